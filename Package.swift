@@ -1,0 +1,82 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
+
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+
+let package = Package(
+    name: "altnet",
+    platforms: [.macOS(.v15), .iOS(.v18)],
+    products: [
+        .executable(name: "altnet", targets: ["altnet"]),
+        .executable(name: "altnet-lab", targets: ["altnet-lab"]),
+        .library(name: "AppClient", targets: ["AppClient"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+    ],
+    targets: [
+        // What everything is made of.
+        .target(name: "AgentModel", swiftSettings: strict),
+        .target(name: "EventLoop", swiftSettings: strict),
+
+        // The device side.
+        .systemLibrary(
+            name: "CNetlink", pkgConfig: "libnl-genl-3.0",
+            providers: [.apt(["libnl-3-dev", "libnl-genl-3-dev", "pkg-config"])]),
+        .systemLibrary(name: "CWpaClient", providers: [.apt(["libwpa-client-dev"])]),
+        .target(name: "Netlink", dependencies: ["AgentModel", "EventLoop", "CNetlink"], swiftSettings: strict),
+        .target(name: "Supplicant", dependencies: ["AgentModel", "EventLoop", "CWpaClient"], swiftSettings: strict),
+        .target(name: "FailoverPolicy", dependencies: ["AgentModel"], swiftSettings: strict),
+        .target(name: "KeyFile", dependencies: ["AgentModel"], swiftSettings: strict),
+
+        // The app protocol, both ends.
+        .target(name: "AppProtocol", dependencies: ["AgentModel", crypto], swiftSettings: strict),
+        .target(name: "AppServer", dependencies: ["AppProtocol", nioCore, nioPosix], swiftSettings: strict),
+        .target(name: "AppClient", dependencies: ["AppProtocol", nioCore, nioPosix], swiftSettings: strict),
+
+        // What ships.
+        .target(
+            name: "Agent",
+            dependencies: [
+                "AgentModel", "EventLoop", "Netlink", "Supplicant", "FailoverPolicy", "KeyFile", "AppProtocol",
+                "AppServer",
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .executableTarget(
+            name: "altnet",
+            dependencies: [
+                "Agent", "AppClient", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict),
+
+        // The engineer's tools: nothing of these is linked into what ships.
+        .target(name: "Lab", dependencies: ["AgentModel"], swiftSettings: strict),
+        .executableTarget(
+            name: "altnet-lab",
+            dependencies: [
+                "Lab", "AppClient", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            swiftSettings: strict),
+
+        .testTarget(name: "AgentModelTests", dependencies: ["AgentModel"], swiftSettings: strict),
+        .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"], swiftSettings: strict),
+        .testTarget(name: "NetlinkTests", dependencies: ["Netlink", "CNetlink"], swiftSettings: strict),
+        .testTarget(name: "SupplicantTests", dependencies: ["Supplicant"], swiftSettings: strict),
+        .testTarget(name: "FailoverPolicyTests", dependencies: ["FailoverPolicy"], swiftSettings: strict),
+        .testTarget(name: "KeyFileTests", dependencies: ["KeyFile"], swiftSettings: strict),
+        .testTarget(name: "AppProtocolTests", dependencies: ["AppProtocol"], swiftSettings: strict),
+        .testTarget(name: "AppServerTests", dependencies: ["AppServer", "AppClient"], swiftSettings: strict),
+        .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),
+        .testTarget(name: "LabTests", dependencies: ["Lab", "AppClient"], swiftSettings: strict),
+    ],
+    swiftLanguageModes: [.v6]
+)

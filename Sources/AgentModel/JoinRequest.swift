@@ -1,0 +1,28 @@
+/// Everything the supplicant needs to join one network.
+public struct JoinRequest: Sendable, Equatable {
+    public let ssid: SSID
+    public let credential: Credential
+    /// The access point does not beacon its name, so it must be asked by name.
+    public let isHidden: Bool
+    /// The access point to join, or nil for any with this name.
+    public let bssid: BSSID?
+    /// Where to look for it. Empty means everywhere, which takes seconds.
+    public let frequencies: [Frequency]
+
+    public init(ssid: SSID, credential: Credential, isHidden: Bool, bssid: BSSID?, frequencies: [Frequency]) {
+        self.ssid = ssid
+        self.credential = credential
+        self.isHidden = isHidden
+        self.bssid = bssid
+        self.frequencies = frequencies
+    }
+
+    /// What opens the network.
+    public enum Credential: Sendable, Equatable {
+        /// Nothing: open and OWE networks.
+        case none
+        /// `psk` is the 256-bit key that WPA2 derives from passphrase and SSID (IEEE 802.11-2020, annex J.4.1), derived
+        /// once when the network was stored; SAE needs the passphrase itself.
+        case passphrase(Secret, psk: Secret)
+    }
+}

@@ -1,0 +1,42 @@
+import Dispatch
+
+/// The one thread of execution on which the agent decides and touches the radio.
+///
+/// Everything that is `@AgentLoop` runs there, one piece after the other, so the device's state needs no locks and an
+/// event is handled completely before the next one starts. Nothing on it may block: whatever waits, waits in the
+/// kernel (`ReadWatch`, `LoopTimer`) or in another executor.
+@globalActor
+public actor AgentLoop {
+    public static let shared = AgentLoop()
+
+    static let queue = DispatchQueue(label: "altnet.agent", qos: .userInteractive)
+    private static let executor = QueueExecutor(queue: queue)
+
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { Self.executor.asUnownedSerialExecutor() }
+
+    /// Runs `operation` at once, trapping when the caller is not on the loop already: for callbacks of C libraries and
+    /// of Dispatch, which the compiler cannot see to be on it.
+    public static nonisolated func assumeIsolated<Value: Sendable>(
+        _ operation: @AgentLoop () throws -> Value
+    ) rethrows -> Value {
+        shared.preconditionIsolated("called off the agent's loop")
+        // The same step that `MainActor.assumeIsolated` takes: the isolation was checked, so only the type changes.
+        return try withoutActuallyEscaping(operation) { escaping in
+            try unsafeBitCast(escaping, to: (() throws -> Value).self)()
+        }
+    }
+}
+
+/// Runs an actor's jobs on a serial dispatch queue.
+private final class QueueExecutor: SerialExecutor {
+    private let queue: DispatchQueue
+
+    init(queue: DispatchQueue) { self.queue = queue }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
+    }
+
+    func checkIsolated() { dispatchPrecondition(condition: .onQueue(queue)) }
+}

@@ -1,0 +1,41 @@
+import EventLoop
+import Glibc
+import Testing
+
+@Suite(.timeLimit(.minutes(1))) struct AgentLoopTests {
+    @Test @AgentLoop func firesATimerOnce() async {
+        await withCheckedContinuation { continuation in
+            timer = LoopTimer(after: .milliseconds(1)) { continuation.resume() }
+        }
+    }
+
+    @Test @AgentLoop func aCancelledTimerNeverFires() async {
+        let cancelled = LoopTimer(after: .zero) { Issue.record("fired after it was cancelled") }
+        cancelled.cancel()
+        await withCheckedContinuation { continuation in
+            timer = LoopTimer(after: .milliseconds(5)) { continuation.resume() }
+        }
+    }
+
+    @Test @AgentLoop func hearsOfReadableDescriptors() async throws {
+        var ends: [Int32] = [0, 0]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &ends) == 0)
+        let (reader, writer) = (ends[0], ends[1])
+        defer { close(writer) }
+        let received = await withCheckedContinuation { continuation in
+            watch = ReadWatch(fileDescriptor: reader) {
+                var byte: UInt8 = 0
+                guard read(reader, &byte, 1) == 1 else { return }
+                continuation.resume(returning: byte)
+            }
+            var byte: UInt8 = 42
+            #expect(write(writer, &byte, 1) == 1)
+        }
+        #expect(received == 42)
+        await withCheckedContinuation { continuation in watch?.cancel { continuation.resume() } }
+        close(reader)
+    }
+}
+
+@AgentLoop private var timer: LoopTimer?
+@AgentLoop private var watch: ReadWatch?
