@@ -1,0 +1,29 @@
+import AgentModel
+
+/// What wpa_supplicant is doing, as its `STATUS` command tells it.
+public struct SupplicantStatus: Sendable, Equatable {
+    public let state: State
+    /// wpa_supplicant's number of the network in use, where there is one.
+    public let networkID: Int?
+    public let ssid: SSID?
+    public let bssid: BSSID?
+    public let frequency: Frequency?
+    /// The key management in use as wpa_supplicant names it: `NONE`, `WPA2-PSK`, `SAE`, `OWE` and so on.
+    public let keyManagement: String?
+
+    /// wpa_supplicant's connection states (hostap, `enum wpa_states`).
+    public enum State: String, Sendable, CaseIterable {
+        case disconnected = "DISCONNECTED"
+        case interfaceDisabled = "INTERFACE_DISABLED"
+        case inactive = "INACTIVE"
+        case scanning = "SCANNING"
+        case authenticating = "AUTHENTICATING"
+        case associating = "ASSOCIATING"
+        case associated = "ASSOCIATED"
+        case fourWayHandshake = "4WAY_HANDSHAKE"
+        case groupHandshake = "GROUP_HANDSHAKE"
+        case completed = "COMPLETED"
+        /// Anything this version does not know.
+        case unknown = "UNKNOWN"
+    }
+}
