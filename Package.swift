@@ -24,7 +24,7 @@ let package = Package(
     targets: [
         // What everything is made of.
         .target(name: "AgentModel", swiftSettings: strict),
-        .target(name: "EventLoop", swiftSettings: strict),
+        .target(name: "EventLoop", dependencies: ["AgentModel"], swiftSettings: strict),
 
         // The device side.
         .systemLibrary(
@@ -75,6 +75,8 @@ let package = Package(
         .testTarget(name: "KeyFileTests", dependencies: ["KeyFile"], swiftSettings: strict),
         .testTarget(name: "AppProtocolTests", dependencies: ["AppProtocol"], swiftSettings: strict),
         .testTarget(name: "AppServerTests", dependencies: ["AppServer", "AppClient"], swiftSettings: strict),
+        .testTarget(
+            name: "CommandLineTests", dependencies: ["altnet", "AppServer", "AppClient"], swiftSettings: strict),
         .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),
         .testTarget(name: "LabTests", dependencies: ["Lab", "AppClient"], swiftSettings: strict),
     ],

@@ -6,7 +6,9 @@ public struct Instant: InstantProtocol, Hashable, Sendable {
 
     public init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-    public func advanced(by duration: Duration) -> Instant { Instant(milliseconds: milliseconds + duration.milliseconds) }
+    public func advanced(by duration: Duration) -> Instant {
+        Instant(milliseconds: milliseconds + duration.milliseconds)
+    }
 
     public func duration(to other: Instant) -> Duration { .milliseconds(other.milliseconds - milliseconds) }
 

@@ -29,7 +29,8 @@ public struct Secret: Sendable, Equatable {
     }
 
     public static func == (left: Self, right: Self) -> Bool {
-        left.count == right.count && zip(left.storage.buffer, right.storage.buffer).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+        left.count == right.count
+            && zip(left.storage.buffer, right.storage.buffer).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
     }
 
     private final class Storage: @unchecked Sendable {  // Written in `init` and `deinit` only.

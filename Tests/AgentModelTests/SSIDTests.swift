@@ -1,5 +1,6 @@
-@testable import AgentModel
 import Testing
+
+@testable import AgentModel
 
 @Suite struct SSIDTests {
     @Test func hasOneTo32Bytes() throws {
@@ -29,7 +30,9 @@ import Testing
         var random = SplitMix64(seed: 1)
         var seen: [String: SSID] = [:]
         for _ in 0..<20_000 {
-            let bytes = (0..<Int.random(in: 1...32, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+            let bytes = (0..<Int.random(in: 1...32, using: &random)).map { _ in
+                UInt8.random(in: 0...255, using: &random)
+            }
             let ssid = try SSID(bytes: bytes)
             let shown = ssid.description
             #expect(!shown.unicodeScalars.contains { $0.properties.generalCategory == .control })

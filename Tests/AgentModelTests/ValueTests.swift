@@ -9,7 +9,9 @@ import Testing
         #expect(BSSID(bssid.description) == bssid)
     }
 
-    @Test(arguments: ["", "02:00:00:00:01", "02:00:00:00:01:0", "02:00:00:00:01:0g", "0200:00:00:01:00:", "1:1:1:1:1:1"])
+    @Test(arguments: [
+        "", "02:00:00:00:01", "02:00:00:00:01:0", "02:00:00:00:01:0g", "0200:00:00:01:00:", "1:1:1:1:1:1",
+    ])
     func bssidRefuses(text: String) {
         #expect(BSSID(text) == nil)
     }

@@ -4,17 +4,13 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1))) struct AgentLoopTests {
     @Test @AgentLoop func firesATimerOnce() async {
-        await withCheckedContinuation { continuation in
-            timer = LoopTimer(after: .milliseconds(1)) { continuation.resume() }
-        }
+        await fired(after: .milliseconds(1))
     }
 
     @Test @AgentLoop func aCancelledTimerNeverFires() async {
         let cancelled = LoopTimer(after: .zero) { Issue.record("fired after it was cancelled") }
         cancelled.cancel()
-        await withCheckedContinuation { continuation in
-            timer = LoopTimer(after: .milliseconds(5)) { continuation.resume() }
-        }
+        await fired(after: .milliseconds(5))
     }
 
     @Test @AgentLoop func hearsOfReadableDescriptors() async throws {
@@ -22,6 +18,7 @@ import Testing
         try #require(socketpair(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_NONBLOCK.rawValue), 0, &ends) == 0)
         let (reader, writer) = (ends[0], ends[1])
         defer { close(writer) }
+        var watch: ReadWatch?
         let received = await withCheckedContinuation { continuation in
             watch = ReadWatch(fileDescriptor: reader) {
                 var byte: UInt8 = 0
@@ -37,5 +34,11 @@ import Testing
     }
 }
 
-@AgentLoop private var timer: LoopTimer?
-@AgentLoop private var watch: ReadWatch?
+/// Waits until a timer has fired.
+@AgentLoop private func fired(after delay: Duration) async {
+    var timer: LoopTimer?
+    await withCheckedContinuation { continuation in
+        timer = LoopTimer(after: delay) { continuation.resume() }
+    }
+    timer?.cancel()
+}

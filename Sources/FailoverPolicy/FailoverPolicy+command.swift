@@ -1,0 +1,100 @@
+import AgentModel
+
+/// A commanded switch: the device scans first, joins only what it sees, and on failure goes back to where it was.
+struct Command: Sendable, Hashable {
+    let id: UInt64
+    let network: NetworkID
+    let cameFrom: NetworkID?
+    private(set) var lookedAtKnownPlaces = false
+    private(set) var lookedEverywhere = false
+    var joins = 0
+
+    mutating func looked(everywhere: Bool) {
+        if everywhere { lookedEverywhere = true } else { lookedAtKnownPlaces = true }
+    }
+}
+
+extension FailoverPolicy {
+    mutating func begin(_ network: NetworkID, id: UInt64, at now: Instant) {
+        guard command == nil else {
+            actions.append(.switchProgress(id: id, .failed(.rejected)))
+            return
+        }
+        actions.append(.switchProgress(id: id, .accepted))
+        guard current != network else {
+            actions.append(.switchProgress(id: id, .committed))
+            return
+        }
+        // What was being joined meanwhile was nobody's wish: the command replaces it.
+        let cameFrom = current ?? attempt?.network
+        command = Command(id: id, network: network, cameFrom: cameFrom == network ? nil : cameFrom)
+        guard self.network(network) != nil, isReady else {
+            abandonCommand(isReady ? .notFound : isInterfaceUp ? .supplicantUnavailable : .interfaceDown)
+            return
+        }
+        lookForCommanded(at: now)
+    }
+
+    /// Takes the next step of a commanded switch that is not joining yet.
+    mutating func lookForCommanded(at now: Instant) {
+        guard let command, !isJoiningForCommand else { return }
+        if sight(of: command.network, at: now) != nil {
+            self.command?.joins += 1
+            join(command.network, purpose: .commanded, cause: .commanded, at: now)
+            return
+        }
+        guard scan == nil else { return }
+        let places = air.places(of: command.network)
+        if !places.isEmpty, !command.lookedAtKnownPlaces, !command.lookedEverywhere {
+            orderScan(places, reason: .commanded, at: now)
+        } else if !command.lookedEverywhere {
+            orderScan([], reason: .commanded, at: now)
+        } else {
+            abandonCommand(.notFound)
+            proceed(at: now)
+        }
+    }
+
+    private var isJoiningForCommand: Bool {
+        switch attempt?.purpose {
+        case .commanded, .rollback: true
+        case .automatic, nil: false
+        }
+    }
+
+    mutating func commandedJoinFailed(_ failure: JoinFailure, at now: Instant) {
+        guard let command else { return }
+        // One failed handshake may be lost frames. Two are a wrong password.
+        if failure == .wrongKey, command.joins < settings.wrongKeyStrikes, sight(of: command.network, at: now) != nil {
+            self.command?.joins += 1
+            join(command.network, purpose: .commanded, cause: .retry, at: now)
+        } else if let cameFrom = command.cameFrom, network(cameFrom) != nil, isReady {
+            join(cameFrom, purpose: .rollback(failure), cause: .rollback, at: now)
+        } else {
+            endCommand(.failed(failure))
+        }
+    }
+
+    mutating func finishCommand(after attempt: Attempt, at now: Instant) {
+        switch attempt.purpose {
+        case .commanded:
+            stayUntil = now + settings.stayAfterCommand
+            endCommand(.committed)
+        case .rollback(let failure): endCommand(.rolledBack(failure))
+        case .automatic: break
+        }
+    }
+
+    /// Ends a commanded switch before anything was joined for it: the link was never left, if there was one.
+    mutating func abandonCommand(_ failure: JoinFailure) {
+        guard let command else { return }
+        let isWhereItWas = current != nil && current == command.cameFrom
+        endCommand(isWhereItWas ? .rolledBack(failure) : .failed(failure))
+    }
+
+    mutating func endCommand(_ phase: SwitchProgress) {
+        guard let command else { return }
+        self.command = nil
+        actions.append(.switchProgress(id: command.id, phase))
+    }
+}

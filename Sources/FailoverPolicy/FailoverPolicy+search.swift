@@ -1,0 +1,100 @@
+import AgentModel
+
+/// How the search goes while nothing is joined.
+struct Search: Sendable, Hashable {
+    /// Why the device is searching.
+    private(set) var cause = PolicyDecision.Cause.start
+    private(set) var since: Instant?
+    /// Looks at known channels only.
+    private(set) var nextLook: Instant?
+    private(set) var nextFull: Instant?
+    private var fulls = 0
+    private(set) var lastResorts = 0
+    private(set) var nextLastResort: Instant?
+    /// Whether the history says already that nothing was found.
+    var isReported = false
+
+    init(cause: PolicyDecision.Cause = .start) { self.cause = cause }
+
+    /// Something changed: look at once, everywhere.
+    mutating func startOver(at now: Instant) {
+        since = since ?? now
+        nextLook = now
+        nextFull = now
+        fulls = 0
+    }
+
+    /// A try failed: look at once where something is known to be.
+    mutating func lookAgain(at now: Instant, because cause: PolicyDecision.Cause) {
+        self.cause = cause
+        since = since ?? now
+        nextLook = now
+        nextFull = nextFull ?? now
+    }
+
+    mutating func looked(at now: Instant, settings: PolicySettings) {
+        // Every two seconds in the first minute, and then more patiently: an outage of a minute more or less is felt
+        // after five minutes, not after five hours.
+        let elapsed = since.map { now - $0 } ?? .zero
+        nextLook = now + max(settings.look.first, min(settings.look.last, elapsed / 30))
+    }
+
+    mutating func lookedEverywhere(at now: Instant, settings: PolicySettings) {
+        nextFull = now + settings.fullScan.wait(after: fulls)
+        fulls += 1
+    }
+
+    mutating func holdLastResort(until moment: Instant) { nextLastResort = moment }
+
+    mutating func tookLastResort(at now: Instant, settings: PolicySettings) {
+        lastResorts += 1
+        nextLastResort = now + settings.lastResort.wait(after: lastResorts)
+    }
+}
+
+// What is done while nothing is joined.
+extension FailoverPolicy {
+    var searchMoments: [Instant?] {
+        guard isReady, !networks.isEmpty, scan == nil else { return [] }
+        return [knownPlaces.isEmpty ? nil : search.nextLook, search.nextFull]
+    }
+
+    private var knownPlaces: [Frequency] { Set(networks.flatMap { air.places(of: $0.id) }).sorted() }
+
+    /// Joins the best network that was just seen, or looks for one.
+    mutating func seek(at now: Instant) {
+        guard isReady, !networks.isEmpty else { return }
+        if let network = bestCandidate(at: now) {
+            join(network, purpose: .automatic, cause: search.cause, at: now)
+        } else if let network = lastResort(at: now) {
+            search.tookLastResort(at: now, settings: settings)
+            join(network, purpose: .automatic, cause: .lastResort, at: now)
+        } else if scan == nil {
+            orderSearch(at: now)
+        }
+    }
+
+    private mutating func orderSearch(at now: Instant) {
+        let places = knownPlaces
+        if let nextLook = search.nextLook, nextLook <= now, !places.isEmpty {
+            search.looked(at: now, settings: settings)
+            orderScan(places, reason: .offline, at: now)
+        } else if let nextFull = search.nextFull, nextFull <= now {
+            search.lookedEverywhere(at: now, settings: settings)
+            orderScan([], reason: .offline, at: now)
+        } else if !search.isReported {
+            search.isReported = true
+            record(.search, .noCandidate, considered: considerations(choosing: nil, at: now), at: now)
+        }
+    }
+
+    private func bestCandidate(at now: Instant) -> NetworkID? {
+        candidates(at: now).first { !isBlocked($0.network.id, at: now) }?.network.id
+    }
+
+    /// With every network in range blocked, one of them may still be right: never strand the device.
+    private func lastResort(at now: Instant) -> NetworkID? {
+        guard let moment = search.nextLastResort, moment <= now else { return nil }
+        return candidates(at: now).first?.network.id
+    }
+}

@@ -1,0 +1,195 @@
+import AgentModel
+
+/// Decides which network the device is on.
+///
+/// A pure state machine: an event and the time go in, actions come out, and nothing else has an influence. It never waits,
+/// asks, or reads a clock. Whoever runs it carries the actions out, reports back with events, and sends `.tick` when
+/// `nextWake` has come. `Docs/failover.md` tells in words what it does.
+public struct FailoverPolicy: Sendable {
+    public let settings: PolicySettings
+    public internal(set) var networks: [KnownNetwork] = []
+    public internal(set) var phase = Phase.offline
+
+    var isInterfaceUp = false
+    var isSupplicantAvailable = false
+    var air = Air()
+    var blocks: [NetworkID: Block] = [:]
+    /// A network that was just lost or not found has to be seen again before it is joined again.
+    var goneSince: [NetworkID: Instant] = [:]
+    /// The policy's own scan that is under way, and when to give it up.
+    var scan: (order: ScanOrder, deadline: Instant)?
+    var search = Search()
+    var weakness = Weakness()
+    var command: Command?
+    /// When living links were left by the policy's own decision, as far back as the limit looks.
+    var departures: [Instant] = []
+    /// Until when a commanded choice stands against the policy's own.
+    var stayUntil: Instant?
+    var interfaceUpAt: Instant?
+
+    var epoch: UInt64 = 0
+    private var scans: UInt64 = 0
+    var actions: [PolicyAction] = []
+
+    public init(settings: PolicySettings = PolicySettings()) { self.settings = settings }
+
+    /// Where the device is with its network.
+    public enum Phase: Sendable, Hashable {
+        case offline
+        case joining(Attempt)
+        case waitingForAddress(Attempt, AccessPoint)
+        case online(Link)
+    }
+
+    /// One try to join one network.
+    public struct Attempt: Sendable, Hashable {
+        public let network: NetworkID
+        public let epoch: UInt64
+        let purpose: Purpose
+        /// Why it is made.
+        let cause: PolicyDecision.Cause
+        var deadline: Instant
+    }
+
+    enum Purpose: Sendable, Hashable {
+        case automatic
+        case commanded
+        /// Back to where a commanded switch started, which failed with this.
+        case rollback(JoinFailure)
+    }
+
+    public struct Link: Sendable, Hashable {
+        public let network: NetworkID
+        public let accessPoint: AccessPoint
+        public let since: Instant
+        /// When the address went away, if it has.
+        var addressDeadline: Instant?
+    }
+
+    /// Takes in one event.
+    /// - Returns: what is to be done now, in this order.
+    public mutating func handle(_ event: PolicyEvent, at now: Instant) -> [PolicyAction] {
+        defer { actions.removeAll() }
+        expire(at: now)
+        apply(event, at: now)
+        return actions
+    }
+
+    /// When the policy wants to be told the time, at the latest.
+    public var nextWake: Instant? {
+        var moments = [scan?.deadline, interfaceUpAt]
+        switch phase {
+        case .offline: moments += searchMoments
+        case .joining(let attempt), .waitingForAddress(let attempt, _): moments.append(attempt.deadline)
+        case .online(let link): moments += [link.addressDeadline, scan == nil ? weakness.nextScan : nil]
+        }
+        return moments.compactMap(\.self).min()
+    }
+
+    private mutating func apply(_ event: PolicyEvent, at now: Instant) {
+        switch event {
+        case .networks(let networks): replaceNetworks(networks, at: now)
+        case .interface(let isUp): interfaceChanged(isUp: isUp, at: now)
+        case .supplicant(let isAvailable): supplicantChanged(isAvailable: isAvailable, at: now)
+        case .linkFound(let network, let accessPoint): adopt(network, accessPoint, at: now)
+        case .scanned(let id, let results): scanned(id: id, results, at: now)
+        case .scanFailed(let id): scanEnded(id: id, at: now)
+        case .associated(let epoch, let accessPoint): associated(epoch: epoch, accessPoint, at: now)
+        case .joinFailed(let epoch, let failure):
+            if let attempt, attempt.epoch == epoch { attemptFailed(attempt, failure, at: now) }
+        case .linkLost: linkLost(at: now)
+        case .address(let isReady): addressChanged(isReady: isReady, at: now)
+        case .signal(let signal): measured(signal, at: now)
+        case .switchTo(let network, let id): begin(network, id: id, at: now)
+        case .tick: proceed(at: now)
+        }
+    }
+
+    /// Ends what has taken too long.
+    private mutating func expire(at now: Instant) {
+        if let scan, scan.deadline <= now { scanEnded(id: scan.order.id, at: now) }
+        if let interfaceUpAt, interfaceUpAt <= now {
+            self.interfaceUpAt = now + settings.interfaceGrace
+            actions.append(.bringInterfaceUp)
+        }
+        switch phase {
+        case .joining(let attempt) where attempt.deadline <= now: attemptFailed(attempt, .timeout, at: now)
+        case .waitingForAddress(let attempt, _) where attempt.deadline <= now:
+            attemptFailed(attempt, .noAddress, at: now)
+        case .online(let link): if let deadline = link.addressDeadline, deadline <= now { addressGone(link, at: now) }
+        case .offline, .joining, .waitingForAddress: break
+        }
+    }
+
+    /// Takes the next step that the present state calls for.
+    mutating func proceed(at now: Instant) {
+        if command != nil {
+            lookForCommanded(at: now)
+        } else {
+            switch phase {
+            case .offline: seek(at: now)
+            case .online(let link): reconsider(link, at: now)
+            case .joining, .waitingForAddress: break
+            }
+        }
+    }
+
+    var isReady: Bool { isInterfaceUp && isSupplicantAvailable }
+
+    var attempt: Attempt? {
+        switch phase {
+        case .joining(let attempt), .waitingForAddress(let attempt, _): attempt
+        case .offline, .online: nil
+        }
+    }
+
+    func network(_ id: NetworkID) -> KnownNetwork? { networks.first { $0.id == id } }
+
+    func ssid(_ id: NetworkID?) -> SSID? { id.flatMap(network)?.ssid }
+
+    /// Orders a scan, unless one is under way: its results serve as well.
+    mutating func orderScan(_ frequencies: [Frequency], reason: ScanOrder.Reason, at now: Instant) {
+        guard scan == nil, isInterfaceUp else { return }
+        scans += 1
+        let order = ScanOrder(
+            id: scans, frequencies: frequencies, ssids: networks.filter(\.isHidden).map(\.ssid), reason: reason)
+        scan = (order, now + settings.scanLimit)
+        actions.append(.scan(order))
+    }
+
+    private mutating func scanned(id: UInt64?, _ results: [BSS], at now: Instant) {
+        air.note(results, of: networks)
+        for network in networks {
+            guard let block = blocks[network.id], block.isActive(at: now),
+                let bss = air.best(of: network.id, since: now - settings.freshness),
+                block.isOutdated(by: bss, settings: settings)
+            else { continue }
+            blocks[network.id] = nil
+        }
+        if let id { scanEnded(id: id, at: now) } else { proceed(at: now) }
+    }
+
+    private mutating func scanEnded(id: UInt64, at now: Instant) {
+        guard let scan, scan.order.id == id else { return }
+        self.scan = nil
+        if command != nil, scan.order.reason == .commanded {
+            command?.looked(everywhere: scan.order.frequencies.isEmpty)
+        }
+        proceed(at: now)
+    }
+
+    private mutating func replaceNetworks(_ networks: [KnownNetwork], at now: Instant) {
+        guard networks != self.networks else { return }
+        self.networks = networks
+        let ids = Set(networks.map(\.id))
+        air.keep(networks)
+        blocks = blocks.filter { ids.contains($0.key) }
+        goneSince = goneSince.filter { ids.contains($0.key) }
+        search.startOver(at: now)
+        proceed(at: now)
+    }
+}
+
+extension Instant {
+    static func - (instant: Self, duration: Duration) -> Instant { instant.advanced(by: .zero - duration) }
+}

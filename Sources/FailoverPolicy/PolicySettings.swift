@@ -1,0 +1,103 @@
+import AgentModel
+
+/// The thresholds and times that the policy goes by. The defaults are those of `Docs/failover.md`, which names where each
+/// comes from.
+public struct PolicySettings: Hashable, Sendable {
+    /// Signal thresholds in dBm; the same signal is worth less on 2.4 GHz, where more of it is noise.
+    public struct Thresholds: Hashable, Sendable {
+        /// At or above this nothing better is looked for.
+        public var good: Int
+        /// Below this the link is weak, and a better network is looked for.
+        public var weak: Int
+        /// Below this the link is about to break.
+        public var critical: Int
+        /// A network below this is no candidate to leave a living link for.
+        public var floor: Int
+
+        public init(good: Int, weak: Int, critical: Int, floor: Int) {
+            self.good = good
+            self.weak = weak
+            self.critical = critical
+            self.floor = floor
+        }
+    }
+
+    public var twoPointFour = Thresholds(good: -60, weak: -70, critical: -80, floor: -80)
+    public var five = Thresholds(good: -57, weak: -76, critical: -82, floor: -77)
+
+    /// How much stronger than the current link another network must be to be worth the switch, in dB.
+    public var margin = 8
+    /// A link that stays critical this long is left for a candidate.
+    public var criticalConfirmation = Duration.seconds(10)
+    /// A link that stays weak this long is left for a candidate.
+    public var weakConfirmation = Duration.seconds(60)
+    /// Fewer samples than this confirm nothing, however long they took.
+    public var confirmationSamples = 3
+
+    /// How often the signal is measured while the kernel's own watch says it is fine, and while it is in doubt.
+    public var calmSampling = Duration.seconds(30)
+    public var alertSampling = Duration.milliseconds(2500)
+
+    /// After a commanded switch a living link is not left by the policy's own decision for this long.
+    public var stayAfterCommand = Duration.seconds(600)
+    /// A living link is not left again sooner than this after the last switch.
+    public var betweenSwitches = Duration.seconds(10)
+    /// At most `switchLimit` living links are left within `switchLimitWindow`.
+    public var switchLimit = 6
+    public var switchLimitWindow = Duration.seconds(240)
+
+    /// Scans on a weak link: the first wait, doubling up to the last.
+    public var weakScan = BackOff(first: .seconds(20), last: .seconds(160))
+    /// Scans of all channels while disconnected.
+    public var fullScan = BackOff(first: .seconds(10), last: .seconds(300))
+    /// Looks at the channels of known networks while disconnected: every `first` at the beginning, and seldomer as the
+    /// outage goes on, but at least every `last`.
+    public var look = BackOff(first: .seconds(2), last: .seconds(10))
+    /// A scan that has not ended after this is given up.
+    public var scanLimit = Duration.seconds(25)
+
+    /// From the order to join until the access point has let the device in.
+    public var joinLimit = Duration.seconds(20)
+    /// From there until there are an address and a route.
+    public var addressLimit = Duration.seconds(15)
+    /// A network seen longer ago than this is looked for again before it is joined.
+    public var freshness = Duration.seconds(10)
+
+    /// A network that failed is left alone this long, doubling with every further failure.
+    public var wrongKeyBlock = BackOff(first: .seconds(300), last: .seconds(640 * 60))
+    public var transientBlock = BackOff(first: .seconds(10), last: .seconds(300))
+    /// How many failures of a kind in a row it takes to block a network.
+    public var wrongKeyStrikes = 2
+    public var transientStrikes = 3
+    public var noAddressStrikes = 2
+    /// A block made for a transient failure ends early when the network is this many dB stronger than it was then.
+    public var unblockGain = 5
+    /// Where all networks in range are blocked, the best one is tried all the same, at these intervals.
+    public var lastResort = BackOff(first: .seconds(30), last: .seconds(300))
+
+    /// An interface that somebody took down is brought up again after this.
+    public var interfaceGrace = Duration.seconds(30)
+
+    public init() {}
+
+    public func thresholds(for frequency: Frequency) -> Thresholds {
+        frequency.band == .twoPointFour ? twoPointFour : five
+    }
+}
+
+/// Waits that double from the first to the last.
+public struct BackOff: Hashable, Sendable {
+    public var first: Duration
+    public var last: Duration
+
+    public init(first: Duration, last: Duration) {
+        self.first = first
+        self.last = last
+    }
+
+    /// The wait after `count` earlier ones.
+    public func wait(after count: Int) -> Duration {
+        // 2^30 times any sensible first wait is past any sensible last one.
+        min(last, first * (1 << min(max(count, 0), 30)))
+    }
+}

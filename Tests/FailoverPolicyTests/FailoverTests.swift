@@ -1,0 +1,218 @@
+import AgentModel
+import Testing
+
+@testable import FailoverPolicy
+
+@Suite struct FailoverTests {
+    @Test func lostLinkLeadsToTheBackup() {
+        var bench = Bench.online()
+        bench.advance(by: .seconds(100))
+        bench.send(.linkLost)
+        let scan = bench.take()
+        #expect(scan.decisions.map(\.kind) == [.lost])
+        #expect(scan.scans.map(\.frequencies) == [[Frequency(megahertz: 2412)]], "first where networks were seen")
+        bench.finishScan()
+        #expect(bench.take().scans.map(\.frequencies) == [[]], "then everywhere")
+        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.joinSucceeds()
+        #expect(bench.target == Bench.backup)
+    }
+
+    @Test func aBackupJustSeenIsJoinedWithoutAnotherScan() {
+        var bench = Bench.online()
+        bench.send(.scanned(id: nil, [bench.sight(Bench.home, -50), bench.sight(Bench.backup, -60)]))
+        bench.advance(by: .seconds(5))
+        bench.send(.linkLost)
+        let actions = bench.take()
+        #expect(actions.scans.isEmpty)
+        #expect(actions.joins.map(\.network) == [Bench.backup.id])
+    }
+
+    /// The kernel remembers an access point for half a minute after its power is cut.
+    @Test func theDeadNetworkIsNotTriedAgainUnlessItIsSeenAgain() {
+        var bench = Bench.online()
+        bench.advance(by: .seconds(100))
+        bench.send(.linkLost)
+        bench.finishScan([bench.sight(Bench.home, -50, age: .seconds(1))])
+        #expect(bench.target == nil)
+        bench.advance(by: .milliseconds(300))
+        bench.finishScan([bench.sight(Bench.home, -50)])
+        #expect(bench.target == Bench.home)
+    }
+
+    @Test func aLostLinkWhileJoiningIsTheOldOne() {
+        var bench = Bench.online()
+        bench.send(.switchTo(Bench.backup.id, id: 1))
+        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.send(.linkLost)
+        bench.joinSucceeds()
+        #expect(bench.target == Bench.backup)
+    }
+
+    @Test func answersToAnOldOrderAreDropped() {
+        var bench = Bench()
+        bench.start()
+        bench.finishScan([bench.sight(Bench.home, -50), bench.sight(Bench.backup, -55)])
+        let old = bench.policy.epoch
+        bench.joinFails(.rejected)
+        #expect(bench.target == Bench.backup)
+        bench.send(.associated(epoch: old, Bench.accessPoint(of: Bench.home.id)))
+        bench.send(.joinFailed(epoch: old, .wrongKey))
+        #expect(bench.policy.attempt?.network == Bench.backup.id)
+        bench.joinSucceeds()
+        #expect(bench.target == Bench.backup)
+    }
+
+    @Test func wrongPasswordNeedsTwoFailuresAndThenBlocks() throws {
+        var bench = Bench([Bench.home, Bench.backup])
+        bench.start()
+        bench.finishScan([bench.sight(Bench.backup, -50)])
+        bench.joinFails(.wrongKey)
+        #expect(bench.target == Bench.backup, "one failure can be lost frames")
+        bench.joinFails(.wrongKey)
+        #expect(bench.target == nil)
+        let blocked = try #require(bench.take().decisions.last { $0.kind == .blocked })
+        #expect(blocked.cause == .failure(.wrongKey))
+
+        // Home returns, and is found although the backup is blocked.
+        while bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -30)]) }
+        _ = bench.take()
+        #expect(bench.advance(upTo: .seconds(3)) { if case .scan = $0 { true } else { false } })
+        bench.finishScan([bench.sight(Bench.backup, -30), bench.sight(Bench.home, -60)])
+        bench.joinSucceeds()
+        #expect(bench.target == Bench.home)
+    }
+
+    @Test func aFailedNetworkIsTriedAfterTheOthers() {
+        var bench = Bench()
+        bench.start()
+        bench.finishScan([bench.sight(Bench.home, -50), bench.sight(Bench.backup, -60), bench.sight(Bench.spare, -70)])
+        bench.joinFails(.wrongKey)
+        #expect(bench.target == Bench.backup)
+        bench.joinFails(.timeout)
+        #expect(bench.target == Bench.spare)
+        bench.joinSucceeds()
+        #expect(bench.target == Bench.spare)
+    }
+
+    /// Everything in range is blocked: the best one is tried all the same, ever more seldom, for ever.
+    @Test func nothingButAWrongPasswordNeverStrandsTheDevice() {
+        var bench = Bench([Bench.backup])
+        bench.start()
+        var tries: [Instant] = []
+        let start = bench.now
+        while bench.now - start < .seconds(24 * 3600) {
+            if bench.policy.attempt != nil {
+                tries.append(bench.now)
+                bench.joinFails(.wrongKey)
+            } else if bench.policy.scan != nil {
+                bench.finishScan([bench.sight(Bench.backup, -50)])
+            } else {
+                bench.advance(by: .seconds(1))
+            }
+        }
+        let gaps = zip(tries.dropFirst(), tries).map { $0.0 - $0.1 }
+        #expect(gaps.allSatisfy { $0 <= .seconds(311) }, "never stranded")
+        #expect(tries.count < 24 * 30, "and not hammering the access point")
+    }
+
+    @Test func aBlockIsForgottenAfterSuccess() {
+        var bench = Bench([Bench.home])
+        bench.start()
+        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.joinFails(.wrongKey)
+        bench.joinSucceeds()
+        bench.send(.linkLost)
+        bench.advance(by: .milliseconds(1))
+        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.joinFails(.wrongKey)
+        #expect(bench.target == Bench.home, "the first failure again, not the second")
+    }
+
+    @Test func aFullAccessPointIsLeftAloneUntilItIsCloser() {
+        var bench = Bench([Bench.backup])
+        bench.start()
+        bench.finishScan([bench.sight(Bench.backup, -70)])
+        bench.joinFails(.accessPointFull)
+        #expect(bench.target == nil)
+        bench.send(.scanned(id: nil, [bench.sight(Bench.backup, -66)]))
+        #expect(bench.target == nil)
+        bench.send(.scanned(id: nil, [bench.sight(Bench.backup, -65)]))
+        #expect(bench.target == Bench.backup)
+    }
+
+    @Test func noAddressCountsAsAFailure() {
+        var bench = Bench([Bench.home, Bench.backup])
+        bench.start()
+        bench.finishScan([bench.sight(Bench.home, -50), bench.sight(Bench.backup, -60)])
+        bench.associates()
+        #expect(!bench.isOnline)
+        bench.advance(by: .seconds(16))
+        #expect(bench.target != Bench.home)
+        bench.finishScan([bench.sight(Bench.home, -50), bench.sight(Bench.backup, -60)])
+        #expect(bench.target == Bench.backup)
+    }
+
+    @Test func aJoinThatNeverEndsIsGivenUp() {
+        var bench = Bench([Bench.home])
+        bench.start()
+        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.advance(by: .seconds(21))
+        let failed = bench.take().decisions.last { $0.kind == .failed }
+        #expect(failed?.cause == .failure(.timeout))
+        #expect(bench.policy.attempt == nil)
+    }
+
+    @Test func anAddressThatIsLostAndDoesNotComeBackEndsTheLink() {
+        var bench = Bench.online()
+        bench.send(.address(isReady: false))
+        bench.advance(by: .seconds(14))
+        bench.send(.address(isReady: true))
+        bench.advance(by: .seconds(60))
+        #expect(bench.isOnline)
+        bench.send(.address(isReady: false))
+        bench.advance(by: .seconds(16))
+        #expect(!bench.isOnline)
+        #expect(bench.take().isLeaving)
+    }
+
+    @Test func interfaceDownAndUp() {
+        var bench = Bench.online()
+        bench.send(.interface(isUp: false))
+        #expect(bench.take().decisions.map(\.cause) == [.interfaceDown])
+        bench.advance(by: .seconds(29))
+        #expect(!bench.take().contains(.bringInterfaceUp))
+        bench.advance(by: .seconds(2))
+        #expect(bench.take().contains(.bringInterfaceUp))
+        bench.send(.interface(isUp: true))
+        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.joinSucceeds()
+        #expect(bench.target == Bench.home)
+    }
+
+    @Test func theLinkOutlivesTheSupplicant() {
+        var bench = Bench.online()
+        bench.send(.supplicant(isAvailable: false))
+        #expect(bench.isOnline)
+        bench.send(.linkLost)
+        bench.advance(by: .seconds(30))
+        #expect(bench.take().joins.isEmpty)
+        bench.send(.supplicant(isAvailable: true))
+        bench.finishScan([bench.sight(Bench.home, -50)])
+        #expect(bench.target == Bench.home)
+    }
+
+    @Test func theSupplicantDyingWhileJoiningIsNotTheNetworksFault() {
+        var bench = Bench([Bench.home])
+        bench.start()
+        bench.finishScan([bench.sight(Bench.home, -50)])
+        for _ in 1...5 {
+            bench.send(.supplicant(isAvailable: false))
+            #expect(bench.policy.attempt == nil)
+            bench.send(.supplicant(isAvailable: true))
+            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
+            #expect(bench.target == Bench.home)
+        }
+        #expect(!bench.take().decisions.contains { $0.kind == .blocked })
+    }
+}

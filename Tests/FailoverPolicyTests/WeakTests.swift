@@ -1,0 +1,127 @@
+import AgentModel
+import Testing
+
+@testable import FailoverPolicy
+
+@Suite struct WeakTests {
+    @Test func aGoodLinkCostsNothing() {
+        var bench = Bench.online()
+        bench.measure(-55, for: .seconds(3600), every: .seconds(30))
+        #expect(bench.take().isEmpty)
+        #expect(bench.policy.nextWake == nil)
+    }
+
+    @Test func aCriticalLinkIsLeftAfterTenSeconds() throws {
+        var bench = Bench.online()
+        bench.send(.signal(-85))
+        #expect(bench.take().scans.count == 1, "see what else there is")
+        bench.finishScan([bench.sight(Bench.backup, -50)])
+        bench.measure(-85, for: .seconds(9))
+        #expect(bench.target == Bench.home)
+        bench.measure(-85, for: .milliseconds(2500))
+        if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -50)]) }
+        #expect(bench.target == Bench.backup)
+        let join = try #require(bench.take().decisions.last { $0.kind == .join })
+        #expect(join.cause == .critical)
+        #expect(join.signal == -85)
+        #expect(join.from == Bench.home.ssid)
+    }
+
+    @Test func aWeakLinkIsLeftAfterAMinute() {
+        var bench = Bench.online()
+        bench.measure(-74, for: .seconds(57))
+        #expect(bench.target == Bench.home)
+        bench.measure(-74, for: .seconds(5))
+        bench.finishScan([bench.sight(Bench.backup, -50)])
+        #expect(bench.target == Bench.backup)
+    }
+
+    @Test func aMomentOfWeaknessIsForgiven() {
+        var bench = Bench.online()
+        for _ in 1...20 {
+            bench.measure(-85, for: .seconds(8))
+            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -40)]) }
+            bench.send(.signal(-65))
+        }
+        #expect(bench.target == Bench.home)
+        #expect(bench.isOnline)
+    }
+
+    @Test func threeSamplesAreNeeded() {
+        var bench = Bench.online()
+        bench.send(.signal(-85))
+        bench.finishScan([bench.sight(Bench.backup, -40)])
+        bench.advance(by: .seconds(30))
+        bench.send(.signal(-85))
+        bench.send(.scanned(id: nil, [bench.sight(Bench.backup, -40)]))
+        #expect(bench.target == Bench.home)
+    }
+
+    @Test(arguments: [(-84 + 7, false), (-84 + 8, true)])
+    func theMarginDecides(signal: Int, moves: Bool) {
+        var bench = Bench.online()
+        bench.measure(-84, for: .seconds(12))
+        bench.send(.scanned(id: nil, [bench.sight(Bench.backup, signal)]))
+        #expect((bench.target == Bench.backup) == moves)
+    }
+
+    @Test func belowTheFloorIsNoCandidate() throws {
+        var bench = Bench.online()
+        bench.measure(-92, for: .seconds(12))
+        while bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -81)]) }
+        #expect(bench.target == Bench.home)
+        let stay = try #require(bench.take().decisions.last { $0.kind == .stay })
+        #expect(stay.considered.contains { $0.ssid == Bench.backup.ssid && $0.verdict == .belowFloor })
+    }
+
+    @Test func staysOnAWeakLinkWhenNothingElseIsThereAndKeepsLooking() {
+        var bench = Bench.online()
+        var scans = 0
+        for _ in 1...600 {
+            bench.send(.signal(-75))
+            scans += bench.take().scans.count
+            if bench.policy.scan != nil { bench.finishScan() }
+            bench.advance(by: .milliseconds(2500))
+        }
+        #expect(bench.target == Bench.home)
+        #expect((8...14).contains(scans), "\(scans) scans in 25 minutes")
+    }
+
+    @Test func aFailedMoveEndsWhereItStarted() {
+        var bench = Bench.online()
+        bench.measure(-85, for: .seconds(12))
+        bench.send(.scanned(id: nil, [bench.sight(Bench.backup, -50), bench.sight(Bench.home, -85)]))
+        #expect(bench.target == Bench.backup)
+        bench.joinFails(.rejected)
+        #expect(bench.target == Bench.home)
+        bench.joinSucceeds()
+        #expect(bench.target == Bench.home)
+    }
+
+    @Test func livingLinksAreNotLeftAllTheTime() {
+        var bench = Bench.online([Bench.home, Bench.backup])
+        var moves = 0
+        let start = bench.now
+        while bench.now - start < .seconds(240) {
+            bench.send(.signal(-90))
+            let other = bench.target == Bench.home ? Bench.backup : Bench.home
+            bench.send(.scanned(id: nil, [bench.sight(other, -50)]))
+            if bench.policy.attempt != nil {
+                moves += 1
+                bench.joinSucceeds()
+            }
+            bench.advance(by: .milliseconds(2500))
+        }
+        #expect(moves <= 6)
+    }
+
+    @Test func fiveGigahertzHasItsOwnThresholds() {
+        var bench = Bench()
+        bench.start()
+        bench.finishScan([bench.sight(Bench.home, -60, channel: 5180)])
+        bench.joinSucceeds(frequency: 5180)
+        _ = bench.take()
+        bench.measure(-75, for: .seconds(120))
+        #expect(bench.take().isEmpty, "-75 dBm is not weak on 5 GHz")
+    }
+}
