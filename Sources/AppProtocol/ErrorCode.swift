@@ -1,0 +1,123 @@
+/// The closed set of reasons for which a request can fail.
+public enum ErrorCode: String, Sendable, CaseIterable {
+    case malformed
+    case unsupportedVersion
+    case unknownType
+    case lineTooLong
+    case tooManyNetworks
+    case duplicateNetwork
+    case unknownNetwork
+    case passwordMissing
+    case invalidSsid
+    case invalidPassword
+    case revisionConflict
+    case alreadyConnected
+    case switchInProgress
+    case cannotSwitch
+    case cannotUpdate
+    case unknownSwitch
+    case storageFailed
+    case radioFailed
+    case interfaceMissing
+    case scanBusy
+    case notPermitted
+    case busy
+    case unsupported
+    case internalError
+
+    /// What whoever gets the error can do.
+    public var remedy: String {
+        switch self {
+        case .malformed: "Send one JSON object a line with v, id, type and the body that the type asks for."
+        case .unsupportedVersion: "Send version \(ProtocolLimits.version), or update whichever side is older."
+        case .unknownType: "Use a type that this version of the protocol has; features are in capabilities.get."
+        case .lineTooLong: "Keep each line within \(ProtocolLimits.lineLength) bytes."
+        case .tooManyNetworks: "Remove a network first; the maximum is in backups.get."
+        case .duplicateNetwork: "Name each network once."
+        case .unknownNetwork: "Read backups.get again, or send the network with its password."
+        case .passwordMissing: "Send the password, or say security \"open\" if the network has none."
+        case .invalidSsid: "Send an SSID of 1 to 32 bytes, as ssid or as ssidHex."
+        case .invalidPassword: "Send a password of 8 to 63 printable ASCII characters."
+        case .revisionConflict: "Somebody else changed the list: read it again, redo the change, send it again."
+        case .alreadyConnected: "Nothing is to be done: the device is on that network."
+        case .switchInProgress: "Wait until the running switch has ended; switch.get tells."
+        case .cannotSwitch: "Look at flags in network.get: the uplink in use does not allow a switch."
+        case .cannotUpdate: "Look at flags in network.get: the uplink in use does not allow an update."
+        case .unknownSwitch: "Use a switchId that network.switch returned since the agent started."
+        case .storageFailed: "Check that the disk of the key file is writable and not full; the old list still stands."
+        case .radioFailed: "Try again; if it persists, look at the agent's log for the driver's error."
+        case .interfaceMissing: "Check that the Wi-Fi interface exists, is not blocked by rfkill and has its driver."
+        case .scanBusy: "A scan is running: wait for scan.finished and read its results."
+        case .notPermitted: "Run as a user who may do this: root, or a member of the socket's group."
+        case .busy: "Try again shortly: the agent serves as many requests or connections as it may."
+        case .unsupported: "Leave the named field out; what the device supports is in capabilities.get."
+        case .internalError: "This is a defect: report it with the agent's log."
+        }
+    }
+
+    /// How a bridge reports it to a Matter controller.
+    public var matterStatus: MatterStatus {
+        switch self {
+        case .tooManyNetworks: .boundsExceeded
+        case .invalidSsid, .invalidPassword, .passwordMissing, .malformed, .lineTooLong: .outOfRange
+        case .duplicateNetwork: .duplicateNetworkID
+        case .unknownNetwork, .unknownSwitch: .networkIDNotFound
+        case .alreadyConnected: .success
+        case .radioFailed, .interfaceMissing, .cannotSwitch, .switchInProgress: .otherConnectionFailure
+        case .unsupportedVersion, .unknownType, .revisionConflict, .cannotUpdate, .storageFailed, .scanBusy,
+            .notPermitted, .busy, .unsupported, .internalError:
+            .unknownError
+        }
+    }
+
+    public var kind: Kind {
+        switch self {
+        case .malformed, .lineTooLong, .tooManyNetworks, .duplicateNetwork, .unknownNetwork, .passwordMissing,
+            .invalidSsid, .invalidPassword, .unknownSwitch:
+            .badData
+        case .unsupportedVersion, .unknownType, .unsupported: .unsupported
+        case .revisionConflict, .switchInProgress, .scanBusy, .busy: .tryLater
+        case .alreadyConnected: .alreadySo
+        case .cannotSwitch, .cannotUpdate: .refused
+        case .storageFailed, .radioFailed, .interfaceMissing: .deviceFailure
+        case .notPermitted: .notPermitted
+        case .internalError: .defect
+        }
+    }
+
+    /// What is to be done about an error, coarsely: a program's exit status follows it.
+    public enum Kind: Sendable, CaseIterable {
+        /// The request itself is wrong; it fails again however often it is sent.
+        case badData
+        /// The two sides do not speak the same protocol.
+        case unsupported
+        /// The same request can succeed later.
+        case tryLater
+        /// What was asked for is already the case.
+        case alreadySo
+        /// The device's present state does not allow it.
+        case refused
+        /// A disk, a driver or a radio failed.
+        case deviceFailure
+        case notPermitted
+        case defect
+    }
+}
+
+/// A status of Matter's Network Commissioning cluster (Matter core specification 1.4, 11.9.5.3,
+/// NetworkCommissioningStatusEnum).
+public enum MatterStatus: UInt8, Sendable, CaseIterable {
+    case success = 0
+    case outOfRange = 1
+    case boundsExceeded = 2
+    case networkIDNotFound = 3
+    case duplicateNetworkID = 4
+    case networkNotFound = 5
+    case regulatoryError = 6
+    case authFailure = 7
+    case unsupportedSecurity = 8
+    case otherConnectionFailure = 9
+    case ipv6Failed = 10
+    case ipBindFailed = 11
+    case unknownError = 12
+}

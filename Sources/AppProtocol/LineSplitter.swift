@@ -1,0 +1,51 @@
+/// Cuts a stream of bytes into lines at line feeds, in bounded memory.
+public struct LineSplitter: Sendable {
+    private let maximumLength: Int
+    private var buffer: [UInt8] = []
+    /// Where the bytes that have not been taken begin.
+    private var start = 0
+    /// How far a line feed has been looked for.
+    private var scanned = 0
+    private var isOverlong = false
+
+    public init(maximumLength: Int = ProtocolLimits.lineLength) { self.maximumLength = maximumLength }
+
+    public enum Output: Sendable, Equatable {
+        /// One line without its line feed, never empty.
+        case line([UInt8])
+        /// A line exceeds the maximum. It is said once; whatever comes after is dropped.
+        case lineTooLong
+    }
+
+    public mutating func append(_ bytes: some Sequence<UInt8>) {
+        guard !isOverlong else { return }
+        if start > 0 {
+            buffer.removeFirst(start)
+            scanned -= start
+            start = 0
+        }
+        buffer.append(contentsOf: bytes)
+    }
+
+    /// The next complete line, or nil until more bytes come. Empty lines are skipped.
+    public mutating func next() -> Output? {
+        guard !isOverlong else { return nil }
+        while let end = buffer[scanned...].firstIndex(of: UInt8(ascii: "\n")) {
+            let line = buffer[start..<end]
+            guard line.count <= maximumLength else { return giveUp() }
+            start = end + 1
+            scanned = start
+            if !line.isEmpty { return .line(Array(line)) }
+        }
+        scanned = buffer.count
+        return buffer.count - start > maximumLength ? giveUp() : nil
+    }
+
+    private mutating func giveUp() -> Output {
+        isOverlong = true
+        buffer = []
+        start = 0
+        scanned = 0
+        return .lineTooLong
+    }
+}

@@ -1,0 +1,53 @@
+import AgentModel
+import Crypto
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The name that app and device give a network with its password, so that neither has to send the password again:
+/// `Base64(SHA256(localKey + ssid + password))` over bytes. An open network has the empty password.
+public struct NetworkHash: Hashable, Sendable {
+    /// Standard Base64 with padding (RFC 4648, clause 4): 44 characters.
+    public let base64: String
+
+    /// - Parameters:
+    ///   - localKey: the key that the device and its owner's app share.
+    ///   - password: nil for an open network.
+    public init(localKey: Secret, ssid: SSID, password: Secret?) {
+        var hash = SHA256()
+        localKey.withBytes { hash.update(bufferPointer: $0) }
+        hash.update(data: ssid.bytes)
+        password?.withBytes { hash.update(bufferPointer: $0) }
+        base64 = Data(hash.finalize()).base64EncodedString()
+    }
+
+    /// - Returns: nil unless `base64` stands for 32 bytes and is written as this type writes them.
+    public init?(base64: String) {
+        guard base64.utf8.count == 44, let bytes = Data(base64Encoded: base64), bytes.count == 32,
+            bytes.base64EncodedString() == base64
+        else { return nil }
+        self.base64 = base64
+    }
+}
+
+extension NetworkHash: CustomStringConvertible {
+    public var description: String { base64 }
+}
+
+extension NetworkHash: Codable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let hash = NetworkHash(base64: try container.decode(String.self)) else {
+            throw decoder.malformed("is not the Base64 of a SHA-256 hash")
+        }
+        self = hash
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(base64)
+    }
+}

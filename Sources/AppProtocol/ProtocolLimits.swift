@@ -1,0 +1,17 @@
+/// The version and the bounds that both ends of the app protocol keep to.
+public enum ProtocolLimits {
+    /// The protocol version spoken here: the `v` of every line.
+    public static let version = 1
+    /// The longest line in bytes, in either direction, without its line feed.
+    public static let lineLength = 64 * 1024
+    /// The longest request id in bytes of UTF-8.
+    public static let idLength = 64
+    /// The most networks that an update may name. How many the device stores is in its capabilities.
+    public static let updateEntries = 64
+    /// The most SSIDs and the most frequencies that one scan may be limited to.
+    public static let scanTargets = 64
+    /// How many decisions one `history.get` may ask for.
+    public static let historyDecisions = 1...200
+    /// How many it gets when it does not say.
+    public static let defaultHistoryDecisions = 20
+}

@@ -1,0 +1,55 @@
+import AgentModel
+
+/// Which switch is asked about: the body of `switch.get`.
+public struct SwitchQuery: Sendable, Equatable, Codable {
+    public let switchId: String
+
+    public init(switchId: String) { self.switchId = switchId }
+}
+
+/// How far a commanded switch has come: the answer to `network.switch` and `switch.get`, the body of `switch.progress`.
+public struct SwitchStatus: Sendable, Equatable, Codable {
+    public let switchId: String
+    public let phase: SwitchPhase
+    /// Why it was rolled back or failed.
+    public let reason: ReasonCode?
+    /// The same as a sentence.
+    public let text: String?
+
+    public init(switchId: String, phase: SwitchPhase, reason: ReasonCode? = nil, text: String? = nil) {
+        self.switchId = switchId
+        self.phase = phase
+        self.reason = reason
+        self.text = text
+    }
+}
+
+/// The phases of a switch, in order; the last three are outcomes.
+public enum SwitchPhase: String, Sendable, CaseIterable, Codable {
+    /// The device will try; the link still stands.
+    case accepted
+    case joining
+    case waitingForAddress
+    /// The device is on the new network.
+    case committed
+    /// The device is back on the network it came from.
+    case rolledBack
+    /// Neither the new network nor the old one could be joined; failover carries on from here.
+    case failed
+
+    public var isOutcome: Bool { self == .committed || self == .rolledBack || self == .failed }
+}
+
+/// Why something happened, as a code that a program can compare. The set can grow: show an unknown one as it is.
+public struct ReasonCode: RawRepresentable, Sendable, Hashable, Codable {
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// A join that failed says how.
+    public init(_ failure: JoinFailure) { rawValue = failure.rawValue }
+}
+
+extension ReasonCode: CustomStringConvertible {
+    public var description: String { rawValue }
+}

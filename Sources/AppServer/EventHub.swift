@@ -1,0 +1,129 @@
+import AppProtocol
+import Synchronization
+
+/// Keeps the last events and hands them to any number of subscribers.
+///
+/// A subscriber is a position in the one ring of events, not a queue of its own: publishing takes the same short time
+/// whoever listens, memory stays bounded, and a subscriber that reads too slowly is told how many events it missed.
+public final class EventHub: Sendable {
+    /// Names this run of the agent, so that a sequence number of an earlier one is not taken for one of this.
+    public let stream: String
+
+    private let capacity: Int
+    private let state = Mutex(State())
+
+    /// - Parameter capacity: how many events are kept, at least one.
+    public init(capacity: Int = 256) {
+        self.capacity = max(1, capacity)
+        stream = String(UInt64.random(in: .min ... .max), radix: 36)
+    }
+
+    /// Never blocks for longer than it takes to append to an array and to wake who waits.
+    public func publish(_ body: Event.Body, at time: Timestamp = .now) {
+        let waiting = state.withLock { state in
+            state.lastSequence += 1
+            let event = Event(seq: state.lastSequence, time: time, body: body)
+            if state.ring.count < capacity {
+                state.ring.append(event)
+            } else {
+                state.ring[(event.seq - 1) % capacity] = event
+            }
+            defer { state.waiting.removeAll(keepingCapacity: true) }
+            return Array(state.waiting.values)
+        }
+        for continuation in waiting { continuation.resume() }
+    }
+
+    /// The newest event's sequence number, 0 before the first.
+    public var lastSequence: Int { state.withLock { $0.lastSequence } }
+
+    /// - Parameter request: where to begin; nothing in it means with the next event.
+    public func subscribe(_ request: EventSubscription = EventSubscription()) -> EventFeed {
+        let last = lastSequence
+        guard let since = request.since else { return EventFeed(hub: self, after: last, restarted: false) }
+        // Without a stream, only a number that cannot be ours shows that the agent has restarted.
+        let restarted = request.stream.map { $0 != stream } ?? !(0...last).contains(since)
+        return EventFeed(hub: self, after: restarted ? 0 : min(max(since, 0), last), restarted: restarted)
+    }
+
+    private struct State {
+        var lastSequence = 0
+        /// Event number n is at (n - 1) mod capacity.
+        var ring: [Event] = []
+        var nextTicket = 0
+        var waiting: [Int: CheckedContinuation<Void, Never>] = [:]
+    }
+}
+
+extension EventHub {
+    /// The first event after `position`, or a gap up to the oldest one kept, or nil if nothing is newer.
+    fileprivate func event(after position: Int) -> Event? {
+        state.withLock { state in
+            guard position < state.lastSequence, let newest = state.ring.indices.last else { return nil }
+            let oldest = state.lastSequence - newest
+            guard position + 1 < oldest else { return state.ring[position % capacity] }
+            let gap = Gap(reason: .expired, missed: oldest - 1 - position)
+            return Event(seq: oldest - 1, time: state.ring[(oldest - 1) % capacity].time, body: .gap(gap))
+        }
+    }
+
+    /// Returns when there may be an event after `position`, and when the task is cancelled.
+    fileprivate func wait(after position: Int) async {
+        let ticket = state.withLock { state in
+            state.nextTicket += 1
+            return state.nextTicket
+        }
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isLate = state.withLock { state in
+                    guard position == state.lastSequence, !Task.isCancelled else { return true }
+                    state.waiting[ticket] = continuation
+                    return false
+                }
+                if isLate { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { $0.waiting.removeValue(forKey: ticket) }?.resume()
+        }
+    }
+}
+
+/// One subscriber's way through the events, from where it began. It never ends by itself: cancel the task that reads it.
+public struct EventFeed: AsyncSequence, AsyncIteratorProtocol, Sendable {
+    public typealias Element = Event
+    public typealias Failure = Never
+
+    private let hub: EventHub
+    private var position: Int
+    private var restarted: Bool
+
+    fileprivate init(hub: EventHub, after position: Int, restarted: Bool) {
+        self.hub = hub
+        self.position = position
+        self.restarted = restarted
+        answer = Subscribed(seq: hub.lastSequence, stream: hub.stream)
+    }
+
+    /// What to answer to the subscriber before its first event.
+    public let answer: Subscribed
+
+    public func makeAsyncIterator() -> EventFeed { self }
+
+    /// - Returns: nil only once the task is cancelled.
+    public mutating func next() async -> Event? {
+        while !Task.isCancelled {
+            if restarted {
+                restarted = false
+                return Event(seq: 0, time: .now, body: .gap(Gap(reason: .restarted, missed: 0)))
+            }
+            if let event = hub.event(after: position) {
+                position = event.seq
+                return event
+            }
+            await hub.wait(after: position)
+        }
+        return nil
+    }
+
+    public mutating func next(isolation actor: isolated (any Actor)?) async -> Event? { await next() }
+}
