@@ -40,7 +40,8 @@ enum Line {
 }
 
 extension ProtocolError {
-    static let lineTooLong = ProtocolError(
+    /// A line that exceeds `ProtocolLimits.lineLength`.
+    public static let lineTooLong = ProtocolError(
         .lineTooLong, "the line is longer than \(ProtocolLimits.lineLength) bytes",
         details: ["max": .number(ProtocolLimits.lineLength)])
 

@@ -1,0 +1,63 @@
+import AppProtocol
+
+/// A device, as an app talks to it: one method for each message of the protocol.
+public struct DeviceClient: Sendable {
+    /// How long an answer may take.
+    public var timeout: Duration
+
+    private let connection: DeviceConnection
+
+    /// - Parameter timeout: how long connecting may take, and then each answer.
+    public init(connectingTo endpoint: Endpoint, timeout: Duration = .seconds(10)) async throws(ClientError) {
+        self.timeout = timeout
+        connection = try await DeviceConnection.open(endpoint, within: timeout)
+    }
+
+    public func close() async { await connection.close() }
+
+    public func capabilities() async throws(ClientError) -> Capabilities { try await ask(.getCapabilities) }
+
+    public func network() async throws(ClientError) -> NetworkStatus { try await ask(.getNetwork) }
+
+    public func backups() async throws(ClientError) -> BackupList { try await ask(.getBackups) }
+
+    /// Replaces the stored list as a whole, or leaves it as it is.
+    /// - Parameter revision: the revision that the list must still have, or nil to replace it whatever it is.
+    public func updateBackups(_ networks: [NetworkReference], ifRevision revision: Int? = nil)
+        async throws(ClientError) -> BackupList
+    {
+        try await ask(.updateBackups(BackupsUpdate(networks: networks, ifRevision: revision)))
+    }
+
+    /// Returns when the device has accepted the command, before it leaves the network that it is on.
+    public func switchNetwork(to network: NetworkReference) async throws(ClientError) -> SwitchStatus {
+        try await ask(.switchNetwork(network))
+    }
+
+    public func switchStatus(_ switchId: String) async throws(ClientError) -> SwitchStatus {
+        try await ask(.getSwitch(SwitchQuery(switchId: switchId)))
+    }
+
+    public func startScan(_ request: ScanRequest = ScanRequest()) async throws(ClientError) -> ScanStarted {
+        try await ask(.startScan(request))
+    }
+
+    public func scanResults() async throws(ClientError) -> ScanResults { try await ask(.getScan) }
+
+    public func history(limit: Int = ProtocolLimits.defaultHistoryDecisions) async throws(ClientError) -> History {
+        try await ask(.getHistory(HistoryQuery(limit: limit)))
+    }
+
+    /// What happens on the device from now on, or since an event that is already known. Once for each connection.
+    public func events(_ subscription: EventSubscription = EventSubscription()) async throws(ClientError)
+        -> EventStream
+    {
+        let subscribed = try await connection.send(.subscribe(subscription), as: Subscribed.self, within: timeout)
+        let position = subscription.since == nil ? subscribed.seq : nil
+        return EventStream(subscribed: subscribed, events: connection.events, position: position)
+    }
+
+    private func ask<Answer: Decodable>(_ body: Request.Body) async throws(ClientError) -> Answer {
+        try await connection.send(.device(body), as: Answer.self, within: timeout)
+    }
+}

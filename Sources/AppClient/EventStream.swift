@@ -1,0 +1,55 @@
+import AppProtocol
+
+/// The events of one subscription. Where some are missing, a gap comes in their place.
+public struct EventStream: AsyncSequence, Sendable {
+    public typealias Element = Event
+    public typealias Failure = ClientError
+
+    /// What the device answered: the stream's name, and where it stood.
+    public let subscribed: Subscribed
+    let events: AsyncThrowingStream<Event, any Error>
+    /// The sequence number that the first event follows.
+    let position: Int?
+
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(events: events.makeAsyncIterator(), position: position)
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        var events: AsyncThrowingStream<Event, any Error>.Iterator
+        /// The last sequence number seen, nil until the first.
+        var position: Int?
+        /// An event that a gap was put in front of.
+        var held: Event?
+
+        public mutating func next() async throws(ClientError) -> Event? {
+            try await next(isolation: nil)
+        }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(ClientError) -> Event? {
+            if let held {
+                self.held = nil
+                return held
+            }
+            let event: Event?
+            do {
+                event = try await events.next(isolation: actor)
+            } catch let error as ClientError {
+                throw error
+            } catch {
+                throw .disconnected
+            }
+            guard let event else { return nil }
+            defer { position = event.seq }
+            guard let position, event.seq > position + 1, !event.isGap else { return event }
+            held = event
+            return Event(
+                seq: event.seq - 1, time: event.time,
+                body: .gap(Gap(reason: .expired, missed: event.seq - 1 - position)))
+        }
+    }
+}
+
+extension Event {
+    fileprivate var isGap: Bool { if case .gap = body { true } else { false } }
+}

@@ -1,0 +1,103 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// The file of the listening socket.
+///
+/// The socket is bound under a temporary name, gets its permissions, and is then renamed: nobody finds it with other
+/// permissions, or before it listens.
+struct ServerSocketFile: Sendable {
+    let path: String
+    let mode: UInt32
+
+    /// Which file the socket is, so that a successor's is not removed in its place.
+    struct Identity: Sendable {
+        fileprivate let device: dev_t
+        fileprivate let inode: ino_t
+    }
+
+    private var temporaryPath: String { path + ".new" }
+
+    /// Makes sure that nobody listens at `path`.
+    /// - Returns: where to bind the new socket.
+    func claim() throws(AppServerError) -> String {
+        let maximum = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
+        guard temporaryPath.utf8.count <= maximum, !path.utf8.contains(0) else {
+            throw .pathTooLong(path: path, maximum: maximum - (temporaryPath.utf8.count - path.utf8.count))
+        }
+        var information = stat()
+        if lstat(path, &information) == 0 {
+            guard information.st_mode & S_IFMT == S_IFSOCK else { throw .notASocket(path: path) }
+            guard try !isAnswered() else { throw .alreadyServed(path: path) }
+        } else if errno != ENOENT {
+            throw .system(attempted: "look at", path: path, errno: errno)
+        }
+        guard unlink(temporaryPath) == 0 || errno == ENOENT else {
+            throw .system(attempted: "remove", path: temporaryPath, errno: errno)
+        }
+        return temporaryPath
+    }
+
+    /// Puts the socket that was bound at `place` where clients look for it.
+    func publish(_ place: String) throws(AppServerError) -> Identity {
+        var information = stat()
+        guard chmod(place, mode_t(mode)) == 0, lstat(place, &information) == 0 else {
+            throw .system(attempted: "set the permissions of", path: place, errno: errno)
+        }
+        guard rename(place, path) == 0 else { throw .system(attempted: "replace", path: path, errno: errno) }
+        return Identity(device: information.st_dev, inode: information.st_ino)
+    }
+
+    /// Removes the file, if it is still the one that was published.
+    func remove(_ identity: Identity) {
+        var information = stat()
+        guard lstat(path, &information) == 0, information.st_dev == identity.device,
+            information.st_ino == identity.inode
+        else { return }
+        unlink(path)
+    }
+
+    /// Whether a process listens on the socket file that is there.
+    private func isAnswered() throws(AppServerError) -> Bool {
+        #if os(Linux)
+            let descriptor = Self.socket(Int32(SOCK_STREAM.rawValue))
+        #else
+            let descriptor = Self.socket(SOCK_STREAM)
+        #endif
+        guard descriptor >= 0 else { throw .system(attempted: "try", path: path, errno: errno) }
+        defer { close(descriptor) }
+        // A process that does not accept must not hold this one up.
+        guard fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 else {
+            throw .system(attempted: "try", path: path, errno: errno)
+        }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let result = withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        if result == 0 { return true }
+        switch errno {
+        case ECONNREFUSED, ENOENT: return false
+        // It listens, and its queue of connections is full.
+        case EAGAIN, EINPROGRESS: return true
+        default: throw .system(attempted: "try", path: path, errno: errno)
+        }
+    }
+
+    private static func socket(_ type: Int32) -> Int32 {
+        #if canImport(Glibc)
+            Glibc.socket(AF_UNIX, type, 0)
+        #elseif canImport(Musl)
+            Musl.socket(AF_UNIX, type, 0)
+        #else
+            Darwin.socket(AF_UNIX, type, 0)
+        #endif
+    }
+}
