@@ -1,0 +1,78 @@
+import AgentModel
+
+/// One command of wpa_supplicant's control interface, and what its answer must look like.
+struct ControlCommand: Sendable {
+    /// The command as errors name it: never with a value that could be secret.
+    let name: String
+    let answerForm: AnswerForm
+    private let text: String
+    private let secret: Secret?
+
+    /// What an answer looks like when the command was carried out. An answer of another form means that questions and
+    /// answers went out of step.
+    enum AnswerForm: Sendable {
+        case ok
+        case number
+        case text
+    }
+
+    init(_ text: String, answer: AnswerForm = .ok) {
+        name = text
+        answerForm = answer
+        self.text = text
+        secret = nil
+    }
+
+    /// Sets one variable of a network.
+    init(network: Int, _ setting: NetworkBlock.Setting) {
+        name = "SET_NETWORK \(setting.name)"
+        answerForm = .ok
+        switch setting.value {
+        case .plain(let value):
+            text = "SET_NETWORK \(network) \(setting.name) \(value)"
+            secret = nil
+        case .secret(let value):
+            text = "SET_NETWORK \(network) \(setting.name) "
+            secret = value
+        }
+    }
+
+    /// Lends the bytes of the command and wipes them afterwards. A secret goes as hexadecimal digits, which
+    /// wpa_supplicant takes for every string: no byte of a password can end it early (hostap, wpa_config_parse_string).
+    func withBytes<Value>(
+        _ body: (UnsafeRawBufferPointer) throws(SupplicantError) -> Value
+    ) throws(SupplicantError) -> Value {
+        let plain = text.utf8
+        let length = plain.count + 2 * (secret?.count ?? 0)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: length, alignment: 1)
+        defer {
+            wipe(buffer)
+            buffer.deallocate()
+        }
+        buffer.copyBytes(from: plain)
+        secret?.withBytes { bytes in
+            for (index, byte) in bytes.enumerated() {
+                buffer[plain.count + 2 * index] = Self.digit(byte >> 4)
+                buffer[plain.count + 2 * index + 1] = Self.digit(byte & 0xf)
+            }
+        }
+        return try body(UnsafeRawBufferPointer(buffer))
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    }
+}
+
+extension ControlCommand {
+    static let attach = ControlCommand("ATTACH")
+    static let status = ControlCommand("STATUS", answer: .text)
+    static let addNetwork = ControlCommand("ADD_NETWORK", answer: .number)
+    static let listNetworks = ControlCommand("LIST_NETWORKS", answer: .text)
+    static let keyManagement = ControlCommand("GET_CAPABILITY key_mgmt", answer: .text)
+    static let disconnect = ControlCommand("DISCONNECT")
+    static let removeAllNetworks = ControlCommand("REMOVE_NETWORK all")
+
+    static func selectNetwork(_ id: Int) -> ControlCommand { ControlCommand("SELECT_NETWORK \(id)") }
+    static func removeNetwork(_ id: Int) -> ControlCommand { ControlCommand("REMOVE_NETWORK \(id)") }
+}

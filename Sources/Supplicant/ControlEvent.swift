@@ -1,0 +1,129 @@
+import AgentModel
+
+/// The events of wpa_supplicant that tell how a link comes and goes (hostap, src/common/wpa_ctrl.h and the messages of
+/// wpa_supplicant/sme.c and wpa_supplicant/events.c).
+///
+/// Lines are hostile: they repeat what access points sent. Numbers out of range, missing fields and unknown lines become
+/// `other` or nil and nothing worse.
+enum ControlEvent: Sendable, Equatable {
+    case scanStarted
+    case networkNotFound
+    /// A frame of the authentication goes out. SAE takes two, the second of which says that the first was answered.
+    case authenticating
+    case associating
+    case associated
+    case authenticationRejected(Authentication)
+    /// The association was refused; `timedOut` where the access point did not answer.
+    case associationRejected(status: Int, timedOut: Bool)
+    /// Association and handshake together took too long.
+    case authenticationTimedOut
+    case connected(network: Int?, BSSID)
+    case disconnected(reason: Int, locallyGenerated: Bool)
+    /// wpa_supplicant will leave a network alone for a while.
+    case temporarilyDisabled(network: Int, DisabledReason)
+    case other
+
+    /// A refusal during authentication (IEEE 802.11-2020, 9.3.3.11).
+    struct Authentication: Sendable, Equatable {
+        let algorithm: Int
+        let transaction: Int
+        let status: Int
+
+        /// The algorithm number of SAE (IEEE 802.11-2020, 9.4.1.1).
+        static let sae = 3
+    }
+
+    enum DisabledReason: String, Sendable {
+        case wrongKey = "WRONG_KEY"
+        case connectionFailed = "CONN_FAILED"
+        case other
+    }
+
+    /// Reads one event without its `<level>`.
+    init(_ line: Substring) {
+        let words = line.split(separator: " ", maxSplits: Self.maximumWords)
+        self = words.first.flatMap { Self.event(named: $0, words) } ?? .other
+    }
+
+    /// Whether a datagram is an event rather than an answer: events begin with their level, as in `<3>`.
+    static func isEvent(_ bytes: some Collection<UInt8>) -> Bool { bytes.first == UInt8(ascii: "<") }
+
+    /// The text of an event after its `<level>`, or nil where there is no level.
+    static func text(of bytes: ArraySlice<UInt8>) -> Substring? {
+        guard let end = bytes.prefix(4).firstIndex(of: UInt8(ascii: ">")) else { return nil }
+        return String(decoding: bytes[(end + 1)...], as: UTF8.self)[...]
+    }
+
+    /// Enough for every line that matters, except that an SSID may hold any number of spaces.
+    private static let maximumWords = 64
+
+    private static func event(named name: Substring, _ words: [Substring]) -> ControlEvent? {
+        switch name {
+        case "CTRL-EVENT-SCAN-STARTED": .scanStarted
+        case "CTRL-EVENT-NETWORK-NOT-FOUND": .networkNotFound
+        case "CTRL-EVENT-CONNECTED": connected(words)
+        case "CTRL-EVENT-DISCONNECTED": disconnected(words)
+        case "CTRL-EVENT-AUTH-REJECT": authenticationRejected(words)
+        case "CTRL-EVENT-ASSOC-REJECT": associationRejected(words)
+        case "CTRL-EVENT-SSID-TEMP-DISABLED": temporarilyDisabled(words)
+        case "SME:" where words.starts(with: ["SME:", "Trying", "to", "authenticate"]): .authenticating
+        case "Trying" where words.starts(with: ["Trying", "to", "associate"]): .associating
+        case "Associated" where words.dropFirst().first == "with": .associated
+        case "Authentication" where words.suffix(2) == ["timed", "out."]: .authenticationTimedOut
+        default: nil
+        }
+    }
+
+    /// `CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 completed [id=0 id_str=]`
+    private static func connected(_ words: [Substring]) -> ControlEvent? {
+        guard words.count > 4, let bssid = BSSID(words[4]) else { return nil }
+        return .connected(network: words.number("[id"), bssid)
+    }
+
+    /// `CTRL-EVENT-DISCONNECTED bssid=02:00:00:00:01:00 reason=3 locally_generated=1`
+    private static func disconnected(_ words: [Substring]) -> ControlEvent? {
+        .disconnected(
+            reason: words.number("reason") ?? 0, locallyGenerated: words.contains { $0 == "locally_generated=1" })
+    }
+
+    /// `CTRL-EVENT-AUTH-REJECT 02:00:00:00:01:00 auth_type=0 auth_transaction=2 status_code=17`
+    private static func authenticationRejected(_ words: [Substring]) -> ControlEvent? {
+        guard let status = words.number("status_code") else { return nil }
+        return .authenticationRejected(
+            Authentication(
+                algorithm: words.number("auth_type") ?? 0, transaction: words.number("auth_transaction") ?? 0,
+                status: status))
+    }
+
+    /// `CTRL-EVENT-ASSOC-REJECT bssid=02:00:00:00:01:00 status_code=1 timeout=assoc`
+    private static func associationRejected(_ words: [Substring]) -> ControlEvent? {
+        guard let status = words.number("status_code") else { return nil }
+        return .associationRejected(
+            status: status, timedOut: words.contains { $0 == "timeout" || $0.hasPrefix("timeout=") })
+    }
+
+    /// `CTRL-EVENT-SSID-TEMP-DISABLED id=0 ssid="Home" auth_failures=1 duration=10 reason=WRONG_KEY`. The SSID may look
+    /// like fields, so the number is taken from before it and the reason from after it.
+    private static func temporarilyDisabled(_ words: [Substring]) -> ControlEvent? {
+        guard words.count > 2, let network = words[1...1].number("id") else { return nil }
+        return .temporarilyDisabled(
+            network: network, words.last?.value("reason").flatMap { DisabledReason(rawValue: String($0)) } ?? .other)
+    }
+}
+
+extension Collection<Substring> {
+    /// The number in the first word that begins with `key=`, where it is a sensible one.
+    fileprivate func number(_ key: String) -> Int? {
+        for word in self {
+            if let value = word.value(key) { return Int(value).flatMap { (0...0xffff).contains($0) ? $0 : nil } }
+        }
+        return nil
+    }
+}
+
+extension Substring {
+    /// What follows `key=`.
+    fileprivate func value(_ key: String) -> Substring? {
+        hasPrefix(key) && dropFirst(key.count).first == "=" ? dropFirst(key.count + 1) : nil
+    }
+}
