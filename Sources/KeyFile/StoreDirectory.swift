@@ -42,7 +42,9 @@ final class StoreDirectory {
         guard let (parent, _) = KeyFile.split(path) else { throw .system(.makeDirectory, path: path, errno: ENOENT) }
         let descriptor = try openOrMake(parent)
         defer { _ = Glibc.close(descriptor) }
-        guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .system(.makeDirectory, path: path, errno: errno) }
+        guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
+            throw .system(.makeDirectory, path: path, errno: errno)
+        }
         try synchroniseDirectory(descriptor, path: parent)
     }
 
