@@ -1,5 +1,7 @@
 import AgentModel
+import CNetlink
 import EventLoop
+import Glibc
 
 /// The radio behind one wireless interface, through nl80211.
 ///
@@ -9,8 +11,26 @@ import EventLoop
 public final class WirelessRadio {
     /// The interface's name, such as "wlan0".
     public nonisolated let interface: String
-    /// The interface's number now, nil while it does not exist.
+    /// The interface's number as last seen, nil while it does not exist.
     public private(set) var interfaceIndex: Int?
+
+    let socket: NetlinkSocket
+    let family: GenericNetlinkFamily
+    var association = Association.unknown
+    var scans = ScanTracker()
+    /// Whoever waits for the end of our own scan: whether it was aborted.
+    var scanWaiter: ((Result<Bool, NetlinkError>) -> Void)?
+    var scanDeadline: LoopTimer?
+    /// What the radio can do, once it was asked.
+    var knownPhy: Phy?
+    private let report: @AgentLoop @Sendable (RadioEvent) -> Void
+
+    /// What is known of the link without asking.
+    enum Association {
+        case unknown
+        case none
+        case bssid(BSSID)
+    }
 
     /// - Parameter onEvent: called for each event, on the loop, from the moment this returns.
     /// - Throws: `familyMissing` where the kernel has no nl80211. A missing interface is no error: it may come later.
@@ -18,60 +38,98 @@ public final class WirelessRadio {
         interface: String, onEvent: @escaping @AgentLoop @Sendable (RadioEvent) -> Void
     ) async throws(NetlinkError) {
         self.interface = interface
-        throw unfinished
+        report = onEvent
+        socket = try NetlinkSocket(.generic)
+        family = try await socket.family(named: NL80211_GENL_NAME)
+        socket.onNotification = { [weak self] in self?.handle($0) }
+        socket.onOverrun = { [weak self] in self?.resynchronise() }
+        for group in [
+            NL80211_MULTICAST_GROUP_CONFIG, NL80211_MULTICAST_GROUP_SCAN, NL80211_MULTICAST_GROUP_REG,
+            NL80211_MULTICAST_GROUP_MLME,
+        ] {
+            try socket.join(group: group, of: family)
+        }
+        interfaceIndex = Self.index(of: interface)
     }
 
-    /// All wireless interfaces of the system.
-    public func interfaces() async throws(NetlinkError) -> [WirelessInterface] { throw unfinished }
-
-    /// What the radio of this interface can do.
-    public func phy() async throws(NetlinkError) -> Phy { throw unfinished }
-
-    /// Scans and waits for the end. There is one scan of our own at a time.
-    ///
-    /// - Parameter deadline: after it the scan is aborted and `timedOut` is thrown. A full scan takes 2 s with 26
-    ///   channels and 14 s with the 151 of the domain US.
-    /// - Throws: an error that `isBusy` while any scan is under way on the radio.
-    public func scan(
-        _ request: ScanRequest = .full, deadline: Duration = .seconds(20)
-    ) async throws(NetlinkError) -> ScanOutcome { throw unfinished }
-
-    /// Asks for the end of a scan; without one nothing happens. The end is an event.
-    public func abortScan() {}
-
-    /// What the kernel remembers of recent scans, whoever made them.
-    public func scanResults() async throws(NetlinkError) -> [BSS] { throw unfinished }
-
-    /// Measures the current link. Nil while there is none.
-    public func station() async throws(NetlinkError) -> StationInfo? { throw unfinished }
-
-    /// The access point that the interface is associated with now.
-    public func link() async throws(NetlinkError) -> AssociatedBSS? { throw unfinished }
-
-    /// Has the kernel watch the signal of the current link, for `signalLow` and `signalHigh`.
-    ///
-    /// It has to be set anew after each association.
-    /// - Parameters:
-    ///   - thresholds: in dBm, below zero; none ends the watch.
-    ///   - hysteresis: in dB, how far the signal must move on before the next event.
-    public func setSignalThresholds(_ thresholds: [Int], hysteresis: Int = 2) async throws(NetlinkError) {
-        throw unfinished
+    /// A request about this interface.
+    func request(_ command: nl80211_commands, attempting attempted: String) throws(NetlinkError) -> NetlinkRequest {
+        // By name each time: a renamed interface is no news to nl80211.
+        follow(index: Self.index(of: interface))
+        guard let interfaceIndex else {
+            throw NetlinkError(attempted: attempted, reason: .interfaceMissing(interface))
+        }
+        var request = NetlinkRequest(nl80211: command, family: family)
+        request.attributes.put(NL80211_ATTR_IFINDEX, UInt32(interfaceIndex))
+        return request
     }
 
-    /// Joins an open network without the supplicant's help. The outcome is an event.
-    public func connect(to ssid: SSID, bssid: BSSID? = nil, frequency: Frequency? = nil) async throws(NetlinkError) {
-        throw unfinished
+    private static func index(of name: String) -> Int? {
+        let index = if_nametoindex(name)
+        return index == 0 ? nil : Int(index)
     }
 
-    /// Leaves the current network, whoever joined it. The end is an event.
-    public func disconnect() async throws(NetlinkError) { throw unfinished }
+    // MARK: Events
 
-    /// Sends the access point a deauthentication and forgets it, on radios whose driver leaves that to the kernel.
-    /// - Parameter reason: IEEE 802.11-2020, table 9-49; 3 is "leaving".
-    public func deauthenticate(from bssid: BSSID, reason: UInt16 = 3) async throws(NetlinkError) { throw unfinished }
+    private func handle(_ message: NetlinkMessage) {
+        guard message.type == family.id else { return }
+        let attributes = message.nl80211Attributes
+        let index = attributes[NL80211_ATTR_IFINDEX]?.count(as: UInt32.self)
+        switch message.command.map({ nl80211_commands(UInt32($0)) }) {
+        case NL80211_CMD_NEW_INTERFACE where attributes[NL80211_ATTR_IFNAME]?.string == interface: follow(index: index)
+        case NL80211_CMD_DEL_INTERFACE where index == interfaceIndex: follow(index: nil)
+        default:
+            guard let event = RadioEvent(message) else { return }
+            if case .regulatoryChanged = event {
+                knownPhy = nil
+            } else if index == nil || index != interfaceIndex {
+                return
+            }
+            note(event)
+            report(event)
+        }
+    }
 
-    /// The regulatory domain in force: two letters, "00" for the world domain.
-    public func regulatoryDomain() async throws(NetlinkError) -> String { throw unfinished }
+    /// Draws from an event what this class remembers, before anybody else hears of it.
+    private func note(_ event: RadioEvent) {
+        switch event {
+        case .scanStarted: scans.started()
+        case .scanFinished(let aborted):
+            if let aborted = scans.ended(aborted: aborted) { endScan(.success(aborted)) }
+        case .connected(let bssid): association = .bssid(bssid)
+        case .disconnected: association = .none
+        default: break
+        }
+    }
 
-    private let unfinished = NetlinkError(attempted: "use the radio", reason: .malformed("not built yet"))
+    private func follow(index: Int?) {
+        guard index != interfaceIndex else { return }
+        if interfaceIndex != nil {
+            interfaceIndex = nil
+            association = .none
+            knownPhy = nil
+            endScan(.failure(NetlinkError(attempted: "scan on \(interface)", reason: .interfaceMissing(interface))))
+            report(.interfaceRemoved)
+        }
+        if let index {
+            interfaceIndex = index
+            association = .unknown
+            report(.interfaceAdded)
+        }
+    }
+
+    private func resynchronise() {
+        association = .unknown
+        knownPhy = nil
+        // Its end may be among what was lost, and waiting for it would hold up whoever wants to know.
+        endScan(.success(true))
+        follow(index: Self.index(of: interface))
+        report(.resynchronise)
+    }
+}
+
+extension NetlinkRequest {
+    init(nl80211 command: nl80211_commands, family: GenericNetlinkFamily) {
+        self.init(family: family.id, command: UInt8(truncatingIfNeeded: command.rawValue))
+    }
 }

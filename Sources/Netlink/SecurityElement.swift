@@ -1,0 +1,83 @@
+/// The contents of an RSN element (IEEE 802.11-2020, 9.4.2.24) or of the WPA element that it was made from.
+struct SecurityElement: Hashable {
+    let pairwiseCiphers: Set<Cipher>
+    let keyManagement: Set<KeyManagement>
+
+    enum Cipher: Hashable {
+        /// TKIP, CCMP or GCMP.
+        case usable
+        case wep
+        case unknown
+    }
+
+    enum KeyManagement: Hashable {
+        case psk
+        case sae
+        case owe
+        case enterprise
+        case unknown
+    }
+
+    /// - Parameter body: what follows the element's number and length, and in a WPA element its organisation and type.
+    /// - Returns: nil if the version is not 1 or a list ends before its count says.
+    init?(_ body: ArraySlice<UInt8>) {
+        var reader = ByteReader(body)
+        guard reader.takeLittleEndian() == 1 else { return nil }
+        do throws(EndsEarly) {
+            let group = try reader.takeSuites(count: 1)
+            let pairwise = try reader.takeSuites()
+            let management = try reader.takeSuites()
+            // The element may end after each of its fields; what is left out has these defaults.
+            let groupCipher = group.first.map(Self.cipher) ?? .usable
+            pairwiseCiphers = Set(pairwise.map { Self.isGroupCipher($0) ? groupCipher : Self.cipher($0) })
+                .orIfEmpty([groupCipher])
+            keyManagement = Set(management.map(Self.keyManagement)).orIfEmpty([.enterprise])
+        } catch {
+            return nil
+        }
+    }
+
+    private static func isGroupCipher(_ suite: UInt32) -> Bool { suite == 0x000f_ac00 || suite == 0x0050_f200 }
+
+    /// IEEE 802.11-2020, table 9-149. WPA counts alike under another organisation.
+    private static func cipher(_ suite: UInt32) -> Cipher {
+        switch suite {
+        case 0x000f_ac01, 0x000f_ac05, 0x0050_f201, 0x0050_f205: .wep
+        case 0x000f_ac02, 0x000f_ac04, 0x000f_ac08...0x000f_ac0a, 0x0050_f202, 0x0050_f204: .usable
+        default: .unknown
+        }
+    }
+
+    /// IEEE 802.11-2020, table 9-151, and SAE with the group-dependent hash (24 and 25) from IEEE 802.11be.
+    private static func keyManagement(_ suite: UInt32) -> KeyManagement {
+        switch suite {
+        case 0x000f_ac02, 0x000f_ac04, 0x000f_ac06, 0x000f_ac13, 0x000f_ac14, 0x0050_f202: .psk
+        case 0x000f_ac08, 0x000f_ac09, 0x000f_ac18, 0x000f_ac19: .sae
+        case 0x000f_ac12: .owe
+        case 0x000f_ac01, 0x000f_ac03, 0x000f_ac05, 0x000f_ac0b...0x000f_ac11, 0x0050_f201: .enterprise
+        default: .unknown
+        }
+    }
+}
+
+/// A list in the element claims more than there is, or claims to be empty.
+private struct EndsEarly: Error {}
+
+extension ByteReader {
+    /// A number as IEEE 802.11 has them.
+    fileprivate mutating func takeLittleEndian() -> UInt16? { take(UInt16.self).map(UInt16.init(littleEndian:)) }
+
+    /// Suite selectors, organisation and type as one number. Without a count it comes first. None at the end.
+    fileprivate mutating func takeSuites(count: UInt16? = nil) throws(EndsEarly) -> [UInt32] {
+        guard !rest.isEmpty else { return [] }
+        guard let count = count ?? takeLittleEndian(), count > 0, let bytes = take(Int(count) * 4) else {
+            throw EndsEarly()
+        }
+        var suites = ByteReader(bytes)
+        return (0..<count).compactMap { _ in suites.take(UInt32.self).map(UInt32.init(bigEndian:)) }
+    }
+}
+
+extension Set {
+    fileprivate func orIfEmpty(_ other: Set) -> Set { isEmpty ? other : self }
+}

@@ -1,0 +1,104 @@
+import AgentModel
+import CNetlink
+import Glibc
+
+extension WirelessRadio {
+    /// Measures the current link. Nil while there is none.
+    public func station() async throws(NetlinkError) -> StationInfo? {
+        guard let bssid = try await associatedBSSID() else { return nil }
+        let attempted = "measure the link of \(interface)"
+        var request = try request(NL80211_CMD_GET_STATION, attempting: attempted)
+        request.attributes.put(NL80211_ATTR_MAC, bytes: bssid.bytes)
+        do throws(NetlinkError) {
+            return try await socket.reply(to: request, attempting: attempted) { StationInfo($0) }
+        } catch  where error.errno == ENOENT {
+            // The link broke just now; its event is on the way.
+            association = .unknown
+            return nil
+        }
+    }
+
+    /// The access point that the interface is associated with now.
+    public func link() async throws(NetlinkError) -> AssociatedBSS? {
+        let attempted = "read the link of \(interface)"
+        let request = try request(NL80211_CMD_GET_SCAN, attempting: attempted)
+        // The scan results say it for every kind of driver; a station dump does only for those that keep stations.
+        let associated = try await socket.dump(request, attempting: attempted) { message in
+            BSS.isAssociated(message) ? BSS(message, now: .now) : nil
+        }.first
+        association = associated.map { .bssid($0.bssid) } ?? .none
+        guard let associated else { return nil }
+        var ssid = associated.ssid
+        if ssid == nil { ssid = try await interfaces().first { $0.name == interface }?.ssid }
+        return AssociatedBSS(bssid: associated.bssid, ssid: ssid, frequency: associated.frequency)
+    }
+
+    /// Has the kernel watch the signal of the current link, for `signalLow` and `signalHigh`.
+    ///
+    /// - Parameters:
+    ///   - thresholds: in dBm, below zero; none ends the watch.
+    ///   - hysteresis: in dB, how far the signal must move on before the next event.
+    /// - Throws: `refused` with `EOPNOTSUPP` where the driver cannot, or not so many (`Phy.signalThresholds`).
+    public func setSignalThresholds(_ thresholds: [Int], hysteresis: Int = 2) async throws(NetlinkError) {
+        let attempted = "watch the signal of \(interface)"
+        var request = try request(NL80211_CMD_SET_CQM, attempting: attempted)
+        request.attributes.put(signalThresholds: thresholds, hysteresis: hysteresis)
+        try await socket.perform(request, attempting: attempted)
+    }
+
+    /// Joins an open network without the supplicant's help. The outcome is an event.
+    public func connect(to ssid: SSID, bssid: BSSID? = nil, frequency: Frequency? = nil) async throws(NetlinkError) {
+        let attempted = "connect \(interface) to \(ssid)"
+        var request = try request(NL80211_CMD_CONNECT, attempting: attempted)
+        request.attributes.put(NL80211_ATTR_SSID, bytes: ssid.bytes)
+        if let bssid { request.attributes.put(NL80211_ATTR_MAC, bytes: bssid.bytes) }
+        if let frequency {
+            request.attributes.put(NL80211_ATTR_WIPHY_FREQ, UInt32(clamping: frequency.megahertz))
+        }
+        request.attributes.put(NL80211_ATTR_AUTH_TYPE, NL80211_AUTHTYPE_OPEN_SYSTEM.rawValue)
+        try await socket.perform(request, attempting: attempted)
+    }
+
+    /// Leaves the current network, whoever joined it. The end is an event.
+    public func disconnect() async throws(NetlinkError) {
+        let attempted = "disconnect \(interface)"
+        var request = try request(NL80211_CMD_DISCONNECT, attempting: attempted)
+        request.attributes.put(NL80211_ATTR_REASON_CODE, Self.leaving)
+        try await socket.perform(request, attempting: attempted)
+    }
+
+    /// Sends the access point a deauthentication and forgets it, on radios whose driver leaves that to the kernel.
+    /// - Parameter reason: IEEE 802.11-2020, table 9-49; 3 is "leaving".
+    public func deauthenticate(from bssid: BSSID, reason: UInt16 = leaving) async throws(NetlinkError) {
+        let attempted = "deauthenticate \(interface) from \(bssid)"
+        var request = try request(NL80211_CMD_DEAUTHENTICATE, attempting: attempted)
+        request.attributes.put(NL80211_ATTR_MAC, bytes: bssid.bytes)
+        request.attributes.put(NL80211_ATTR_REASON_CODE, reason)
+        try await socket.perform(request, attempting: attempted)
+    }
+
+    /// The reason code of a station that leaves (IEEE 802.11-2020, table 9-49).
+    public nonisolated static let leaving: UInt16 = 3
+
+    private func associatedBSSID() async throws(NetlinkError) -> BSSID? {
+        switch association {
+        case .bssid(let bssid): bssid
+        case .none: nil
+        case .unknown: try await link()?.bssid
+        }
+    }
+}
+
+extension AttributeWriter {
+    /// In the form that the kernel wants: a list in ascending order, and a single zero to end it.
+    mutating func put(signalThresholds thresholds: [Int], hysteresis: Int) {
+        putNested(NL80211_ATTR_CQM) { supervision in
+            var list: [UInt8] = []
+            for threshold in thresholds.isEmpty ? [0] : thresholds.sorted() {
+                list.append(number: Int32(clamping: threshold))
+            }
+            supervision.put(NL80211_ATTR_CQM_RSSI_THOLD, bytes: list)
+            supervision.put(NL80211_ATTR_CQM_RSSI_HYST, UInt32(clamping: hysteresis))
+        }
+    }
+}

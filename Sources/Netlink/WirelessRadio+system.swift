@@ -1,0 +1,32 @@
+import AgentModel
+import CNetlink
+
+extension WirelessRadio {
+    /// All wireless interfaces of the system.
+    public func interfaces() async throws(NetlinkError) -> [WirelessInterface] {
+        let request = NetlinkRequest(nl80211: NL80211_CMD_GET_INTERFACE, family: family)
+        return try await socket.dump(request, attempting: "list the wireless interfaces") { WirelessInterface($0) }
+    }
+
+    /// What the radio of this interface can do.
+    public func phy() async throws(NetlinkError) -> Phy {
+        let attempted = "read what the radio of \(interface) can do"
+        var request = try request(NL80211_CMD_GET_WIPHY, attempting: attempted)
+        request.attributes.putFlag(NL80211_ATTR_SPLIT_WIPHY_DUMP)
+        guard let phy = try await Phy(socket.dump(request, attempting: attempted) { $0 }) else {
+            throw NetlinkError(attempted: attempted, reason: .malformed("no radio in it"))
+        }
+        return phy
+    }
+
+    /// The regulatory domain in force: two letters, "00" for the world domain.
+    public func regulatoryDomain() async throws(NetlinkError) -> String {
+        let attempted = "read the regulatory domain"
+        let request = NetlinkRequest(nl80211: NL80211_CMD_GET_REG, family: family)
+        let country = try await socket.reply(to: request, attempting: attempted) { message in
+            message.nl80211Attributes[NL80211_ATTR_REG_ALPHA2]?.string
+        }
+        guard let country else { throw NetlinkError(attempted: attempted, reason: .malformed("no country in it")) }
+        return country
+    }
+}
