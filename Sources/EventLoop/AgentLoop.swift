@@ -9,8 +9,8 @@ import Dispatch
 public actor AgentLoop {
     public static let shared = AgentLoop()
 
-    static let queue = DispatchQueue(label: "altnet.agent", qos: .userInteractive)
-    private static let executor = QueueExecutor(queue: queue)
+    private static let executor = QueueExecutor(label: "altnet.agent")
+    static var queue: DispatchQueue { executor.queue }
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { Self.executor.asUnownedSerialExecutor() }
 
@@ -25,18 +25,4 @@ public actor AgentLoop {
             try unsafeBitCast(escaping, to: (() throws -> Value).self)()
         }
     }
-}
-
-/// Runs an actor's jobs on a serial dispatch queue.
-private final class QueueExecutor: SerialExecutor {
-    private let queue: DispatchQueue
-
-    init(queue: DispatchQueue) { self.queue = queue }
-
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
-    }
-
-    func checkIsolated() { dispatchPrecondition(condition: .onQueue(queue)) }
 }

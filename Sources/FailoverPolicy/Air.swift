@@ -46,5 +46,9 @@ struct Air {
             .max { ($0.signal, $1.bssid) < ($1.signal, $0.bssid) }
     }
 
+    func latest(of network: NetworkID) -> BSS? {
+        sights[network]?.values.max { ($0.lastSeen, $0.signal, $1.bssid) < ($1.lastSeen, $1.signal, $0.bssid) }
+    }
+
     func places(of network: NetworkID) -> [Frequency] { frequencies[network, default: []] }
 }

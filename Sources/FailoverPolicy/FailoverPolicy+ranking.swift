@@ -92,3 +92,12 @@ extension FailoverPolicy {
         return gain < settings.margin ? .withinMargin(gain) : nil
     }
 }
+
+// What the policy knows of a network, for whoever asks.
+extension FailoverPolicy {
+    /// The newest sight of a network's strongest access point, however old.
+    public func lastSight(of network: NetworkID) -> BSS? { air.latest(of: network) }
+
+    /// Why the last attempt to join a network failed; nil once one succeeded.
+    public func lastFailure(of network: NetworkID) -> JoinFailure? { blocks[network]?.failure }
+}

@@ -1,0 +1,53 @@
+import Netlink
+
+/// Tells when a link that was just made can carry traffic: an address that belongs to it, and a default route through a
+/// gateway that this address reaches.
+///
+/// What is left over from the network before does not count. The DHCP client needs a moment to notice the change, and
+/// until then the old address and route look as good as new.
+struct AddressGate: Hashable {
+    /// Addresses that were there before and were not confirmed since.
+    private var stale: Set<Key> = []
+
+    private struct Key: Hashable {
+        let family: AddressFamily
+        let bytes: [UInt8]
+
+        init(_ address: Address) {
+            family = address.family
+            bytes = address.bytes
+        }
+    }
+
+    /// A join to another network begins: from now on only addresses that are set anew count.
+    mutating func close(over addresses: [Address]) { stale = Set(addresses.map(Key.init)) }
+
+    /// All addresses count: the link was there before anybody looked, or it leads to the same network as the last one.
+    mutating func open() { stale = [] }
+
+    mutating func added(_ address: Address) { stale.remove(Key(address)) }
+    mutating func removed(_ address: Address) { stale.remove(Key(address)) }
+
+    /// - Parameters: those of the interface.
+    func isReady(addresses: [Address], routes: [DefaultRoute]) -> Bool {
+        addresses.contains { address in
+            isUsable(address) && routes.contains { $0.family == address.family && reaches($0.gateway, from: address) }
+        }
+    }
+
+    private func isUsable(_ address: Address) -> Bool {
+        address.scope == .global && !address.isTentative && !stale.contains(Key(address))
+    }
+
+    private func reaches(_ gateway: [UInt8]?, from address: Address) -> Bool {
+        guard let gateway, address.family == .ipv4 else { return true }  // IPv6 routers are link-local to every address.
+        return prefix(of: gateway, address.prefixLength) == prefix(of: address.bytes, address.prefixLength)
+    }
+
+    private func prefix(of bytes: [UInt8], _ length: Int) -> [UInt8] {
+        bytes.enumerated().map { index, byte in
+            let bits = min(max(length - 8 * index, 0), 8)
+            return bits == 0 ? 0 : byte & (0xff << UInt8(8 - bits))
+        }
+    }
+}

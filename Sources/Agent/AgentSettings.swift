@@ -1,0 +1,128 @@
+import FailoverPolicy
+import KeyFile
+
+/// Everything about the agent that can be set, read from environment variables: on a board systemd fills them from a
+/// commented file, and a person at the bench sets them in the shell.
+public struct AgentSettings: Sendable {
+    public var interface: String
+    /// The folder of wpa_supplicant's control sockets; the socket is named after the interface.
+    public var supplicantDirectory: String
+    /// Where the key file and the device's identity are kept.
+    public var stateDirectory: String
+    /// The socket on which the app protocol is served.
+    public var socketPath: String
+    public var maximumBackups: Int
+    public var policy: PolicySettings
+
+    public var controlSocket: String { supplicantDirectory + "/" + interface }
+    public var keyFilePath: String { stateDirectory + "/keyfile" }
+
+    /// - Parameter environment: variables by name; those that do not begin with `ALTNET_` are not looked at.
+    /// - Throws: for the first variable, in alphabetical order, that is unknown or has a value that is not allowed.
+    public init(environment: [String: String]) throws(InvalidSetting) {
+        var reader = SettingsReader(environment)
+        interface = try reader.text("ALTNET_INTERFACE", default: "wlan0") { !$0.contains("/") && $0.utf8.count < 16 }
+        supplicantDirectory = try reader.path("ALTNET_SUPPLICANT_DIR", default: "/run/wpa_supplicant")
+        stateDirectory = try reader.path("ALTNET_STATE_DIR", default: "/var/lib/altnet")
+        socketPath = try reader.path("ALTNET_SOCKET", default: "/run/altnet/altnet.sock")
+        maximumBackups = try reader.number("ALTNET_MAX_BACKUPS", default: 3, in: KeyFile.allowedMaximum)
+        policy = try Self.policy(from: &reader)
+        try reader.finish()
+    }
+
+    private static func policy(from reader: inout SettingsReader) throws(InvalidSetting) -> PolicySettings {
+        var policy = PolicySettings()
+        try readThresholds(of: "2G", into: &policy.twoPointFour, from: &reader)
+        try readThresholds(of: "5G", into: &policy.five, from: &reader)
+        policy.margin = try reader.number("ALTNET_MARGIN_DB", default: policy.margin, in: 1...40)
+        try reader.read("ALTNET_CRITICAL_CONFIRM_S", into: &policy.criticalConfirmation, in: 1...600)
+        try reader.read("ALTNET_WEAK_CONFIRM_S", into: &policy.weakConfirmation, in: 1...3600)
+        try reader.read("ALTNET_STAY_AFTER_COMMAND_S", into: &policy.stayAfterCommand, in: 0...86_400)
+        try reader.read("ALTNET_JOIN_LIMIT_S", into: &policy.joinLimit, in: 2...120)
+        try reader.read("ALTNET_ADDRESS_LIMIT_S", into: &policy.addressLimit, in: 2...120)
+        try reader.read("ALTNET_WRONG_KEY_BLOCK_S", into: &policy.wrongKeyBlock.first, in: 1...86_400)
+        policy.wrongKeyBlock.last = max(policy.wrongKeyBlock.first, policy.wrongKeyBlock.last)
+        guard policy.criticalConfirmation <= policy.weakConfirmation else {
+            throw InvalidSetting(
+                name: "ALTNET_CRITICAL_CONFIRM_S", problem: "is longer than ALTNET_WEAK_CONFIRM_S",
+                allowed: "at most as long")
+        }
+        return policy
+    }
+
+    private static func readThresholds(
+        of band: String, into thresholds: inout PolicySettings.Thresholds, from reader: inout SettingsReader
+    ) throws(InvalidSetting) {
+        let dBm = -110 ... -20
+        thresholds.good = try reader.number("ALTNET_GOOD_\(band)_DBM", default: thresholds.good, in: dBm)
+        thresholds.weak = try reader.number("ALTNET_WEAK_\(band)_DBM", default: thresholds.weak, in: dBm)
+        thresholds.critical = try reader.number("ALTNET_CRITICAL_\(band)_DBM", default: thresholds.critical, in: dBm)
+        thresholds.floor = try reader.number("ALTNET_FLOOR_\(band)_DBM", default: thresholds.floor, in: dBm)
+        guard thresholds.critical < thresholds.weak, thresholds.weak < thresholds.good else {
+            throw InvalidSetting(
+                name: "ALTNET_WEAK_\(band)_DBM",
+                problem:
+                    "is \(thresholds.weak), with critical at \(thresholds.critical) and good at \(thresholds.good)",
+                allowed: "critical below weak below good")
+        }
+    }
+}
+
+/// A setting that cannot be: its name, what was found, and what is allowed.
+public struct InvalidSetting: Error, Equatable, CustomStringConvertible {
+    public let name: String
+    public let problem: String
+    public let allowed: String
+
+    public var description: String { "\(name) \(problem); allowed: \(allowed)" }
+}
+
+/// Takes settings out of the environment one by one, and knows in the end which were never asked for.
+private struct SettingsReader {
+    private let variables: [String: String]
+    private var known: Set<String> = []
+
+    init(_ environment: [String: String]) {
+        variables = environment.filter { $0.key.hasPrefix("ALTNET_") }
+    }
+
+    mutating func text(
+        _ name: String, default value: String, where isAllowed: (String) -> Bool = { _ in true }
+    ) throws(InvalidSetting) -> String {
+        known.insert(name)
+        let text = variables[name] ?? value
+        guard !text.isEmpty, isAllowed(text) else {
+            throw InvalidSetting(name: name, problem: "is \"\(text)\"", allowed: "a name such as \(value)")
+        }
+        return text
+    }
+
+    mutating func path(_ name: String, default value: String) throws(InvalidSetting) -> String {
+        try text(name, default: value) { $0.hasPrefix("/") && !$0.utf8.contains(0) }
+    }
+
+    mutating func number(_ name: String, default value: Int, in range: ClosedRange<Int>) throws(InvalidSetting) -> Int {
+        known.insert(name)
+        guard let text = variables[name] else { return value }
+        guard let number = Int(text), range.contains(number) else {
+            throw InvalidSetting(
+                name: name, problem: "is \"\(text)\"",
+                allowed: "a whole number from \(range.lowerBound) to \(range.upperBound)")
+        }
+        return number
+    }
+
+    /// A time in whole seconds.
+    mutating func read(
+        _ name: String, into duration: inout Duration, in range: ClosedRange<Int>
+    ) throws(InvalidSetting) {
+        duration = .seconds(try number(name, default: Int(duration.components.seconds), in: range))
+    }
+
+    /// A misspelt setting would silently be no setting at all.
+    func finish() throws(InvalidSetting) {
+        guard let stray = variables.keys.filter({ !known.contains($0) }).min() else { return }
+        throw InvalidSetting(
+            name: stray, problem: "is no setting of altnet", allowed: known.sorted().joined(separator: ", "))
+    }
+}

@@ -1,0 +1,95 @@
+import AgentModel
+import AppProtocol
+import FailoverPolicy
+import Netlink
+import Supplicant
+
+// What the policy wants, done.
+extension DeviceAgent {
+    func perform(_ action: PolicyAction) {
+        log.trace("action: \(action)")
+        switch action {
+        case .join(let target): join(target)
+        case .leave: leave()
+        case .scan(let order): scan(order)
+        case .watchSignal(let watch): watchSignal(watch)
+        case .bringInterfaceUp: bringInterfaceUp()
+        case .record(let decision): record(decision)
+        case .switchProgress(let id, let progress): switchProgressed(id, progress)
+        }
+    }
+
+    private func join(_ target: LinkTarget) {
+        guard let network = book[target.network] else {
+            handle(.joinFailed(epoch: target.epoch, .notFound))
+            return
+        }
+        if target.network == lastLinked { gate.open() } else { gate.close(over: addresses) }
+        let request = JoinRequest(
+            ssid: network.ssid, credential: network.credential, isHidden: network.isHidden, bssid: nil,
+            frequencies: target.frequencies)
+        Task {
+            do throws(SupplicantError) { try await supplicant.join(request, attempt: target.epoch) } catch .superseded {
+                return
+            } catch {
+                log.warning("joining \(network.ssid): \(error)")
+                let failure: JoinFailure = error == .unavailable ? .supplicantUnavailable : .rejected
+                handle(.joinFailed(epoch: target.epoch, failure))
+            }
+        }
+    }
+
+    private func leave() {
+        Task {
+            do throws(SupplicantError) { try await supplicant.leave() } catch .superseded, .unavailable {} catch {
+                log.warning("leaving the network: \(error)")
+            }
+        }
+    }
+
+    private func bringInterfaceUp() {
+        log.notice("bringing \(settings.interface) up")
+        Task {
+            do { try await routes.setLink(settings.interface, up: true) } catch { log.warning("\(error)") }
+        }
+    }
+
+    private func watchSignal(_ watch: SignalWatch?) {
+        signal = watch.map { watch in
+            SignalWatcher(watch, radio: radio, log: log) { [weak self] signal in self?.measured(signal) }
+        }
+    }
+
+    private func measured(_ reading: Int) {
+        let accessPoint = policy.phase.accessPoint
+        hub.publish(
+            .signal(SignalReading(signal: reading, bssid: accessPoint?.bssid, frequency: accessPoint?.frequency)))
+        handle(.signal(reading))
+    }
+
+    private func record(_ decision: PolicyDecision) {
+        let entry = history.append(decision) { ssid in
+            NetworkName(
+                ssid: ssid, hash: book.id(named: ssid).flatMap { book[$0] }?.hash(localKey: identity.localKey))
+        }
+        log.notice("\(entry.text)")
+        hub.publish(.decision(entry))
+    }
+}
+
+/// The last decisions, for whoever asks why.
+struct DecisionHistory {
+    private static let capacity = ProtocolLimits.historyDecisions.upperBound
+    private var decisions: [Decision] = []
+    private var count = 0
+
+    mutating func append(_ decision: PolicyDecision, name: (SSID) -> NetworkName) -> Decision {
+        count += 1
+        let entry = Decision(decision, seq: count, time: .now, name: name)
+        if decisions.count == Self.capacity { decisions.removeFirst() }
+        decisions.append(entry)
+        return entry
+    }
+
+    func last(_ limit: Int) -> [Decision] { decisions.suffix(limit) }
+}

@@ -1,0 +1,123 @@
+import AgentModel
+import FailoverPolicy
+import Netlink
+import Supplicant
+
+// What the device's parts report, in the policy's terms.
+extension DeviceAgent {
+    func observe(_ observation: Observation) {
+        log.trace("observed: \(observation)")
+        switch observation {
+        case .radio(let event): observe(event)
+        case .route(let event): observe(event)
+        case .supplicant(let event): observe(event)
+        }
+    }
+
+    private func observe(_ event: RadioEvent) {
+        switch event {
+        case .scanFinished(let aborted):
+            if !aborted, !scans.isScanning { readForeignScan() }
+            startDeferredScan()
+        case .signalLow(let level): signal?.crossed(level)
+        case .signalHigh(let level): signal?.crossed(level)
+        // While wpa_supplicant is there, it reports the end of the link in order with everything else it does.
+        case .disconnected: if !isSupplicantAvailable { handle(.linkLost) }
+        case .interfaceAdded: interfaceAppeared()
+        case .interfaceRemoved: handle(.interface(isUp: false))
+        case .resynchronise: resynchronise()
+        case .scanStarted, .beaconLoss, .packetLoss, .connected, .connectionFailed, .regulatoryChanged: break
+        }
+    }
+
+    private func observe(_ event: RouteEvent) {
+        switch event {
+        case .linkChanged(let link) where link.name == settings.interface: handle(.interface(isUp: link.isUp))
+        case .linkRemoved(let link) where link.name == settings.interface: handle(.interface(isUp: false))
+        case .addressAdded(let address) where address.index == radio.interfaceIndex: gate.added(address)
+        case .addressRemoved(let address) where address.index == radio.interfaceIndex: gate.removed(address)
+        default: break
+        }
+        checkAddress()
+    }
+
+    private func observe(_ event: SupplicantEvent) {
+        switch event {
+        case .available: supplicantAppeared()
+        case .unavailable:
+            isSupplicantAvailable = false
+            handle(.supplicant(isAvailable: false))
+        case .connected(let attempt, let bssid): linked(attempt: attempt, bssid: bssid)
+        case .disconnected: handle(.linkLost)
+        case .joinFailed(let attempt, let failure, let detail):
+            log.notice("join \(attempt) failed (\(failure.rawValue)): \(detail)")
+            handle(.joinFailed(epoch: attempt, failure))
+        }
+    }
+
+    /// Tells the policy whether the link can carry traffic.
+    func checkAddress() {
+        let routes = routes.defaultRoutes.filter { $0.index == radio.interfaceIndex }
+        handle(.address(isReady: gate.isReady(addresses: addresses, routes: routes)))
+    }
+
+    private func linked(attempt: UInt64?, bssid: BSSID) {
+        guard let attempt else { return supplicantAppeared() }
+        Task {
+            let frequency = try? await radio.link()?.frequency
+            lastLinked = policy.phase.network
+            handle(.associated(epoch: attempt, AccessPoint(bssid: bssid, frequency: frequency ?? .unknown)))
+            checkAddress()
+        }
+    }
+
+    /// wpa_supplicant is there, for the first time or again: what is it doing?
+    private func supplicantAppeared() {
+        Task {
+            let status = try? await supplicant.status()
+            isSupplicantAvailable = true
+            if status?.state == .completed, let ssid = status?.ssid, let network = book.id(named: ssid),
+                let bssid = status?.bssid
+            {
+                gate.open()
+                lastLinked = network
+                log.notice("\(settings.interface) is connected to \(ssid) already")
+                let accessPoint = AccessPoint(bssid: bssid, frequency: status?.frequency ?? .unknown)
+                handle(.linkFound(network, accessPoint))
+                checkAddress()
+            } else {
+                // A supplicant that was started anew took the old link down.
+                handle(.linkLost)
+            }
+            handle(.supplicant(isAvailable: true))
+        }
+    }
+
+    private func interfaceAppeared() {
+        handle(.interface(isUp: isInterfaceUp))
+    }
+
+    /// Events were lost: ask for everything that the agent goes by.
+    private func resynchronise() {
+        handle(.interface(isUp: isInterfaceUp))
+        readForeignScan()
+        guard case .online = policy.phase else { return }
+        Task {
+            do { if try await radio.link() == nil { handle(.linkLost) } } catch {
+                log.warning("\(error)")
+            }
+        }
+    }
+
+    /// Somebody else scanned: what was found serves as well.
+    private func readForeignScan() {
+        Task {
+            do { handle(.scanned(id: nil, try await radio.scanResults())) } catch { log.warning("\(error)") }
+        }
+    }
+}
+
+extension Frequency {
+    /// Where the driver does not say.
+    static let unknown = Frequency(megahertz: 0)
+}

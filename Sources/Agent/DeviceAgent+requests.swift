@@ -1,0 +1,158 @@
+import AgentModel
+import AppProtocol
+import AppServer
+import FailoverPolicy
+import KeyFile
+
+// The app's questions and commands.
+extension DeviceAgent: DeviceService {
+    public nonisolated func respond(
+        to request: Request.Body, from peer: Peer
+    ) async throws(ProtocolError) -> Response.Body {
+        switch request {
+        case .getCapabilities: .capabilities(await capabilities)
+        case .getNetwork: .network(await measuredStatus())
+        case .getBackups: .backups(await backupList)
+        // Keys are derived here, off the loop.
+        case .updateBackups(let update): .backups(try await replaceBackups(PreparedUpdate(update)))
+        case .switchNetwork(.stored(let hash)): .switchStatus(try await switchNetwork(toStored: hash))
+        case .switchNetwork(.new(let network)): .switchStatus(try await switchNetwork(to: StoredNetwork(network)))
+        case .getSwitch(let query): .switchStatus(try await switchStatus(query.switchId))
+        case .startScan(let request): .scanStarted(try await startScan(request))
+        case .getScan: .scan(try await scanResults())
+        case .getHistory(let query): .history(History(decisions: await history.last(query.limit)))
+        }
+    }
+
+    private var capabilities: Capabilities {
+        Capabilities(
+            maxBackupNetworks: settings.maximumBackups, deviceId: identity.id, firmware: Version.current, features: [])
+    }
+
+    /// The status with the signal measured now.
+    private func measuredStatus() async -> NetworkStatus {
+        var status = currentStatus
+        if status.bssid != nil { status.signal = try? await radio.station()?.strength }
+        return status
+    }
+
+    private var backupList: BackupList {
+        BackupList(
+            max: settings.maximumBackups, revision: Int(clamping: state.backupsRevision),
+            networks: state.backups.map(describe))
+    }
+
+    private func describe(_ network: StoredNetwork) -> BackupNetwork {
+        let sight = book.id(of: network).flatMap { policy.lastSight(of: $0) }
+        let age = sight.map { (Instant.now - $0.lastSeen).milliseconds }
+        return BackupNetwork(
+            ssid: network.ssid, hash: network.hash(localKey: identity.localKey),
+            security: sight?.security ?? (network.credential == .none ? .open : .wpa2wpa3), isHidden: network.isHidden,
+            lastSeen: age.map { Timestamp(millisecondsSince1970: Timestamp.now.millisecondsSince1970 - $0) },
+            lastSignal: sight?.signal, lastFailure: book.id(of: network).flatMap { policy.lastFailure(of: $0) })
+    }
+
+    private func replaceBackups(_ update: PreparedUpdate) async throws(ProtocolError) -> BackupList {
+        let localKey = identity.localKey
+        let maximum = settings.maximumBackups
+        let before = state.backupsRevision
+        state = try await store.update { state throws(ProtocolError) in
+            try state.apply(update, localKey: localKey, maximum: maximum)
+        }
+        publishNetworks()
+        if state.backupsRevision != before {
+            log.notice("the list of backups has \(state.backups.count) networks, revision \(state.backupsRevision)")
+            hub.publish(.backupsChanged(backupList))
+        }
+        return backupList
+    }
+
+    // MARK: Switches
+
+    private func switchStatus(_ switchID: String) throws(ProtocolError) -> SwitchStatus {
+        guard let entry = ledger[switchID] else {
+            throw ProtocolError(.unknownSwitch, "there was no switch \(switchID) since the agent started")
+        }
+        return entry.status
+    }
+
+    private func switchNetwork(toStored hash: NetworkHash) async throws(ProtocolError) -> SwitchStatus {
+        guard let network = state.network(hash, localKey: identity.localKey) else {
+            throw ProtocolError(
+                .unknownNetwork, "no stored network has the hash \(hash)", details: ["hash": .text(hash.base64)])
+        }
+        return try await switchNetwork(to: network)
+    }
+
+    /// Takes a switch on: from here it ends in exactly one outcome, also if the power goes.
+    private func switchNetwork(to network: StoredNetwork) async throws(ProtocolError) -> SwitchStatus {
+        // The same network under the same password is the stored one, whichever way it is named.
+        let target =
+            state.namedNetworks.first { $0.ssid == network.ssid && $0.credential == network.credential } ?? network
+        let flags = currentStatus.flags
+        guard radio.interfaceIndex != nil else { throw .interfaceMissing(settings.interface) }
+        if let current = ledger.current {
+            throw ProtocolError(
+                .switchInProgress, "a switch to \(current.target.ssid) is under way",
+                details: ["switchId": .text(current.status.switchId)])
+        }
+        guard flags.contains(.canSwitch) else {
+            throw ProtocolError(.cannotSwitch, "the uplink is not Wi-Fi, so there is nothing to switch")
+        }
+        if case .online(let link) = policy.phase, book[link.network] == target {
+            throw ProtocolError(.alreadyConnected, "the device is on \(target.ssid) already")
+        }
+        let entry = ledger.open(SwitchIdentifier.random(), target: target)
+        let pending = PendingSwitch(
+            id: entry.status.switchId, target: target, cameFrom: policy.phase.network.flatMap { book[$0] }?.ssid)
+        do {
+            state = try await store.update { state in state.pendingSwitch = pending }
+        } catch {
+            _ = ledger.update(entry.id, .failed(.rejected))
+            throw error
+        }
+        publishNetworks()
+        begin(entry)
+        return entry.status
+    }
+
+    private func begin(_ entry: SwitchLedger.Entry) {
+        guard let id = book.id(of: entry.target) else { return }
+        // After the answer is on its way, for the link may drop at once.
+        Task { handle(.switchTo(id, id: entry.id)) }
+    }
+
+    func switchProgressed(_ id: UInt64, _ progress: SwitchProgress) {
+        guard let entry = ledger.update(id, progress) else { return }
+        hub.publish(.switchProgress(entry.status))
+        guard progress.isFinal else { return }
+        log.notice("switch \(entry.status.switchId): \(entry.status.text ?? entry.status.phase.rawValue)")
+        Task {
+            await settle { state in
+                if progress == .committed { state.adopt(entry.target) } else { state.pendingSwitch = nil }
+            }
+        }
+    }
+
+    /// The agent was restarted in the middle of a switch: it counts as failed, and the stored networks decide where to go.
+    func undo(_ pending: PendingSwitch) async {
+        log.warning("a switch to \(pending.target.ssid) was cut short by a restart")
+        ledger.interrupted(pending)
+        await settle { $0.pendingSwitch = nil }
+    }
+
+    private func settle(_ change: @Sendable (inout StoredState) -> Void) async {
+        do {
+            state = try await store.update { state in change(&state) }
+        } catch {
+            // The switch itself is over. After a restart it would count as cut short, which does no harm.
+            log.error("the outcome of a switch could not be stored: \(error)")
+        }
+        publishNetworks()
+    }
+}
+
+private enum SwitchIdentifier {
+    /// Hard to guess and short enough to type.
+    static func random() -> String { Hex.string((0..<6).map { _ in UInt8.random(in: 0...255) }) }
+}

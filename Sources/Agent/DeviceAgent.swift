@@ -1,0 +1,186 @@
+import AgentModel
+import AppProtocol
+import AppServer
+import EventLoop
+import FailoverPolicy
+import KeyFile
+import Logging
+import Netlink
+import Supplicant
+
+/// The agent: hands what happens to the policy, and has done what the policy wants.
+///
+/// All of it runs on the agent's loop. Whatever takes time (a scan, a join, a measurement) is a task whose end is one more
+/// event, marked with the order it answers, so that what comes too late is known to be late.
+@AgentLoop
+public final class DeviceAgent {
+    let settings: AgentSettings
+    let identity: DeviceIdentity
+    let store: Store
+    let radio: WirelessRadio
+    let routes: RouteMonitor
+    let supplicant: Supplicant
+    let hub: EventHub
+    let log: Logger
+
+    var policy: FailoverPolicy
+    /// The key file's content, as last stored.
+    var state: StoredState
+    var book = NetworkBook()
+    var ledger = SwitchLedger()
+    var history = DecisionHistory()
+    var gate = AddressGate()
+    var scans = ScanDesk()
+    var signal: SignalWatcher?
+    var isSupplicantAvailable = false
+    /// The network that the last link led to: joined again, its address still counts.
+    var lastLinked: NetworkID?
+
+    private var status: NetworkStatus?
+    private var wake: LoopTimer?
+    private var events: [PolicyEvent] = []
+    private var isHandling = false
+
+    private init(
+        settings: AgentSettings, identity: DeviceIdentity, store: Store, state: StoredState, radio: WirelessRadio,
+        routes: RouteMonitor, supplicant: Supplicant, hub: EventHub, log: Logger
+    ) {
+        self.settings = settings
+        self.identity = identity
+        self.store = store
+        self.state = state
+        self.radio = radio
+        self.routes = routes
+        self.supplicant = supplicant
+        self.hub = hub
+        self.log = log
+        policy = FailoverPolicy(settings: settings.policy)
+    }
+
+    /// Puts an agent together and sets it to work. It keeps what link it finds.
+    /// - Throws: where the agent could not do anything useful: no nl80211, a key file that is in use or unreadable.
+    public static func start(settings: AgentSettings, hub: EventHub, log: Logger) async throws -> DeviceAgent {
+        let store = try Store(path: settings.keyFilePath, maximumBackups: settings.maximumBackups)
+        for finding in await store.report { log.warning("\(finding)") }
+        let identity = try DeviceIdentity.load(from: settings.stateDirectory)
+        let inbox = Inbox()
+        let agent = DeviceAgent(
+            settings: settings, identity: identity, store: store, state: await store.state,
+            radio: try await WirelessRadio(interface: settings.interface) { inbox.put(.radio($0)) },
+            routes: try await RouteMonitor { inbox.put(.route($0)) },
+            supplicant: Supplicant(controlSocket: settings.controlSocket) { inbox.put(.supplicant($0)) }, hub: hub,
+            log: log)
+        await agent.begin(reading: inbox)
+        return agent
+    }
+
+    private func begin(reading inbox: Inbox) async {
+        if let pending = state.pendingSwitch { await undo(pending) }
+        publishNetworks()
+        inbox.deliver { [weak self] in self?.observe($0) }
+        if routes.link(named: settings.interface) == nil {
+            log.warning("there is no interface \(settings.interface) yet: waiting for it")
+        }
+        handle(.interface(isUp: isInterfaceUp))
+        supplicant.start()
+        updateStatus()
+    }
+
+    /// Lets go of everything. The link stays up.
+    public func stop() {
+        wake = nil
+        signal = nil
+        supplicant.stop()
+    }
+
+    // MARK: Events and actions
+
+    /// Hands an event to the policy and carries out what it wants. An event that comes up meanwhile waits its turn.
+    func handle(_ event: PolicyEvent) {
+        events.append(event)
+        guard !isHandling else { return }
+        isHandling = true
+        while !events.isEmpty {
+            let event = events.removeFirst()
+            log.trace("event: \(event)")
+            for action in policy.handle(event, at: .now) { perform(action) }
+        }
+        isHandling = false
+        sleep()
+        updateStatus()
+    }
+
+    private func sleep() {
+        wake = policy.nextWake.map { moment in
+            LoopTimer(after: moment - .now) { [weak self] in self?.handle(.tick) }
+        }
+    }
+
+    /// Tells the policy which networks there are now.
+    func publishNetworks() { handle(.networks(book.known(in: state))) }
+
+    // MARK: Status
+
+    var isInterfaceUp: Bool { routes.link(named: settings.interface)?.isUp ?? false }
+
+    /// The status as it follows from what is known, without a new measurement.
+    var currentStatus: NetworkStatus {
+        let uplink = routes.uplink?.kind
+        let flags = NetworkFlags.allowed(
+            uplink: uplink, radioPresent: radio.interfaceIndex != nil, switchInProgress: ledger.current != nil)
+        var status = NetworkStatus(
+            state: policy.phase.linkState, uplink: uplink, flags: flags, addresses: addresses.map(\.text),
+            since: status?.since ?? .now)
+        if let network = policy.phase.network.flatMap({ book[$0] }) {
+            status.ssid = network.ssid
+            status.hash = network.hash(localKey: identity.localKey)
+        }
+        if let accessPoint = policy.phase.accessPoint {
+            status.bssid = accessPoint.bssid
+            status.frequency = accessPoint.frequency
+        }
+        return status
+    }
+
+    private func updateStatus() {
+        var new = currentStatus
+        if new.state != status?.state || new.ssid != status?.ssid { new.since = .now }
+        guard new != status else { return }
+        status = new
+        hub.publish(.networkChanged(new))
+    }
+
+    /// The interface's own addresses.
+    var addresses: [Address] { routes.addresses.filter { $0.index == radio.interfaceIndex && $0.scope == .global } }
+}
+
+extension RouteMonitor {
+    func link(named name: String) -> Link? { links.values.first { $0.name == name } }
+}
+
+extension FailoverPolicy.Phase {
+    var linkState: LinkState {
+        switch self {
+        case .offline: .offline
+        case .joining: .joining
+        case .waitingForAddress: .waitingForAddress
+        case .online: .online
+        }
+    }
+
+    var network: NetworkID? {
+        switch self {
+        case .offline: nil
+        case .joining(let attempt), .waitingForAddress(let attempt, _): attempt.network
+        case .online(let link): link.network
+        }
+    }
+
+    var accessPoint: AccessPoint? {
+        switch self {
+        case .offline, .joining: nil
+        case .waitingForAddress(_, let accessPoint): accessPoint
+        case .online(let link): link.accessPoint
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import AgentModel
+import Glibc
+
+/// Who the device is to its apps: a public id, and the local key that it shares with them.
+struct DeviceIdentity: Sendable {
+    let id: String
+    let localKey: Secret
+
+    /// Reads the identity from `directory`, and makes a random one where there is none.
+    static func load(from directory: String) throws(IdentityError) -> DeviceIdentity {
+        let id = try content(of: directory + "/device-id") { Hex.string(randomBytes(8)) + "\n" }
+        let key = try content(of: directory + "/local-key") { Hex.string(randomBytes(16)) + "\n" }
+        let name = String(decoding: id.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
+        guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
+            throw IdentityError(
+                path: directory + "/device-id", problem: "needs 1 to 64 printable characters on one line")
+        }
+        let secret = key.prefix { $0 != UInt8(ascii: "\n") }
+        guard (16...64).contains(secret.count) else {
+            throw IdentityError(path: directory + "/local-key", problem: "needs 16 to 64 bytes on one line")
+        }
+        return DeviceIdentity(id: name, localKey: Secret(secret))
+    }
+
+    private static func randomBytes(_ count: Int) -> [UInt8] {
+        var generator = SystemRandomNumberGenerator()
+        return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+    }
+
+    private static func content(of path: String, orNew make: () -> String) throws(IdentityError) -> [UInt8] {
+        var file = open(path, O_RDONLY | O_CLOEXEC)
+        if file < 0, errno == ENOENT {
+            try create(path, content: make())
+            file = open(path, O_RDONLY | O_CLOEXEC)
+        }
+        guard file >= 0 else { throw IdentityError(path: path, errno: errno) }
+        defer { close(file) }
+        var buffer = [UInt8](repeating: 0, count: 256)
+        let count = read(file, &buffer, buffer.count)
+        guard count >= 0 else { throw IdentityError(path: path, errno: errno) }
+        return Array(buffer.prefix(count))
+    }
+
+    /// Under another name first, so that a power cut never leaves half an identity.
+    private static func create(_ path: String, content: String) throws(IdentityError) {
+        let temporary = path + ".new"
+        let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
+        guard file >= 0 else { throw IdentityError(path: temporary, errno: errno) }
+        defer { close(file) }
+        let bytes = Array(content.utf8)
+        guard write(file, bytes, bytes.count) == bytes.count, fsync(file) == 0, rename(temporary, path) == 0 else {
+            throw IdentityError(path: path, errno: errno)
+        }
+    }
+}
+
+struct IdentityError: Error, CustomStringConvertible {
+    let path: String
+    let problem: String
+
+    init(path: String, problem: String) {
+        self.path = path
+        self.problem = problem
+    }
+
+    init(path: String, errno: Int32) { self.init(path: path, problem: String(cString: strerror(errno))) }
+
+    var description: String { "the device's identity in \(path): \(problem)" }
+}

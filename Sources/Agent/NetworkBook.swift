@@ -1,0 +1,43 @@
+import AgentModel
+import FailoverPolicy
+import KeyFile
+
+/// Gives each stored network the number by which the policy knows it. A network that comes back with another password is
+/// another network: nothing that was held against it counts any more.
+struct NetworkBook {
+    private var networks: [NetworkID: StoredNetwork] = [:]
+    private var lastID = 0
+
+    /// The networks that may be joined, in the order of preference: home, the commanded choice, the backups, and the
+    /// target of a commanded switch that is under way.
+    mutating func known(in state: StoredState) -> [KnownNetwork] {
+        var seen: Set<NetworkID> = []
+        let ordered =
+            [state.home, state.chosen].compactMap(\.self) + state.backups
+            + [state.pendingSwitch?.target].compactMap(\.self)
+        let known = ordered.compactMap { network -> KnownNetwork? in
+            let id = number(of: network)
+            guard seen.insert(id).inserted else { return nil }
+            return KnownNetwork(
+                id: id, ssid: network.ssid, usesPassphrase: network.credential != .none, isHidden: network.isHidden,
+                isHome: network == state.home)
+        }
+        networks = networks.filter { seen.contains($0.key) }
+        return known
+    }
+
+    private mutating func number(of network: StoredNetwork) -> NetworkID {
+        if let id = id(of: network) { return id }
+        lastID += 1
+        let id = NetworkID(lastID)
+        networks[id] = network
+        return id
+    }
+
+    subscript(id: NetworkID) -> StoredNetwork? { networks[id] }
+
+    func id(of network: StoredNetwork) -> NetworkID? { networks.first { $0.value == network }?.key }
+
+    /// The network by this name that the device is most likely in: which of several with one name, its name cannot tell.
+    func id(named ssid: SSID) -> NetworkID? { networks.filter { $0.value.ssid == ssid }.keys.min() }
+}

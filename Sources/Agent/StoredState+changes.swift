@@ -1,0 +1,110 @@
+import AgentModel
+import AppProtocol
+import KeyFile
+
+extension StoredNetwork {
+    /// Derives the network's key, which takes milliseconds.
+    init(_ network: NewNetwork) throws(ProtocolError) {
+        var credential = JoinRequest.Credential.none
+        if let password = network.password {
+            do {
+                try Passphrase.validate(password)
+                credential = .passphrase(password, psk: try PreSharedKey.derive(from: password, ssid: network.ssid))
+            } catch let error as InvalidPassphrase {
+                throw ProtocolError(.invalidPassword, "\(error)")
+            } catch {
+                throw ProtocolError(.internalError, "the key of \(network.ssid) could not be derived")
+            }
+        }
+        self.init(ssid: network.ssid, credential: credential, isHidden: network.isHidden)
+    }
+
+    var password: Secret? {
+        switch credential {
+        case .none: nil
+        case .passphrase(let password, _): password
+        }
+    }
+
+    func hash(localKey: Secret) -> NetworkHash { NetworkHash(localKey: localKey, ssid: ssid, password: password) }
+}
+
+/// A list of backups from the app, its new networks ready to be stored.
+struct PreparedUpdate: Sendable {
+    enum Entry: Sendable {
+        case stored(NetworkHash)
+        case new(StoredNetwork)
+    }
+
+    let entries: [Entry]
+    let ifRevision: Int?
+
+    init(_ update: BackupsUpdate) throws(ProtocolError) {
+        var entries: [Entry] = []
+        for network in update.networks {
+            switch network {
+            case .stored(let hash): entries.append(.stored(hash))
+            case .new(let network): entries.append(.new(try StoredNetwork(network)))
+            }
+        }
+        self.entries = entries
+        ifRevision = update.ifRevision
+    }
+}
+
+extension StoredState {
+    /// Every network that a hash can name: those the device has a password of.
+    var namedNetworks: [StoredNetwork] { backups + [home, chosen].compactMap(\.self) }
+
+    func network(_ hash: NetworkHash, localKey: Secret) -> StoredNetwork? {
+        namedNetworks.first { $0.hash(localKey: localKey) == hash }
+    }
+
+    /// Replaces the list of backups as a whole, or throws and leaves it as it is.
+    mutating func apply(_ update: PreparedUpdate, localKey: Secret, maximum: Int) throws(ProtocolError) {
+        if let expected = update.ifRevision, expected != Int(clamping: backupsRevision) {
+            throw ProtocolError(
+                .revisionConflict, "the list has revision \(backupsRevision), not \(expected)",
+                details: ["revision": .number(Int(clamping: backupsRevision))])
+        }
+        guard update.entries.count <= maximum else {
+            throw ProtocolError(
+                .tooManyNetworks, "\(update.entries.count) networks are more than the maximum of \(maximum)",
+                details: ["max": .number(maximum)])
+        }
+        var networks: [StoredNetwork] = []
+        for entry in update.entries {
+            let network = try resolve(entry, localKey: localKey)
+            guard !networks.contains(where: { $0.ssid == network.ssid }) else {
+                throw ProtocolError(.duplicateNetwork, "\(network.ssid) is in the list twice")
+            }
+            networks.append(network)
+        }
+        guard networks != backups else { return }
+        backups = networks
+        backupsRevision += 1
+    }
+
+    private func resolve(
+        _ entry: PreparedUpdate.Entry, localKey: Secret
+    ) throws(ProtocolError) -> StoredNetwork {
+        switch entry {
+        case .new(let network): return network
+        case .stored(let hash):
+            guard let network = network(hash, localKey: localKey) else {
+                throw ProtocolError(
+                    .unknownNetwork, "no stored network has the hash \(hash), so its password is needed",
+                    details: ["hash": .text(hash.base64)])
+            }
+            return network
+        }
+    }
+
+    /// A commanded switch worked: the network is kept, if it is not in the list already. The first network that a device is
+    /// ever sent to is its home.
+    mutating func adopt(_ network: StoredNetwork) {
+        pendingSwitch = nil
+        guard !namedNetworks.contains(network) else { return }
+        if home == nil { home = network } else { chosen = network }
+    }
+}

@@ -1,0 +1,73 @@
+import AgentModel
+import AppProtocol
+import FailoverPolicy
+import KeyFile
+
+/// The commanded switches of this run, so that an app can read an outcome after it has reconnected.
+struct SwitchLedger {
+    struct Entry {
+        let id: UInt64
+        let target: StoredNetwork
+        var status: SwitchStatus
+    }
+
+    private static let capacity = 16
+    private var entries: [Entry] = []
+    private var lastID: UInt64 = 0
+
+    /// Opens an entry for a switch that is accepted.
+    mutating func open(_ switchID: String, target: StoredNetwork) -> Entry {
+        lastID += 1
+        let entry = Entry(
+            id: lastID, target: target, status: SwitchStatus(switchId: switchID, phase: .accepted))
+        entries = entries.suffix(Self.capacity - 1) + [entry]
+        return entry
+    }
+
+    /// Enters a switch that a restart cut short.
+    mutating func interrupted(_ pending: PendingSwitch) {
+        let entry = open(pending.id, target: pending.target)
+        set(
+            SwitchStatus(
+                switchId: pending.id, phase: .failed, reason: ReasonCode(rawValue: "interrupted"),
+                text: "the device was restarted in the middle of the switch"),
+            of: entry.id)
+    }
+
+    /// - Returns: the entry with its new status, or nil if there is none with this number.
+    mutating func update(_ id: UInt64, _ progress: SwitchProgress) -> Entry? {
+        guard let entry = self[id] else { return nil }
+        set(SwitchStatus(switchId: entry.status.switchId, progress, target: entry.target.ssid), of: id)
+        return self[id]
+    }
+
+    private mutating func set(_ status: SwitchStatus, of id: UInt64) {
+        guard let index = entries.firstIndex(where: { $0.id == id }) else { return }
+        entries[index].status = status
+    }
+
+    subscript(id: UInt64) -> Entry? { entries.first { $0.id == id } }
+    subscript(switchID: String) -> Entry? { entries.last { $0.status.switchId == switchID } }
+
+    /// The switch that has not ended yet.
+    var current: Entry? { entries.last.flatMap { $0.status.phase.isOutcome ? nil : $0 } }
+}
+
+extension SwitchStatus {
+    fileprivate init(switchId: String, _ progress: SwitchProgress, target: SSID) {
+        switch progress {
+        case .accepted: self.init(switchId: switchId, phase: .accepted)
+        case .joining: self.init(switchId: switchId, phase: .joining)
+        case .waitingForAddress: self.init(switchId: switchId, phase: .waitingForAddress)
+        case .committed: self.init(switchId: switchId, phase: .committed, text: "the device is on \(target)")
+        case .rolledBack(let failure):
+            self.init(
+                switchId: switchId, phase: .rolledBack, reason: ReasonCode(failure),
+                text: "\(target): \(failure.sentence); the device is where it was")
+        case .failed(let failure):
+            self.init(
+                switchId: switchId, phase: .failed, reason: ReasonCode(failure),
+                text: "\(target): \(failure.sentence); the device looks for another network")
+        }
+    }
+}
