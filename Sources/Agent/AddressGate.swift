@@ -40,7 +40,8 @@ struct AddressGate: Hashable {
     }
 
     private func reaches(_ gateway: [UInt8]?, from address: Address) -> Bool {
-        guard let gateway, address.family == .ipv4 else { return true }  // IPv6 routers are link-local to every address.
+        // IPv6 routers are link-local to every address.
+        guard let gateway, address.family == .ipv4 else { return true }
         return prefix(of: gateway, address.prefixLength) == prefix(of: address.bytes, address.prefixLength)
     }
 

@@ -1,5 +1,6 @@
 import FailoverPolicy
 import KeyFile
+import Logging
 
 /// Everything about the agent that can be set, read from environment variables: on a board systemd fills them from a
 /// commented file, and a person at the bench sets them in the shell.
@@ -12,6 +13,7 @@ public struct AgentSettings: Sendable {
     /// The socket on which the app protocol is served.
     public var socketPath: String
     public var maximumBackups: Int
+    public var logLevel: Logger.Level
     public var policy: PolicySettings
 
     public var controlSocket: String { supplicantDirectory + "/" + interface }
@@ -26,6 +28,7 @@ public struct AgentSettings: Sendable {
         stateDirectory = try reader.path("ALTNET_STATE_DIR", default: "/var/lib/altnet")
         socketPath = try reader.path("ALTNET_SOCKET", default: "/run/altnet/altnet.sock")
         maximumBackups = try reader.number("ALTNET_MAX_BACKUPS", default: 3, in: KeyFile.allowedMaximum)
+        logLevel = try reader.level("ALTNET_LOG_LEVEL", default: .notice)
         policy = try Self.policy(from: &reader)
         try reader.finish()
     }
@@ -110,6 +113,17 @@ private struct SettingsReader {
                 allowed: "a whole number from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
+    }
+
+    mutating func level(_ name: String, default value: Logger.Level) throws(InvalidSetting) -> Logger.Level {
+        known.insert(name)
+        guard let text = variables[name] else { return value }
+        guard let level = Logger.Level(rawValue: text) else {
+            throw InvalidSetting(
+                name: name, problem: "is \"\(text)\"",
+                allowed: Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
+        }
+        return level
     }
 
     /// A time in whole seconds.

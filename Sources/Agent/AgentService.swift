@@ -1,0 +1,58 @@
+import AppServer
+import Dispatch
+import Glibc
+import Logging
+
+/// The agent as a service: the device's side and the app's side, from start to the signal that ends them.
+public enum AgentService {
+    /// Runs until SIGTERM or SIGINT. The link stays up afterwards.
+    public static func run(_ settings: AgentSettings, log: Logger) async throws {
+        forbidCoreDumps()
+        makeFolder(of: settings.socketPath)
+        let hub = EventHub()
+        let agent = try await DeviceAgent.start(settings: settings, hub: hub, log: log)
+        let server = AppServer(socketPath: settings.socketPath, service: agent, hub: hub)
+        try await server.start()
+        log.notice("altnet \(Version.current) keeps \(settings.interface) online, answers at \(settings.socketPath)")
+        let signal = await terminationSignal()
+        log.notice("ending on \(signal == SIGINT ? "SIGINT" : "SIGTERM"); the link stays up")
+        await server.stop()
+        await agent.stop()
+    }
+
+    /// Passwords are in this process's memory.
+    private static func forbidCoreDumps() {
+        var none = rlimit(rlim_cur: 0, rlim_max: 0)
+        setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+    }
+
+    /// On a board systemd has made it; at the bench nobody has.
+    private static func makeFolder(of path: String) {
+        guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return }
+        mkdir(String(path[..<slash]), 0o755)
+    }
+
+    private static func terminationSignal() async -> Int32 {
+        let signals = AsyncStream<Int32> { continuation in
+            let sources = [SIGTERM, SIGINT].map { number in
+                signal(number, SIG_IGN)
+                let source = DispatchSource.makeSignalSource(signal: number)
+                source.setEventHandler { continuation.yield(number) }
+                source.activate()
+                return SignalSource(source)
+            }
+            continuation.onTermination = { _ in for source in sources { source.cancel() } }
+        }
+        for await signal in signals { return signal }
+        return SIGTERM
+    }
+}
+
+/// A dispatch source may be cancelled from anywhere.
+private struct SignalSource: @unchecked Sendable {
+    private let source: any DispatchSourceSignal
+
+    init(_ source: any DispatchSourceSignal) { self.source = source }
+
+    func cancel() { source.cancel() }
+}

@@ -1,0 +1,45 @@
+import Agent
+import ArgumentParser
+import FoundationEssentials
+import Logging
+
+struct AgentCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "agent",
+        abstract: "Keep this device online.",
+        discussion: """
+            Runs until it is told to end. It is set by environment variables, which systemd reads from a file:
+
+              ALTNET_INTERFACE        the Wi-Fi interface (wlan0)
+              ALTNET_SUPPLICANT_DIR   folder of wpa_supplicant's control sockets (/run/wpa_supplicant)
+              ALTNET_STATE_DIR        folder of the key file and the device's identity (/var/lib/altnet)
+              ALTNET_SOCKET           socket of the app protocol (/run/altnet/altnet.sock)
+              ALTNET_MAX_BACKUPS      how many backup networks are stored at most, 1 to 10 (3)
+              ALTNET_LOG_LEVEL        trace, debug, info, notice, warning, error or critical (notice)
+
+            The thresholds of the failover are described in Docs/failover.md. Needs CAP_NET_ADMIN.
+            """)
+
+    @Flag(help: "Check the settings and end.")
+    var checkConfig = false
+
+    func run() async throws {
+        let settings: AgentSettings
+        do { settings = try AgentSettings(environment: ProcessInfo.processInfo.environment) } catch {
+            throw ValidationError("\(error)")
+        }
+        guard !checkConfig else {
+            print("the settings are in order")
+            return
+        }
+        let log = Logger(label: "altnet") { label in
+            var handler = StreamLogHandler.standardError(label: label)
+            handler.logLevel = settings.logLevel
+            return handler
+        }
+        do { try await AgentService.run(settings, log: log) } catch {
+            log.critical("\(error)")
+            throw ExitCode(1)
+        }
+    }
+}
