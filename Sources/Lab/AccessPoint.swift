@@ -1,0 +1,139 @@
+import AgentModel
+
+/// A real access point: hostapd and a DHCP server on a simulated radio in a network namespace of its own.
+///
+/// It is off until `powerOn`. Its network is 10.N.0.0/24 and its gateway 10.N.0.1, N being its number. It answers also
+/// at `Lab.everywhere`, and on TCP port 7 with its SSID, so that a scenario can tell which network its data took.
+public actor AccessPoint {
+    public nonisolated let ssid: SSID
+    public nonisolated let bssid: BSSID
+    public nonisolated let gateway: IPv4Address
+    /// The strongest signal that can be set: 0 dBm is the kernel's word for "unknown".
+    public static let signalRange = -100...(-1)
+
+    private let number: Int
+    private let radio: Radio
+    private let namespace: NetworkNamespace
+    private let interface: NetworkInterface
+    private let directory: String
+    private var settings: AccessPointSettings
+    private var hostapd: Program?
+    private var dnsmasq: Program?
+    private var givesAddresses = true
+
+    init(
+        number: Int, radio: Radio, namespace: NetworkNamespace, directory: String, settings: AccessPointSettings,
+        signal: Int
+    ) throws(LabError) {
+        self.number = number
+        self.radio = radio
+        self.namespace = namespace
+        self.directory = directory
+        self.settings = settings
+        ssid = settings.ssid
+        bssid = radio.address
+        gateway = IPv4Address(10, UInt8(number), 0, 1)
+        interface = try namespace.enter { () throws(LabError) in
+            try NetworkInterface("lo").setUp(true)
+            return try NetworkInterface(radio.interface)
+        }
+        try interface.add(gateway, prefix: 24)
+        try interface.add(Lab.everywhere, prefix: 32, label: "all")
+        try radio.setReceivedSignal(signal)
+    }
+
+    // MARK: Power
+
+    /// Starts sending beacons; returns once it does.
+    public func powerOn() async throws {
+        guard hostapd?.isRunning != true else { return }
+        let path = "\(directory)/hostapd\(number).conf"
+        try Lab.write(settings.hostapdConfiguration(interface: radio.interface, controlDirectory: directory), to: path)
+        let hostapd = try start("hostapd", ["-t", "-f", log("hostapd"), path])
+        self.hostapd = hostapd
+        try await eventually(within: .seconds(10), "\(ssid) to send beacons") {
+            guard hostapd.isRunning else { throw LabError.ended(program: "hostapd", said: hostapd.lastLines) }
+            return (try? control.value(of: "state", in: "STATUS")) == "ENABLED"
+        }
+        try startDHCP()
+    }
+
+    /// A power cut: nothing is sent any more, and nobody is told.
+    public func powerOff() throws {
+        hostapd?.kill()
+        hostapd = nil
+        try interface.setUp(false)
+    }
+
+    /// An orderly restart, as after its settings were saved: stations are told (deauthentication), then it comes back.
+    public func restart() async throws {
+        await hostapd?.terminate()
+        hostapd = nil
+        try await powerOn()
+    }
+
+    // MARK: Settings
+
+    /// The signal at the station: exactly this, in dBm (`signalRange`), from the next frame on.
+    public func setSignal(_ signal: Int) throws {
+        try radio.setReceivedSignal(signal)
+    }
+
+    /// A new password, at once if it is on.
+    public func changePassword(_ password: String) async throws {
+        settings.security = settings.security.replacing(password: password)
+        try await restartIfOn()
+    }
+
+    /// How many stations may be associated; with 0 it turns everybody away as a full one does (IEEE 802.11 status 17).
+    public func limitStations(to count: Int) async throws {
+        settings.maximumStations = count
+        try await restartIfOn()
+    }
+
+    /// Whether stations get an address.
+    public func dhcp(_ on: Bool) throws {
+        givesAddresses = on
+        if on {
+            try startDHCP()
+        } else {
+            dnsmasq?.kill()
+            dnsmasq = nil
+        }
+    }
+
+    /// hostapd's own control interface, for what has no word here (hostapd_cli's commands).
+    public func ask(_ command: String) throws -> String { try control.ask(command) }
+
+    // MARK: Inside
+
+    /// Ends everything that runs for it.
+    func end() {
+        hostapd?.kill()
+        dnsmasq?.kill()
+    }
+
+    private var control: ControlSocket { ControlSocket(path: "\(directory)/\(radio.interface)", directory: directory) }
+
+    private func log(_ program: String) -> String { "\(directory)/\(program)\(number).log" }
+
+    private func start(_ program: String, _ arguments: [String]) throws(LabError) -> Program {
+        try namespace.enter { () throws(LabError) in try Program(program, arguments, log: log(program)) }
+    }
+
+    private func restartIfOn() async throws {
+        if hostapd != nil { try await restart() }
+    }
+
+    private func startDHCP() throws(LabError) {
+        guard givesAddresses, dnsmasq?.isRunning != true else { return }
+        dnsmasq = try start(
+            "dnsmasq",
+            [
+                "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--user=root", "--pid-file=",
+                "--interface=\(radio.interface)", "--no-ping", "--dhcp-authoritative", "--dhcp-rapid-commit",
+                "--dhcp-range=10.\(number).0.10,10.\(number).0.200,1h", "--dhcp-option=option:router,\(gateway)",
+                "--dhcp-leasefile=\(directory)/dnsmasq\(number).leases", "--log-dhcp", "--log-facility=-",
+            ])
+    }
+}

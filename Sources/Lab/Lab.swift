@@ -1,0 +1,212 @@
+import AgentModel
+import FoundationEssentials
+import Glibc
+
+/// Access points, a station and the air between them, on this machine's kernel with simulated radios.
+///
+/// A scenario reads like this:
+///
+///     try await Lab.run("home's power cut", accessPoints: 2) { lab in
+///         let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 1, signal: -50)
+///         try await home.powerOn()
+///         ...
+///         try await home.powerOff()
+///         try await lab.pinger(to: backup.gateway).reply(within: .seconds(10))
+///     }
+public actor Lab {
+    /// Every access point answers at this address, so it is reached through whichever is joined.
+    public static let everywhere = IPv4Address(10, 99, 0, 1)
+
+    /// What is noted and logged about the scenario, on a file system in memory.
+    public nonisolated let directory: String
+    public nonisolated let station: Station
+
+    private nonisolated let name: String
+    private let namespaces: [NetworkNamespace]
+    private var freeRadios: [Radio]
+    private let kernelLog: KernelLog
+    private let capture: Program
+    private let lock: FileDescriptor
+    private var accessPoints: [AccessPoint] = []
+    private var greetings: [GatewayGreeting] = []
+    private var pingers: [Pinger] = []
+    private var programs: [Program] = []
+
+    // MARK: A scenario
+
+    /// Starts a lab, runs `scenario` in it and ends it, whatever happens.
+    ///
+    /// If the scenario throws, or calls `keepRecords`, or the kernel complained meanwhile, the logs of all daemons and a
+    /// capture of the air are kept under `$LAB_RESULTS`.
+    ///
+    /// - Parameters:
+    ///   - name: For the folder of the records.
+    ///   - accessPoints: How many access points the scenario will set up, at most 90.
+    ///   - country: The regulatory domain, which decides how long a full scan takes: CN 2 s, DE 5 s, US 14 s.
+    /// - Throws: What the scenario throws, and `LabError`.
+    public static func run<Value: Sendable>(
+        _ name: String, accessPoints: Int, country: String = "CN",
+        isolation: isolated (any Actor)? = #isolation, scenario: (Lab) async throws -> Value
+    ) async throws -> Value {
+        if let obstacle { throw LabError.unavailable(reason: obstacle) }
+        let lab = try await Lab(name, accessPoints: accessPoints, country: country, lock: takeTurn())
+        let value: Value
+        do {
+            value = try await scenario(lab)
+        } catch {
+            // What went wrong first is what to tell.
+            try? await lab.end(failed: true)
+            throw error
+        }
+        try await lab.end(failed: false)
+        return value
+    }
+
+    /// Why there can be no lab here, or nil where there can be.
+    public static let obstacle: String? = {
+        guard geteuid() == 0 else { return "only root may load mac80211_hwsim and make network namespaces" }
+        let log = "/dev/null"
+        guard (try? Program.run("modprobe", ["--dry-run", "mac80211_hwsim"], log: log)) != nil else {
+            return "this kernel has no mac80211_hwsim; board/lab/run starts one that has"
+        }
+        return nil
+    }()
+
+    // MARK: Its parts
+
+    /// Sets up an access point; it is off until `powerOn`.
+    ///
+    /// - Parameters:
+    ///   - signal: What the station receives, in dBm, exactly (`AccessPoint.signalRange`).
+    ///   - channel: 1 to 14 are on 2.4 GHz, 36 and above on 5 GHz.
+    ///   - hidden: Its beacons do not carry the SSID.
+    public func accessPoint(
+        _ ssid: SSID, security: NetworkSecurity, channel: Int, signal: Int = -50, hidden: Bool = false
+    ) throws -> AccessPoint {
+        guard accessPoints.count < namespaces.count, let radio = freeRadios.popLast() else {
+            throw LabError.noRadioLeft(accessPoints: namespaces.count)
+        }
+        let settings = AccessPointSettings(ssid: ssid, security: security, channel: channel, hidden: hidden)
+        let namespace = namespaces[accessPoints.count]
+        let accessPoint = try AccessPoint(
+            number: accessPoints.count + 1, radio: radio, namespace: namespace, directory: directory,
+            settings: settings, signal: signal)
+        accessPoints.append(accessPoint)
+        greetings.append(try namespace.enter { () throws(LabError) in try GatewayGreeting(ssid.bytes) })
+        return accessPoint
+    }
+
+    /// An access point whose SSID is text.
+    public func accessPoint(
+        _ name: String, security: NetworkSecurity, channel: Int, signal: Int = -50, hidden: Bool = false
+    ) throws -> AccessPoint {
+        try accessPoint(SSID(name), security: security, channel: channel, signal: signal, hidden: hidden)
+    }
+
+    /// Pings `address` from the station, every 20 ms, from now to the end of the scenario.
+    public func pinger(to address: IPv4Address = everywhere) throws -> Pinger {
+        let pinger = try Pinger(target: address, identifier: UInt16(truncatingIfNeeded: 0xa17 + pingers.count))
+        pingers.append(pinger)
+        return pinger
+    }
+
+    /// Starts a program of the scenario's own, such as the agent; it is ended with the lab at the latest.
+    ///
+    /// What it writes goes to `<its name>.log` in `directory`.
+    ///
+    /// - Parameter path: A path, or the name of a system program.
+    public func start(
+        _ path: String, _ arguments: [String] = [], environment: [String: String] = [:]
+    ) throws -> Program {
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        let program = try Program(path, arguments, environment: environment, log: "\(directory)/\(name).log")
+        programs.append(program)
+        return program
+    }
+
+    /// A measurement, for the reader of the run: it is printed, and added to `measurements.txt` among the results.
+    public nonisolated func report(_ what: String, _ duration: Duration) {
+        let environment = ProcessInfo.processInfo.environment
+        let clock = environment["LAB_TIME"] == "virtual" ? "virtual time" : "clock time"
+        let line = "measured: \(name): \(what): \(duration.milliseconds) ms (\(clock))\n"
+        print(line, terminator: "")
+        guard let results = environment["LAB_RESULTS"] else { return }
+        try? Self.write(line, to: "\(results)/measurements.txt", O_APPEND)
+    }
+
+    /// Asks for the records of this scenario to be kept although it may not throw.
+    public func keepRecords() { recordsAreWanted = true }
+    private var recordsAreWanted = false
+
+    /// The kernel's messages since the last call or the beginning.
+    ///
+    /// - Throws: `LabError.kernelComplained` if a defect is among them.
+    public func checkKernel() throws {
+        let lines = kernelLog.read()
+        kernelLines += lines
+        let complaints = KernelLog.complaints(in: lines)
+        guard complaints.isEmpty else { throw LabError.kernelComplained(complaints) }
+    }
+    private var kernelLines: [String] = []
+
+    // MARK: Beginning and end
+
+    private init(_ name: String, accessPoints: Int, country: String, lock: FileDescriptor) throws {
+        self.name = name
+        self.lock = lock
+        directory = try Self.freshDirectory(for: name)
+        let log = "\(directory)/commands.log"
+        kernelLog = try KernelLog()
+        try Self.removeLeftovers(log: log)
+        try Program.run("modprobe", ["mac80211_hwsim", "radios=\(accessPoints + 1)"], log: log)
+        try Program.run("iw", ["reg", "set", country], log: log)
+        let radios = try Radio.all()
+        guard radios.count == accessPoints + 1 else {
+            throw LabError.unavailable(reason: "\(accessPoints + 1) radios asked for, \(radios.count) there")
+        }
+        namespaces = (1...accessPoints).map { NetworkNamespace(name: "ap\($0)") }
+        try Self.batch(namespaces.map { "netns add \($0.name)" }, directory: directory, log: log)
+        for (namespace, radio) in zip(namespaces, radios.dropFirst()) {
+            // With 0 dBm sent, what the radio is told to be received with is what is received.
+            try Program.run("iw", ["phy", radio.phy, "set", "txpower", "fixed", "0"], log: log)
+            try Program.run("iw", ["phy", radio.phy, "set", "netns", "name", namespace.name], log: log)
+        }
+        freeRadios = radios.dropFirst().reversed()
+        station = try Station(radio: radios[0], directory: directory, country: country)
+        // hwsim0 hears everything that is sent on any simulated radio.
+        try NetworkInterface("hwsim0").setUp(true)
+        capture = try Program(
+            "tcpdump", ["-i", "hwsim0", "-U", "-Z", "root", "-w", "\(directory)/air.pcap"],
+            log: "\(directory)/tcpdump.log")
+    }
+
+    /// Ends everything that was started, unloads the radios and says what the kernel has to say.
+    func end(failed: Bool) async throws {
+        pingers.forEach { $0.end() }
+        greetings.forEach { $0.end() }
+        for program in programs { await program.terminate() }
+        await station.end()
+        for accessPoint in accessPoints { await accessPoint.end() }
+        await capture.terminate()
+        let complaint = Result { try checkKernel() }
+        try? Self.write(kernelLines.map { $0 + "\n" }.joined(), to: "\(directory)/kernel.log")
+        let log = "\(directory)/commands.log"
+        let cleared = Result { try Self.removeLeftovers(log: log) }
+        if failed || recordsAreWanted || (try? complaint.get()) == nil { keepDirectory() }
+        try? FileManager.default.removeItem(atPath: directory)
+        try complaint.get()
+        try cleared.get()
+    }
+
+    private func keepDirectory() {
+        guard let results = ProcessInfo.processInfo.environment["LAB_RESULTS"] else { return }
+        let kept = "\(results)/\(Self.slug(name))"
+        let files = FileManager.default
+        try? files.removeItem(atPath: kept)
+        try? files.createDirectory(atPath: kept, withIntermediateDirectories: true)
+        // File by file: what cannot be copied, such as a socket, must not keep the rest from being kept.
+        for file in (try? files.contentsOfDirectory(atPath: directory)) ?? [] {
+            try? files.copyItem(atPath: "\(directory)/\(file)", toPath: "\(kept)/\(file)")
+        }
+    }
+}

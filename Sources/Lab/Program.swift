@@ -1,0 +1,103 @@
+import FoundationEssentials
+import Glibc
+import Synchronization
+
+/// A program that the lab started and will end, with whatever processes it starts itself: a process group.
+public final class Program: Sendable {
+    public let name: String
+    /// The process id of the program itself.
+    public let pid: Int32
+    /// The file with everything that it wrote.
+    public let log: String
+    /// What `waitpid` said, once it said it.
+    private let ending = Mutex<Int32?>(nil)
+
+    /// Starts a program with what it writes appended to the file `log`.
+    ///
+    /// It runs in the network namespace of the calling thread.
+    init(_ path: String, _ arguments: [String], environment: [String: String] = [:], log: String) throws(LabError) {
+        let path = try Self.locate(path)
+        name = path.split(separator: "/").last.map(String.init) ?? path
+        self.log = log
+        pid = try Self.spawn(path, arguments, environment: environment, log: log)
+        mkdir(Lab.root, 0o755)
+        try Lab.write("\(pid) \(name)\n", to: Self.list, O_APPEND)
+    }
+
+    /// Runs a program to its end; only for what ends at once.
+    static func run(_ path: String, _ arguments: [String], log: String) throws(LabError) {
+        let program = try Program(path, arguments, log: log)
+        let status = program.waitForEnd()
+        guard status == 0 else { throw .failed(program: program.name, status: status, said: program.lastLines) }
+    }
+
+    public var isRunning: Bool {
+        ending.withLock { ending in
+            if ending != nil { return false }
+            var status: Int32 = 0
+            if waitpid(pid, &status, WNOHANG) != 0 { ending = status }
+            return ending == nil
+        }
+    }
+
+    /// As a power cut or a crash ends it: SIGKILL.
+    public func kill() {
+        // The whole group: helpers outlive their parent (dhcpcd's does, with root's rights).
+        _ = Glibc.kill(-pid, SIGKILL)
+        _ = waitForEnd()
+    }
+
+    /// Orderly (SIGTERM), and by force where it does not end within `limit`.
+    public func terminate(within limit: Duration = .seconds(2)) async {
+        if isRunning { _ = Glibc.kill(pid, SIGTERM) }
+        let deadline = ContinuousClock.now + limit
+        while isRunning, ContinuousClock.now < deadline, !Task.isCancelled {
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+        kill()
+    }
+
+    /// The memory that it has resident, in KiB (VmRSS in proc(5)); nil when it has ended.
+    public var residentMemory: Int? {
+        guard isRunning, let status = try? String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8),
+            let line = status.split(separator: "\n").first(where: { $0.hasPrefix("VmRSS:") })
+        else { return nil }
+        return line.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }
+    }
+
+    /// The end of the log, for an error message.
+    public var lastLines: String {
+        let text = (try? String(contentsOfFile: log, encoding: .utf8)) ?? ""
+        return text.split(separator: "\n").suffix(4).joined(separator: "; ")
+    }
+
+    /// The exit status, or 128 and the signal that ended it.
+    private func waitForEnd() -> Int32 {
+        ending.withLock { ending in
+            var status = ending ?? 0
+            while ending == nil {
+                let result = waitpid(pid, &status, 0)
+                if result == pid || errno != EINTR { ending = status }
+            }
+            return status & 0x7f == 0 ? status >> 8 & 0xff : 128 + (status & 0x7f)
+        }
+    }
+
+    // MARK: What a lab that crashed has left
+
+    private static let list = "\(Lab.root)/programs"
+
+    /// Ends what an earlier lab started and did not come to end.
+    static func endLeftovers() {
+        let lines = ((try? String(contentsOfFile: list, encoding: .utf8)) ?? "").split(separator: "\n")
+        for words in lines.map({ $0.split(separator: " ", maxSplits: 1) }) where words.count == 2 {
+            // The number may be another program's by now; the kernel keeps 15 characters of a name.
+            guard let pid = Int32(words[0]),
+                let name = try? String(contentsOfFile: "/proc/\(pid)/comm", encoding: .utf8),
+                name.trimmingLine == words[1].prefix(15)
+            else { continue }
+            _ = Glibc.kill(-pid, SIGKILL)
+        }
+        unlink(list)
+    }
+}

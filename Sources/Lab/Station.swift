@@ -1,0 +1,132 @@
+import AgentModel
+import FoundationEssentials
+
+/// The device: one simulated radio with the real wpa_supplicant and the real dhcpcd, in the lab's own namespace.
+///
+/// Nothing runs until it is started here. wpa_supplicant starts the way altnet needs it: no networks, nothing saved, its
+/// control socket in a private folder.
+public actor Station {
+    /// The network interface, usually `wlan0`.
+    public nonisolated let interface: String
+    /// The folder with wpa_supplicant's control socket, as in its `ctrl_interface`.
+    public nonisolated let controlDirectory: String
+
+    private let link: NetworkInterface
+    private let directory: String
+    private let country: String
+    private var supplicant: Program?
+    private var dhcpcd: Program?
+
+    init(radio: Radio, directory: String, country: String) throws(LabError) {
+        interface = radio.interface
+        controlDirectory = "\(directory)/wpa_supplicant"
+        link = try NetworkInterface(radio.interface)
+        self.directory = directory
+        self.country = country
+    }
+
+    // MARK: wpa_supplicant
+
+    /// Starts wpa_supplicant and returns once its control socket answers.
+    ///
+    /// - Parameter networks: What it is to know and to choose from by itself: altnet wants none, the peer to compare with
+    ///   wants all.
+    public func startSupplicant(knowing networks: [KnownNetwork] = []) async throws {
+        let path = "\(directory)/wpa_supplicant.conf"
+        let configuration = """
+            ctrl_interface=\(controlDirectory)
+            update_config=0
+            country=\(country)
+            pmf=1
+            sae_pwe=2
+
+            """
+        try Lab.write(configuration + networks.map(\.supplicantBlock).joined(), to: path)
+        let log = "\(directory)/wpa_supplicant.log"
+        let supplicant = try Program(
+            "wpa_supplicant", ["-t", "-f", log, "-Dnl80211", "-i\(interface)", "-c\(path)"], log: log)
+        self.supplicant = supplicant
+        try await eventually(within: .seconds(10), "wpa_supplicant to answer") {
+            guard supplicant.isRunning else {
+                throw LabError.ended(program: "wpa_supplicant", said: supplicant.lastLines)
+            }
+            return (try? ask("PING")) == "PONG\n"
+        }
+    }
+
+    /// Ends wpa_supplicant without warning (SIGKILL).
+    public func killSupplicant() {
+        supplicant?.kill()
+        supplicant = nil
+    }
+
+    /// One request on wpa_supplicant's control interface (wpa_cli's commands) and its reply.
+    @discardableResult
+    public func ask(_ command: String) throws -> String { try control.ask(command) }
+
+    /// The network that wpa_supplicant has completed joining.
+    public func joined() -> BSSID? {
+        guard let status = try? control.ask("STATUS"), status.contains("\nwpa_state=COMPLETED\n"),
+            let line = status.split(separator: "\n").first(where: { $0.hasPrefix("bssid=") })
+        else { return nil }
+        return BSSID(line.dropFirst("bssid=".count))
+    }
+
+    /// The signal of the last frame received from the access point in use, in dBm (NL80211_STA_INFO_SIGNAL).
+    public func signal() throws -> Int? {
+        try control.value(of: "RSSI", in: "SIGNAL_POLL").flatMap { Int($0) }
+    }
+
+    // MARK: dhcpcd
+
+    /// Starts dhcpcd for good: it notices by itself when the link comes and goes.
+    public func startDHCPClient() throws {
+        // An absolute path: dhcpcd reads it again on every change, from another directory.
+        let path = "\(directory)/dhcpcd.conf"
+        try Lab.write(Self.quickestDHCP, to: path)
+        dhcpcd = try Program("dhcpcd", ["-B", "-d", "-f", path, interface], log: "\(directory)/dhcpcd.log")
+    }
+
+    /// Ends dhcpcd without warning (SIGKILL); the address stays.
+    public func killDHCPClient() {
+        dhcpcd?.kill()
+        dhcpcd = nil
+    }
+
+    /// What makes dhcpcd give the right address soonest after a join, each line measured (Docs/lab.md).
+    private static let quickestDHCP = """
+        ipv4only
+        noipv4ll
+        noarp
+        nodelay
+        option rapid_commit
+        option subnet_mask, routers, domain_name_servers, interface_mtu
+        script /bin/true
+
+        """
+
+    // MARK: The link
+
+    /// Sets the interface administratively up or down.
+    public func setInterface(up: Bool) throws { try link.setUp(up) }
+
+    /// The IPv4 address that the station has.
+    public var address: IPv4Address? { link.address }
+
+    /// The SSID of the network through which `address` is reached: what its access point says on TCP port 7.
+    public nonisolated func network(
+        behind address: IPv4Address = Lab.everywhere, within limit: Duration = .seconds(1)
+    ) async throws -> SSID? {
+        try await GatewayGreeting.fetch(from: address, limit: limit).flatMap { try? SSID(bytes: $0) }
+    }
+
+    // MARK: Inside
+
+    func end() async {
+        // In order, so that it takes its helper processes, its address and its routes with it.
+        await dhcpcd?.terminate()
+        supplicant?.kill()
+    }
+
+    private var control: ControlSocket { ControlSocket(path: "\(controlDirectory)/\(interface)", directory: directory) }
+}

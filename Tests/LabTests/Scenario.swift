@@ -1,0 +1,35 @@
+import Lab
+import Synchronization
+import Testing
+
+/// A suite of scenarios: one after the other, skipped where the kernel has no simulated radios.
+extension Trait where Self == ConditionTrait {
+    static var onRadios: Self {
+        .disabled(if: Lab.obstacle != nil, Comment(rawValue: Lab.obstacle ?? ""))
+    }
+}
+
+/// Notes that the running scenario has failed, also where an expectation lets it go on.
+extension Trait where Self == IssueHandlingTrait {
+    static var keepingRecordsOfFailures: Self {
+        .compactMapIssues { issue in
+            hasFailed.withLock { $0 = true }
+            return issue
+        }
+    }
+}
+
+/// There is one air, so one scenario runs at a time.
+private let hasFailed = Mutex(false)
+
+/// Runs `body` in a fresh lab; the records of a scenario that failed are kept.
+func scenario(
+    _ name: String, accessPoints: Int = 1, isolation: isolated (any Actor)? = #isolation,
+    body: (Lab) async throws -> Void
+) async throws {
+    try await Lab.run(name, accessPoints: accessPoints) { lab in
+        hasFailed.withLock { $0 = false }
+        try await body(lab)
+        if hasFailed.withLock({ $0 }) { await lab.keepRecords() }
+    }
+}
