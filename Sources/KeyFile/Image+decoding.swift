@@ -19,7 +19,10 @@ extension Image {
         var reader = ByteReader(bytes.dropFirst(Self.prologueSize), failingWith: .wrongLength)
         let generation = try reader.integer(UInt64.self)
         let length = try reader.integer(UInt32.self)
-        guard bytes.count == Self.headerSize + Int(length) + Self.checksumSize else { throw .wrongLength }
+        // Bounded first: the sum must not overflow where an Int has 32 bits.
+        guard length < Self.maximumSize, bytes.count == Self.headerSize + Int(length) + Self.checksumSize else {
+            throw .wrongLength
+        }
         let body = try reader.bytes(Int(length))
         let checksum = try reader.integer(UInt32.self)
         let checked = bytes.dropFirst(Self.prologueSize).dropLast(Self.checksumSize)

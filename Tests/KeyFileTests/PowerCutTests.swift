@@ -158,6 +158,21 @@ import Testing
         }
     }
 
+    /// What a refused commit could not take back is older than all that follows, also after a restart.
+    @Test func everyAttemptHasItsOwnGeneration() throws {
+        let disk = SimulatedDisk()
+        func generation() throws -> UInt64 { try Image.decode(try #require(disk.files["keyfile"])).generation }
+        let store = try KeyFile(disk)
+        try store.commit(Self.history[1])
+        #expect(try generation() == 1)
+        disk.failsDirectorySync = true
+        #expect(throws: KeyFileError.self) { try store.commit(Self.history[2]) }
+        disk.failsDirectorySync = false
+        #expect(try generation() == 3, "the refused one was 2, and the old state was written again")
+        try KeyFile(disk.afterKill()).commit(Self.history[2])
+        #expect(try generation() == 4)
+    }
+
     /// A disk that went read-only in the middle of a commit still tells the device its networks.
     @Test func readsFromADiskThatCannotBeTidiedUp() throws {
         let newer = Image(generation: 2, state: Self.history[2]).bytes

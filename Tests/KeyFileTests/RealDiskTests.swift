@@ -28,9 +28,15 @@ import Testing
             #expect(chmod(path, 0o644) == 0)
             #expect(try KeyFile.open(path: path, maximumBackups: 3).report == [.readableByOthers(corrected: true)])
             #expect(mode(path) == 0o600)
-            // A leftover that others prepared is replaced, not written into.
+            // What others prepare is replaced, neither written into nor followed.
+            let store = try KeyFile.open(path: path, maximumBackups: 3)
             try write([1, 2, 3], to: "\(path).new", mode: 0o666)
-            try KeyFile.open(path: path, maximumBackups: 3).commit(StoredState(backupsRevision: 7))
+            try store.commit(StoredState(backupsRevision: 7))
+            #expect(mode(path) == 0o600)
+            try write([1, 2, 3], to: "\(scratch)/bait")
+            #expect(symlink("bait", "\(path).new") == 0)
+            try store.commit(StoredState(backupsRevision: 8))
+            #expect(names(in: scratch) == ["bait", "keyfile"])
             #expect(mode(path) == 0o600)
         }
     }
