@@ -1,0 +1,71 @@
+import AppProtocol
+import Testing
+
+/// Whatever arrives, there is a value or a typed error, and neither crashes.
+@Suite struct FuzzTests {
+    @Test func randomBytes() {
+        var random = SeededRandom(seed: 11)
+        for _ in 0..<20_000 {
+            read((0..<Int.random(in: 0...200, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) })
+        }
+    }
+
+    @Test func mutatedMessages() {
+        var random = SeededRandom(seed: 12)
+        let messages = (ProtocolDocument.requests + ProtocolDocument.answers + ProtocolDocument.events)
+            .map { Array($0.utf8) }
+        #expect(!messages.isEmpty)
+        for _ in 0..<30_000 {
+            guard var line = messages.randomElement(using: &random) else { return }
+            for _ in 0..<Int.random(in: 1...4, using: &random) { mutate(&line, &random) }
+            read(line)
+        }
+    }
+
+    /// Valid JSON of the wrong shape gets further into the decoders than broken JSON.
+    @Test func messagesWithOtherValues() {
+        var random = SeededRandom(seed: 13)
+        let values = [
+            "null", "true", "0", "-1", "1e308", "9223372036854775808", "0.5", "\"\"", "\"x\"", "[]", "{}", "[[]]",
+            "[null]", "\"\\u0000\"", "{\"ssid\":{}}", "[1,\"a\",{}]",
+        ]
+        let messages = ProtocolDocument.requests + ProtocolDocument.answers + ProtocolDocument.events
+        for _ in 0..<20_000 {
+            guard let message = messages.randomElement(using: &random),
+                let value = values.randomElement(using: &random)
+            else { return }
+            var parts = message.split(separator: ":", omittingEmptySubsequences: false).map(String.init)
+            let index = Int.random(in: 1..<parts.count, using: &random)
+            let end = parts[index].firstIndex { ",}]".contains($0) } ?? parts[index].endIndex
+            parts[index].replaceSubrange(..<end, with: value)
+            read(Array(parts.joined(separator: ":").utf8))
+        }
+    }
+
+    private func mutate(_ line: inout [UInt8], _ random: inout SeededRandom) {
+        guard !line.isEmpty else { return }
+        let index = Int.random(in: line.indices, using: &random)
+        switch Int.random(in: 0..<5, using: &random) {
+        case 0: line[index] = UInt8.random(in: 0...255, using: &random)
+        case 1: line.remove(at: index)
+        case 2: line.insert(UInt8.random(in: 0...127, using: &random), at: index)
+        case 3: line.removeSubrange(index...)
+        default: line.insert(contentsOf: line[index...].prefix(Int.random(in: 0...40, using: &random)), at: index)
+        }
+    }
+
+    private func read(_ line: [UInt8]) {
+        if let request = try? Request(line: line), let written = try? request.line() {
+            #expect((try? Request(line: written)) == request)
+        }
+        switch try? ServerLine(line: line) {
+        case .answer:
+            _ = try? ServerLine.body(NetworkStatus.self, of: line)
+            _ = try? ServerLine.body(BackupList.self, of: line)
+            _ = try? ServerLine.body(ScanResults.self, of: line)
+            _ = try? ServerLine.body(History.self, of: line)
+        case .event(let event): #expect(!event.line().isEmpty)
+        case .unknown, nil: break
+        }
+    }
+}

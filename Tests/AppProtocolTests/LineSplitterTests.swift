@@ -1,0 +1,52 @@
+import AppProtocol
+import Testing
+
+@Suite struct LineSplitterTests {
+    @Test func cutsAtLineFeeds() {
+        var splitter = LineSplitter(maximumLength: 8)
+        splitter.append("ab\n\ncd".utf8)
+        #expect(splitter.next() == .line(Array("ab".utf8)))
+        #expect(splitter.next() == nil)
+        splitter.append("ef\n".utf8)
+        #expect(splitter.next() == .line(Array("cdef".utf8)))
+        #expect(splitter.next() == nil)
+    }
+
+    @Test func theLongestLineIsStillALine() {
+        var splitter = LineSplitter(maximumLength: 4)
+        splitter.append("1234\n".utf8)
+        #expect(splitter.next() == .line(Array("1234".utf8)))
+        splitter.append("12345".utf8)
+        #expect(splitter.next() == .lineTooLong)
+        splitter.append("\nok\n".utf8)
+        #expect(splitter.next() == nil)
+    }
+
+    @Test func aCompleteLineCanBeTooLongAsWell() {
+        var splitter = LineSplitter(maximumLength: 4)
+        splitter.append("1\n12345\n2\n".utf8)
+        #expect(splitter.next() == .line([0x31]))
+        #expect(splitter.next() == .lineTooLong)
+        #expect(splitter.next() == nil)
+    }
+
+    /// However the bytes are cut into pieces, the lines are the same.
+    @Test func piecesDoNotMatter() {
+        var random = SeededRandom(seed: 3)
+        for _ in 0..<2000 {
+            let lines: [[UInt8]] = (0..<Int.random(in: 0...6, using: &random)).map { _ in
+                (0..<Int.random(in: 1...20, using: &random)).map { _ in UInt8.random(in: 11...255, using: &random) }
+            }
+            var rest = Array(lines.map { $0 + [10] }.joined())[...]
+            var splitter = LineSplitter(maximumLength: 20)
+            var found: [LineSplitter.Output] = []
+            while !rest.isEmpty {
+                let piece = rest.prefix(Int.random(in: 1...9, using: &random))
+                rest = rest.dropFirst(piece.count)
+                splitter.append(piece)
+                while let output = splitter.next() { found.append(output) }
+            }
+            #expect(found == lines.map { .line($0) })
+        }
+    }
+}

@@ -1,0 +1,127 @@
+import AgentModel
+import AppProtocol
+import Testing
+
+/// What is no request is refused with the right code, keeps its id where it has one, and never repeats a password.
+@Suite struct RefusalTests {
+    struct Case: CustomTestStringConvertible {
+        let line: String
+        let code: ErrorCode
+        let id: String?
+        var field: String?
+
+        var testDescription: String { String(line.prefix(100)) }
+
+        init(_ line: String, _ code: ErrorCode, id: String? = nil, field: String? = nil) {
+            self.line = line
+            self.code = code
+            self.id = id
+            self.field = field
+        }
+
+        static func update(_ networks: String, _ code: ErrorCode, field: String? = nil) -> Case {
+            Case(
+                #"{"v":1,"id":"a","type":"backups.update","body":{"networks":"# + networks + "}}", code, id: "a",
+                field: field)
+        }
+    }
+
+    static let hash = "xAlkLe0m4kJHlLpdKmnRsJ4vYlX2DOp4T5Gg2vOa0yk="
+
+    @Test(arguments: [
+        Case("", .malformed), Case("garbage", .malformed), Case("{", .malformed), Case("[]", .malformed),
+        Case("null", .malformed), Case("42", .malformed), Case("\"text\"", .malformed), Case("{}", .malformed),
+        Case(#"{"v":1,"type":"network.get"}"#, .malformed, field: "id"),
+        Case(#"{"v":1,"id":7,"type":"network.get"}"#, .malformed, field: "id"),
+        Case(#"{"v":1,"id":"","type":"network.get"}"#, .malformed, field: "id"),
+        Case(#"{"v":1,"id":"\#(String(repeating: "x", count: 65))","type":"network.get"}"#, .malformed, field: "id"),
+        Case(#"{"id":"a","type":"network.get"}"#, .malformed, id: "a", field: "v"),
+        Case(#"{"v":"1","id":"a","type":"network.get"}"#, .malformed, id: "a", field: "v"),
+        Case(#"{"v":2,"id":"a","type":"network.get"}"#, .unsupportedVersion, id: "a"),
+        Case(#"{"v":1e400,"id":"a","type":"network.get"}"#, .malformed),
+        Case(#"{"v":1,"id":"a"}"#, .malformed, id: "a", field: "type"),
+        Case(#"{"v":1,"id":"a","type":"wifi.hack"}"#, .unknownType, id: "a"),
+        Case(#"{"v":1,"id":"a","type":"backups.update"}"#, .malformed, id: "a", field: "body"),
+        Case(#"{"v":1,"id":"a","type":"backups.update","body":{}}"#, .malformed, id: "a", field: "body.networks"),
+        Case(#"{"v":1,"id":"a","type":"backups.update","body":[]}"#, .malformed, id: "a", field: "body"),
+        .update("7", .malformed, field: "body.networks"),
+        .update("[7]", .malformed, field: "body.networks[0]"),
+        .update("[{}]", .malformed, field: "body.networks[0].ssid"),
+        .update(#"[{"hash":"short"}]"#, .malformed, field: "body.networks[0].hash"),
+        .update(#"[{"ssid":"a","password":7}]"#, .malformed, field: "body.networks[0].password"),
+        .update(#"[{"ssid":"a","ssidHex":"61","password":"12345678"}]"#, .malformed, field: "body.networks[0].ssid"),
+        .update(#"[{"ssidHex":"6","password":"12345678"}]"#, .malformed, field: "body.networks[0].ssidHex"),
+        .update(#"[{"ssid":"","password":"12345678"}]"#, .invalidSsid, field: "body.networks[0].ssid"),
+        .update(#"[{"ssid":"123456789012345678901234567890123","password":"12345678"}]"#, .invalidSsid),
+        .update(#"[{"ssidHex":"","password":"12345678"}]"#, .invalidSsid, field: "body.networks[0].ssidHex"),
+        .update(#"[{"ssid":"a"}]"#, .passwordMissing, field: "body.networks[0].password"),
+        .update(#"[{"ssid":"a","password":"hunter2"}]"#, .invalidPassword, field: "body.networks[0].password"),
+        .update(#"[{"ssid":"a","password":"hunter2\u0000"}]"#, .invalidPassword),
+        .update(#"[{"ssid":"a","password":"hunter2hunter2","security":"open"}]"#, .invalidPassword),
+        .update(#"[{"ssid":"a","password":"hunter2hunter2","security":"wep"}]"#, .unsupported),
+        .update(
+            "[" + Array(repeating: #"{"ssid":"a","security":"open"}"#, count: 65).joined(separator: ",") + "]",
+            .tooManyNetworks),
+        Case(#"{"v":1,"id":"a","type":"network.switch"}"#, .malformed, id: "a", field: "body"),
+        Case(
+            #"{"v":1,"id":"a","type":"network.switch","body":{"hash":"\#(hash)","joinOnce":true}}"#, .unsupported,
+            id: "a", field: "body.joinOnce"),
+        Case(
+            #"{"v":1,"id":"a","type":"network.switch","body":{"hash":"\#(hash)","confirmWithin":30}}"#, .unsupported,
+            id: "a", field: "body.confirmWithin"),
+        Case(#"{"v":1,"id":"a","type":"switch.get","body":{}}"#, .malformed, id: "a", field: "body.switchId"),
+        Case(
+            #"{"v":1,"id":"a","type":"scan.start","body":{"frequencies":["2412"]}}"#, .malformed, id: "a",
+            field: "body.frequencies[0]"),
+        Case(
+            #"{"v":1,"id":"a","type":"scan.start","body":{"frequencies":[-1]}}"#, .malformed, id: "a",
+            field: "body.frequencies"),
+        Case(
+            #"{"v":1,"id":"a","type":"history.get","body":{"limit":"all"}}"#, .malformed, id: "a", field: "body.limit"),
+        Case(#"{"v":1,"id":"\ud800","type":"network.get"}"#, .malformed),
+        Case("{\"v\":1,\"id\":\"a\",\"type\":\"network.get\"}\0", .malformed),
+        Case(String(repeating: "[", count: 60_000), .malformed),
+        Case(String(repeating: #"{"v":"#, count: 10_000), .malformed),
+        Case(String(repeating: "x", count: ProtocolLimits.lineLength + 1), .lineTooLong),
+    ])
+    func isRefused(_ refused: Case) {
+        do {
+            let request = try Request(line: Array(refused.line.utf8))
+            Issue.record("accepted as \(request.type)")
+        } catch {
+            #expect(error.error.code == refused.code)
+            #expect(error.id == refused.id)
+            if let field = refused.field { #expect(error.error.details["field"] == .text(field)) }
+            #expect(!"\(error)".contains("hunter2"))
+        }
+    }
+
+    @Test func invalidUTF8IsRefused() {
+        let line = Array(#"{"v":1,"id":""#.utf8) + [0xff, 0xfe] + Array(#"","type":"network.get"}"#.utf8)
+        #expect(throws: RejectedRequest.self) { try Request(line: line) }
+        let skipped = Array(#"{"v":1,"id":"a","type":"network.get","x":""#.utf8) + [0xc0] + Array(#""}"#.utf8)
+        #expect(throws: RejectedRequest.self) { try Request(line: skipped) }
+    }
+
+    @Test(arguments: [
+        #"{"v":1,"id":"a","type":"network.get","body":null,"extra":{"deep":[1,2,3]}}"#,
+        #"{"v":1,"id":"a","type":"network.get","body":"anything"}"#,
+        "{\"v\":1,\"id\":\"a\",\"type\":\"network.get\"}\r",
+        #"  { "v" : 1.0 , "id" : "a", "type" : "network.get" }  "#,
+    ])
+    func whatDoesNotMatterIsIgnored(line: String) throws {
+        #expect(try Request(line: Array(line.utf8)) == Request(id: "a", content: .device(.getNetwork)))
+    }
+
+    @Test func aPasswordMakesAnEntryNewEvenBesideItsHash() throws {
+        let line = #"{"v":1,"id":"a","type":"network.switch","body":{"hash":"?","ssid":"A","password":"12345678"}}"#
+        let expected = NewNetwork(ssid: try SSID("A"), password: Secret(text: "12345678"))
+        #expect(try Request(line: Array(line.utf8)).content == .device(.switchNetwork(.new(expected))))
+    }
+
+    @Test func conditionsThatAskForNothingAreAccepted() throws {
+        let line = #"{"v":1,"id":"a","type":"network.switch","body":{"ssid":"A","security":"open","joinOnce":false}}"#
+        let expected = NewNetwork(ssid: try SSID("A"), password: nil)
+        #expect(try Request(line: Array(line.utf8)).content == .device(.switchNetwork(.new(expected))))
+    }
+}
