@@ -1,21 +1,23 @@
 import AppProtocol
 import Testing
 
-/// Whatever arrives, there is a value or a typed error, and neither crashes.
+/// Whatever arrives, there is a value or a typed error, and neither crashes. Each lets other tests run in between.
 @Suite struct FuzzTests {
-    @Test func randomBytes() {
+    @Test func randomBytes() async {
         var random = SeededRandom(seed: 11)
-        for _ in 0..<20_000 {
+        for round in 0..<20_000 {
+            if round.isMultiple(of: 100) { await Task.yield() }
             read((0..<Int.random(in: 0...200, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) })
         }
     }
 
-    @Test func mutatedMessages() {
+    @Test func mutatedMessages() async {
         var random = SeededRandom(seed: 12)
         let messages = (ProtocolDocument.requests + ProtocolDocument.answers + ProtocolDocument.events)
             .map { Array($0.utf8) }
         #expect(!messages.isEmpty)
-        for _ in 0..<30_000 {
+        for round in 0..<30_000 {
+            if round.isMultiple(of: 100) { await Task.yield() }
             guard var line = messages.randomElement(using: &random) else { return }
             for _ in 0..<Int.random(in: 1...4, using: &random) { mutate(&line, &random) }
             read(line)
@@ -23,14 +25,15 @@ import Testing
     }
 
     /// Valid JSON of the wrong shape gets further into the decoders than broken JSON.
-    @Test func messagesWithOtherValues() {
+    @Test func messagesWithOtherValues() async {
         var random = SeededRandom(seed: 13)
         let values = [
             "null", "true", "0", "-1", "1e308", "9223372036854775808", "0.5", "\"\"", "\"x\"", "[]", "{}", "[[]]",
             "[null]", "\"\\u0000\"", "{\"ssid\":{}}", "[1,\"a\",{}]",
         ]
         let messages = ProtocolDocument.requests + ProtocolDocument.answers + ProtocolDocument.events
-        for _ in 0..<20_000 {
+        for round in 0..<20_000 {
+            if round.isMultiple(of: 100) { await Task.yield() }
             guard let message = messages.randomElement(using: &random),
                 let value = values.randomElement(using: &random)
             else { return }

@@ -1,0 +1,46 @@
+import AppClient
+import AppProtocol
+import AppServer
+
+/// Runs `body` against a server on a socket of its own.
+func withServer<Value>(
+    _ service: any DeviceService = FakeDevice(), hub: EventHub = EventHub(), limits: AppServer.Limits = .init(),
+    _ body: (_ path: String) async throws -> Value
+) async throws -> Value {
+    let folder = try SocketFolder()
+    let server = AppServer(socketPath: folder.socket, service: service, hub: hub, limits: limits)
+    try await server.start()
+    do {
+        let value = try await body(folder.socket)
+        await server.stop()
+        return value
+    } catch {
+        await server.stop()
+        throw error
+    }
+}
+
+/// Runs `body` with a client of such a server.
+func withClient<Value>(
+    of service: any DeviceService = FakeDevice(), hub: EventHub = EventHub(),
+    _ body: (DeviceClient) async throws -> Value
+) async throws -> Value {
+    try await withServer(service, hub: hub) { path in
+        let client = try await DeviceClient(connectingTo: .unixSocket(path: path))
+        let value = try await body(client)
+        await client.close()
+        return value
+    }
+}
+
+func request(_ type: MessageType, id: String = "a", body: String = "{}") -> String {
+    #"{"v":1,"id":"\#(id)","type":"\#(type.rawValue)","body":\#(body)}"# + "\n"
+}
+
+/// What an answer's line says: its id, and the code where it is an error.
+func answer(_ line: String?) throws -> (id: String?, code: ErrorCode?) {
+    guard let line, case .answer(let id, let failure) = try ServerLine(line: Array(line.utf8)) else {
+        throw ProtocolError(.malformed, "no answer: \(line ?? "end")")
+    }
+    return (id, failure?.code)
+}

@@ -1,0 +1,130 @@
+import Foundation
+
+/// A Unix socket driven by hand. It blocks threads of its own and not those of the tasks that it tests.
+final class RawSocket: Sendable {
+    struct Failure: Error { let errno: Int32 }
+
+    let descriptor: Int32
+
+    private init(descriptor: Int32) {
+        self.descriptor = descriptor
+        // A test that waits for what does not come fails instead of hanging.
+        var limit = timeval(tv_sec: 20, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+        setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    deinit { close(descriptor) }
+
+    static func connecting(to path: String) throws -> RawSocket {
+        try make(path) { connect($0, $1, $2) }
+    }
+
+    /// - Returns: nil if the listener's queue is full.
+    static func connectingWithoutWaiting(to path: String) throws -> RawSocket? {
+        do {
+            return try make(path) { descriptor, address, length in
+                _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+                return connect(descriptor, address, length)
+            }
+        } catch let failure as Failure where failure.errno == EAGAIN {
+            return nil
+        }
+    }
+
+    /// Listens without accepting yet.
+    static func listening(at path: String) throws -> RawSocket {
+        let socket = try make(path) { bind($0, $1, $2) }
+        guard listen(socket.descriptor, 4) == 0 else { throw Failure(errno: errno) }
+        return socket
+    }
+
+    /// Leaves a socket file at `path` on which nobody listens.
+    static func leaveStaleFile(at path: String) throws { _ = try make(path) { bind($0, $1, $2) } }
+
+    func accepted() async throws -> RawSocket {
+        try await offTasks { descriptor in
+            let accepted = accept(descriptor, nil, nil)
+            guard accepted >= 0 else { throw Failure(errno: errno) }
+            return RawSocket(descriptor: accepted)
+        }
+    }
+
+    func send(_ text: String) async throws { try await send(Array(text.utf8)) }
+
+    /// - Throws: `Failure` with EPIPE or ECONNRESET when the other end has closed.
+    func send(_ bytes: [UInt8]) async throws {
+        try await offTasks { descriptor in
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = rest.withUnsafeBytes {
+                    Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL))
+                }
+                guard count > 0 else { throw Failure(errno: errno) }
+                rest = rest.dropFirst(count)
+            }
+        }
+    }
+
+    func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
+    /// The next line, or nil at the end of the stream.
+    func line() async throws -> String? {
+        try await offTasks { descriptor in
+            var line: [UInt8] = []
+            var byte: UInt8 = 0
+            while true {
+                let count = read(descriptor, &byte, 1)
+                if count < 0, errno == ECONNRESET, line.isEmpty { return nil }
+                guard count >= 0 else { throw Failure(errno: errno) }
+                if count == 0 { return line.isEmpty ? nil : String(decoding: line, as: UTF8.self) }
+                if byte == 10 { return String(decoding: line, as: UTF8.self) }
+                line.append(byte)
+            }
+        }
+    }
+
+    /// Everything up to the end of the stream.
+    func lines() async throws -> [String] {
+        var lines: [String] = []
+        while let line = try await line() { lines.append(line) }
+        return lines
+    }
+
+    private func offTasks<Value: Sendable>(_ body: @escaping @Sendable (Int32) throws -> Value) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread { continuation.resume(with: Result { try body(self.descriptor) }) }
+        }
+    }
+
+    private static func make(
+        _ path: String, _ attach: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32
+    ) throws -> RawSocket {
+        let socket = RawSocket(descriptor: socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0))
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                attach(socket.descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard result == 0 else { throw Failure(errno: errno) }
+        return socket
+    }
+}
+
+/// A folder for one test's sockets, short enough for a socket's path.
+final class SocketFolder: Sendable {
+    let path: String
+
+    init() throws {
+        var template = Array("/tmp/altnet-XXXXXX".utf8CString)
+        guard mkdtemp(&template) != nil else { throw RawSocket.Failure(errno: errno) }
+        path = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    var socket: String { path + "/s" }
+}
