@@ -59,7 +59,7 @@ let package = Package(
             swiftSettings: strict),
 
         // The engineer's tools: nothing of these is linked into what ships.
-        .target(name: "Lab", dependencies: ["AgentModel"], swiftSettings: strict),
+        .target(name: "Lab", dependencies: ["AgentModel", "AppClient"], swiftSettings: strict),
         .executableTarget(
             name: "altnet-lab",
             dependencies: [
@@ -78,7 +78,7 @@ let package = Package(
         .testTarget(
             name: "CommandLineTests", dependencies: ["altnet", "AppServer", "AppClient"], swiftSettings: strict),
         .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),
-        .testTarget(name: "LabTests", dependencies: ["Lab", "AppClient"], swiftSettings: strict),
+        .testTarget(name: "LabTests", dependencies: ["Lab", "AppClient", "altnet"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -16,7 +16,7 @@ public actor AccessPoint {
     private let namespace: NetworkNamespace
     private let interface: NetworkInterface
     private let directory: String
-    private var settings: AccessPointSettings
+    private(set) var settings: AccessPointSettings
     private var hostapd: Program?
     private var dnsmasq: Program?
     private var givesAddresses = true

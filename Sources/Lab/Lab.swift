@@ -124,13 +124,17 @@ public actor Lab {
         return program
     }
 
-    /// A measurement, for the reader of the run: it is printed, and added to `measurements.txt` among the results.
+    /// A time measured, for the reader of the run: it is printed, and added to `measurements.txt` among the results.
     public nonisolated func report(_ what: String, _ duration: Duration) {
-        let environment = ProcessInfo.processInfo.environment
-        let clock = environment["LAB_TIME"] == "virtual" ? "virtual time" : "clock time"
-        let line = "measured: \(name): \(what): \(duration.milliseconds) ms (\(clock))\n"
+        let isVirtual = ProcessInfo.processInfo.environment["LAB_TIME"] == "virtual"
+        report(what, "\(duration.milliseconds) ms (\(isVirtual ? "virtual" : "clock") time)")
+    }
+
+    /// Any other measurement.
+    public nonisolated func report(_ what: String, _ value: String) {
+        let line = "measured: \(name): \(what): \(value)\n"
         print(line, terminator: "")
-        guard let results = environment["LAB_RESULTS"] else { return }
+        guard let results = ProcessInfo.processInfo.environment["LAB_RESULTS"] else { return }
         try? Self.write(line, to: "\(results)/measurements.txt", O_APPEND)
     }
 

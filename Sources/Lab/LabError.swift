@@ -16,6 +16,8 @@ public enum LabError: Error, Equatable {
     case timedOut(what: String, limit: Duration)
     /// All radios that the lab was started with are in use.
     case noRadioLeft(accessPoints: Int)
+    /// Something else came out than the scenario needs to go on.
+    case unexpected(String)
     /// The kernel's own log shows a defect, so nothing that the scenario showed can be trusted.
     case kernelComplained([String])
 }
@@ -31,6 +33,7 @@ extension LabError: CustomStringConvertible {
         case .system(let attempt, let errno): "cannot \(attempt): \(ErrorNumber(errno))"
         case .timedOut(let what, let limit): "still waiting after \(limit) for: \(what)"
         case .noRadioLeft(let count): "the lab was started with \(count) access points and all are in use"
+        case .unexpected(let what): what
         case .kernelComplained(let lines): "the kernel complained:\n" + lines.joined(separator: "\n")
         }
     }

@@ -1,0 +1,203 @@
+import AgentModel
+import AppClient
+import AppProtocol
+import FoundationEssentials
+import Synchronization
+
+/// The device under test: the real agent on the station's interface, seen as an app sees it.
+///
+/// Everything it tells is noted from the first moment on, so a scenario can say afterwards which way it took.
+public actor Device {
+    private let lab: Lab
+    private let directory: String
+    private let settings: [String: String]
+    private var program: Program?
+    private var listener: Task<Void, Never>?
+    private nonisolated let record = Mutex(Record())
+
+    private struct Record {
+        var status: NetworkStatus?
+        var decisions: [Decision] = []
+        var switches: [String: SwitchStatus] = [:]
+    }
+
+    /// The agent's program: `$LAB_ALTNET`, or `altnet` beside the running program.
+    public static let binary: String = {
+        if let path = ProcessInfo.processInfo.environment["LAB_ALTNET"] { return path }
+        let own = CommandLine.arguments[0]
+        return (own.lastIndex(of: "/").map { String(own[...$0]) } ?? "") + "altnet"
+    }()
+
+    /// - Parameter settings: more of the agent's environment variables.
+    public init(in lab: Lab, settings: [String: String] = [:]) {
+        self.lab = lab
+        directory = lab.directory + "/altnet"
+        self.settings = settings
+    }
+
+    public nonisolated var socket: String { directory + "/altnet.sock" }
+
+    // MARK: Power
+
+    /// Starts the agent, with the station's wpa_supplicant and DHCP client if they are not running.
+    public func start() async throws {
+        let environment = [
+            "ALTNET_INTERFACE": lab.station.interface, "ALTNET_SUPPLICANT_DIR": lab.station.controlDirectory,
+            "ALTNET_STATE_DIR": directory, "ALTNET_SOCKET": socket, "ALTNET_LOG_LEVEL": "trace",
+        ]
+        program = try await lab.start(
+            Self.binary, ["agent"], environment: environment.merging(settings) { _, own in own })
+        try await eventually(within: .seconds(20), "the agent to answer") { try await self.connect() }
+    }
+
+    /// Ends the agent without warning: SIGKILL.
+    public func kill() {
+        listener?.cancel()
+        program?.kill()
+        program = nil
+    }
+
+    /// Ends the agent as systemd does.
+    public func stop() async {
+        listener?.cancel()
+        await program?.terminate()
+        program = nil
+    }
+
+    public var isRunning: Bool { program?.isRunning ?? false }
+
+    /// The agent's resident memory in KiB.
+    public var residentMemory: Int? { program?.residentMemory }
+
+    private func connect() async throws -> Bool {
+        guard program?.isRunning == true else {
+            throw LabError.ended(program: "altnet agent", said: program?.lastLines ?? "")
+        }
+        guard let client = try? await client() else { return false }
+        let events = try await client.events()
+        let history = try await client.history(limit: ProtocolLimits.historyDecisions.upperBound)
+        let status = try await client.network()
+        record.withLock { $0 = Record(status: status, decisions: history.decisions, switches: $0.switches) }
+        listener = Task {
+            do { for try await event in events { note(event) } } catch {}
+            await client.close()
+        }
+        return true
+    }
+
+    private nonisolated func note(_ event: Event) {
+        record.withLock { record in
+            switch event.body {
+            case .networkChanged(let status): record.status = status
+            case .decision(let decision) where decision.seq > record.decisions.last?.seq ?? 0:
+                record.decisions.append(decision)
+            case .switchProgress(let status): record.switches[status.switchId] = status
+            case .decision, .signal, .scanFinished, .backupsChanged, .gap: break
+            }
+        }
+    }
+
+    // MARK: As an app
+
+    /// A new connection to the agent.
+    public func client() async throws(ClientError) -> DeviceClient {
+        try await DeviceClient(connectingTo: .unixSocket(path: socket))
+    }
+
+    private func ask<Answer: Sendable>(
+        _ question: (DeviceClient) async throws(ClientError) -> Answer
+    ) async throws(ClientError) -> Answer {
+        let client = try await client()
+        let answer: Result<Answer, ClientError>
+        do { answer = .success(try await question(client)) } catch { answer = .failure(error) }
+        await client.close()
+        return try answer.get()
+    }
+
+    /// Sends a fresh device to its first network, and waits until it is there.
+    public func provision(_ home: AccessPoint, hidden: Bool = false) async throws {
+        let outcome = try await outcome(of: switchNetwork(to: home, hidden: hidden), within: .seconds(40))
+        guard outcome.phase == .committed else {
+            throw LabError.unexpected("provisioning ended with \(outcome.phase): \(outcome.text ?? "")")
+        }
+        try await online(on: home, within: .seconds(5))
+    }
+
+    /// Replaces the list of backups by these, each with the password it has.
+    @discardableResult
+    public func store(_ backups: [NewNetwork]) async throws(ClientError) -> BackupList {
+        try await ask { client throws(ClientError) in try await client.updateBackups(backups.map { .new($0) }) }
+    }
+
+    /// Commands the device to a network that it is given whole.
+    public func switchNetwork(to network: AccessPoint, hidden: Bool = false) async throws -> SwitchStatus {
+        let network = await network.asStored(hidden: hidden)
+        return try await ask { client throws(ClientError) in try await client.switchNetwork(to: .new(network)) }
+    }
+
+    /// Commands the device to a stored backup, by its hash.
+    public func switchNetwork(toStored ssid: SSID) async throws -> SwitchStatus {
+        try await ask { client throws(ClientError) in
+            let stored = try await client.backups().networks.first { $0.ssid == ssid }
+            guard let stored else { throw .refused(ProtocolError(.unknownNetwork, "\(ssid) is not stored")) }
+            return try await client.switchNetwork(to: .stored(stored.hash))
+        }
+    }
+
+    /// Waits for the end of a commanded switch.
+    public func outcome(of status: SwitchStatus, within limit: Duration) async throws -> SwitchStatus {
+        try await eventually(within: limit, "switch \(status.switchId) to end") {
+            record.withLock { $0.switches[status.switchId]?.phase.isOutcome ?? false }
+        }
+        return record.withLock { $0.switches[status.switchId] } ?? status
+    }
+
+    // MARK: What it told
+
+    public nonisolated var status: NetworkStatus? { record.withLock { $0.status } }
+
+    /// Everything it decided since it was started.
+    public nonisolated var decisions: [Decision] { record.withLock { $0.decisions } }
+
+    /// The networks it set out for since `mark` (a number of decisions), in order.
+    public nonisolated func way(since mark: Int = 0) -> [SSID] {
+        decisions.dropFirst(mark).filter { $0.kind.rawValue == "join" }.compactMap { $0.to?.ssid }
+    }
+
+    /// The networks it was online on since `mark`, in order.
+    public nonisolated func stations(since mark: Int = 0) -> [SSID] {
+        decisions.dropFirst(mark).filter { $0.kind.rawValue == "online" }.compactMap { $0.to?.ssid }
+    }
+
+    /// Waits until the device says that it is online on this network.
+    public func online(on network: AccessPoint, within limit: Duration) async throws {
+        try await eventually(within: limit, "the device to be online on \(network.ssid)") {
+            status?.state == .online && status?.ssid == network.ssid
+        }
+    }
+
+    /// Waits until the device knows that it has no link.
+    public func offline(within limit: Duration) async throws {
+        try await eventually(within: limit, "the device to be offline") { status?.state != .online }
+    }
+
+    /// Waits for a decision of this kind after `mark`.
+    @discardableResult
+    public func decision(_ kind: String, since mark: Int = 0, within limit: Duration) async throws -> Decision {
+        var found: Decision?
+        try await eventually(within: limit, "the decision \"\(kind)\"") {
+            found = decisions.dropFirst(mark).first { $0.kind.rawValue == kind }
+            return found != nil
+        }
+        guard let found else { throw LabError.timedOut(what: kind, limit: limit) }
+        return found
+    }
+}
+
+extension AccessPoint {
+    /// The network as an app stores it.
+    public func asStored(password: String? = nil, hidden: Bool = false) -> NewNetwork {
+        NewNetwork(
+            ssid: ssid, password: (password ?? settings.security.password).map(Secret.init(text:)), isHidden: hidden)
+    }
+}

@@ -1,0 +1,53 @@
+import AppProtocol
+import Lab
+import Testing
+
+/// The place where most scenarios happen: a home network and a backup, both on, and a device that is online at home and
+/// knows the backup.
+struct House {
+    let lab: Lab
+    let home: AccessPoint
+    let backup: AccessPoint
+    let device: Device
+    let pinger: Pinger
+
+    init(
+        _ lab: Lab, home: NetworkSecurity = .wpa2("home-password"), backup: NetworkSecurity = .wpa2("backup-password"),
+        backupChannel: Int = 6, backupSignal: Int = -60, backupIsHidden: Bool = false, backupPassword: String? = nil,
+        settings: [String: String] = [:]
+    ) async throws {
+        self.lab = lab
+        self.home = try await lab.accessPoint("HomeNet", security: home, channel: 1, signal: -50)
+        self.backup = try await lab.accessPoint(
+            "BackupNet", security: backup, channel: backupChannel, signal: backupSignal, hidden: backupIsHidden)
+        try await self.home.powerOn()
+        try await self.backup.powerOn()
+        device = Device(in: lab, settings: settings)
+        try await lab.station.startDHCPClient()
+        try await lab.station.startSupplicant()
+        try await device.start()
+        try await device.provision(self.home)
+        try await device.store([await self.backup.asStored(password: backupPassword, hidden: backupIsHidden)])
+        pinger = try await lab.pinger()
+        try await pinger.reply(within: .seconds(5))
+    }
+
+    /// How many decisions the device has made, to look only at later ones.
+    var mark: Int { device.decisions.count }
+
+    /// Data flows, and it flows through this network.
+    func expectTraffic(
+        through network: AccessPoint, within limit: Duration = .seconds(5),
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) async throws {
+        try await pinger.reply(within: limit)
+        #expect(try await lab.station.network() == network.ssid, sourceLocation: sourceLocation)
+    }
+
+    /// The device went from where it was straight to `networks`, and nowhere else in between.
+    func expectWay(
+        _ networks: [AccessPoint], since mark: Int, sourceLocation: SourceLocation = #_sourceLocation
+    ) {
+        #expect(device.way(since: mark) == networks.map(\.ssid), sourceLocation: sourceLocation)
+    }
+}
