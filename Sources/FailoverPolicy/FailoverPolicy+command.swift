@@ -65,7 +65,7 @@ extension FailoverPolicy {
     mutating func commandedJoinFailed(_ failure: JoinFailure, at now: Instant) {
         guard let command else { return }
         // One failed handshake may be lost frames. Two are a wrong password.
-        if failure == .wrongKey, command.joins < settings.wrongKeyStrikes, sight(of: command.network, at: now) != nil {
+        if failure == .wrongKey, command.joins < settings.wrongKeyStrikes {
             self.command?.joins += 1
             join(command.network, purpose: .commanded, cause: .retry, at: now)
         } else if let cameFrom = command.cameFrom, network(cameFrom) != nil, isReady {

@@ -11,6 +11,7 @@ public actor Device {
     private let lab: Lab
     private let directory: String
     private let settings: [String: String]
+    private let onEvent: @Sendable (Event.Body) -> Void
     private var program: Program?
     private var listener: Task<Void, Never>?
     private nonisolated let record = Mutex(Record())
@@ -28,11 +29,16 @@ public actor Device {
         return (own.lastIndex(of: "/").map { String(own[...$0]) } ?? "") + "altnet"
     }()
 
-    /// - Parameter settings: more of the agent's environment variables.
-    public init(in lab: Lab, settings: [String: String] = [:]) {
+    /// - Parameters:
+    ///   - settings: more of the agent's environment variables.
+    ///   - onEvent: called for each event that the agent sends, in order.
+    public init(
+        in lab: Lab, settings: [String: String] = [:], onEvent: @escaping @Sendable (Event.Body) -> Void = { _ in }
+    ) {
         self.lab = lab
         directory = lab.directory + "/altnet"
         self.settings = settings
+        self.onEvent = onEvent
     }
 
     public nonisolated var socket: String { directory + "/altnet.sock" }
@@ -95,6 +101,7 @@ public actor Device {
             case .decision, .signal, .scanFinished, .backupsChanged, .gap: break
             }
         }
+        onEvent(event.body)
     }
 
     // MARK: As an app

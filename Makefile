@@ -1,0 +1,46 @@
+# Everything that is needed is installed by the first target that needs it (Debian packages, through apt-get).
+
+SWIFT ?= swift
+# The agent runs optimised in the lab, whose processor is emulated; the unit tests run as they were written.
+RELEASE := .build/release
+LAB := board/lab/run
+
+.PHONY: help demo test unit lab build format lint clean deps
+
+help: ## Show what can be made
+	@sed -n 's/^\([a-z]*\):.*## /\1	/p' Makefile | expand -t 12
+
+demo: deps ## See the agent keep a device online, on real kernel radios in a virtual machine
+	$(SWIFT) build -c release --product altnet
+	$(SWIFT) build -c release --product altnet-lab
+	@board/lab/install
+	@$(LAB) --timeout 600 -- $(RELEASE)/altnet-lab demo
+
+test: lint unit lab ## Run every test
+
+unit: deps ## Run the tests that need no radios
+	$(SWIFT) test --skip LabTests
+
+lab: deps ## Run the scenarios on real kernel radios in a virtual machine
+	$(SWIFT) build -c release --product altnet
+	$(SWIFT) build --build-tests
+	@board/lab/install
+	@rm -rf .lab/results/lab && mkdir -p .lab/results/lab
+	LAB_ALTNET=$(CURDIR)/$(RELEASE)/altnet $(LAB) --timeout 1500 --results .lab/results/lab -- \
+	    .build/debug/altnetPackageTests.xctest --testing-library swift-testing --filter LabTests
+	@echo; cat .lab/results/lab/measurements.txt
+
+build: deps ## Build the agent as it ships: one static binary
+	$(SWIFT) build -c release --product altnet --static-swift-stdlib --scratch-path .build-static
+
+format: ## Format the sources
+	$(SWIFT) format -i -r Package.swift Sources Tests
+
+lint: ## Check the sources' format
+	$(SWIFT) format lint --strict -r Package.swift Sources Tests
+
+deps:
+	@board/install-dependencies
+
+clean: ## Remove what was built
+	rm -rf .build .build-static .lab

@@ -1,0 +1,9 @@
+import ArgumentParser
+
+@main
+struct AltnetLab: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "altnet-lab",
+        abstract: "The engineer's tools around altnet; none of this ships on a device.",
+        subcommands: [DemoCommand.self])
+}

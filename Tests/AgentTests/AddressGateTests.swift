@@ -1,0 +1,87 @@
+import Netlink
+import Testing
+
+@testable import Agent
+
+@Suite struct AddressGateTests {
+    private let old = address([10, 1, 0, 17])
+    private let new = address([10, 2, 0, 17])
+    private let oldRoute = route(via: [10, 1, 0, 1])
+    private let newRoute = route(via: [10, 2, 0, 1])
+
+    @Test func needsAddressAndRoute() {
+        let gate = AddressGate()
+        #expect(!gate.isReady(addresses: [], routes: []))
+        #expect(!gate.isReady(addresses: [new], routes: []))
+        #expect(!gate.isReady(addresses: [], routes: [newRoute]))
+        #expect(gate.isReady(addresses: [new], routes: [newRoute]))
+    }
+
+    /// dhcpcd needs a tenth of a second to notice that the network is another one.
+    @Test func whatIsLeftOverFromTheLastNetworkDoesNotCount() {
+        var gate = AddressGate()
+        gate.close(over: [old])
+        #expect(!gate.isReady(addresses: [old], routes: [oldRoute]))
+        gate.removed(old)
+        gate.added(new)
+        #expect(!gate.isReady(addresses: [new], routes: [oldRoute]), "the old route leads nowhere")
+        #expect(gate.isReady(addresses: [new], routes: [oldRoute, newRoute]))
+    }
+
+    @Test func theSameAddressCountsOnceItIsConfirmed() {
+        var gate = AddressGate()
+        gate.close(over: [old])
+        #expect(!gate.isReady(addresses: [old], routes: [oldRoute]))
+        gate.added(old)
+        #expect(gate.isReady(addresses: [old], routes: [oldRoute]))
+    }
+
+    @Test func rejoiningTheSameNetworkTrustsTheAddress() {
+        var gate = AddressGate()
+        gate.close(over: [old])
+        gate.open()
+        #expect(gate.isReady(addresses: [old], routes: [oldRoute]))
+    }
+
+    @Test func linkLocalAndTentativeAddressesDoNotCount() {
+        let gate = AddressGate()
+        let linkLocal = Address(
+            family: .ipv4, bytes: [169, 254, 3, 4], prefixLength: 16, scope: .link, index: 3, isTentative: false)
+        let tentative = Address(
+            family: .ipv6, bytes: Array(repeating: 0x20, count: 16), prefixLength: 64, scope: .global, index: 3,
+            isTentative: true)
+        let route6 = DefaultRoute(
+            family: .ipv6, gateway: [0xfe, 0x80] + Array(repeating: 1, count: 14), index: 3, metric: 0)
+        #expect(!gate.isReady(addresses: [linkLocal], routes: [route(via: [169, 254, 0, 1])]))
+        #expect(!gate.isReady(addresses: [tentative], routes: [route6]))
+    }
+
+    @Test func ipv6RoutersAreLinkLocal() {
+        let address = Address(
+            family: .ipv6, bytes: Array(repeating: 0x20, count: 16), prefixLength: 64, scope: .global, index: 3,
+            isTentative: false)
+        let route = DefaultRoute(
+            family: .ipv6, gateway: [0xfe, 0x80] + Array(repeating: 1, count: 14), index: 3, metric: 0)
+        #expect(AddressGate().isReady(addresses: [address], routes: [route]))
+        #expect(!AddressGate().isReady(addresses: [address], routes: [newRoute]), "a route of the other family")
+    }
+
+    @Test(arguments: [(24, true), (25, false), (0, true), (32, false), (40, false)])
+    func theGatewayIsWithinTheAddressesPrefix(length: Int, isReady: Bool) {
+        let address = Address(
+            family: .ipv4, bytes: [10, 2, 0, 200], prefixLength: length, scope: .global, index: 3, isTentative: false)
+        #expect(AddressGate().isReady(addresses: [address], routes: [newRoute]) == isReady)
+    }
+
+    @Test func addressesReadAsUsual() {
+        #expect(new.text == "10.2.0.17")
+    }
+}
+
+private func address(_ bytes: [UInt8]) -> Address {
+    Address(family: .ipv4, bytes: bytes, prefixLength: 24, scope: .global, index: 3, isTentative: false)
+}
+
+private func route(via gateway: [UInt8]) -> DefaultRoute {
+    DefaultRoute(family: .ipv4, gateway: gateway, index: 3, metric: 3003)
+}

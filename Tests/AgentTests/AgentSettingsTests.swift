@@ -1,0 +1,42 @@
+import FailoverPolicy
+import Testing
+
+@testable import Agent
+
+@Suite struct AgentSettingsTests {
+    @Test func everythingHasADefault() throws {
+        let settings = try AgentSettings(environment: ["PATH": "/bin"])
+        #expect(settings.interface == "wlan0")
+        #expect(settings.controlSocket == "/run/wpa_supplicant/wlan0")
+        #expect(settings.keyFilePath == "/var/lib/altnet/keyfile")
+        #expect(settings.maximumBackups == 3)
+        #expect(settings.policy == PolicySettings())
+    }
+
+    @Test func readsWhatIsSet() throws {
+        let settings = try AgentSettings(environment: [
+            "ALTNET_INTERFACE": "wlp2s0", "ALTNET_MAX_BACKUPS": "10", "ALTNET_WEAK_2G_DBM": "-72",
+            "ALTNET_CRITICAL_CONFIRM_S": "5", "ALTNET_LOG_LEVEL": "debug",
+        ])
+        #expect(settings.controlSocket == "/run/wpa_supplicant/wlp2s0")
+        #expect(settings.maximumBackups == 10)
+        #expect(settings.policy.twoPointFour.weak == -72)
+        #expect(settings.policy.criticalConfirmation == .seconds(5))
+        #expect(settings.logLevel == .debug)
+    }
+
+    @Test(arguments: [
+        ("ALTNET_MAX_BACKUPS", "0", "1 to 10"), ("ALTNET_MAX_BACKUPS", "11", "1 to 10"),
+        ("ALTNET_MAX_BACKUPS", "three", "1 to 10"), ("ALTNET_MARGIN_DB", "0", "1 to 40"),
+        ("ALTNET_WEAK_2G_DBM", "-90", "critical below weak below good"),
+        ("ALTNET_WEAK_5G_DBM", "-50", "critical below weak below good"), ("ALTNET_WEAK_2G_DBM", "70", "-110 to -20"),
+        ("ALTNET_CRITICAL_CONFIRM_S", "61", "at most as long"), ("ALTNET_STATE_DIR", "var/lib", "a name such as"),
+        ("ALTNET_INTERFACE", "../etc", "a name such as"), ("ALTNET_INTERFACE", "", "a name such as"),
+        ("ALTNET_LOG_LEVEL", "loud", "trace, debug"), ("ALTNET_INTERFCE", "wlan0", "ALTNET_INTERFACE"),
+    ])
+    func refusesAndSaysWhatIsAllowed(name: String, value: String, allowed: String) {
+        let error = #expect(throws: InvalidSetting.self) { try AgentSettings(environment: [name: value]) }
+        #expect(error?.name == name)
+        #expect(error?.description.contains(allowed) == true, "\(error?.description ?? "")")
+    }
+}

@@ -1,0 +1,163 @@
+import AgentModel
+import AppProtocol
+import FailoverPolicy
+import KeyFile
+import Testing
+
+@testable import Agent
+
+private let localKey = Secret(text: "0123456789abcdef")
+
+private func network(_ name: String, _ password: String? = nil) throws -> StoredNetwork {
+    try StoredNetwork(NewNetwork(ssid: SSID(name), password: password.map(Secret.init(text:))))
+}
+
+private func reference(_ name: String, _ password: String) throws -> NetworkReference {
+    .new(NewNetwork(ssid: try SSID(name), password: Secret(text: password)))
+}
+
+/// The app's list against the stored one: all of it, or nothing and a reason.
+@Suite struct BackupUpdateTests {
+    private func apply(
+        _ networks: [NetworkReference], to state: inout StoredState, ifRevision: Int? = nil
+    ) throws {
+        try state.apply(
+            PreparedUpdate(BackupsUpdate(networks: networks, ifRevision: ifRevision)), localKey: localKey, maximum: 3)
+    }
+
+    @Test func replacesTheWholeList() throws {
+        var state = StoredState(backups: [try network("Old", "old-password")], backupsRevision: 4)
+        try apply([reference("A", "password-a"), reference("B", "password-b")], to: &state)
+        #expect(state.backups == [try network("A", "password-a"), try network("B", "password-b")])
+        #expect(state.backupsRevision == 5)
+    }
+
+    @Test func aHashAloneKeepsTheStoredPassword() throws {
+        let kept = try network("Kept", "kept-password")
+        var state = StoredState(home: try network("Home", "home-password"), backups: [kept, try network("Gone")])
+        try apply([.stored(kept.hash(localKey: localKey)), reference("New", "new-password")], to: &state)
+        #expect(state.backups == [kept, try network("New", "new-password")])
+    }
+
+    @Test func theSameListChangesNothing() throws {
+        var state = StoredState(backups: [try network("A", "password-a")], backupsRevision: 4)
+        try apply([reference("A", "password-a")], to: &state)
+        #expect(state.backupsRevision == 4)
+    }
+
+    @Test func refusalsLeaveTheListAsItWas() throws {
+        let known = try network("A", "password-a")
+        let before = StoredState(backups: [known], backupsRevision: 4)
+        let hash = known.hash(localKey: localKey)
+        let stranger = NetworkHash(localKey: localKey, ssid: known.ssid, password: Secret(text: "password-b"))
+        let four = try (1...4).map { try reference("N\($0)", "password-\($0)") }
+        let refused: [([NetworkReference], Int?, ErrorCode)] = [
+            (four, nil, .tooManyNetworks),
+            ([.stored(stranger)], nil, .unknownNetwork),
+            ([.stored(hash), try reference("A", "password-x")], nil, .duplicateNetwork),
+            ([.stored(hash), .stored(hash)], nil, .duplicateNetwork),
+            ([.stored(hash)], 3, .revisionConflict),
+            ([try reference("A", "short")], nil, .invalidPassword),
+        ]
+        for (networks, revision, code) in refused {
+            var state = before
+            let error = #expect(throws: ProtocolError.self) {
+                try apply(networks, to: &state, ifRevision: revision)
+            }
+            #expect(error?.code == code)
+            #expect(state == before)
+            #expect(error.map { !"\($0)".contains("password-") } == true, "no password in an error")
+        }
+    }
+}
+
+@Suite struct AdoptionTests {
+    @Test func theFirstNetworkIsHomeAndTheNextOneTheChoice() throws {
+        var state = StoredState(backups: [try network("Backup", "password-b")])
+        state.adopt(try network("Home", "home-password"))
+        #expect(state.home == (try network("Home", "home-password")))
+        state.adopt(try network("Backup", "password-b"))
+        #expect(state.chosen == nil, "it is in the list already")
+        state.pendingSwitch = PendingSwitch(id: "1", target: try network("Guest"), cameFrom: nil)
+        state.adopt(try network("Guest"))
+        #expect(state.chosen == (try network("Guest")))
+        #expect(state.pendingSwitch == nil)
+        state.adopt(try network("Another"))
+        #expect(state.chosen == (try network("Another")))
+        #expect(state.home == (try network("Home", "home-password")))
+    }
+}
+
+@Suite struct NetworkBookTests {
+    @Test func aNetworkKeepsItsNumberUntilItsPasswordChanges() throws {
+        var book = NetworkBook()
+        var state = StoredState(home: try network("Home", "home-password"), backups: [try network("B", "password-b")])
+        let first = book.known(in: state)
+        #expect(first.map(\.ssid.description) == ["Home", "B"])
+        #expect(first.map(\.isHome) == [true, false])
+        #expect(book.known(in: state) == first)
+
+        state.backups = [try network("B", "password-c")]
+        let second = book.known(in: state)
+        #expect(second[0].id == first[0].id)
+        #expect(second[1].id != first[1].id)
+        #expect(book[first[1].id] == nil)
+        #expect(book[second[1].id]?.password == Secret(text: "password-c"))
+    }
+
+    @Test func aNetworkThatIsThereTwiceIsOne() throws {
+        var book = NetworkBook()
+        let home = try network("Home", "home-password")
+        let target = try network("Target")
+        let state = StoredState(
+            home: home, backups: [home], pendingSwitch: PendingSwitch(id: "1", target: target, cameFrom: home.ssid))
+        #expect(book.known(in: state).map(\.ssid) == [home.ssid, target.ssid])
+    }
+}
+
+@Suite struct PreSharedKeyTests {
+    /// IEEE 802.11-2020, annex J.4.2.
+    @Test(arguments: [
+        ("password", "IEEE", "f42c6fc52df0ebef9ebb4b90b38a5f902e83fe1b135a70e23aed762e9710a12e"),
+        ("ThisIsAPassword", "ThisIsASSID", "0dc0d6eb90555ed6419756b9a15ec3e3209b63df707dd508d14581f8982721af"),
+        (
+            "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "ZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZZ",
+            "becb93866bb8c3832cb777c2f559807c8c59afcb6eae734885001300a981cc62"
+        ),
+    ])
+    func isDerivedAsTheStandardSays(passphrase: String, ssid: String, key: String) throws {
+        let derived = try PreSharedKey.derive(from: Secret(text: passphrase), ssid: SSID(ssid))
+        #expect(derived.withBytes { Hex.string($0) } == key)
+    }
+}
+
+@Suite struct SwitchLedgerTests {
+    @Test func keepsOutcomesForWhoeverReconnects() throws {
+        var ledger = SwitchLedger()
+        let entry = ledger.open("abc", target: try network("Guest\u{1b}"))
+        #expect(ledger.current?.id == entry.id)
+        #expect(ledger.update(entry.id, .joining)?.status.phase == .joining)
+        #expect(ledger.update(entry.id, .rolledBack(.wrongKey))?.status.reason?.rawValue == "wrongKey")
+        #expect(ledger.current == nil)
+        #expect(ledger["abc"]?.status.text == "Guest\\x1b: the password was not accepted; the device is where it was")
+        #expect(ledger["abd"] == nil)
+        #expect(ledger.update(99, .committed) == nil)
+    }
+
+    @Test func aRestartInTheMiddleIsAFailure() throws {
+        var ledger = SwitchLedger()
+        ledger.interrupted(PendingSwitch(id: "abc", target: try network("Guest"), cameFrom: nil))
+        #expect(ledger["abc"]?.status.phase == .failed)
+        #expect(ledger.current == nil)
+    }
+
+    @Test func itsSizeIsBounded() throws {
+        var ledger = SwitchLedger()
+        for number in 1...100 {
+            let entry = ledger.open("\(number)", target: try network("Guest"))
+            _ = ledger.update(entry.id, .committed)
+        }
+        #expect(ledger["100"] != nil && ledger["85"] != nil)
+        #expect(ledger["84"] == nil)
+    }
+}
