@@ -12,6 +12,7 @@ extension DeviceAgent {
         case .join(let target): join(target)
         case .leave: leave()
         case .scan(let order): scan(order)
+        case .cancelScan: cancelScan()
         case .watchSignal(let watch): watchSignal(watch)
         case .bringInterfaceUp: bringInterfaceUp()
         case .record(let decision): record(decision)

@@ -75,6 +75,12 @@ extension DeviceAgent {
         return try await radio.scan(request)
     }
 
+    /// Ends a scan that is under way, also one that somebody else started; its end is reported like any other.
+    func cancelScan() {
+        scans.deferred = nil
+        radio.abortScan()
+    }
+
     func startDeferredScan() {
         guard !scans.isScanning, let order = scans.deferred else { return }
         scans.deferred = nil

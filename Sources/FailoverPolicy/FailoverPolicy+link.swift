@@ -57,6 +57,7 @@ extension FailoverPolicy {
         goneSince[network] = nil
         search = Search()
         weakness = Weakness()
+        survey = Survey(next: now + settings.surveyDelay)
         phase = .online(Link(network: network, accessPoint: accessPoint, since: now))
         record(.online, to: network, cause, at: now)
         watchSignal(of: accessPoint, closely: false)
@@ -105,6 +106,8 @@ extension FailoverPolicy {
         record(.lost, from: link.network, cause, signal: weakness.judge.latest, at: now)
         goneSince[link.network] = now
         actions.append(.watchSignal(nil))
+        // A scan of all channels takes seconds; what is needed now takes a fraction of one.
+        if let scan, scan.order.frequencies.isEmpty, scan.order.reason != .commanded { actions.append(.cancelScan) }
         phase = .offline
         search = Search(cause: cause)
         search.startOver(at: now)

@@ -14,7 +14,13 @@ struct Weakness: Sendable, Hashable {
     var isReported = false
 }
 
-// What is done about a link that is weak but alive.
+/// Scans for networks that were never seen, while all is well.
+struct Survey: Sendable, Hashable {
+    var next: Instant?
+    var scans = 0
+}
+
+// What is done about a link that is alive, be it good or weak.
 extension FailoverPolicy {
     mutating func measured(_ signal: Int, at now: Instant) {
         guard case .online(let link) = phase else { return }
@@ -32,6 +38,7 @@ extension FailoverPolicy {
                 weakness = Weakness(quietUntil: weakness.quietUntil)
                 watchSignal(of: link.accessPoint, closely: false)
             }
+            lookForUnseen(at: now)
             return
         }
         if previous == .fine { watchSignal(of: link.accessPoint, closely: true) }
@@ -50,6 +57,19 @@ extension FailoverPolicy {
             record(
                 .stay, from: link.network, .noCandidate, considered: considerations(choosing: nil, at: now), at: now)
         }
+    }
+
+    /// When to look for networks that were never seen; nil if all were.
+    var nextSurvey: Instant? {
+        guard weakness.verdict == .fine, command == nil else { return nil }
+        return networks.contains { air.places(of: $0.id).isEmpty } ? survey.next : nil
+    }
+
+    private mutating func lookForUnseen(at now: Instant) {
+        guard scan == nil, let nextSurvey, nextSurvey <= now else { return }
+        survey.next = now + settings.survey.wait(after: survey.scans)
+        survey.scans += 1
+        orderScan([], reason: .survey, at: now)
     }
 
     private mutating func orderWeakScan(_ link: Link, at now: Instant) {

@@ -20,6 +20,7 @@ public struct FailoverPolicy: Sendable {
     var scan: (order: ScanOrder, deadline: Instant)?
     var search = Search()
     var weakness = Weakness()
+    var survey = Survey()
     var command: Command?
     /// When living links were left by the policy's own decision, as far back as the limit looks.
     var departures: [Instant] = []
@@ -81,7 +82,8 @@ public struct FailoverPolicy: Sendable {
         switch phase {
         case .offline: moments += searchMoments
         case .joining(let attempt), .waitingForAddress(let attempt, _): moments.append(attempt.deadline)
-        case .online(let link): moments += [link.addressDeadline, scan == nil ? weakness.nextScan : nil]
+        case .online(let link):
+            moments += [link.addressDeadline] + (scan == nil ? [weakness.nextScan, nextSurvey] : [])
         }
         return moments.compactMap(\.self).min()
     }
@@ -186,6 +188,7 @@ public struct FailoverPolicy: Sendable {
         blocks = blocks.filter { ids.contains($0.key) }
         goneSince = goneSince.filter { ids.contains($0.key) }
         search.startOver(at: now)
+        survey = Survey(next: now + settings.surveyDelay)
         proceed(at: now)
     }
 }

@@ -7,6 +7,8 @@ public enum PolicyAction: Sendable, Equatable {
     /// Be joined to nothing.
     case leave
     case scan(ScanOrder)
+    /// End the scan that is under way: the radio is needed for something better.
+    case cancelScan
     /// Measure the signal of the current link at this interval, and whenever it falls below the threshold in dBm; nil
     /// ends it.
     case watchSignal(SignalWatch?)
@@ -38,6 +40,8 @@ public struct ScanOrder: Hashable, Sendable {
     public enum Reason: String, Sendable {
         /// Nothing is joined: find something to join.
         case offline
+        /// All is well: find out where the other networks are, before that is needed.
+        case survey
         /// The link is weak: find something better.
         case weak
         /// A commanded switch joins only what it sees.

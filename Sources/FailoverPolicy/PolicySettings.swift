@@ -48,6 +48,10 @@ public struct PolicySettings: Hashable, Sendable {
 
     /// Scans on a weak link: the first wait, doubling up to the last.
     public var weakScan = BackOff(first: .seconds(20), last: .seconds(160))
+    /// Scans for networks that were never seen, while the link is good: the first wait after coming online, and the waits
+    /// between further ones. A scan takes some seconds in which the link is slow.
+    public var surveyDelay = Duration.seconds(2)
+    public var survey = BackOff(first: .seconds(600), last: .seconds(6 * 3600))
     /// Scans of all channels while disconnected.
     public var fullScan = BackOff(first: .seconds(10), last: .seconds(300))
     /// Looks at the channels of known networks while disconnected: every `first` at the beginning, and seldomer as the

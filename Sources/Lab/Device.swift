@@ -188,6 +188,16 @@ public actor Device {
         try await eventually(within: limit, "the device to be offline") { status?.state != .online }
     }
 
+    /// Waits until the device has seen all of these stored backups in the air.
+    public func seen(_ backups: [AccessPoint], within limit: Duration) async throws {
+        let client = try await client()
+        try await eventually(within: limit, "the device to see its backups") {
+            let networks = try await client.backups().networks
+            return backups.allSatisfy { backup in networks.contains { $0.ssid == backup.ssid && $0.lastSeen != nil } }
+        }
+        await client.close()
+    }
+
     /// Waits for a decision of this kind after `mark`.
     @discardableResult
     public func decision(_ kind: String, since mark: Int = 0, within limit: Duration) async throws -> Decision {

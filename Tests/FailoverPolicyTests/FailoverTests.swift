@@ -6,7 +6,10 @@ import Testing
 @Suite struct FailoverTests {
     @Test func lostLinkLeadsToTheBackup() {
         var bench = Bench.online()
+        bench.advance(by: .seconds(3))
+        bench.finishScan()
         bench.advance(by: .seconds(100))
+        _ = bench.take()
         bench.send(.linkLost)
         let scan = bench.take()
         #expect(scan.decisions.map(\.kind) == [.lost])
@@ -19,7 +22,7 @@ import Testing
     }
 
     @Test func aBackupJustSeenIsJoinedWithoutAnotherScan() {
-        var bench = Bench.online()
+        var bench = Bench.online([Bench.home, Bench.backup])
         bench.send(.scanned(id: nil, [bench.sight(Bench.home, -50), bench.sight(Bench.backup, -60)]))
         bench.advance(by: .seconds(5))
         bench.send(.linkLost)

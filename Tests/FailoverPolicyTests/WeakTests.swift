@@ -5,10 +5,43 @@ import Testing
 
 @Suite struct WeakTests {
     @Test func aGoodLinkCostsNothing() {
-        var bench = Bench.online()
+        var bench = Bench.online([Bench.home])
         bench.measure(-55, for: .seconds(3600), every: .seconds(30))
         #expect(bench.take().isEmpty)
         #expect(bench.policy.nextWake == nil)
+    }
+
+    @Test func networksNeverSeenAreLookedForSeldom() {
+        var bench = Bench.online()
+        var surveys: [Instant] = []
+        let start = bench.now
+        while bench.now - start < .seconds(24 * 3600) {
+            bench.advance(by: .seconds(1))
+            for order in bench.take().scans {
+                #expect(order.reason == .survey && order.frequencies.isEmpty)
+                surveys.append(bench.now)
+            }
+            if bench.policy.scan != nil { bench.finishScan() }
+        }
+        #expect(surveys.first.map { $0 - start <= .seconds(3) } == true)
+        #expect((8...12).contains(surveys.count), "\(surveys.count) in a day")
+
+        bench = Bench.online([Bench.home, Bench.backup])
+        bench.advance(by: .seconds(3))
+        bench.finishScan([bench.sight(Bench.backup, -60)])
+        _ = bench.take()
+        bench.advance(by: .seconds(24 * 3600))
+        #expect(bench.take().isEmpty, "where everything was seen nothing is looked for")
+    }
+
+    @Test func aLostLinkCutsASurveyShort() {
+        var bench = Bench.online()
+        bench.advance(by: .seconds(3))
+        #expect(bench.take().scans.map(\.reason) == [.survey])
+        bench.send(.linkLost)
+        #expect(bench.take().contains(.cancelScan))
+        bench.send(.scanFailed(id: bench.policy.scan?.order.id ?? 0))
+        #expect(bench.take().scans.map(\.reason) == [.offline])
     }
 
     @Test func aCriticalLinkIsLeftAfterTenSeconds() throws {
@@ -118,7 +151,9 @@ import Testing
     @Test func fiveGigahertzHasItsOwnThresholds() {
         var bench = Bench()
         bench.start()
-        bench.finishScan([bench.sight(Bench.home, -60, channel: 5180)])
+        bench.finishScan(
+            [Bench.home, Bench.backup, Bench.spare].map { bench.sight($0, $0 == Bench.home ? -60 : -70, channel: 5180) }
+        )
         bench.joinSucceeds(frequency: 5180)
         _ = bench.take()
         bench.measure(-75, for: .seconds(120))

@@ -4,119 +4,121 @@ import AppProtocol
 import Lab
 import Testing
 
-/// The app commands, and the device does it or says why not.
-@Suite(.serialized, .onRadios, .keepingRecordsOfFailures, .timeLimit(.minutes(5)))
-struct CommandTests {
-    @Test func switchByHash() async throws {
-        try await scenario("switch by hash", accessPoints: 2) { lab in
-            let house = try await House(lab)
-            let mark = house.mark
-            let start = ContinuousClock.now
-            let accepted = try await house.device.switchNetwork(toStored: house.backup.ssid)
-            #expect(accepted.phase == .accepted)
-            let outcome = try await house.device.outcome(of: accepted, within: .seconds(20))
-            #expect(outcome.phase == .committed)
-            try await house.expectTraffic(through: house.backup)
-            lab.report("altnet: longest gap of a commanded switch", house.pinger.longestGap(since: start))
-            house.expectWay([house.backup], since: mark)
-        }
-    }
-
-    @Test func refusedSwitchesChangeNothing() async throws {
-        try await scenario("refused switches", accessPoints: 2) { lab in
-            let house = try await House(lab)
-            let mark = house.mark
-            let client = try await house.device.client()
-            let unknown = NetworkHash(
-                localKey: Secret(text: "another device's key"), ssid: house.backup.ssid, password: Secret(text: "x"))
-            await #expect(throws: ClientError.self) { try await client.switchNetwork(to: .stored(unknown)) }
-            do throws(ClientError) { _ = try await client.switchNetwork(to: .stored(unknown)) } catch {
-                #expect(error.code == .unknownNetwork)
+extension Radios {
+    /// The app commands, and the device does it or says why not.
+    @Suite struct CommandTests {
+        @Test func switchByHash() async throws {
+            try await scenario("switch by hash", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                let mark = house.mark
+                let start = ContinuousClock.now
+                let accepted = try await house.device.switchNetwork(toStored: house.backup.ssid)
+                #expect(accepted.phase == .accepted)
+                let outcome = try await house.device.outcome(of: accepted, within: .seconds(20))
+                #expect(outcome.phase == .committed)
+                try await house.expectTraffic(through: house.backup)
+                lab.report("altnet: longest gap of a commanded switch", house.pinger.longestGap(since: start))
+                house.expectWay([house.backup], since: mark)
             }
-            let current = try #require(try await client.network().hash)
-            do throws(ClientError) {
-                _ = try await client.switchNetwork(to: .stored(current))
-                Issue.record("a switch to the network it is on was accepted")
-            } catch {
-                #expect(error.code == .alreadyConnected)
+        }
+
+        @Test func refusedSwitchesChangeNothing() async throws {
+            try await scenario("refused switches", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                let mark = house.mark
+                let client = try await house.device.client()
+                let unknown = NetworkHash(
+                    localKey: Secret(text: "another device's key"), ssid: house.backup.ssid, password: Secret(text: "x")
+                )
+                await #expect(throws: ClientError.self) { try await client.switchNetwork(to: .stored(unknown)) }
+                do throws(ClientError) { _ = try await client.switchNetwork(to: .stored(unknown)) } catch {
+                    #expect(error.code == .unknownNetwork)
+                }
+                let current = try #require(try await client.network().hash)
+                do throws(ClientError) {
+                    _ = try await client.switchNetwork(to: .stored(current))
+                    Issue.record("a switch to the network it is on was accepted")
+                } catch {
+                    #expect(error.code == .alreadyConnected)
+                }
+                let four = try ["A", "B", "C", "D"].map { NewNetwork(ssid: try SSID($0), password: nil) }
+                do throws(ClientError) {
+                    _ = try await client.updateBackups(four.map { .new($0) })
+                    Issue.record("four backups were accepted")
+                } catch {
+                    #expect(error.code == .tooManyNetworks)
+                }
+                #expect(try await client.backups().networks.map(\.ssid) == [house.backup.ssid])
+                await client.close()
+                try await house.expectTraffic(through: house.home)
+                #expect(house.device.decisions.count == mark)
             }
-            let four = try ["A", "B", "C", "D"].map { NewNetwork(ssid: try SSID($0), password: nil) }
-            do throws(ClientError) {
-                _ = try await client.updateBackups(four.map { .new($0) })
-                Issue.record("four backups were accepted")
-            } catch {
-                #expect(error.code == .tooManyNetworks)
+        }
+
+        @Test func outOfRangeEndsWhereItWas() async throws {
+            try await scenario("switch out of range", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                try await house.backup.powerOff()
+                let mark = house.mark
+                let accepted = try await house.device.switchNetwork(toStored: house.backup.ssid)
+                let outcome = try await house.device.outcome(of: accepted, within: .seconds(40))
+                #expect(outcome.phase == .rolledBack)
+                #expect(outcome.reason?.rawValue == "notFound")
+                #expect(house.device.way(since: mark) == [], "it never left")
+                try await house.expectTraffic(through: house.home)
             }
-            #expect(try await client.backups().networks.map(\.ssid) == [house.backup.ssid])
-            await client.close()
-            try await house.expectTraffic(through: house.home)
-            #expect(house.device.decisions.count == mark)
         }
-    }
 
-    @Test func outOfRangeEndsWhereItWas() async throws {
-        try await scenario("switch out of range", accessPoints: 2) { lab in
-            let house = try await House(lab)
-            try await house.backup.powerOff()
-            let mark = house.mark
-            let accepted = try await house.device.switchNetwork(toStored: house.backup.ssid)
-            let outcome = try await house.device.outcome(of: accepted, within: .seconds(40))
-            #expect(outcome.phase == .rolledBack)
-            #expect(outcome.reason?.rawValue == "notFound")
-            #expect(house.device.way(since: mark) == [], "it never left")
-            try await house.expectTraffic(through: house.home)
-        }
-    }
-
-    @Test func aWrongPasswordEndsWhereItWas() async throws {
-        try await scenario("switch with a wrong password", accessPoints: 2) { lab in
-            let house = try await House(lab, backupPassword: "not-the-password")
-            let mark = house.mark
-            let accepted = try await house.device.switchNetwork(toStored: house.backup.ssid)
-            let outcome = try await house.device.outcome(of: accepted, within: .seconds(60))
-            #expect(outcome.phase == .rolledBack)
-            #expect(outcome.reason?.rawValue == "wrongKey")
-            try await house.expectTraffic(through: house.home)
-            house.expectWay([house.backup, house.backup, house.home], since: mark)
-        }
-    }
-
-    @Test func switchWithSSIDAndPassword() async throws {
-        try await scenario("switch to a network that is not stored", accessPoints: 3) { lab in
-            let house = try await House(lab)
-            let guest = try await lab.accessPoint("Guest\u{1b}[31m", security: .wpa2("guest-password"), channel: 11)
-            try await guest.powerOn()
-            let outcome = try await house.device.outcome(
-                of: house.device.switchNetwork(to: guest), within: .seconds(30))
-            #expect(outcome.phase == .committed)
-            try await house.expectTraffic(through: guest)
-
-            // It is kept, and no backup was lost for it.
-            await house.device.kill()
-            try await house.device.start()
-            let client = try await house.device.client()
-            #expect(try await client.backups().networks.map(\.ssid) == [house.backup.ssid])
-            #expect(try await client.network().hash != nil)
-            await client.close()
-        }
-    }
-
-    @Test func scanSeesWhatIsInRange() async throws {
-        try await scenario("scan", accessPoints: 2) { lab in
-            let house = try await House(lab, backup: .wpa3("backup-password"), backupSignal: -63)
-            let client = try await house.device.client()
-            let started = try await client.startScan()
-            try await eventually(within: .seconds(20), "the scan to end") {
-                try await client.scanResults().lastScanId == started.scanId
+        @Test func aWrongPasswordEndsWhereItWas() async throws {
+            try await scenario("switch with a wrong password", accessPoints: 2) { lab in
+                let house = try await House(lab, backupPassword: "not-the-password")
+                let mark = house.mark
+                let accepted = try await house.device.switchNetwork(toStored: house.backup.ssid)
+                let outcome = try await house.device.outcome(of: accepted, within: .seconds(60))
+                #expect(outcome.phase == .rolledBack)
+                #expect(outcome.reason?.rawValue == "wrongKey")
+                try await house.expectTraffic(through: house.home)
+                house.expectWay([house.backup, house.backup, house.home], since: mark)
             }
-            let networks = try await client.scanResults().networks
-            let backup = try #require(networks.first { $0.ssid == house.backup.ssid })
-            #expect(backup.bssid == house.backup.bssid)
-            #expect(backup.signal == -63)
-            #expect(backup.security == .wpa3)
-            #expect(backup.frequency.channel == 6)
-            #expect(networks.first { $0.ssid == house.home.ssid }?.security == .wpa2)
-            await client.close()
+        }
+
+        @Test func switchWithSSIDAndPassword() async throws {
+            try await scenario("switch to a network that is not stored", accessPoints: 3) { lab in
+                let house = try await House(lab)
+                let guest = try await lab.accessPoint("Guest\u{1b}[31m", security: .wpa2("guest-password"), channel: 11)
+                try await guest.powerOn()
+                let outcome = try await house.device.outcome(
+                    of: house.device.switchNetwork(to: guest), within: .seconds(30))
+                #expect(outcome.phase == .committed)
+                try await house.expectTraffic(through: guest)
+
+                // It is kept, and no backup was lost for it.
+                await house.device.kill()
+                try await house.device.start()
+                let client = try await house.device.client()
+                #expect(try await client.backups().networks.map(\.ssid) == [house.backup.ssid])
+                #expect(try await client.network().hash != nil)
+                await client.close()
+            }
+        }
+
+        @Test func scanSeesWhatIsInRange() async throws {
+            try await scenario("scan", accessPoints: 2) { lab in
+                let house = try await House(lab, backup: .wpa3("backup-password"), backupSignal: -63)
+                let client = try await house.device.client()
+                let started = try await client.startScan()
+                try await eventually(within: .seconds(20), "the scan to end") {
+                    try await client.scanResults().lastScanId == started.scanId
+                }
+                let networks = try await client.scanResults().networks
+                let backup = try #require(networks.first { $0.ssid == house.backup.ssid })
+                #expect(backup.bssid == house.backup.bssid)
+                #expect(backup.signal == -63)
+                #expect(backup.security == .wpa3)
+                #expect(backup.frequency.channel == 6)
+                #expect(networks.first { $0.ssid == house.home.ssid }?.security == .wpa2)
+                await client.close()
+            }
         }
     }
 }

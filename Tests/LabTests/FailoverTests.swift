@@ -3,166 +3,168 @@ import AppProtocol
 import Lab
 import Testing
 
-/// The device finds its own way from one network to another.
-@Suite(.serialized, .onRadios, .keepingRecordsOfFailures, .timeLimit(.minutes(5)))
-struct FailoverTests {
-    @Test func coldStart() async throws {
-        try await scenario("cold start", accessPoints: 2) { lab in
-            let house = try await House(lab)
-            await house.device.kill()
-            try await lab.station.ask("DISCONNECT")
-            try await house.pinger.silence(of: .milliseconds(500), within: .seconds(5))
+extension Radios {
+    /// The device finds its own way from one network to another.
+    @Suite struct FailoverTests {
+        @Test func coldStart() async throws {
+            try await scenario("cold start", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                await house.device.kill()
+                try await lab.station.ask("DISCONNECT")
+                try await house.pinger.silence(of: .milliseconds(500), within: .seconds(5))
 
-            let start = ContinuousClock.now
-            try await house.device.start()
-            try await house.device.online(on: house.home, within: .seconds(20))
-            let first = try await house.pinger.reply(after: start, within: .seconds(5))
-            lab.report("altnet: cold start to first ping", first - start)
-            try await house.expectTraffic(through: house.home)
-            house.expectWay([house.home], since: 0)
+                let start = ContinuousClock.now
+                try await house.device.start()
+                try await house.device.online(on: house.home, within: .seconds(20))
+                let first = try await house.pinger.reply(after: start, within: .seconds(5))
+                lab.report("altnet: cold start to first ping", first - start)
+                try await house.expectTraffic(through: house.home)
+                house.expectWay([house.home], since: 0)
+            }
         }
-    }
 
-    @Test func accessPointLosesPower() async throws {
-        try await scenario("access point loses power", accessPoints: 2) { lab in
-            let house = try await House(lab)
+        @Test func accessPointLosesPower() async throws {
+            try await scenario("access point loses power", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                let mark = house.mark
+                let cut = ContinuousClock.now
+                try await house.home.powerOff()
+                try await house.device.online(on: house.backup, within: .seconds(20))
+                let back = try await house.pinger.reply(after: cut + .milliseconds(100), within: .seconds(5))
+                lab.report("altnet: power cut to first ping", back - cut)
+                try await house.expectTraffic(through: house.backup)
+                house.expectWay([house.backup], since: mark)
+            }
+        }
+
+        @Test func signalFades() async throws {
+            try await scenario("signal fades", accessPoints: 2) { lab in
+                let house = try await House(lab, backupSignal: -40)
+                let mark = house.mark
+                let faded = ContinuousClock.now
+                try await house.home.setSignal(-85)
+                let join = try await house.device.decision("join", since: mark, within: .seconds(30))
+                #expect(join.reason.rawValue == "critical")
+                try await house.device.online(on: house.backup, within: .seconds(10))
+                lab.report("altnet: fade to online on the stronger network", .now - faded)
+                try await house.expectTraffic(through: house.backup)
+                lab.report("altnet: longest gap of the move", house.pinger.longestGap(since: faded))
+                house.expectWay([house.backup], since: mark)
+            }
+        }
+
+        @Test func accessPointRestarts() async throws {
+            try await scenario("access point restarts") { lab in
+                let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 1)
+                try await home.powerOn()
+                let device = Device(in: lab)
+                try await lab.station.startDHCPClient()
+                try await lab.station.startSupplicant()
+                try await device.start()
+                try await device.provision(home)
+                let mark = device.decisions.count
+                let restart = ContinuousClock.now
+                try await home.restart()
+                try await device.decision("lost", since: mark, within: .seconds(10))
+                try await device.online(on: home, within: .seconds(20))
+                lab.report("altnet: access point's restart to online", .now - restart)
+                try await lab.pinger(to: home.gateway).reply(within: .seconds(5))
+                #expect(Set(device.way(since: mark)) == [home.ssid])
+            }
+        }
+
+        @Test func backupPasswordIsWrong() async throws {
+            try await scenario("backup's password is wrong", accessPoints: 2) { lab in
+                let house = try await House(lab, backupPassword: "not-the-password")
+                let mark = house.mark
+                try await house.home.powerOff()
+                let blocked = try await house.device.decision("blocked", since: mark, within: .seconds(60))
+                #expect(blocked.from?.ssid == house.backup.ssid)
+                #expect(blocked.reason.rawValue == "wrongKey")
+                #expect(house.device.way(since: mark) == [house.backup.ssid, house.backup.ssid], "two tries, no more")
+
+                let mark2 = house.mark
+                let back = ContinuousClock.now
+                try await house.home.powerOn()
+                try await house.device.online(on: house.home, within: .seconds(20))
+                lab.report("altnet: home returns while the backup is blocked, until online", .now - back)
+                try await house.expectTraffic(through: house.home)
+                house.expectWay([house.home], since: mark2)
+            }
+        }
+
+        @Test func backupIsOnFiveGigahertz() async throws {
+            try await scenario("backup is on 5 GHz", accessPoints: 2) { lab in
+                let house = try await House(lab, backupChannel: 36)
+                try await expectFailover(in: house)
+                #expect(house.device.status?.frequency?.megahertz == 5180)
+            }
+        }
+
+        @Test func backupIsHidden() async throws {
+            try await scenario("backup is hidden", accessPoints: 2) { lab in
+                try await expectFailover(in: try await House(lab, backupIsHidden: true))
+            }
+        }
+
+        @Test func backupIsWPA3() async throws {
+            try await scenario("backup is WPA3", accessPoints: 2) { lab in
+                try await expectFailover(in: try await House(lab, backup: .wpa3("backup-password")))
+            }
+        }
+
+        @Test func backupIsTransitionAndHomeIsOpen() async throws {
+            try await scenario("open home, backup in transition mode", accessPoints: 2) { lab in
+                try await expectFailover(in: try await House(lab, home: .open, backup: .transition("backup-password")))
+            }
+        }
+
+        /// Home's power goes: the device moves to the backup and nowhere else, and data flows through it.
+        private func expectFailover(in house: House) async throws {
             let mark = house.mark
-            let cut = ContinuousClock.now
             try await house.home.powerOff()
-            try await house.device.online(on: house.backup, within: .seconds(20))
-            let back = try await house.pinger.reply(after: cut + .milliseconds(100), within: .seconds(5))
-            lab.report("altnet: power cut to first ping", back - cut)
+            try await house.device.online(on: house.backup, within: .seconds(30))
             try await house.expectTraffic(through: house.backup)
             house.expectWay([house.backup], since: mark)
         }
-    }
 
-    @Test func signalFades() async throws {
-        try await scenario("signal fades", accessPoints: 2) { lab in
-            let house = try await House(lab, backupSignal: -40)
-            let mark = house.mark
-            let faded = ContinuousClock.now
-            try await house.home.setSignal(-85)
-            let join = try await house.device.decision("join", since: mark, within: .seconds(30))
-            #expect(join.reason.rawValue == "critical")
-            try await house.device.online(on: house.backup, within: .seconds(10))
-            lab.report("altnet: fade to online on the stronger network", .now - faded)
-            try await house.expectTraffic(through: house.backup)
-            lab.report("altnet: longest gap of the move", house.pinger.longestGap(since: faded))
-            house.expectWay([house.backup], since: mark)
+        @Test func theStrongerOfTwoBackupsIsTaken() async throws {
+            try await scenario("two backups", accessPoints: 3) { lab in
+                let house = try await House(lab, backupSignal: -65)
+                let stronger = try await lab.accessPoint(
+                    "AnotherNet", security: .wpa2("another-password"), channel: 11, signal: -45)
+                try await stronger.powerOn()
+                try await house.device.store([await house.backup.asStored(), await stronger.asStored()])
+                try await house.device.seen([house.backup, stronger], within: .seconds(30))
+                let mark = house.mark
+                try await house.home.powerOff()
+                try await house.device.online(on: stronger, within: .seconds(20))
+                try await house.expectTraffic(through: stronger)
+                house.expectWay([stronger], since: mark)
+
+                let mark2 = house.mark
+                try await stronger.powerOff()
+                try await house.device.online(on: house.backup, within: .seconds(20))
+                try await house.expectTraffic(through: house.backup)
+                house.expectWay([house.backup], since: mark2)
+            }
         }
-    }
 
-    @Test func accessPointRestarts() async throws {
-        try await scenario("access point restarts") { lab in
-            let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 1)
-            try await home.powerOn()
-            let device = Device(in: lab)
-            try await lab.station.startDHCPClient()
-            try await lab.station.startSupplicant()
-            try await device.start()
-            try await device.provision(home)
-            let mark = device.decisions.count
-            let restart = ContinuousClock.now
-            try await home.restart()
-            try await device.decision("lost", since: mark, within: .seconds(10))
-            try await device.online(on: home, within: .seconds(20))
-            lab.report("altnet: access point's restart to online", .now - restart)
-            try await lab.pinger(to: home.gateway).reply(within: .seconds(5))
-            #expect(Set(device.way(since: mark)) == [home.ssid])
-        }
-    }
-
-    @Test func backupPasswordIsWrong() async throws {
-        try await scenario("backup's password is wrong", accessPoints: 2) { lab in
-            let house = try await House(lab, backupPassword: "not-the-password")
-            let mark = house.mark
-            try await house.home.powerOff()
-            let blocked = try await house.device.decision("blocked", since: mark, within: .seconds(60))
-            #expect(blocked.from?.ssid == house.backup.ssid)
-            #expect(blocked.reason.rawValue == "wrongKey")
-            #expect(house.device.way(since: mark) == [house.backup.ssid, house.backup.ssid], "two tries, no more")
-
-            let mark2 = house.mark
-            let back = ContinuousClock.now
-            try await house.home.powerOn()
-            try await house.device.online(on: house.home, within: .seconds(20))
-            lab.report("altnet: home returns while the backup is blocked, until online", .now - back)
-            try await house.expectTraffic(through: house.home)
-            house.expectWay([house.home], since: mark2)
-        }
-    }
-
-    @Test func backupIsOnFiveGigahertz() async throws {
-        try await scenario("backup is on 5 GHz", accessPoints: 2) { lab in
-            let house = try await House(lab, backupChannel: 36)
-            try await expectFailover(in: house)
-            #expect(house.device.status?.frequency?.megahertz == 5180)
-        }
-    }
-
-    @Test func backupIsHidden() async throws {
-        try await scenario("backup is hidden", accessPoints: 2) { lab in
-            try await expectFailover(in: try await House(lab, backupIsHidden: true))
-        }
-    }
-
-    @Test func backupIsWPA3() async throws {
-        try await scenario("backup is WPA3", accessPoints: 2) { lab in
-            try await expectFailover(in: try await House(lab, backup: .wpa3("backup-password")))
-        }
-    }
-
-    @Test func backupIsTransitionAndHomeIsOpen() async throws {
-        try await scenario("open home, backup in transition mode", accessPoints: 2) { lab in
-            try await expectFailover(in: try await House(lab, home: .open, backup: .transition("backup-password")))
-        }
-    }
-
-    /// Home's power goes: the device moves to the backup and nowhere else, and data flows through it.
-    private func expectFailover(in house: House) async throws {
-        let mark = house.mark
-        try await house.home.powerOff()
-        try await house.device.online(on: house.backup, within: .seconds(30))
-        try await house.expectTraffic(through: house.backup)
-        house.expectWay([house.backup], since: mark)
-    }
-
-    @Test func theStrongerOfTwoBackupsIsTaken() async throws {
-        try await scenario("two backups", accessPoints: 3) { lab in
-            let house = try await House(lab, backupSignal: -65)
-            let stronger = try await lab.accessPoint(
-                "AnotherNet", security: .wpa2("another-password"), channel: 11, signal: -45)
-            try await stronger.powerOn()
-            try await house.device.store([await house.backup.asStored(), await stronger.asStored()])
-            let mark = house.mark
-            try await house.home.powerOff()
-            try await house.device.online(on: stronger, within: .seconds(20))
-            try await house.expectTraffic(through: stronger)
-            house.expectWay([stronger], since: mark)
-
-            let mark2 = house.mark
-            try await stronger.powerOff()
-            try await house.device.online(on: house.backup, within: .seconds(20))
-            try await house.expectTraffic(through: house.backup)
-            house.expectWay([house.backup], since: mark2)
-        }
-    }
-
-    @Test func noCandidateAndThenOneAppears() async throws {
-        try await scenario("no candidate, then one appears", accessPoints: 2) { lab in
-            let house = try await House(lab)
-            try await house.backup.powerOff()
-            let mark = house.mark
-            try await house.home.powerOff()
-            try await house.device.decision("search", since: mark, within: .seconds(30))
-            #expect(house.device.way(since: mark) == [])
-            let appears = ContinuousClock.now
-            try await house.backup.powerOn()
-            try await house.device.online(on: house.backup, within: .seconds(20))
-            lab.report("altnet: a network appears, until online", .now - appears)
-            try await house.expectTraffic(through: house.backup)
-            house.expectWay([house.backup], since: mark)
+        @Test func noCandidateAndThenOneAppears() async throws {
+            try await scenario("no candidate, then one appears", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                try await house.backup.powerOff()
+                let mark = house.mark
+                try await house.home.powerOff()
+                try await house.device.decision("search", since: mark, within: .seconds(30))
+                #expect(house.device.stations(since: mark) == [])
+                let appears = ContinuousClock.now
+                try await house.backup.powerOn()
+                try await house.device.online(on: house.backup, within: .seconds(20))
+                lab.report("altnet: a network appears, until online", .now - appears)
+                try await house.expectTraffic(through: house.backup)
+                #expect(house.device.stations(since: mark) == [house.backup.ssid])
+            }
         }
     }
 }

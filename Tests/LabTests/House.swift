@@ -28,6 +28,7 @@ struct House {
         try await device.start()
         try await device.provision(self.home)
         try await device.store([await self.backup.asStored(password: backupPassword, hidden: backupIsHidden)])
+        try await device.seen([self.backup], within: .seconds(30))
         pinger = try await lab.pinger()
         try await pinger.reply(within: .seconds(5))
     }

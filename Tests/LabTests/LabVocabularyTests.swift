@@ -4,218 +4,224 @@ import Glibc
 import Lab
 import Testing
 
-/// The words that scenarios are written in mean what they say, on a real kernel with real daemons.
-@Suite(.serialized, .onRadios, .keepingRecordsOfFailures, .timeLimit(.minutes(3)))
-struct LabVocabularyTests {
-    private let homePassword = NetworkSecurity.wpa2("home-password")
-    private let backupPassword = NetworkSecurity.wpa2("backup-password")
+extension Radios {
+    /// The words that scenarios are written in mean what they say, on a real kernel with real daemons.
+    @Suite struct LabVocabularyTests {
+        private let homePassword = NetworkSecurity.wpa2("home-password")
+        private let backupPassword = NetworkSecurity.wpa2("backup-password")
 
-    private func join(
-        _ accessPoint: AccessPoint, _ security: NetworkSecurity, hidden: Bool = false, _ lab: Lab
-    ) async throws {
-        try await lab.station.startDHCPClient()
-        try await lab.station.startSupplicant(knowing: [
-            KnownNetwork(accessPoint.ssid, security: security, hidden: hidden)
-        ])
-        try await eventually(within: .seconds(30), "the station to join \(accessPoint.ssid)") {
-            await lab.station.joined() == accessPoint.bssid
-        }
-    }
-
-    @Test func theSignalAtTheStationIsExact() async throws {
-        try await scenario("signal") { lab in
-            let home = try await lab.accessPoint("HomeNet", security: homePassword, channel: 1, signal: -47)
-            try await home.powerOn()
-            try await join(home, homePassword, lab)
-            for signal in [-47, -85, -1, -100, -60] {
-                try await home.setSignal(signal)
-                try await eventually(within: .seconds(2), "\(signal) dBm") { try await lab.station.signal() == signal }
-            }
-            try await home.restart()
-            try await eventually(within: .seconds(20), "-60 dBm after a restart") {
-                let joined = await lab.station.joined()
-                let signal = try await lab.station.signal()
-                return joined == home.bssid && signal == -60
-            }
-        }
-    }
-
-    @Test func aPowerCutIsNoticedAndTheDataMovesToTheOtherNetwork() async throws {
-        try await scenario("power cut", accessPoints: 2) { lab in
-            let home = try await lab.accessPoint("HomeNet", security: homePassword, channel: 1)
-            let backup = try await lab.accessPoint("BackupNet", security: backupPassword, channel: 6)
-            try await home.powerOn()
-            try await backup.powerOn()
-            let pinger = try await lab.pinger()
-            let start = ContinuousClock.now
+        private func join(
+            _ accessPoint: AccessPoint, _ security: NetworkSecurity, hidden: Bool = false, _ lab: Lab
+        ) async throws {
             try await lab.station.startDHCPClient()
             try await lab.station.startSupplicant(knowing: [
-                KnownNetwork(home.ssid, security: homePassword, priority: 2),
-                KnownNetwork(backup.ssid, security: backupPassword, priority: 1),
+                KnownNetwork(accessPoint.ssid, security: security, hidden: hidden)
             ])
-            let first = try await pinger.reply(within: .seconds(30))
-            lab.report("cold start to first ping", first - start)
-            #expect(try await lab.station.network() == home.ssid)
-            #expect(try await lab.station.network(behind: home.gateway) == home.ssid)
-
-            let cut = ContinuousClock.now
-            try await home.powerOff()
-            try await eventually(within: .seconds(10), "the link to be lost") { await lab.station.joined() == nil }
-            lab.report("power cut to link lost", .now - cut)
-            try await eventually(within: .seconds(5), "the address to go") { await lab.station.address == nil }
-            try await pinger.silence(of: .milliseconds(500), within: .seconds(5))
-            let back = try await pinger.reply(after: cut + .milliseconds(100), within: .seconds(60))
-            lab.report("power cut to first ping", back - cut)
-            #expect(pinger.longestGap(since: cut) > .seconds(1))
-            #expect(try await lab.station.network() == backup.ssid)
-            #expect(try await lab.station.network(behind: home.gateway, within: .milliseconds(200)) == nil)
-        }
-    }
-
-    struct Variety: Sendable, CustomTestStringConvertible {
-        let testDescription: String
-        var ssid: [UInt8] = Array("HomeNet".utf8)
-        let security: NetworkSecurity
-        var channel = 6
-        var hidden = false
-    }
-
-    @Test(arguments: [
-        Variety(
-            testDescription: "open, with an SSID of 32 bytes 0xff", ssid: Array(repeating: 0xff, count: 32),
-            security: .open),
-        Variety(testDescription: "WPA3", security: .wpa3("home-password")),
-        Variety(
-            testDescription: "transition, with zero bytes in the SSID", ssid: [0, 10, 0],
-            security: .transition("home-password")),
-        Variety(testDescription: "WPA2, hidden", security: .wpa2("home-password"), hidden: true),
-        Variety(testDescription: "WPA2, on 5 GHz", security: .wpa2("home-password"), channel: 36),
-    ])
-    func everyKindOfNetworkIsJoined(_ variety: Variety) async throws {
-        try await scenario("join \(variety.testDescription)") { lab in
-            let home = try await lab.accessPoint(
-                SSID(bytes: variety.ssid), security: variety.security, channel: variety.channel, hidden: variety.hidden)
-            try await home.powerOn()
-            try await join(home, variety.security, hidden: variety.hidden, lab)
-            try await lab.pinger(to: home.gateway).reply(within: .seconds(10))
-            #expect(try await lab.station.network() == home.ssid)
-        }
-    }
-
-    @Test func aFullAccessPointAndAChangedPasswordTurnStationsAway() async throws {
-        try await scenario("turned away") { lab in
-            let home = try await lab.accessPoint("HomeNet", security: homePassword, channel: 1)
-            try await home.limitStations(to: 0)
-            try await home.powerOn()
-            let log = "\(lab.directory)/wpa_supplicant.log"
-            func supplicantSays(_ words: String) -> Bool {
-                (try? String(contentsOfFile: log, encoding: .utf8))?.contains(words) == true
+            try await eventually(within: .seconds(30), "the station to join \(accessPoint.ssid)") {
+                await lab.station.joined() == accessPoint.bssid
             }
-            try await lab.station.startSupplicant(knowing: [KnownNetwork(home.ssid, security: homePassword)])
-            try await eventually(within: .seconds(20), "to be told that it is full") {
-                supplicantSays("status_code=17")
-            }
-            try await home.changePassword("another-password")
-            try await home.limitStations(to: 10)
-            try await eventually(within: .seconds(60), "a failed handshake") { supplicantSays("reason=WRONG_KEY") }
-            #expect(await lab.station.joined() == nil)
         }
-    }
 
-    @Test func daemonsAreKilledAndComeBack() async throws {
-        try await scenario("daemons") { lab in
-            let home = try await lab.accessPoint("HomeNet", security: homePassword, channel: 1)
-            try await home.dhcp(false)
-            try await home.powerOn()
-            try await join(home, homePassword, lab)
-            #expect(await lab.station.address == nil)
-            try await home.dhcp(true)
-            try await eventually(within: .seconds(15), "an address") { await lab.station.address != nil }
-
-            await lab.station.killDHCPClient()
-            #expect(await lab.station.address != nil)
-            try await lab.station.startDHCPClient()
-            await lab.station.killSupplicant()
-            await #expect(throws: LabError.self) { try await lab.station.ask("PING") }
-            try await lab.station.startSupplicant(knowing: [KnownNetwork(home.ssid, security: homePassword)])
-            let pinger = try await lab.pinger(to: home.gateway)
-            try await pinger.reply(within: .seconds(20))
-
-            try await lab.station.setInterface(up: false)
-            try await pinger.silence(of: .milliseconds(300), within: .seconds(5))
-            try await lab.station.setInterface(up: true)
-            try await pinger.reply(within: .seconds(20))
-        }
-    }
-
-    @Test func aSupplicantToldNotToDecideDoesNot() async throws {
-        try await scenario("quiet supplicant", accessPoints: 2) { lab in
-            let home = try await lab.accessPoint("HomeNet", security: homePassword, channel: 1)
-            try await home.powerOn()
-            let station = lab.station
-            try await station.startSupplicant()
-            for command in [
-                "STA_AUTOCONNECT 0", "ADD_NETWORK", "SET_NETWORK 0 ssid \"HomeNet\"",
-                "SET_NETWORK 0 psk \"home-password\"",
-            ] {
-                #expect(["OK\n", "0\n"].contains(try await station.ask(command)))
-            }
-            try await station.ask("SELECT_NETWORK 0")
-            try await eventually(within: .seconds(10), "to join") { await station.joined() == home.bssid }
-            try await home.powerOff()
-            try await eventually(within: .seconds(10), "the link to be lost") { await station.joined() == nil }
-            try await home.powerOn()
-            await #expect(throws: LabError.self) {
-                try await eventually(within: .seconds(8), "nothing") { await station.joined() != nil }
-            }
-            try await station.ask("SELECT_NETWORK 0")
-            try await eventually(within: .seconds(10), "to join again") { await station.joined() == home.bssid }
-        }
-    }
-
-    @Test func nothingIsLeftBehindAndRecordsOfAFailureAreKept() async throws {
-        struct Failure: Error {}
-        let results = try #require(ProcessInfo.processInfo.environment["LAB_RESULTS"])
-        var directory = ""
-        await #expect(throws: Failure.self) {
-            try await Lab.run("a scenario that fails", accessPoints: 1) { lab in
-                directory = lab.directory
-                let home = try await lab.accessPoint("HomeNet", security: homePassword, channel: 1)
+        @Test func theSignalAtTheStationIsExact() async throws {
+            try await scenario("signal") { lab in
+                let home = try await lab.accessPoint("HomeNet", security: homePassword, channel: 1, signal: -47)
                 try await home.powerOn()
                 try await join(home, homePassword, lab)
-                throw Failure()
+                for signal in [-47, -85, -1, -100, -60] {
+                    try await home.setSignal(signal)
+                    try await eventually(within: .seconds(2), "\(signal) dBm") {
+                        try await lab.station.signal() == signal
+                    }
+                }
+                try await home.restart()
+                try await eventually(within: .seconds(20), "-60 dBm after a restart") {
+                    let joined = await lab.station.joined()
+                    let signal = try await lab.station.signal()
+                    return joined == home.bssid && signal == -60
+                }
             }
         }
-        let files = FileManager.default
-        #expect(!files.fileExists(atPath: directory))
-        #expect(!files.fileExists(atPath: "/sys/module/mac80211_hwsim"))
-        #expect(!files.fileExists(atPath: "/run/netns/ap1"))
-        let left = try daemonsRunning()
-        #expect(left == [])
-        let kept = "\(results)/a-scenario-that-fails"
-        for record in ["hostapd1.log", "dnsmasq1.log", "wpa_supplicant.log", "dhcpcd.log", "kernel.log", "air.pcap"] {
-            let size = try files.attributesOfItem(atPath: "\(kept)/\(record)")[.size] as? Int ?? 0
-            #expect(size > 0, "\(record)")
-        }
-        try files.removeItem(atPath: kept)
-    }
 
-    @Test func aKernelThatComplainsFailsTheScenario() async throws {
-        await #expect(throws: LabError.kernelComplained(["WARNING: CPU: 0 PID: 1 at the lab's own test"])) {
-            try await scenario("complaint") { _ in
-                let log = open("/dev/kmsg", O_WRONLY)
-                defer { close(log) }
-                let message = "<4>WARNING: CPU: 0 PID: 1 at the lab's own test\n"
-                #expect(write(log, message, message.utf8.count) == message.utf8.count)
+        @Test func aPowerCutIsNoticedAndTheDataMovesToTheOtherNetwork() async throws {
+            try await scenario("power cut", accessPoints: 2) { lab in
+                let home = try await lab.accessPoint("HomeNet", security: homePassword, channel: 1)
+                let backup = try await lab.accessPoint("BackupNet", security: backupPassword, channel: 6)
+                try await home.powerOn()
+                try await backup.powerOn()
+                let pinger = try await lab.pinger()
+                let start = ContinuousClock.now
+                try await lab.station.startDHCPClient()
+                try await lab.station.startSupplicant(knowing: [
+                    KnownNetwork(home.ssid, security: homePassword, priority: 2),
+                    KnownNetwork(backup.ssid, security: backupPassword, priority: 1),
+                ])
+                let first = try await pinger.reply(within: .seconds(30))
+                lab.report("cold start to first ping", first - start)
+                #expect(try await lab.station.network() == home.ssid)
+                #expect(try await lab.station.network(behind: home.gateway) == home.ssid)
+
+                let cut = ContinuousClock.now
+                try await home.powerOff()
+                try await eventually(within: .seconds(10), "the link to be lost") { await lab.station.joined() == nil }
+                lab.report("power cut to link lost", .now - cut)
+                try await eventually(within: .seconds(5), "the address to go") { await lab.station.address == nil }
+                try await pinger.silence(of: .milliseconds(500), within: .seconds(5))
+                let back = try await pinger.reply(after: cut + .milliseconds(100), within: .seconds(60))
+                lab.report("power cut to first ping", back - cut)
+                #expect(pinger.longestGap(since: cut) > .seconds(1))
+                #expect(try await lab.station.network() == backup.ssid)
+                #expect(try await lab.station.network(behind: home.gateway, within: .milliseconds(200)) == nil)
             }
         }
-    }
 
-    private func daemonsRunning() throws -> [String] {
-        let daemons: Set = ["hostapd", "dnsmasq", "wpa_supplicant", "dhcpcd", "tcpdump"]
-        let files = FileManager.default
-        return try files.contentsOfDirectory(atPath: "/proc").filter { Int($0) != nil }.compactMap {
-            try? String(contentsOfFile: "/proc/\($0)/comm", encoding: .utf8)
-        }.map { String($0.prefix { $0 != "\n" }) }.filter(daemons.contains)
+        struct Variety: Sendable, CustomTestStringConvertible {
+            let testDescription: String
+            var ssid: [UInt8] = Array("HomeNet".utf8)
+            let security: NetworkSecurity
+            var channel = 6
+            var hidden = false
+        }
+
+        @Test(arguments: [
+            Variety(
+                testDescription: "open, with an SSID of 32 bytes 0xff", ssid: Array(repeating: 0xff, count: 32),
+                security: .open),
+            Variety(testDescription: "WPA3", security: .wpa3("home-password")),
+            Variety(
+                testDescription: "transition, with zero bytes in the SSID", ssid: [0, 10, 0],
+                security: .transition("home-password")),
+            Variety(testDescription: "WPA2, hidden", security: .wpa2("home-password"), hidden: true),
+            Variety(testDescription: "WPA2, on 5 GHz", security: .wpa2("home-password"), channel: 36),
+        ])
+        func everyKindOfNetworkIsJoined(_ variety: Variety) async throws {
+            try await scenario("join \(variety.testDescription)") { lab in
+                let home = try await lab.accessPoint(
+                    SSID(bytes: variety.ssid), security: variety.security, channel: variety.channel,
+                    hidden: variety.hidden)
+                try await home.powerOn()
+                try await join(home, variety.security, hidden: variety.hidden, lab)
+                try await lab.pinger(to: home.gateway).reply(within: .seconds(10))
+                #expect(try await lab.station.network() == home.ssid)
+            }
+        }
+
+        @Test func aFullAccessPointAndAChangedPasswordTurnStationsAway() async throws {
+            try await scenario("turned away") { lab in
+                let home = try await lab.accessPoint("HomeNet", security: homePassword, channel: 1)
+                try await home.limitStations(to: 0)
+                try await home.powerOn()
+                let log = "\(lab.directory)/wpa_supplicant.log"
+                func supplicantSays(_ words: String) -> Bool {
+                    (try? String(contentsOfFile: log, encoding: .utf8))?.contains(words) == true
+                }
+                try await lab.station.startSupplicant(knowing: [KnownNetwork(home.ssid, security: homePassword)])
+                try await eventually(within: .seconds(20), "to be told that it is full") {
+                    supplicantSays("status_code=17")
+                }
+                try await home.changePassword("another-password")
+                try await home.limitStations(to: 10)
+                try await eventually(within: .seconds(60), "a failed handshake") { supplicantSays("reason=WRONG_KEY") }
+                #expect(await lab.station.joined() == nil)
+            }
+        }
+
+        @Test func daemonsAreKilledAndComeBack() async throws {
+            try await scenario("daemons") { lab in
+                let home = try await lab.accessPoint("HomeNet", security: homePassword, channel: 1)
+                try await home.dhcp(false)
+                try await home.powerOn()
+                try await join(home, homePassword, lab)
+                #expect(await lab.station.address == nil)
+                try await home.dhcp(true)
+                try await eventually(within: .seconds(15), "an address") { await lab.station.address != nil }
+
+                await lab.station.killDHCPClient()
+                #expect(await lab.station.address != nil)
+                try await lab.station.startDHCPClient()
+                await lab.station.killSupplicant()
+                await #expect(throws: LabError.self) { try await lab.station.ask("PING") }
+                try await lab.station.startSupplicant(knowing: [KnownNetwork(home.ssid, security: homePassword)])
+                let pinger = try await lab.pinger(to: home.gateway)
+                try await pinger.reply(within: .seconds(20))
+
+                try await lab.station.setInterface(up: false)
+                try await pinger.silence(of: .milliseconds(300), within: .seconds(5))
+                try await lab.station.setInterface(up: true)
+                try await pinger.reply(within: .seconds(20))
+            }
+        }
+
+        @Test func aSupplicantToldNotToDecideDoesNot() async throws {
+            try await scenario("quiet supplicant", accessPoints: 2) { lab in
+                let home = try await lab.accessPoint("HomeNet", security: homePassword, channel: 1)
+                try await home.powerOn()
+                let station = lab.station
+                try await station.startSupplicant()
+                for command in [
+                    "STA_AUTOCONNECT 0", "ADD_NETWORK", "SET_NETWORK 0 ssid \"HomeNet\"",
+                    "SET_NETWORK 0 psk \"home-password\"",
+                ] {
+                    #expect(["OK\n", "0\n"].contains(try await station.ask(command)))
+                }
+                try await station.ask("SELECT_NETWORK 0")
+                try await eventually(within: .seconds(10), "to join") { await station.joined() == home.bssid }
+                try await home.powerOff()
+                try await eventually(within: .seconds(10), "the link to be lost") { await station.joined() == nil }
+                try await home.powerOn()
+                await #expect(throws: LabError.self) {
+                    try await eventually(within: .seconds(8), "nothing") { await station.joined() != nil }
+                }
+                try await station.ask("SELECT_NETWORK 0")
+                try await eventually(within: .seconds(10), "to join again") { await station.joined() == home.bssid }
+            }
+        }
+
+        @Test func nothingIsLeftBehindAndRecordsOfAFailureAreKept() async throws {
+            struct Failure: Error {}
+            let results = try #require(ProcessInfo.processInfo.environment["LAB_RESULTS"])
+            var directory = ""
+            await #expect(throws: Failure.self) {
+                try await Lab.run("a scenario that fails", accessPoints: 1) { lab in
+                    directory = lab.directory
+                    let home = try await lab.accessPoint("HomeNet", security: homePassword, channel: 1)
+                    try await home.powerOn()
+                    try await join(home, homePassword, lab)
+                    throw Failure()
+                }
+            }
+            let files = FileManager.default
+            #expect(!files.fileExists(atPath: directory))
+            #expect(!files.fileExists(atPath: "/sys/module/mac80211_hwsim"))
+            #expect(!files.fileExists(atPath: "/run/netns/ap1"))
+            let left = try daemonsRunning()
+            #expect(left == [])
+            let kept = "\(results)/a-scenario-that-fails"
+            for record in [
+                "hostapd1.log", "dnsmasq1.log", "wpa_supplicant.log", "dhcpcd.log", "kernel.log", "air.pcap",
+            ] {
+                let size = try files.attributesOfItem(atPath: "\(kept)/\(record)")[.size] as? Int ?? 0
+                #expect(size > 0, "\(record)")
+            }
+            try files.removeItem(atPath: kept)
+        }
+
+        @Test func aKernelThatComplainsFailsTheScenario() async throws {
+            await #expect(throws: LabError.kernelComplained(["WARNING: CPU: 0 PID: 1 at the lab's own test"])) {
+                try await scenario("complaint") { _ in
+                    let log = open("/dev/kmsg", O_WRONLY)
+                    defer { close(log) }
+                    let message = "<4>WARNING: CPU: 0 PID: 1 at the lab's own test\n"
+                    #expect(write(log, message, message.utf8.count) == message.utf8.count)
+                }
+            }
+        }
+
+        private func daemonsRunning() throws -> [String] {
+            let daemons: Set = ["hostapd", "dnsmasq", "wpa_supplicant", "dhcpcd", "tcpdump"]
+            let files = FileManager.default
+            return try files.contentsOfDirectory(atPath: "/proc").filter { Int($0) != nil }.compactMap {
+                try? String(contentsOfFile: "/proc/\($0)/comm", encoding: .utf8)
+            }.map { String($0.prefix { $0 != "\n" }) }.filter(daemons.contains)
+        }
     }
 }

@@ -2,7 +2,11 @@ import Lab
 import Synchronization
 import Testing
 
-/// A suite of scenarios: one after the other, skipped where the kernel has no simulated radios.
+/// Every suite of scenarios: one scenario after the other, for there is one air.
+@Suite(.serialized, .onRadios, .keepingRecordsOfFailures, .timeLimit(.minutes(3)))
+enum Radios {}
+
+/// Skipped where the kernel has no simulated radios.
 extension Trait where Self == ConditionTrait {
     static var onRadios: Self {
         .disabled(if: Lab.obstacle != nil, Comment(rawValue: Lab.obstacle ?? ""))
