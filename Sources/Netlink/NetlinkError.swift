@@ -20,7 +20,7 @@ public struct NetlinkError: Error, Hashable {
         case groupMissing(String)
         /// The kernel's answer, or the part of it named here, cannot be understood or is larger than it may be.
         case malformed(String)
-        /// More was asked for at once than the radio can do.
+        /// More was asked for at once than can be done.
         case exceeds(limit: Int, of: String)
     }
 
@@ -58,25 +58,25 @@ extension NetlinkError.Reason: CustomStringConvertible {
     public var description: String {
         switch self {
         case .refused(let errno, let detail):
-            [String(cString: strerror(errno)), detail.map { "(\($0))" }, Self.advice(on: errno)]
-                .compactMap { $0 }.joined(separator: " ")
+            [String(cString: strerror(errno)), detail ?? Self.advice(on: errno)].compactMap { $0 }.joined(
+                separator: ": ")
         case .timedOut(let limit): "no answer from the kernel in \(limit)"
         case .interfaceMissing(let name): "there is no interface \(name)"
         case .familyMissing("nl80211"): "the kernel has no nl80211: load the module cfg80211 and the radio's driver"
         case .familyMissing(let name): "the kernel has no netlink family \(name)"
         case .groupMissing(let name): "the kernel has no multicast group \(name)"
         case .malformed(let part): "the kernel's answer is not understood: \(part)"
-        case .exceeds(let limit, let what): "the radio takes at most \(limit) \(what) at once"
+        case .exceeds(let limit, let what): "at most \(limit) \(what) at once"
         }
     }
 
     private static func advice(on errno: Int32) -> String? {
         switch errno {
-        case EPERM, EACCES: "- this needs CAP_NET_ADMIN: run as root or grant the capability"
-        case EBUSY: "- another operation is under way: try again later"
-        case ENETDOWN: "- the interface is down: set it up first"
-        case ENODEV: "- the interface is gone"
-        case ERFKILL: "- the radio is blocked by rfkill"
+        case EPERM, EACCES: "this needs CAP_NET_ADMIN: run as root or grant the capability"
+        case EBUSY: "another operation is under way: try again later"
+        case ENETDOWN: "the interface is down: set it up first"
+        case ENODEV: "the interface is gone"
+        case ERFKILL: "the radio is blocked by rfkill"
         default: nil
         }
     }

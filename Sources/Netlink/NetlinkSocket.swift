@@ -20,7 +20,8 @@ final class NetlinkSocket {
 
     private let subsystem: Subsystem
     private let handle: Handle
-    private let port: UInt32
+    /// Our address, where the kernel sends its answers.
+    let port: UInt32
     private var watch: ReadWatch?
     private var buffer = [UInt8](repeating: 0, count: NetlinkSocket.largestDatagram)
     private var pending: [UInt32: PendingRequest] = [:]

@@ -59,26 +59,41 @@ extension WirelessRadio {
         try await socket.perform(request, attempting: attempted)
     }
 
-    /// Leaves the current network, whoever joined it. The end is an event.
+    /// Leaves a network that nobody claims as theirs. The end is an event.
+    ///
+    /// wpa_supplicant claims its links (`NL80211_ATTR_SOCKET_OWNER`): only it can end them, and they end when it dies.
+    /// - Throws: `refused` with `EPERM` for a claimed link.
     public func disconnect() async throws(NetlinkError) {
         let attempted = "disconnect \(interface)"
         var request = try request(NL80211_CMD_DISCONNECT, attempting: attempted)
         request.attributes.put(NL80211_ATTR_REASON_CODE, Self.leaving)
-        try await socket.perform(request, attempting: attempted)
+        try await end(request, attempting: attempted)
     }
 
     /// Sends the access point a deauthentication and forgets it, on radios whose driver leaves that to the kernel.
+    ///
+    /// As with `disconnect()`, a link that another program claims is not to be ended so.
     /// - Parameter reason: IEEE 802.11-2020, table 9-49; 3 is "leaving".
     public func deauthenticate(from bssid: BSSID, reason: UInt16 = leaving) async throws(NetlinkError) {
         let attempted = "deauthenticate \(interface) from \(bssid)"
         var request = try request(NL80211_CMD_DEAUTHENTICATE, attempting: attempted)
         request.attributes.put(NL80211_ATTR_MAC, bytes: bssid.bytes)
         request.attributes.put(NL80211_ATTR_REASON_CODE, reason)
-        try await socket.perform(request, attempting: attempted)
+        try await end(request, attempting: attempted)
     }
 
     /// The reason code of a station that leaves (IEEE 802.11-2020, table 9-49).
     public nonisolated static let leaving: UInt16 = 3
+
+    private func end(_ request: NetlinkRequest, attempting attempted: String) async throws(NetlinkError) {
+        do throws(NetlinkError) {
+            try await socket.perform(request, attempting: attempted)
+        } catch  where error.reason == .refused(errno: EPERM, detail: nil) {
+            throw NetlinkError(
+                attempted: attempted,
+                reason: .refused(errno: EPERM, detail: "a link that another program made is that program's to end"))
+        }
+    }
 
     private func associatedBSSID() async throws(NetlinkError) -> BSSID? {
         switch association {

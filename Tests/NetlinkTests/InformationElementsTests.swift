@@ -1,0 +1,117 @@
+import AgentModel
+import Testing
+
+@testable import Netlink
+
+@Suite struct InformationElementsTests {
+    private func elements(_ hex: String) -> InformationElements { InformationElements(bytes(hex)[...]) }
+
+    private func security(_ hex: String, isPrivate: Bool = true) -> Security {
+        elements(hex).security(isPrivate: isPrivate)
+    }
+
+    // MARK: SSID
+
+    @Test func readsTheName() {
+        #expect(elements("00 04 486f6d65").ssid?.text == "Home")
+        #expect(elements("01 01 82  00 02 6869").ssid?.text == "hi")
+        #expect(elements("00 20 \(String(repeating: "ff", count: 32))").ssid?.bytes.count == 32)
+        #expect(elements("00 03 00 41 00").ssid?.bytes == [0, 0x41, 0])
+    }
+
+    @Test(arguments: [
+        "", "00", "00 00", "00 04 00000000", "00 05 486f6d65", "01 01 82",
+        "00 21 \(String(repeating: "41", count: 33))",
+    ])
+    func hasNoName(_ hex: String) {
+        #expect(elements(hex).ssid == nil)
+    }
+
+    @Test func theFirstNameCounts() {
+        #expect(elements("00 01 61  00 01 62").ssid?.text == "a")
+        #expect(elements("00 00  00 01 62").ssid == nil)
+    }
+
+    @Test func keepsWhatCameBeforeATruncation() {
+        let truncated = elements("00 01 61  30 14 0100 000fac04")
+        #expect(truncated.ssid?.text == "a")
+        #expect(truncated.rsn == nil)
+    }
+
+    // MARK: Security
+
+    /// An RSN element with CCMP and these key managements (IEEE 802.11-2020, table 9-151).
+    private func rsn(_ managements: [UInt8], pairwise: UInt8 = 4, group: UInt8 = 4) -> String {
+        let body: [UInt8] =
+            [1, 0, 0x00, 0x0f, 0xac, group, 1, 0, 0x00, 0x0f, 0xac, pairwise, UInt8(managements.count), 0]
+            + managements.flatMap { [0x00, 0x0f, 0xac, $0] } + [0, 0]
+        return Hex.string([48, UInt8(body.count)]) + Hex.string(body)
+    }
+
+    @Test(arguments: [
+        ([2], Security.wpa2), ([4], .wpa2), ([6], .wpa2), ([2, 6, 4], .wpa2), ([8], .wpa3), ([9], .wpa3), ([24], .wpa3),
+        ([2, 8], .wpa2wpa3), ([6, 9], .wpa2wpa3), ([18], .owe), ([1], .enterprise), ([3], .enterprise),
+        ([5], .enterprise), ([12], .enterprise), ([14], .enterprise), ([17], .enterprise), ([1, 2], .wpa2),
+        ([7], .unknown), ([99], .unknown),
+    ])
+    func readsKeyManagement(_ managements: [UInt8], _ expected: Security) {
+        #expect(security(rsn(managements)) == expected)
+        // The element decides, whatever the privacy bit says.
+        #expect(security(rsn(managements), isPrivate: false) == expected)
+    }
+
+    @Test func readsCiphers() {
+        #expect(security(rsn([2], pairwise: 2)) == .wpa2)
+        #expect(security(rsn([8], pairwise: 9)) == .wpa3)
+        #expect(security(rsn([2], pairwise: 5)) == .wep)
+        #expect(security(rsn([2], pairwise: 0, group: 1)) == .wep)
+        #expect(security(rsn([2], pairwise: 0, group: 4)) == .wpa2)
+        #expect(security(rsn([2], pairwise: 6)) == .unknown)
+    }
+
+    private let wpa = "dd 16 0050f201 0100 0050f202 0100 0050f202 0100 0050f202"
+
+    @Test func readsTheOldElement() {
+        #expect(security(wpa) == .wpa2)
+        #expect(security("dd 16 0050f201 0100 0050f202 0100 0050f202 0100 0050f201") == .enterprise)
+        #expect(security("\(wpa) \(rsn([8]))") == .wpa2wpa3)
+        #expect(security("\(wpa) \(rsn([2]))") == .wpa2)
+    }
+
+    @Test func withoutElementsThePrivacyBitDecides() {
+        #expect(security("00 01 61", isPrivate: false) == .open)
+        #expect(security("00 01 61", isPrivate: true) == .wep)
+        #expect(security("dd 07 0050f202 010100", isPrivate: false) == .open)
+        #expect(security("dd 03 0050f2", isPrivate: false) == .open)
+    }
+
+    @Test func anOpenNetworkMayAnnounceItsEncryptedTwin() {
+        let transition = "dd 0f 506f9a1c 020000000200 04 486f6d65"
+        #expect(elements(transition).announcesOWE)
+        #expect(security(transition, isPrivate: false) == .owe)
+        #expect(security(transition, isPrivate: true) == .wep)
+        #expect(security("\(transition) \(rsn([2]))") == .wpa2)
+    }
+
+    @Test func whatIsLeftOutHasDefaults() {
+        #expect(security("30 02 0100") == .enterprise)
+        #expect(security("30 06 0100 000fac04") == .enterprise)
+        #expect(security("30 0c 0100 000fac04 0100 000fac04") == .enterprise)
+        #expect(security("30 12 0100 000fac04 0100 000fac04 0100 000fac02") == .wpa2)
+    }
+
+    @Test(arguments: [
+        "30 00", "30 01 01", "30 02 0200", "30 05 0100 000fac", "30 07 0100 000fac04 01",
+        "30 0a 0100 000fac04 0200 000f", "30 08 0100 000fac04 0000", "30 08 0100 000fac04 ffff",
+        "30 0e 0100 000fac04 0100 000fac04 0000", "dd 04 0050f201", "dd 06 0050f201 0300",
+    ])
+    func aBrokenElementNeverPassesForOpen(_ hex: String) {
+        #expect(security(hex) == .unknown)
+        #expect(security(hex, isPrivate: false) == .unknown)
+    }
+
+    @Test func theFirstOfTwoElementsCounts() {
+        #expect(security("\(rsn([2])) \(rsn([8]))") == .wpa2)
+        #expect(security("30 00 \(rsn([8]))") == .wpa3)
+    }
+}

@@ -1,0 +1,153 @@
+import CNetlink
+import EventLoop
+import Glibc
+import Testing
+
+@testable import Netlink
+
+/// The socket, on this machine's own kernel.
+@Suite(.timeLimit(.minutes(1))) @AgentLoop struct NetlinkSocketTests {
+    private let controllerDump = NetlinkRequest(family: UInt16(GENL_ID_CTRL), command: UInt8(CTRL_CMD_GETFAMILY))
+    /// A request that the kernel neither does nor answers, because it is a control message.
+    private let ignored = NetlinkRequest(type: UInt16(NLMSG_NOOP), fixedPart: [])
+
+    @Test func findsAFamily() async throws {
+        let socket = try NetlinkSocket(.generic)
+        let family = try await socket.family(named: "nlctrl")
+        #expect(family.id == GENL_ID_CTRL)
+        #expect(family.groups["notify"] != nil)
+        try socket.join(group: "notify", of: family)
+        #expect { try socket.join(group: "gossip", of: family) } throws: { error in
+            (error as? NetlinkError)?.reason == .groupMissing("gossip")
+        }
+    }
+
+    @Test func saysThatAFamilyIsMissing() async throws {
+        let socket = try NetlinkSocket(.generic)
+        await #expect { _ = try await socket.family(named: "no-such") } throws: { error in
+            "\(error)" == "cannot look up the netlink family no-such: the kernel has no netlink family no-such"
+        }
+    }
+
+    @Test(.disabled(if: access("/sys/module/cfg80211", F_OK) == 0, "this kernel has nl80211"))
+    func saysThatNL80211IsMissing() async throws {
+        await #expect { _ = try await WirelessRadio(interface: "wlan0") { _ in } } throws: { error in
+            (error as? NetlinkError)?.reason == .familyMissing("nl80211") && "\(error)".contains("cfg80211")
+        }
+    }
+
+    @Test func answersManyDumpsAtOnce() async throws {
+        let socket = try NetlinkSocket(.generic)
+        func names() async throws -> [String] {
+            try await socket.dump(controllerDump, attempting: "list the families") { message in
+                message.attributes(after: GenericNetlinkFamily.headerLength)[CTRL_ATTR_FAMILY_NAME]?.string
+            }
+        }
+        async let first = names()
+        async let second = names()
+        async let third = names()
+        let all = try await [first, second, third]
+        #expect(all.allSatisfy { $0.contains("nlctrl") && $0 == all[0] })
+    }
+
+    @Test func givesUpWhatIsNotAnswered() async throws {
+        let socket = try NetlinkSocket(.generic)
+        let ending = await withCheckedContinuation { continuation in
+            socket.send(ignored, expecting: .dump, attempting: "be ignored", within: .milliseconds(1)) { ending in
+                continuation.resume(returning: "\(ending)")
+            }
+        }
+        #expect(ending.contains("no answer from the kernel"))
+        // Its place is free again.
+        #expect(try await socket.family(named: "nlctrl").id == GENL_ID_CTRL)
+        #expect(try await !socket.dump(controllerDump, attempting: "list the families") { $0.type }.isEmpty)
+    }
+
+    @Test func dropsLateAnswers() async throws {
+        let socket = try NetlinkSocket(.generic)
+        socket.onNotification = { _ in Issue.record("a late answer passed for news") }
+        var ended = 0
+        for _ in 0..<50 {
+            socket.send(
+                GenericNetlinkFamily.request(named: "nlctrl"), expecting: .reply, attempting: "be late", within: .zero
+            ) { _ in ended += 1 }
+        }
+        #expect(try await socket.family(named: "nlctrl").id == GENL_ID_CTRL)
+        #expect(ended == 50)
+    }
+
+    @Test func takesOnlySoManyRequests() async throws {
+        let socket = try NetlinkSocket(.generic)
+        var refused = 0
+        for _ in 0..<100 {
+            socket.send(ignored, expecting: .dump, attempting: "crowd", within: .seconds(60)) { ending in
+                if case .failed(let error) = ending, error.reason == .exceeds(limit: 64, of: "requests") {
+                    refused += 1
+                }
+            }
+        }
+        #expect(refused == 36)
+    }
+
+    @Test func endsItsRequestsWhenLetGo() async throws {
+        var socket: NetlinkSocket? = try NetlinkSocket(.generic)
+        var endings: [String] = []
+        socket?.send(ignored, expecting: .dump, attempting: "outlive", within: .seconds(60)) { endings.append("\($0)") }
+        socket?.send(ignored, expecting: .dump, attempting: "wait", within: .seconds(60)) { endings.append("\($0)") }
+        #expect(endings.isEmpty)
+        socket = nil
+        #expect(endings.count == 2)
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "asks for an address, which needs root"))
+    func passesOnTheKernelsOwnWords() async throws {
+        let socket = try NetlinkSocket(.route)
+        let impossiblePrefix: [UInt8] = [UInt8(AF_INET), 33, 0, 0, 1, 0, 0, 0]  // struct ifaddrmsg, interface 1.
+        var request = NetlinkRequest(type: UInt16(RTM_NEWADDR), fixedPart: impossiblePrefix)
+        request.attributes.put(Int(IFA_LOCAL), bytes: [192, 0, 2, 2])
+        await #expect { try await socket.perform(request, attempting: "add an address") } throws: { error in
+            "\(error)" == "cannot add an address: Invalid argument: ipv4: Invalid prefix length"
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "changes its user, which needs root"))
+    func saysThatTheRightIsMissing() async throws {
+        var ending = ""
+        let socket: NetlinkSocket = try asNobody {
+            let socket = try NetlinkSocket(.route)
+            socket.send(
+                .setLink(index: 1, up: true), expecting: .acknowledged, attempting: "set lo up", within: .seconds(5)
+            ) { ending = "\($0)" }
+            return socket
+        }
+        // Answers come in order, so the refusal is there when this is.
+        _ = try await socket.dump(.dump(of: .links), attempting: "list the links") { $0.type }
+        #expect(ending.contains("CAP_NET_ADMIN"))
+    }
+
+    /// Does something without root's rights, on this thread alone.
+    private func asNobody<Value>(_ body: () throws -> Value) rethrows -> Value {
+        precondition(setThreadUser(65534))
+        defer { precondition(setThreadUser(0)) }
+        return try body()
+    }
+
+    @Test(.enabled(if: geteuid() == 0, "writes to another socket, which needs root"))
+    func hearsNobodyButTheKernel() async throws {
+        let socket = try NetlinkSocket(.route)
+        socket.onNotification = { _ in Issue.record("took a forgery for news") }
+        let forgery = NetlinkRequest.setLink(index: 1, up: false).encoded(flags: 0, sequence: 0, port: 0)
+        let other = Glibc.socket(AF_NETLINK, Int32(SOCK_RAW.rawValue), NETLINK_ROUTE)
+        defer { close(other) }
+        var address = sockaddr_nl()
+        address.nl_family = sa_family_t(AF_NETLINK)
+        address.nl_pid = socket.port
+        let sent = withUnsafePointer(to: address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                sendto(other, forgery, forgery.count, 0, address, socklen_t(MemoryLayout<sockaddr_nl>.size))
+            }
+        }
+        #expect(sent == forgery.count)
+        #expect(try await !socket.dump(.dump(of: .links), attempting: "list the links") { $0.type }.isEmpty)
+    }
+}
