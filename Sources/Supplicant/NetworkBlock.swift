@@ -39,9 +39,12 @@ struct NetworkBlock: Sendable {
     ) throws(SupplicantError) -> [Setting] {
         switch credential {
         case .none:
-            let methods = ["NONE", "OWE"].filter(keyManagement.contains)
-            guard !methods.isEmpty else { throw .unsupported("open networks") }
-            return chosen(methods)
+            // OWE by itself takes open access points too, and encrypts where it can. Beside NONE it would not associate
+            // with OWE at all (hostap 2.10, wpa_key_mgmt_wpa).
+            guard let method = ["OWE", "NONE"].first(where: keyManagement.contains) else {
+                throw .unsupported("open networks")
+            }
+            return chosen([method])
         case .passphrase(let passphrase, let psk):
             guard psk.count == 32 else { throw .unsupported("a pre-shared key of other than 32 bytes") }
             // All at once: the access point's offer decides, and SAE comes before PSK where both are offered.

@@ -53,15 +53,19 @@ final class SocketFileWatch {
 
     private func read() {
         var isChanged = false
+        var isMisplaced = false
         var buffer = [UInt8](repeating: 0, count: 4096)
         while true {
             let length = Glibc.read(descriptor, &buffer, buffer.count)
             guard length > 0 else { break }
-            for event in InotifyEvents(buffer[..<length]) where isRelevant(event) { isChanged = true }
+            for event in InotifyEvents(buffer[..<length]) where isRelevant(event) {
+                isChanged = true
+                // Only then: a watch that is set anew loses what happened in between.
+                if event.name.isEmpty || watched?.depth != path.count - 1 { isMisplaced = true }
+            }
         }
-        guard isChanged else { return }
-        watchDeepest()
-        onChange()
+        if isMisplaced { watchDeepest() }
+        if isChanged { onChange() }
     }
 
     private func isRelevant(_ event: InotifyEvents.Event) -> Bool {

@@ -73,11 +73,12 @@ extension Supplicant {
 extension Supplicant {
     func succeed(_ attempt: JoinAttempt, _ network: Int, _ bssid: BSSID) {
         link = bssid
+        settledNetwork = network
         end(attempt, .connected(attempt: attempt.number, bssid: bssid))
         Task {
             try? await sequences.pass { [self] () throws(SupplicantError) in
                 // A join that is on its way clears up itself, and its network must not be taken from it.
-                guard self.attempt == nil, link != nil else { return }
+                guard self.attempt == nil, settledNetwork == network else { return }
                 try await readyChannel().forgetNetworks(except: network)
             }
         }

@@ -31,6 +31,8 @@ public final class Supplicant {
     var attempt: JoinAttempt?
     /// The access point of the link that is up.
     var link: BSSID?
+    /// wpa_supplicant's number of the network that was joined last.
+    var settledNetwork: Int?
 
     /// How long to wait for what.
     public struct Timing: Sendable {
@@ -63,6 +65,8 @@ public final class Supplicant {
         self.onEvent = onEvent
         retryDelay = timing.retry.lowerBound
     }
+
+    isolated deinit { stop() }
 
     /// Connects, and connects again whenever wpa_supplicant was away. A link that is up is left as it is; anything else
     /// that wpa_supplicant was doing, it is told to forget.

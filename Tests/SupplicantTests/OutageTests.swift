@@ -1,0 +1,155 @@
+import AgentModel
+import EventLoop
+import Glibc
+import Testing
+
+@testable import Supplicant
+
+@Suite(.timeLimit(.minutes(1))) struct OutageTests {
+    private static var brisk: Supplicant.Timing {
+        var timing = Bench.patient
+        timing.requestLimit = .milliseconds(500)
+        timing.supervision = .milliseconds(20)
+        return timing
+    }
+
+    @Test @AgentLoop func noticesADeathThatLeftTheSocketFileBehind() async throws {
+        let bench = Bench(timing: Self.brisk)
+        await bench.start()
+        try await bench.supplicant.join(Example.request(), attempt: 1)
+        bench.fake.die()
+        #expect(
+            await bench.log.next()
+                == .joinFailed(attempt: 1, .supplicantUnavailable, detail: "wpa_supplicant went away"))
+        #expect(await bench.log.next() == .unavailable)
+        await #expect(throws: SupplicantError.unavailable) {
+            try await bench.supplicant.join(Example.request(), attempt: 2)
+        }
+        let before = bench.fake.asked.count
+        bench.fake.comeAlive()
+        #expect(await bench.log.next() == .available)
+        #expect(bench.fake.asked[before...].starts(with: ["ATTACH", "STA_AUTOCONNECT 0"]))
+    }
+
+    @Test @AgentLoop func waitsForASupplicantThatIsNotThereYet() async {
+        var timing = Bench.patient
+        timing.retry = .seconds(1000) ... .seconds(1000)
+        let bench = Bench(timing: timing)
+        bench.fake.die()
+        unlink(bench.fake.path)
+        bench.supplicant.start()
+        // Only the watch over the directory can tell in time.
+        bench.fake.comeAlive()
+        #expect(await bench.log.next() == .available)
+    }
+
+    @Test @AgentLoop func aLateAnswerNeverAnswersTheWrongQuestion() async throws {
+        let bench = Bench(timing: Self.brisk)
+        await bench.start()
+        bench.fake.misbehave(at: "ADD_NETWORK", .late)
+        await #expect(throws: SupplicantError.timedOut(command: "ADD_NETWORK")) {
+            try await bench.supplicant.join(Example.request(), attempt: 1)
+        }
+        bench.fake.answerLate()
+        // The network of the late answer is number 0. Had it answered this question, this join would use it.
+        try await bench.supplicant.join(Example.request(), attempt: 2)
+        #expect(bench.fake.asked.last { $0.hasPrefix("SELECT_NETWORK") } == "SELECT_NETWORK 1")
+        // The socket was made anew, and nobody had to know.
+        #expect(bench.fake.asked.count { $0 == "ATTACH" } == 2)
+        #expect(bench.log.all == [.available])
+    }
+
+    @Test @AgentLoop func anAnswerThatCameTwiceIsNoticedBeforeTheNetworkIsSelected() async throws {
+        for command in ["BSSID_IGNORE", "ADD_NETWORK", "SET_NETWORK 1 bgscan"] {
+            let bench = Bench()
+            bench.fake.addNetwork(0)
+            await bench.start()
+            bench.fake.misbehave(at: command, .twice)
+            do {
+                try await bench.supplicant.join(Example.request(), attempt: 1)
+            } catch let error as SupplicantError {
+                guard case .malformedReply = error else {
+                    Issue.record(error)
+                    continue
+                }
+            }
+            // Either it was seen to be superfluous, or nothing was selected.
+            let network = try await bench.supplicant.select()
+            #expect(bench.fake.network(network)?["psk"] != nil)
+        }
+    }
+
+    @Test @AgentLoop func aSocketMadeAnewByTheSameSupplicantGoesUnnoticed() async throws {
+        let bench = Bench()
+        await bench.start()
+        try await bench.supplicant.join(Example.request(), attempt: 1)
+        bench.fake.reopen()
+        #expect(await bench.fake.reaches { $0.asked.count { $0 == "ATTACH" } == 2 })
+        // Its answer comes after the whole greeting.
+        _ = try await bench.supplicant.status()
+        bench.fake.say("CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 completed [id=0 id_str=]")
+        #expect(await bench.log.next() == .connected(attempt: 1, bssid: Example.bssid))
+        #expect(bench.fake.knownNetworks == [0])
+    }
+
+    @Test @AgentLoop func aSupplicantThatHangsIsUnavailable() async throws {
+        let bench = Bench(timing: Self.brisk)
+        await bench.start()
+        bench.fake.misbehave(at: "BSSID_IGNORE", .never)
+        bench.fake.misbehave(at: "ATTACH", .never)
+        await #expect(throws: SupplicantError.timedOut(command: "BSSID_IGNORE clear")) {
+            try await bench.supplicant.join(Example.request(), attempt: 1)
+        }
+        #expect(await bench.log.next() == .unavailable)
+        #expect(await bench.log.next() == .available)
+    }
+
+    @Test(arguments: [
+        Array("PONG\n".utf8), [], [0], [0xff, 0xfe, 0x00], Array("OK".utf8) + [0] + Array("OK\n".utf8),
+        [UInt8](repeating: 0x41, count: 65536),
+    ])
+    @AgentLoop func survivesAnswersThatMakeNoSense(_ answer: [UInt8]) async throws {
+        let bench = Bench()
+        await bench.start()
+        bench.fake.misbehave(at: "SELECT_NETWORK", .instead(answer))
+        await #expect(throws: SupplicantError.malformedReply(command: "SELECT_NETWORK 0")) {
+            try await bench.supplicant.join(Example.request(), attempt: 1)
+        }
+        _ = try await bench.supplicant.select()
+    }
+
+    @Test @AgentLoop func survivesEventsThatMakeNoSense() async throws {
+        let bench = Bench()
+        await bench.start()
+        try await bench.supplicant.join(Example.request(), attempt: 1)
+        bench.fake.say(bytes: [UInt8](repeating: UInt8(ascii: "<"), count: 65536))
+        bench.fake.say(bytes: Array("<3".utf8))
+        bench.fake.say(bytes: [])
+        var generator = SeededGenerator(seed: 7)
+        for _ in 0..<500 {
+            let length = Int.random(in: 0..<300, using: &generator)
+            bench.fake.say(
+                bytes: Array("<3>".utf8) + (0..<length).map { _ in UInt8.random(in: .min ... .max, using: &generator) })
+        }
+        bench.fake.say("CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 completed [id=0 id_str=]")
+        #expect(await bench.log.next() == .connected(attempt: 1, bssid: Example.bssid))
+    }
+
+    @Test @AgentLoop func findsOutAboutLostEvents() async throws {
+        let bench = Bench(timing: Self.brisk)
+        await bench.start()
+        bench.fake.setStatus("wpa_state=COMPLETED\nid=0\nbssid=02:00:00:00:01:00\n")
+        #expect(await bench.log.next() == .connected(attempt: nil, bssid: Example.bssid))
+        bench.fake.setStatus("wpa_state=DISCONNECTED\n")
+        #expect(await bench.log.next() == .disconnected(reason: 0, locallyGenerated: false))
+    }
+}
+
+extension Supplicant {
+    /// A join that is accepted, with the number of its network.
+    fileprivate func select() async throws -> Int {
+        try await join(Example.request(), attempt: 99)
+        guard case .trying(let progress, _) = attempt?.phase else { throw SupplicantError.superseded }
+        return progress.network
+    }
+}

@@ -1,0 +1,200 @@
+import AgentModel
+import Testing
+
+@testable import Supplicant
+
+@Suite struct ReadingTests {
+    @Test(arguments: Fixture.all) func understandsARecordedJoin(_ fixture: Fixture) {
+        var progress = JoinProgress(network: fixture.network)
+        var steps: [JoinProgress.Step] = []
+        var refined: JoinFailure?
+        for line in fixture.lines {
+            let event = ControlEvent(line[...])
+            if case .failed(let failure) = steps.first {
+                let better = JoinProgress.refined(failure, by: event, network: fixture.network)
+                if better != failure { refined = better }
+            } else if let step = progress.handle(event) {
+                steps.append(step)
+            }
+        }
+        #expect(steps == [fixture.step])
+        #expect(refined == fixture.refined)
+    }
+
+    @Test(arguments: [
+        ("CTRL-EVENT-ASSOC-REJECT bssid=02:00:00:00:01:00 status_code=17", JoinFailure.accessPointFull),
+        ("CTRL-EVENT-ASSOC-REJECT status_code=33", .accessPointFull),
+        ("CTRL-EVENT-ASSOC-REJECT bssid=02:00:00:00:01:00 status_code=1", .rejected),
+        ("CTRL-EVENT-ASSOC-REJECT bssid=02:00:00:00:01:00 status_code=1 timeout=assoc", .timeout),
+        ("CTRL-EVENT-ASSOC-REJECT status_code=16", .timeout),
+        ("CTRL-EVENT-AUTH-REJECT 02:00:00:00:01:00 auth_type=3 auth_transaction=2 status_code=15", .wrongKey),
+        ("CTRL-EVENT-AUTH-REJECT 02:00:00:00:01:00 auth_type=3 auth_transaction=1 status_code=1", .rejected),
+        ("CTRL-EVENT-AUTH-REJECT 02:00:00:00:01:00 auth_type=3 auth_transaction=1 status_code=17", .accessPointFull),
+        ("CTRL-EVENT-AUTH-REJECT 02:00:00:00:01:00 auth_type=0 auth_transaction=2 status_code=37 ie=0102", .rejected),
+        ("Authentication with 02:00:00:00:01:00 timed out.", .timeout),
+        ("CTRL-EVENT-SSID-TEMP-DISABLED id=0 ssid=\"x\" auth_failures=4 duration=60 reason=CONN_FAILED", .timeout),
+        ("CTRL-EVENT-SSID-TEMP-DISABLED id=0 ssid=\"x\" auth_failures=1 duration=10 reason=AUTH_FAILED", .rejected),
+        ("CTRL-EVENT-SSID-TEMP-DISABLED id=0 ssid=\" reason=CONN_FAILED\" auth_failures=1 reason=WRONG_KEY", .wrongKey),
+    ])
+    func tellsFailuresApart(_ line: String, _ failure: JoinFailure) {
+        var progress = JoinProgress(network: 0)
+        #expect(progress.handle(ControlEvent(line[...])) == .failed(failure))
+    }
+
+    @Test func tellsWhenALinkEnded() {
+        let end = ControlEvent("CTRL-EVENT-DISCONNECTED bssid=02:00:00:00:01:00 reason=2")
+        let ownEnd = ControlEvent("CTRL-EVENT-DISCONNECTED bssid=02:00:00:00:01:00 reason=3 locally_generated=1")
+        let busy = ControlEvent("CTRL-EVENT-DISCONNECTED bssid=02:00:00:00:01:00 reason=5")
+        var searching = JoinProgress(network: 0)
+        #expect(searching.handle(end) == nil)
+        var authenticating = searching
+        #expect(authenticating.handle(.authenticating) == nil)
+        var copy = authenticating
+        #expect(copy.handle(end) == .failed(.rejected))
+        copy = authenticating
+        #expect(copy.handle(ownEnd) == .failed(.timeout))
+        var associated = authenticating
+        #expect(associated.handle(.associated) == nil)
+        copy = associated
+        #expect(copy.handle(end) == .failed(.linkLost))
+        #expect(associated.handle(busy) == .failed(.accessPointFull))
+    }
+
+    @Test func ignoresWhatConcernsAnotherNetwork() {
+        var progress = JoinProgress(network: 5)
+        #expect(progress.handle(.temporarilyDisabled(network: 4, .wrongKey)) == nil)
+        #expect(progress.handle(.connected(network: 4, Example.bssid)) == nil)
+        // Results of a scan that began before the selection.
+        #expect(progress.handle(.networkNotFound) == nil)
+        #expect(progress.handle(.connected(network: 5, Example.bssid)) == .succeeded(Example.bssid))
+    }
+
+    @Test func anUnansweredProofOfThePasswordCountsAsAWrongOne() {
+        var progress = JoinProgress(network: 0)
+        _ = progress.handle(.authenticating)
+        #expect(progress.silentFailure == .timeout)
+        _ = progress.handle(.authenticating)
+        #expect(progress.silentFailure == .wrongKey)
+    }
+
+    @Test func readsAnswers() throws {
+        func answer(_ text: String, _ command: ControlCommand) throws(SupplicantError) -> ControlAnswer {
+            try ControlAnswer(text.utf8, to: command)
+        }
+        #expect(try answer("OK\n", .attach) == .ok)
+        #expect(try answer("12\n", .addNetwork) == .number(12))
+        #expect(try answer("a=b\nc=d\n", .status) == .text("a=b\nc=d\n"))
+        #expect(throws: SupplicantError.refused(command: "ATTACH", reply: "FAIL-BUSY")) {
+            try answer("FAIL-BUSY\n", .attach)
+        }
+        #expect(throws: SupplicantError.refused(command: "STATUS", reply: "UNKNOWN COMMAND")) {
+            try answer("UNKNOWN COMMAND\n", .status)
+        }
+        for (text, command) in [
+            ("OK\n", ControlCommand.status), ("OK\n", .addNetwork), ("-1\n", .addNetwork), ("1 2\n", .addNetwork),
+            ("99999999999999999999\n", .addNetwork), ("0\n", .attach), ("OK\nOK\n", .attach), ("", .attach),
+        ] {
+            #expect(throws: SupplicantError.malformedReply(command: command.name)) { try answer(text, command) }
+        }
+    }
+
+    @Test func readsEscapedNames() throws {
+        #expect(
+            EscapedText.bytes("a\\\"b\\\\c\\e\\n\\r\\t\\x00\\xff") == Array("a\"b\\c\u{1b}\n\r\t".utf8) + [0, 0xff])
+        #expect(EscapedText.bytes("\\") == [UInt8(ascii: "\\")])
+        #expect(EscapedText.bytes("\\x") == [])
+        #expect(EscapedText.bytes("\\xzz!") == [UInt8(ascii: "!")])
+    }
+
+    @Test func makesNetworksOfRequests() throws {
+        let everything: Set = ["NONE", "OWE", "WPA-PSK", "WPA-PSK-SHA256", "SAE"]
+        func keyManagement(_ request: JoinRequest, _ available: Set<String>) throws -> NetworkBlock.Setting.Value? {
+            try NetworkBlock(request, keyManagement: available).settings.first { $0.name == "key_mgmt" }?.value
+        }
+        let closed = try Example.request()
+        let open = try Example.request([1], JoinRequest.Credential.none)
+        #expect(try keyManagement(closed, everything) == .plain("WPA-PSK WPA-PSK-SHA256 SAE"))
+        #expect(try keyManagement(closed, ["NONE", "WPA-PSK"]) == .plain("WPA-PSK"))
+        #expect(try keyManagement(open, everything) == .plain("OWE"))
+        #expect(try keyManagement(open, ["NONE", "WPA-PSK"]) == .plain("NONE"))
+        #expect(throws: SupplicantError.self) { try keyManagement(closed, ["NONE"]) }
+        #expect(throws: SupplicantError.self) { try keyManagement(open, []) }
+        let badKey = try Example.request([1], .passphrase(Secret(text: "12345678"), psk: Secret([1, 2, 3])))
+        #expect(throws: SupplicantError.self) { try keyManagement(badKey, everything) }
+        // Without SAE, the passphrase itself stays here.
+        #expect(
+            try !NetworkBlock(closed, keyManagement: ["WPA-PSK"]).settings.contains { $0.name == "sae_password" })
+    }
+
+    @Test func keepsSecretsOutOfAllDescriptions() throws {
+        let block = try NetworkBlock(Example.request(), keyManagement: ["WPA-PSK", "SAE"])
+        let secrets = [Example.passphrase, Hex.string(Array(Example.passphrase.utf8)), Hex.string(0..<32)]
+        for setting in block.settings {
+            let command = ControlCommand(network: 0, setting)
+            var shown = "\(setting)\(command)\(command.name)"
+            dump(setting, to: &shown)
+            dump(command, to: &shown)
+            shown += "\(SupplicantError.refused(command: command.name, reply: "FAIL"))"
+            for secret in secrets { #expect(!shown.contains(secret)) }
+        }
+    }
+
+    @Test func everyErrorSaysWhatToDoAndHasAKind() {
+        let errors: [SupplicantError] = [
+            .unavailable, .system(attempt: "connect to /run/x", errno: 2), .timedOut(command: "STATUS"),
+            .refused(command: "STATUS", reply: "FAIL"), .malformedReply(command: "STATUS"), .unsupported("SAE"),
+            .interfaceDown, .superseded,
+        ]
+        #expect(Set(errors.map(\.description)).count == errors.count)
+        #expect(errors[1].description == "cannot connect to /run/x: No such file or directory")
+        #expect(errors.map(\.joinFailure).filter { $0 == .supplicantUnavailable }.count == 4)
+    }
+
+    @Test func survivesAnyLine() {
+        var generator = SeededGenerator(seed: 2)
+        let seeds =
+            Fixture.all.flatMap(\.lines).map { Array("<3>\($0)".utf8) } + [
+                Array("<3>CTRL-EVENT-SSID-TEMP-DISABLED id=99999999999999999999 ssid=\"\" reason=".utf8),
+                Array("<3>CTRL-EVENT-DISCONNECTED reason=-1".utf8),
+                Array("<3>CTRL-EVENT-CONNECTED - Connection to".utf8),
+            ]
+        var understood = 0
+        for _ in 0..<50_000 {
+            var bytes = seeds.randomElement(using: &generator) ?? []
+            for _ in 0..<Int.random(in: 0..<4, using: &generator) {
+                let place = Int.random(in: 0..<max(bytes.count, 1), using: &generator)
+                switch Int.random(in: 0..<4, using: &generator) {
+                case 0 where !bytes.isEmpty: bytes[place] = .random(in: .min ... .max, using: &generator)
+                case 1 where !bytes.isEmpty: bytes.remove(at: place)
+                case 2: bytes.removeLast(bytes.count - place)
+                default:
+                    bytes.insert(contentsOf: (0..<8).map { _ in .random(in: 32...126, using: &generator) }, at: place)
+                }
+            }
+            guard ControlEvent.isEvent(bytes), let text = ControlEvent.text(of: bytes[...]) else { continue }
+            var progress = JoinProgress(network: 0)
+            let event = ControlEvent(text)
+            _ = progress.handle(event)
+            if event != .other { understood += 1 }
+            let printed = PrintableLine.of(text)
+            #expect(printed.utf8.count <= PrintableLine.maximumLength)
+            #expect(printed.utf8.allSatisfy { (0x20...0x7e).contains($0) })
+        }
+        #expect(understood > 1000)
+    }
+
+    @Test func survivesAnyStatus() {
+        var generator = SeededGenerator(seed: 3)
+        let seed = Array(
+            "bssid=02:00:00:00:01:00\nfreq=2412\nssid=A\\x00\\\"B\nid=0\nkey_mgmt=SAE\nwpa_state=COMPLETED\n".utf8)
+        for _ in 0..<20_000 {
+            var bytes = seed
+            for _ in 0..<Int.random(in: 0..<6, using: &generator) {
+                bytes[Int.random(in: 0..<bytes.count, using: &generator)] = .random(
+                    in: .min ... .max, using: &generator)
+            }
+            let status = SupplicantStatus(String(decoding: bytes, as: UTF8.self))
+            #expect((status.ssid?.bytes.count ?? 1) <= SSID.maximumLength)
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import AgentModel
+import EventLoop
+import Glibc
+import Testing
+
+@testable import Supplicant
+
+/// The real wpa_supplicant, which needs no radio to parse commands: its driver `none` on the loopback interface.
+@Suite(
+    .enabled(if: RealSupplicant.isInstalled && geteuid() == 0, "wpa_supplicant is not installed, or this is not root"),
+    .timeLimit(.minutes(1)))
+struct RealSupplicantTests {
+    @Test @AgentLoop func takesEveryKindOfRequest() async throws {
+        let directory = ScratchDirectory()
+        let process = try RealSupplicant(in: directory)
+        defer { process.kill() }
+        let log = EventLog()
+        let supplicant = Supplicant(
+            controlSocket: process.socket, replyDirectory: directory.path, onEvent: { log.record($0) })
+        supplicant.start()
+        #expect(await log.next() == .available)
+
+        let names: [[UInt8]] = [
+            Array("Home".utf8), Array("\"quoted\" \\ and spaced".utf8), [0], [UInt8](repeating: 0xff, count: 32),
+            Array("emoji \u{1f4f6}".utf8), Array("new\nline\ttab".utf8),
+        ]
+        for (number, name) in names.enumerated() {
+            for credential in [nil, JoinRequest.Credential.none] {
+                let request = try Example.request(
+                    name, credential, isHidden: number.isMultiple(of: 2), bssid: number > 2 ? Example.bssid : nil,
+                    frequencies: number > 3 ? [2412, 5180, 5955] : [])
+                try await supplicant.join(request, attempt: UInt64(number))
+                let networks = try await supplicant.readyChannel().text(.listNetworks).split(separator: "\n")
+                let fields = try #require(networks.last).split(separator: "\t", omittingEmptySubsequences: false)
+                #expect(EscapedText.bytes(fields[1]) == name)
+                #expect(fields[3] == "[CURRENT]")
+            }
+        }
+        try await supplicant.leave()
+        #expect(try await supplicant.readyChannel().text(.listNetworks).split(separator: "\n").count == 1)
+        supplicant.stop()
+    }
+
+    /// The driver `none` offers no SAE, so `join` leaves it out.
+    @Test @AgentLoop func takesTheWholeOfWPA3() async throws {
+        let directory = ScratchDirectory()
+        let process = try RealSupplicant(in: directory)
+        defer { process.kill() }
+        let log = EventLog()
+        let supplicant = Supplicant(
+            controlSocket: process.socket, replyDirectory: directory.path, onEvent: { log.record($0) })
+        supplicant.start()
+        #expect(await log.next() == .available)
+        let channel = try supplicant.readyChannel()
+        for methods: Set in [["SAE", "WPA-PSK", "WPA-PSK-SHA256"], ["OWE"]] {
+            let network = try await channel.addNetwork()
+            let credential: JoinRequest.Credential? = methods == ["OWE"] ? JoinRequest.Credential.none : nil
+            let block = try NetworkBlock(Example.request([7], credential), keyManagement: methods)
+            for setting in block.settings { try await channel.ask(ControlCommand(network: network, setting)) }
+            let stored = try await channel.words(ControlCommand("GET_NETWORK \(network) key_mgmt", answer: .text))
+            #expect(stored == methods)
+        }
+        await #expect(throws: SupplicantError.refused(command: "SELECT_NETWORK 77", reply: "FAIL")) {
+            try await channel.ask(.selectNetwork(77))
+        }
+        await #expect(throws: SupplicantError.refused(command: "NONSENSE", reply: "UNKNOWN COMMAND")) {
+            try await channel.ask(ControlCommand("NONSENSE"))
+        }
+        supplicant.stop()
+    }
+
+    @Test @AgentLoop func itsDeathAndReturnAreNoticedAtOnce() async throws {
+        let directory = ScratchDirectory()
+        var timing = Supplicant.Timing()
+        // Only what the kernel tells can be in time.
+        timing.supervision = .seconds(1000)
+        timing.closeSupervision = .seconds(1000)
+        timing.retry = .seconds(1000) ... .seconds(1000)
+        let log = EventLog()
+        var process = try RealSupplicant(in: directory)
+        let supplicant = Supplicant(
+            controlSocket: process.socket, replyDirectory: directory.path, timing: timing, onEvent: { log.record($0) })
+        supplicant.start()
+        #expect(await log.next() == .available)
+        for signal in [SIGKILL, SIGTERM] {
+            process.kill(signal)
+            #expect(await log.next() == .unavailable)
+            process = try RealSupplicant(in: directory)
+            #expect(await log.next() == .available)
+        }
+        process.kill()
+        #expect(await log.next() == .unavailable)
+        supplicant.stop()
+    }
+}
+
+/// A running wpa_supplicant.
+struct RealSupplicant {
+    private static let program = "/usr/sbin/wpa_supplicant"
+    static var isInstalled: Bool { access(program, X_OK) == 0 }
+
+    let socket: String
+    private let process: pid_t
+
+    init(in directory: ScratchDirectory) throws {
+        // Below the scratch directory, so that it comes and goes as /run/wpa_supplicant does.
+        let sockets = "\(directory.path)/sockets"
+        socket = "\(sockets)/lo"
+        let words: [String] = [Self.program, "-Dnone", "-ilo", "-C\(sockets)"]
+        let arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
+        defer { for argument in arguments { free(argument) } }
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
+        // The threads of the loop block all signals, which a child would inherit.
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        var noSignals = sigset_t()
+        sigemptyset(&noSignals)
+        posix_spawnattr_setsigmask(&attributes, &noSignals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        var process: pid_t = 0
+        try #require(posix_spawn(&process, Self.program, &actions, &attributes, arguments, environ) == 0)
+        self.process = process
+    }
+
+    func kill(_ signal: Int32 = SIGKILL) {
+        Glibc.kill(process, signal)
+        waitpid(process, nil, 0)
+    }
+}
