@@ -5,6 +5,8 @@ struct Command: Sendable, Hashable {
     let id: UInt64
     let network: NetworkID
     let cameFrom: NetworkID?
+    /// When it was given. A living link is left only for what was seen since.
+    let since: Instant
     private(set) var lookedAtKnownPlaces = false
     private(set) var lookedEverywhere = false
     var joins = 0
@@ -27,7 +29,7 @@ extension FailoverPolicy {
         }
         // What was being joined meanwhile was nobody's wish: the command replaces it.
         let cameFrom = current ?? attempt?.network
-        command = Command(id: id, network: network, cameFrom: cameFrom == network ? nil : cameFrom)
+        command = Command(id: id, network: network, cameFrom: cameFrom == network ? nil : cameFrom, since: now)
         guard self.network(network) != nil, isReady else {
             abandonCommand(isReady ? .notFound : isInterfaceUp ? .supplicantUnavailable : .interfaceDown)
             return
@@ -38,7 +40,7 @@ extension FailoverPolicy {
     /// Takes the next step of a commanded switch that is not joining yet.
     mutating func lookForCommanded(at now: Instant) {
         guard let command, !isJoiningForCommand else { return }
-        if sight(of: command.network, at: now) != nil {
+        if sight(of: command.network, at: now, since: current == nil ? nil : command.since) != nil {
             self.command?.joins += 1
             join(command.network, purpose: .commanded, cause: .commanded, at: now)
             return

@@ -34,18 +34,19 @@ struct Rank: Hashable, Comparable {
 
 extension FailoverPolicy {
     /// The strongest access point of a network, if it was seen just now and not only before it got lost.
-    func sight(of network: NetworkID, at now: Instant) -> BSS? {
-        let fresh = now - settings.freshness
-        let since = goneSince[network].map { max($0 + .milliseconds(1), fresh) } ?? fresh
-        return air.best(of: network, since: since)
+    ///
+    /// - Parameter earliest: older sights do not count either.
+    func sight(of network: NetworkID, at now: Instant, since earliest: Instant? = nil) -> BSS? {
+        let limits = [now - settings.freshness, earliest, goneSince[network].map { $0 + .milliseconds(1) }]
+        return air.best(of: network, since: limits.compactMap(\.self).max() ?? now)
     }
 
     func isBlocked(_ network: NetworkID, at now: Instant) -> Bool { blocks[network]?.isActive(at: now) ?? false }
 
     /// The known networks in range, best first.
-    func candidates(at now: Instant) -> [Candidate] {
+    func candidates(at now: Instant, since earliest: Instant? = nil) -> [Candidate] {
         networks.enumerated().compactMap { order, network in
-            guard let bss = sight(of: network.id, at: now) else { return nil }
+            guard let bss = sight(of: network.id, at: now, since: earliest) else { return nil }
             let rank = Rank(
                 isSuspect: blocks[network.id] != nil, quality: quality(of: bss), isHome: network.isHome,
                 signal: bss.signal, order: order)

@@ -8,6 +8,8 @@ struct Weakness: Sendable, Hashable {
     var scans = 0
     /// A signal that wavers about the threshold is no reason to scan all the time.
     var quietUntil: Instant?
+    /// Since when the link is confirmed to be weak. What was seen before may be gone, and the link still lives.
+    var confirmedAt: Instant?
     /// What the verdict was when it was last looked at.
     var verdict = SignalJudge.Verdict.fine
     /// Whether the history says already that nothing better is there.
@@ -44,7 +46,10 @@ extension FailoverPolicy {
         if previous == .fine { watchSignal(of: link.accessPoint, closely: true) }
         // Once when the doubt begins, to know what else there is, and once when it is confirmed, to decide on fresh sights.
         if previous == .fine { weakness.nextScan = max(now, weakness.quietUntil ?? now) }
-        if previous < .weak, verdict >= .weak { weakness.nextScan = now }
+        if previous < .weak, verdict >= .weak {
+            weakness.nextScan = now
+            weakness.confirmedAt = now
+        }
 
         if verdict >= .weak, let better = betterNetwork(than: link, at: now) {
             departures.append(now)
@@ -90,7 +95,7 @@ extension FailoverPolicy {
         guard stayUntil.map({ $0 <= now }) ?? true, departures.count < settings.switchLimit,
             now - link.since >= settings.betweenSwitches
         else { return nil }
-        return candidates(at: now).first {
+        return candidates(at: now, since: weakness.confirmedAt).first {
             $0.network.id != link.network && !isBlocked($0.network.id, at: now) && objection(to: $0.bss) == nil
         }?.network.id
     }
