@@ -26,7 +26,6 @@ public final class AppServer: Sendable {
     private let hub: EventHub
     private let limits: Limits
     private let running = Mutex<Running?>(nil)
-    private let openConnections = Atomic(0)
 
     /// - Parameters:
     ///   - socketPath: where to listen; the folder must exist.
@@ -46,11 +45,11 @@ public final class AppServer: Sendable {
         let place = try socket.claim()
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
-            let listener = try await listen(at: place, on: group)
+            let connections = ConnectionTasks()
+            let listener = try await listen(at: place, on: group, connections)
             let file = try socket.publish(place)
-            let accepting = Task { await self.accept(from: listener) }
             running.withLock {
-                $0 = Running(group: group, listener: listener.channel, accepting: accepting, file: file)
+                $0 = Running(group: group, listener: listener, connections: connections, file: file)
             }
         } catch {
             try? await group.shutdownGracefully()
@@ -66,23 +65,21 @@ public final class AppServer: Sendable {
         }
         guard let running else { return }
         socket.remove(running.file)
-        running.accepting.cancel()
-        await running.accepting.value
+        try? await running.listener.close()
+        await running.connections.stop()
         try? await running.group.shutdownGracefully()
     }
 
     private struct Running {
         let group: MultiThreadedEventLoopGroup
         let listener: any Channel
-        let accepting: Task<Void, Never>
+        let connections: ConnectionTasks
         let file: ServerSocketFile.Identity
     }
 
-    private typealias Connections = NIOAsyncChannel<ByteChannel, Never>
-
-    private func listen(at path: String, on group: MultiThreadedEventLoopGroup) async throws(AppServerError)
-        -> Connections
-    {
+    private func listen(
+        at path: String, on group: MultiThreadedEventLoopGroup, _ connections: ConnectionTasks
+    ) async throws(AppServerError) -> any Channel {
         do {
             return try await ServerBootstrap(group: group)
                 .serverChannelOption(.backlog, value: 16)
@@ -93,13 +90,22 @@ public final class AppServer: Sendable {
                 )
                 // `echo ... | nc -U` closes its sending half first and still wants its answers.
                 .childChannelOption(.allowRemoteHalfClosure, value: true)
-                .bind(unixDomainSocketPath: path) { channel in
+                .serverChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        try ByteChannel(
-                            wrappingChannelSynchronously: channel,
-                            configuration: .init(backPressureStrategy: .init(lowWatermark: 1, highWatermark: 2)))
+                        // Out of file descriptors, accepting is tried again a second later.
+                        try channel.pipeline.syncOperations.addHandler(
+                            AcceptBackoffHandler(shouldForwardIOErrorCaught: false), position: .first)
                     }
                 }
+                .childChannelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        let bytes = try ByteChannel(
+                            wrappingChannelSynchronously: channel,
+                            configuration: .init(backPressureStrategy: .init(lowWatermark: 1, highWatermark: 2)))
+                        connections.start { count in await self.serve(bytes, count: count) }
+                    }
+                }
+                .bind(unixDomainSocketPath: path).get()
         } catch let error as IOError {
             throw .system(attempted: "listen on", path: path, errno: error.errnoCode)
         } catch {
@@ -107,30 +113,13 @@ public final class AppServer: Sendable {
         }
     }
 
-    private func accept(from listener: Connections) async {
-        // An error of the listener itself cannot be repaired here; those of single connections never reach it.
-        try? await listener.executeThenClose { connections in
-            try await withThrowingDiscardingTaskGroup { group in
-                for try await channel in connections {
-                    let count = openConnections.add(1, ordering: .relaxed).newValue
-                    group.addTask {
-                        await self.serve(channel, isOverLimit: count > self.limits.connections)
-                        self.openConnections.subtract(1, ordering: .relaxed)
-                    }
-                }
-                group.cancelAll()
-            }
-        }
-    }
-
     /// Errors end only this connection: its client has gone.
-    private func serve(_ channel: ByteChannel, isOverLimit: Bool) async {
-        try? await channel.executeThenClose { inbound, outbound in
-            let peer = try await channel.channel.peer()
+    private func serve(_ bytes: ByteChannel, count: Int) async {
+        try? await bytes.executeThenClose { inbound in
             let connection = Connection(
-                channel: channel.channel, outbound: outbound, peer: peer, service: service, hub: hub,
-                lingering: limits.lingering)
-            if isOverLimit {
+                channel: bytes.channel, peer: try await bytes.channel.peer(), service: service,
+                hub: hub, lingering: limits.lingering)
+            if count > limits.connections {
                 try await connection.refuse(ProtocolError(.busy, "the agent serves as many connections as it may"))
             } else {
                 try await connection.run(inbound)
@@ -139,4 +128,4 @@ public final class AppServer: Sendable {
     }
 }
 
-typealias ByteChannel = NIOAsyncChannel<ByteBuffer, ByteBuffer>
+private typealias ByteChannel = NIOAsyncChannel<ByteBuffer, Never>

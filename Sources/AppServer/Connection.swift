@@ -4,7 +4,6 @@ import NIOCore
 /// One client's connection: reads lines, has them answered in their order, and carries events once it is subscribed.
 struct Connection: Sendable {
     let channel: any Channel
-    let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
     let peer: Peer
     let service: any DeviceService
     let hub: EventHub
@@ -75,10 +74,16 @@ struct Connection: Sendable {
         }
     }
 
+    /// Returns when the kernel has taken the line, so that closing afterwards loses nothing. A client that does not read is
+    /// waited for, until the task is cancelled.
     private func write(_ line: [UInt8]) async throws {
         var buffer = channel.allocator.buffer(capacity: line.count + 1)
         buffer.writeBytes(line)
         buffer.writeInteger(UInt8(ascii: "\n"))
-        try await outbound.write(buffer)
+        try await withTaskCancellationHandler {
+            try await channel.writeAndFlush(buffer)
+        } onCancel: {
+            channel.close(promise: nil)
+        }
     }
 }

@@ -79,6 +79,30 @@ import Testing
         }
     }
 
+    /// More than the socket's buffers hold: closing must wait until the last byte has gone out.
+    @Test func whoStopsSendingStillGetsLongAnswers() async throws {
+        try await withServer { path in
+            let socket = try RawSocket.connecting(to: path)
+            let long = #"{"limit":200}"#
+            try await socket.send((0..<40).map { request(.getHistory, id: "\($0)", body: long) }.joined())
+            socket.finishSending()
+            #expect(try await socket.lines().count == 40)
+        }
+    }
+
+    /// Who does not read does not keep the server from stopping.
+    @Test func whoDoesNotReadIsLeftBehind() async throws {
+        var socket: RawSocket?
+        try await withServer { path in
+            socket = try RawSocket.connecting(to: path)
+            let long = #"{"limit":200}"#
+            try await socket?.send((0..<40).map { request(.getHistory, id: "\($0)", body: long) }.joined())
+            // One answer has come, so the server is busy with the others.
+            _ = try await socket?.line()
+        }
+        withExtendedLifetime(socket) {}
+    }
+
     @Test func oneConnectionTooManyIsTurnedAway() async throws {
         try await withServer(limits: AppServer.Limits(connections: 2)) { path in
             let first = try RawSocket.connecting(to: path)

@@ -75,6 +75,20 @@ import Testing
         }
     }
 
+    /// Connections that nobody has begun to serve when the server stops.
+    @Test func stoppingWhileConnectionsComeIn() async throws {
+        for _ in 0..<30 {
+            let server = server()
+            try await server.start()
+            var sockets: [RawSocket] = []
+            while sockets.count < 16, let socket = try RawSocket.connectingWithoutWaiting(to: folder.socket) {
+                sockets.append(socket)
+            }
+            await server.stop()
+            for socket in sockets { #expect(try await socket.line() == nil) }
+        }
+    }
+
     /// The file of a successor that has taken the path over stays.
     @Test func onlyItsOwnFileIsRemoved() async throws {
         let server = server()

@@ -1,0 +1,44 @@
+import Synchronization
+
+/// The tasks that serve the open connections.
+///
+/// They are not the children of one accepting task: a connection that still waited in its sequence when the server stops
+/// would be dropped, and NIO traps on an asynchronous channel that nobody served. Here each has its task from the moment
+/// it exists.
+final class ConnectionTasks: Sendable {
+    private struct State {
+        var lastTicket = 0
+        var tasks: [Int: Task<Void, Never>] = [:]
+        var isStopping = false
+    }
+
+    private let state = Mutex(State())
+
+    /// - Parameter serve: is told how many connections there are, its own included.
+    func start(_ serve: @escaping @Sendable (_ count: Int) async -> Void) {
+        state.withLock { state in
+            state.lastTicket += 1
+            let ticket = state.lastTicket
+            let count = state.tasks.count + 1
+            let task = Task {
+                await serve(count)
+                self.state.withLock { _ = $0.tasks.removeValue(forKey: ticket) }
+            }
+            if state.isStopping { task.cancel() }
+            state.tasks[ticket] = task
+        }
+    }
+
+    /// Cancels every task, also those that are still to be started, and returns when all have ended.
+    func stop() async {
+        while true {
+            let tasks = state.withLock { state in
+                state.isStopping = true
+                return Array(state.tasks.values)
+            }
+            guard !tasks.isEmpty else { return }
+            for task in tasks { task.cancel() }
+            for task in tasks { await task.value }
+        }
+    }
+}
