@@ -1,0 +1,39 @@
+import Agent
+import ArgumentParser
+
+@main
+struct Altnet: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "altnet",
+        abstract: "Keep a device online where Wi-Fi changes.",
+        discussion: """
+            The agent stores backup networks, measures the one in use, and moves to another when it is lost or weak. \
+            These commands ask the running agent what it does and tell it what to do.
+
+            A network is named by its SSID as this program prints it: bytes that are not printable text are written \
+            \\xNN and a backslash is doubled. Where several stored networks have one SSID, name one by its hash or by \
+            the first six characters or more of it.
+
+            EXIT STATUS
+              0   done; also when nothing had to be done
+              1   the device refused, or the switch did not end on the network asked for
+              64  the command line is wrong
+              65  a network, password or SSID is wrong, unknown, or one too many
+              69  no agent answers
+              70  a defect in the agent
+              74  a disk, a driver or a radio failed
+              75  not now: try again later
+              76  agent and command line do not speak the same protocol
+              77  this user may not do that
+
+            ENVIRONMENT
+              ALTNET_SOCKET  the agent's socket, where --socket is not given
+              NO_COLOR       if set and not empty, output has no colour
+            """,
+        version: Version.current,
+        subcommands: [
+            AgentCommand.self, StatusCommand.self, ScanCommand.self, BackupsCommand.self, SwitchCommand.self,
+            WatchCommand.self,
+            HistoryCommand.self,
+        ])
+}

@@ -1,0 +1,151 @@
+import AgentModel
+import AppClient
+import AppProtocol
+import ArgumentParser
+
+struct BackupsCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backups", abstract: "List and change the stored backup networks.",
+        subcommands: [List.self, Add.self, Remove.self, Replace.self], defaultSubcommand: List.self)
+
+    struct List: DeviceCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "List the stored networks.",
+            discussion: "Passwords are never shown: they do not leave the device.")
+
+        @OptionGroup var connection: ConnectionOptions
+
+        func run(_ device: DeviceClient, _ console: Console) async throws {
+            console.show(try await device.backups(), connection)
+        }
+    }
+
+    struct Add: DeviceCommand {
+        static let configuration = CommandConfiguration(
+            abstract: "Store one more network, or a new password for a stored one.",
+            discussion: """
+                Asks for the password without showing it, or reads it from standard input:
+
+                  altnet backups add Attic
+                  pass show wifi/attic | altnet backups add Attic --password-stdin
+                """)
+
+        @OptionGroup var connection: ConnectionOptions
+
+        @Argument(help: ArgumentHelp("The network's SSID.", valueName: "ssid"))
+        var ssid: SSIDArgument
+
+        @OptionGroup var options: NewNetworkOptions
+
+        func run(_ device: DeviceClient, _ console: Console) async throws {
+            let network = try options.network(ssid.ssid, console)
+            let list = try await device.changeBackups { list in
+                list.networks.filter { $0.ssid != network.ssid }.map { .stored($0.hash) } + [.new(network)]
+            }
+            console.show(list, connection)
+        }
+    }
+
+    struct Remove: DeviceCommand {
+        static let configuration = CommandConfiguration(abstract: "Forget a stored network.")
+
+        @OptionGroup var connection: ConnectionOptions
+
+        @Argument(help: ArgumentHelp("The network's SSID or hash.", valueName: "network"))
+        var target: String
+
+        func run(_ device: DeviceClient, _ console: Console) async throws {
+            let list = try await device.changeBackups { list throws(CommandFailure) in
+                let removed = try list.network(named: target).hash
+                return list.networks.filter { $0.hash != removed }.map { .stored($0.hash) }
+            }
+            console.show(list, connection)
+        }
+    }
+
+    struct Replace: DeviceCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "set", abstract: "Replace the whole list at once.",
+            discussion: """
+                Keeps exactly the networks named, in this order, and forgets the others. With --stdin the list is the \
+                body of the protocol's backups.update, in which networks can be new:
+
+                  altnet backups set Attic BackupNet
+                  altnet backups set --none
+                  echo '{"networks":[{"ssid":"Cafe","security":"open"}]}' | altnet backups set --stdin
+
+                Either the whole list is stored, or nothing changes.
+                """)
+
+        @OptionGroup var connection: ConnectionOptions
+
+        @Argument(help: ArgumentHelp("The networks to keep, by SSID or hash.", valueName: "network"))
+        var targets: [String] = []
+
+        @Flag(help: "Read the list as JSON from standard input.")
+        var stdin = false
+
+        @Flag(help: "Forget all networks.")
+        var none = false
+
+        func validate() throws {
+            guard [!targets.isEmpty, stdin, none].count(where: \.self) == 1 else {
+                throw ValidationError("Name the networks to keep, or give --stdin or --none.")
+            }
+        }
+
+        func run(_ device: DeviceClient, _ console: Console) async throws {
+            let list: BackupList
+            if stdin {
+                let update = try Self.parse(try console.input(ProtocolLimits.lineLength))
+                list = try await device.updateBackups(update.networks, ifRevision: update.ifRevision)
+            } else {
+                list = try await device.changeBackups { list throws(CommandFailure) in
+                    try targets.map { name throws(CommandFailure) in .stored(try list.network(named: name).hash) }
+                }
+            }
+            console.show(list, connection)
+        }
+
+        /// Has the protocol's own reader read it, so that mistakes are found before anything is sent.
+        private static func parse(_ body: [UInt8]) throws -> BackupsUpdate {
+            let line = Array(#"{"v":1,"id":"0","type":"backups.update","body":"#.utf8) + body + [UInt8(ascii: "}")]
+            do {
+                guard case .device(.updateBackups(let update)) = try Request(line: line).content else {
+                    throw CommandFailure(.badData, "standard input is not a list of networks")
+                }
+                return update
+            } catch let rejected as RejectedRequest {
+                throw CommandFailure(ClientError.refused(rejected.error))
+            }
+        }
+    }
+}
+
+extension DeviceClient {
+    /// Reads the list, changes it, and writes it as a whole. Begins anew where somebody else was faster.
+    fileprivate func changeBackups(
+        _ change: (BackupList) throws(CommandFailure) -> [NetworkReference]
+    ) async throws -> BackupList {
+        var attempts = 3
+        while true {
+            attempts -= 1
+            let list = try await backups()
+            do {
+                return try await updateBackups(try change(list), ifRevision: list.revision)
+            } catch ClientError.refused(let error) where error.code == .revisionConflict && attempts > 0 {
+                continue
+            }
+        }
+    }
+}
+
+extension Console {
+    fileprivate func show(_ list: BackupList, _ connection: ConnectionOptions) {
+        if connection.json {
+            print(json: list)
+        } else {
+            print(BackupsView(list: list, now: now()).render(style))
+        }
+    }
+}

@@ -1,0 +1,71 @@
+import AgentModel
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+extension Console {
+    /// The process's own standard streams.
+    static var terminal: Console {
+        Console(
+            style: .terminal, isWatched: isatty(STDERR_FILENO) == 1,
+            output: { write($0, to: STDOUT_FILENO) }, errors: { write($0, to: STDERR_FILENO) },
+            askPassword: PasswordPrompt.ask, input: readInput)
+    }
+
+    /// Ends the process where nobody reads any more, as `altnet watch | head` does.
+    private static func write(_ text: String, to descriptor: Int32) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { bytes in systemWrite(descriptor, bytes.baseAddress, bytes.count) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno != EINTR {
+                exit(errno == EPIPE ? ExitStatus.success.rawValue : ExitStatus.deviceFailure.rawValue)
+            }
+        }
+    }
+
+    private static func readInput(maximum: Int) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = read(STDIN_FILENO, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw CommandFailure(.deviceFailure, "standard input cannot be read") }
+            guard count > 0 else { return bytes }
+            bytes += chunk.prefix(count)
+            guard bytes.count <= maximum else {
+                throw CommandFailure(.badData, "standard input is longer than \(maximum) bytes")
+            }
+        }
+    }
+}
+
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+    write(descriptor, bytes, count)
+}
+
+extension Style {
+    /// What standard output can show, by what it is and by the environment (https://no-color.org).
+    static var terminal: Style {
+        func environment(_ name: String) -> String { getenv(name).map { String(cString: $0) } ?? "" }
+        let isTerminal = isatty(STDOUT_FILENO) == 1
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(environment).first { !$0.isEmpty } ?? ""
+        return Style(
+            hasColour: isTerminal && environment("NO_COLOR").isEmpty && environment("TERM") != "dumb",
+            isUnicode: locale.uppercased().contains("UTF-8") || locale.uppercased().contains("UTF8"),
+            width: isTerminal ? terminalWidth(environment("COLUMNS")) : .max)
+    }
+
+    private static func terminalWidth(_ columns: String) -> Int {
+        if let columns = Int(columns), columns > 0 { return columns }
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
+    }
+}

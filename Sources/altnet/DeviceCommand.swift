@@ -1,0 +1,79 @@
+import AppClient
+import AppProtocol
+import ArgumentParser
+
+/// A command that asks the agent something.
+protocol DeviceCommand: AsyncParsableCommand {
+    var connection: ConnectionOptions { get }
+
+    /// - Throws: `ClientError` or `CommandFailure`; what else comes is a defect.
+    func run(_ device: DeviceClient, _ console: Console) async throws
+}
+
+extension DeviceCommand {
+    func run() async throws {
+        let console = Console.current
+        do {
+            let device = try await DeviceClient(connectingTo: connection.endpoint)
+            try await run(device, console)
+            await device.close()
+        } catch let failure as CommandFailure {
+            try report(failure, console)
+        } catch let error as ClientError {
+            try report(CommandFailure(error), console)
+        }
+    }
+
+    private func report(_ failure: CommandFailure, _ console: Console) throws {
+        if connection.json {
+            console.print(json: FailureDocument(failure))
+        } else if failure.status == .success {
+            console.print(failure.message.printable)
+        } else {
+            console.complain(failure.message.printable)
+        }
+        throw ExitCode(failure.status.rawValue)
+    }
+}
+
+/// Why a command did not do what it was asked.
+struct CommandFailure: Error, Equatable {
+    let status: ExitStatus
+    let message: String
+    /// What the device answered, where it did.
+    var error: ProtocolError?
+
+    init(_ status: ExitStatus, _ message: String) {
+        self.status = status
+        self.message = message
+    }
+
+    init(_ error: ClientError) {
+        status = ExitStatus(error)
+        guard case .refused(let refusal) = error else {
+            message = "\(error)"
+            return
+        }
+        self.error = refusal
+        message = status == .success ? refusal.message : "\(refusal.message). \(refusal.code.remedy)"
+    }
+}
+
+/// How a failure reads with --json.
+private struct FailureDocument: Encodable {
+    let error: Body
+
+    struct Body: Encodable {
+        /// Absent where the failure is not the device's answer.
+        let code: String?
+        let message: String
+        let details: [String: ProtocolError.Detail]?
+        let exitStatus: Int32
+    }
+
+    init(_ failure: CommandFailure) {
+        error = Body(
+            code: failure.error?.code.rawValue, message: failure.error?.message ?? failure.message,
+            details: failure.error?.details, exitStatus: failure.status.rawValue)
+    }
+}

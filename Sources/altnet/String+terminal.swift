@@ -1,0 +1,47 @@
+import AgentModel
+
+extension Unicode.Scalar {
+    /// Whether it is shown as itself, in its place, and moves nothing: see `SSID.description`.
+    var isPlain: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
+        case .nonspacingMark, .enclosingMark, .spacingMark: false
+        case .spaceSeparator: self == " "
+        default: true
+        }
+    }
+
+    /// How many columns of a terminal it takes: two in the blocks that East Asian Width calls wide (UAX #11).
+    fileprivate var columns: Int {
+        switch value {
+        case 0x1100...0x115f, 0x2e80...0xa4cf, 0xac00...0xd7a3, 0xf900...0xfaff, 0xfe30...0xfe6f, 0xff00...0xff60,
+            0xffe0...0xffe6, 0x1f300...0x1faff, 0x20000...0x3fffd:
+            2
+        default: 1
+        }
+    }
+}
+
+extension String {
+    /// The text with everything that could move a cursor, hide itself or reorder the line as `\xNN`.
+    var printable: String {
+        unicodeScalars.map { scalar in
+            scalar.isPlain ? String(scalar) : String(scalar).utf8.map { "\\x" + Hex.string([$0]) }.joined()
+        }.joined()
+    }
+
+    /// The width of printable text in columns of a terminal.
+    var columns: Int { unicodeScalars.reduce(0) { $0 + $1.columns } }
+
+    /// The text cut to that many columns, with `ellipsis` where something was cut off.
+    func fitted(to width: Int, ellipsis: String) -> String {
+        guard columns > width else { return self }
+        var room = width - ellipsis.columns
+        guard room >= 0 else { return "" }
+        let start = unicodeScalars.prefix { scalar in
+            room -= scalar.columns
+            return room >= 0
+        }
+        return String(start) + ellipsis
+    }
+}

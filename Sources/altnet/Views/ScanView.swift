@@ -1,0 +1,34 @@
+import AgentModel
+import AppProtocol
+
+/// Networks in range as a table.
+struct ScanView {
+    let results: ScanResults
+    /// The access point in use.
+    let current: BSSID?
+    let stored: Set<SSID>
+
+    func render(_ style: Style) -> String {
+        guard !results.networks.isEmpty else { return "No network is in range." }
+        var table = Table(columns: [
+            .init(title: "SSID", minimum: 12), .init(title: "SIGNAL"), .init(title: "dBm", isRightAligned: true),
+            .init(title: "CH", isRightAligned: true), .init(title: "BAND"), .init(title: "SECURITY", minimum: 6),
+            .init(title: "BSSID", minimum: 8), .init(title: "NOTE"),
+        ])
+        table.rows = results.networks.map { row($0, style) }
+        let more = results.isTruncated ? "\nWeaker networks were left out." : ""
+        return table.render(style) + more
+    }
+
+    private func row(_ network: ScannedNetwork, _ style: Style) -> [Table.Cell] {
+        let isStored = network.ssid.map(stored.contains) ?? false
+        return [
+            .init(Wording.name(network.ssid), network.ssid == nil ? .dim : nil),
+            .init(Wording.bars(network.signal, style), Wording.paint(network.signal)), "\(network.signal)",
+            .init(network.frequency.channel.map(String.init) ?? "-"), .init(network.frequency.band.rawValue),
+            .init(Wording.security(network.security), network.security == .wep ? .red : nil),
+            .init("\(network.bssid)", .dim),
+            network.bssid == current ? .init("in use", .green) : .init(isStored ? "stored" : ""),
+        ]
+    }
+}

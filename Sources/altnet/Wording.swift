@@ -1,0 +1,88 @@
+import AgentModel
+import AppProtocol
+
+/// How values of the protocol read in a table or a sentence.
+enum Wording {
+    /// How long ago that was. What lies ahead of a clock that has been set reads as now.
+    static func ago(_ time: Timestamp, now: Timestamp) -> String {
+        let age = duration(milliseconds: now.millisecondsSince1970 - time.millisecondsSince1970)
+        return age.map { "\($0) ago" } ?? "just now"
+    }
+
+    /// A duration in its largest whole unit, nil below a second.
+    static func duration(milliseconds: Int64) -> String? {
+        switch milliseconds / 1000 {
+        case ..<1: nil
+        case let seconds where seconds < 120: "\(seconds) s"
+        case let seconds where seconds < 7200: "\(seconds / 60) min"
+        case let seconds where seconds < 172_800: "\(seconds / 3600) h"
+        case let seconds: "\(seconds / 86_400) d"
+        }
+    }
+
+    /// Up to four bars, from -85 dBm in steps of 10 dB.
+    static func bars(_ signal: Int, _ style: Style) -> String {
+        let count = min(max((signal + 95) / 10, 0), 4)
+        return style.isUnicode
+            ? "▂▄▆█".prefix(count) + String(repeating: "·", count: 4 - count)
+            : String(repeating: "#", count: count) + String(repeating: ".", count: 4 - count)
+    }
+
+    /// The colour for a signal: where it is strong, where it is weak by the failover's thresholds.
+    static func paint(_ signal: Int) -> Style.Paint {
+        signal >= -65 ? .green : signal >= -75 ? .yellow : .red
+    }
+
+    static func channel(_ frequency: Frequency) -> String {
+        frequency.channel.map { "channel \($0), \(frequency)" } ?? "\(frequency)"
+    }
+
+    static func security(_ security: Security) -> String {
+        switch security {
+        case .open: "open"
+        case .owe: "OWE"
+        case .wpa2: "WPA2"
+        case .wpa3: "WPA3"
+        case .wpa2wpa3: "WPA2/WPA3"
+        case .enterprise: "enterprise"
+        case .wep: "WEP (insecure)"
+        case .unknown: "unknown"
+        }
+    }
+
+    static func name(_ ssid: SSID?) -> String { ssid?.description ?? "(hidden)" }
+
+    static func uplink(_ uplink: Uplink) -> String {
+        switch uplink {
+        case .wifi: "Wi-Fi"
+        case .wired: "a cable"
+        case .cellular: "a cellular network"
+        case .other: "another interface"
+        }
+    }
+
+    static func failure(_ failure: JoinFailure) -> String {
+        switch failure {
+        case .wrongKey: "wrong password"
+        case .accessPointFull: "access point full"
+        case .notFound: "not found"
+        case .rejected: "rejected"
+        case .timeout: "no answer"
+        case .linkLost: "link lost"
+        case .noAddress: "no address"
+        case .supplicantUnavailable: "no wpa_supplicant"
+        case .interfaceDown: "interface down"
+        }
+    }
+
+    static func phase(_ phase: SwitchPhase) -> String {
+        switch phase {
+        case .accepted: "accepted"
+        case .joining: "joining"
+        case .waitingForAddress: "waiting for an address"
+        case .committed: "connected"
+        case .rolledBack: "back on the network it came from"
+        case .failed: "failed"
+        }
+    }
+}

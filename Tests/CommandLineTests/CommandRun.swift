@@ -1,0 +1,70 @@
+import AgentModel
+import AppProtocol
+import AppServer
+import ArgumentParser
+import Foundation
+import Synchronization
+
+@testable import altnet
+
+/// What a command wrote and how it ended.
+struct CommandRun {
+    var output = ""
+    var errors = ""
+    var status: Int32 = 0
+
+    /// Runs the command line against a device on a real socket.
+    /// - Parameters:
+    ///   - password: what is typed at the prompt, or nil for no terminal.
+    ///   - input: standard input.
+    static func altnet(
+        _ arguments: [String], device: ScriptedDevice, style: Style = Style(), password: String? = nil,
+        input: String = ""
+    ) async throws -> CommandRun {
+        var template = Array("/tmp/altnet-XXXXXX".utf8CString)
+        mkdtemp(&template)
+        let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let server = AppServer(socketPath: folder + "/s", service: device, hub: device.hub)
+        try await server.start()
+        let run = await altnet(
+            arguments + ["--socket", folder + "/s"], style: style, password: password, input: input)
+        await server.stop()
+        return run
+    }
+
+    static func altnet(
+        _ arguments: [String], style: Style = Style(), password: String? = nil, input: String = ""
+    ) async -> CommandRun {
+        let written = Mutex(CommandRun())
+        let console = Console(
+            style: style, isWatched: true, now: { Sample.now },
+            output: { text in written.withLock { $0.output += text } },
+            errors: { text in written.withLock { $0.errors += text } },
+            askPassword: { prompt in
+                written.withLock { $0.errors += prompt }
+                guard let password else { throw CommandFailure(.badData, "there is no terminal") }
+                return Secret(text: password)
+            },
+            input: { _ in Array(input.utf8) })
+        let status: Int32 = await Console.$current.withValue(console) {
+            do {
+                var command = try Altnet.parseAsRoot(arguments)
+                if var command = command as? any AsyncParsableCommand {
+                    try await command.run()
+                } else {
+                    try command.run()
+                }
+                return 0
+            } catch {
+                let text = Altnet.fullMessage(for: error)
+                written.withLock { $0.errors += text }
+                return Altnet.exitCode(for: error).rawValue
+            }
+        }
+        return written.withLock { run in
+            run.status = status
+            return run
+        }
+    }
+}

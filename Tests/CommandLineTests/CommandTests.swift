@@ -1,0 +1,213 @@
+import AgentModel
+import AppClient
+import AppProtocol
+import Foundation
+import Testing
+
+@testable import altnet
+
+/// The commands against a device on a real socket.
+@Suite struct CommandTests {
+    @Test func statusIsAHeadlineAndFacts() async throws {
+        let run = try await CommandRun.altnet(["status"], device: ScriptedDevice())
+        #expect(
+            run.output == """
+                Online on HomeNet since 3 min ago
+                  Signal        ▂▄▆█ -52 dBm, 96 %
+                  Access point  02:00:00:00:01:00, channel 1, 2412 MHz
+                  Addresses     192.168.10.23
+                  Uplink        Wi-Fi
+                  Backups       2 of 3 stored
+                  Device        bench-01, altnet 0.1.0
+
+                """)
+        #expect(run.status == 0)
+    }
+
+    @Test func scanIsATable() async throws {
+        let device = try ScriptedDevice()
+        let run = try await CommandRun.altnet(["scan", "--ssid", "a\\x00b", "--frequency", "2412"], device: device)
+        #expect(
+            run.output == """
+                SSID         SIGNAL  dBm  CH  BAND     SECURITY        BSSID              NOTE
+                HomeNet      ▂▄▆█    -52   1  2.4 GHz  WPA2/WPA3       02:00:00:00:01:00  in use
+                BackupNet    ▂▄··    -71  36  5 GHz    WPA3            02:00:00:00:02:00  stored
+                (hidden)     ▂···    -80   6  2.4 GHz  WPA2            02:00:00:00:03:00\("  ")
+                \\x1b[2Jevil  ····    -90  11  2.4 GHz  WEP (insecure)  02:00:00:00:04:00\("  ")
+
+                """)
+        let request = ScanRequest(ssids: [try SSID("a\0b")], frequencies: [Frequency(megahertz: 2412)])
+        #expect(device.asked.contains(.startScan(request)))
+    }
+
+    @Test(arguments: [(ScanFinished.Outcome.aborted, Int32(75)), (.failed, 74)])
+    func aScanThatFailsSaysSo(outcome: ScanFinished.Outcome, status: Int32) async throws {
+        let run = try await CommandRun.altnet(["scan"], device: ScriptedDevice { $0.scanOutcome = outcome })
+        #expect(run.status == status)
+        #expect(run.output.isEmpty)
+    }
+
+    @Test func backupsAreATable() async throws {
+        let run = try await CommandRun.altnet(["backups"], device: ScriptedDevice())
+        #expect(run.output.hasPrefix("SSID       HASH      SECURITY  HIDDEN  LAST SEEN"))
+        #expect(run.output.contains("-61 dBm, 5 min ago  wrong password"))
+        #expect(run.output.hasSuffix("2 of 3 stored\n"))
+    }
+
+    @Test func addKeepsTheOthers() async throws {
+        let device = try ScriptedDevice()
+        let run = try await CommandRun.altnet(
+            ["backups", "add", "Cellar", "--hidden"], device: device, password: "12345678")
+        #expect(run.status == 0)
+        let kept = device.backups.networks.map(\.ssid.description)
+        #expect(kept == ["BackupNet", "Attic", "Cellar"])
+        let cellar = NewNetwork(ssid: try SSID("Cellar"), password: Secret(text: "12345678"), isHidden: true)
+        let stored = [try Sample.backup("BackupNet"), try Sample.backup("Attic")].map {
+            NetworkReference.stored($0.hash)
+        }
+        #expect(device.asked.last == .updateBackups(BackupsUpdate(networks: stored + [.new(cellar)], ifRevision: 7)))
+        #expect(!(run.output + run.errors).contains("12345678"))
+    }
+
+    @Test func addTakesThePasswordFromStandardInput() async throws {
+        let device = try ScriptedDevice()
+        let run = try await CommandRun.altnet(
+            ["backups", "add", "Attic", "--password-stdin", "--json"], device: device, input: "new password\r\nmore")
+        #expect(run.status == 0)
+        let hash = NetworkHash(localKey: Sample.key, ssid: try SSID("Attic"), password: Secret(text: "new password"))
+        // The new password replaces the old one of the same network.
+        #expect(device.backups.networks.map(\.hash) == [try Sample.backup("BackupNet").hash, hash])
+        #expect(try JSONDecoder().decode(BackupList.self, from: Data(run.output.utf8)) == device.backups)
+    }
+
+    @Test func addBeginsAnewWhenSomebodyElseWasFaster() async throws {
+        let conflict = ProtocolError(.revisionConflict, "the list has changed")
+        let device = try ScriptedDevice { $0.errors = [conflict, conflict] }
+        let run = try await CommandRun.altnet(["backups", "add", "Cafe", "--open"], device: device)
+        #expect(run.status == 0)
+        #expect(device.backups.networks.count == 3)
+        let stubborn = try ScriptedDevice { $0.errors = Array(repeating: conflict, count: 9) }
+        #expect(try await CommandRun.altnet(["backups", "add", "Cafe", "--open"], device: stubborn).status == 75)
+    }
+
+    @Test func aFullListIsRefused() async throws {
+        let device = try ScriptedDevice()
+        _ = try await CommandRun.altnet(["backups", "add", "Cafe", "--open"], device: device)
+        let run = try await CommandRun.altnet(["backups", "add", "Pub", "--open"], device: device)
+        #expect(run.status == 65)
+        #expect(run.errors.hasPrefix("altnet: the device stores 3 networks at most. Remove a network first"))
+        let json = try await CommandRun.altnet(["backups", "add", "Pub", "--open", "--json"], device: device)
+        #expect(json.status == 65)
+        let document = try JSONSerialization.jsonObject(with: Data(json.output.utf8)) as? [String: [String: Any]]
+        #expect(document?["error"]?["code"] as? String == "tooManyNetworks")
+        #expect(document?["error"]?["exitStatus"] as? Int == 65)
+    }
+
+    @Test(arguments: ["1234567", "", "12345678é"])
+    func badPasswordsAreNotSent(password: String) async throws {
+        let device = try ScriptedDevice()
+        let run = try await CommandRun.altnet(["backups", "add", "Cafe"], device: device, password: password)
+        #expect(run.status == 65)
+        #expect(device.asked.isEmpty)
+    }
+
+    @Test func removeBySSIDAndByHash() async throws {
+        let device = try ScriptedDevice()
+        #expect(try await CommandRun.altnet(["backups", "remove", "Attic"], device: device).status == 0)
+        #expect(device.backups.networks.map(\.ssid.description) == ["BackupNet"])
+        let hash = try Sample.backup("BackupNet").hash.base64.prefix(6)
+        #expect(try await CommandRun.altnet(["backups", "remove", String(hash)], device: device).status == 0)
+        #expect(device.backups.networks.isEmpty)
+        let run = try await CommandRun.altnet(["backups", "remove", "Attic\u{1b}"], device: device)
+        #expect(run.status == 65)
+        #expect(run.errors.contains("Attic\\x1b"))
+    }
+
+    @Test func oneNameForTwoNetworksIsRefused() async throws {
+        let device = try ScriptedDevice { state in
+            let networks = [try Sample.backup("Attic"), try Sample.backup("Attic", password: "another one")]
+            state.backups = BackupList(max: 3, revision: 1, networks: networks)
+        }
+        let run = try await CommandRun.altnet(["backups", "remove", "Attic"], device: device)
+        #expect(run.status == 65)
+        #expect(run.errors.contains("name one by its hash"))
+        #expect(device.backups.networks.count == 2)
+    }
+
+    @Test func setReplacesTheList() async throws {
+        let device = try ScriptedDevice()
+        #expect(try await CommandRun.altnet(["backups", "set", "Attic", "BackupNet"], device: device).status == 0)
+        #expect(device.backups.networks.map(\.ssid.description) == ["Attic", "BackupNet"])
+        let input = """
+            {"networks": [{"ssid": "Cafe", "security": "open"},
+                          {"ssid": "Cellar", "password": "12345678", "hidden": true}]}
+            """
+        #expect(try await CommandRun.altnet(["backups", "set", "--stdin"], device: device, input: input).status == 0)
+        #expect(device.backups.networks.map(\.ssid.description) == ["Cafe", "Cellar"])
+        #expect(try await CommandRun.altnet(["backups", "set", "--none"], device: device).status == 0)
+        #expect(device.backups.networks.isEmpty)
+    }
+
+    @Test(arguments: ["", "nonsense", "{}", #"{"networks":[{"ssid":"a","password":"secret1"}]}"#])
+    func setRefusesABadList(input: String) async throws {
+        let device = try ScriptedDevice()
+        let run = try await CommandRun.altnet(["backups", "set", "--stdin"], device: device, input: input)
+        #expect(run.status == 65)
+        #expect(!run.errors.contains("secret1"))
+        #expect(device.asked.isEmpty)
+    }
+
+    @Test func historyGivesReasons() async throws {
+        let run = try await CommandRun.altnet(["history", "--limit", "1"], device: ScriptedDevice())
+        #expect(
+            run.output == """
+                move HomeNet → BackupNet  90 s ago
+                  HomeNet faded to -81 dBm [signalWeak]
+                    CANDIDATE  dBm   MHz  VERDICT
+                    BackupNet  -48  2437  chosen
+                    Attic        -     -  notInRange
+
+                """)
+    }
+
+    @Test func watchPrintsALineForEachEvent() async throws {
+        let device = try ScriptedDevice()
+        async let watching = CommandRun.altnet(["watch", "--count", "2", "--no-signal"], device: device)
+        try await publish(device) { device in
+            device.hub.publish(.signal(SignalReading(signal: -60)))
+            device.hub.publish(.backupsChanged(device.backups))
+            device.hub.publish(.gap(Gap(reason: .restarted, missed: 0)))
+        }
+        let lines = try await watching.output.split(separator: "\n")
+        #expect(lines.count == 3)
+        #expect(lines[0].hasSuffix("network   online on HomeNet  ▂▄▆█ -52 dBm"))
+        #expect(lines[1].hasSuffix("backups   2 of 3 stored"))
+        #expect(lines[2].hasSuffix("gap       the agent was restarted"))
+    }
+
+    @Test func watchPrintsTheProtocolsEvents() async throws {
+        let device = try ScriptedDevice()
+        async let watching = CommandRun.altnet(["watch", "--count", "1", "--json"], device: device)
+        // Without a request that tells when it listens: publish until it has heard one.
+        let publishing = Task {
+            while !Task.isCancelled {
+                device.hub.publish(.signal(SignalReading(signal: -60)))
+                await Task.yield()
+            }
+        }
+        let run = try await watching
+        publishing.cancel()
+        guard case .event(let event) = try ServerLine(line: Array(run.output.utf8.dropLast())) else {
+            Issue.record("no event: \(run.output)")
+            return
+        }
+        #expect(event.body == .signal(SignalReading(signal: -60)))
+    }
+
+    /// Publishes once the command has asked for something, which it does after it has subscribed.
+    private func publish(_ device: ScriptedDevice, _ events: (ScriptedDevice) -> Void) async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while device.asked.isEmpty, ContinuousClock.now < deadline { await Task.yield() }
+        events(device)
+    }
+}

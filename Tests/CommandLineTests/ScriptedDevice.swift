@@ -1,0 +1,153 @@
+import AgentModel
+import AppProtocol
+import AppServer
+import Synchronization
+
+/// A device that keeps a list, as the real one does, and otherwise answers what the test prepared.
+final class ScriptedDevice: DeviceService {
+    struct State {
+        var backups: BackupList
+        var network: NetworkStatus
+        var scan: ScanResults
+        var history: History
+        /// What a switch goes through, once it is accepted.
+        var phases: [SwitchStatus] = []
+        /// The next requests fail with these, in order.
+        var errors: [ProtocolError] = []
+        var scanOutcome = ScanFinished.Outcome.finished
+        var asked: [Request.Body] = []
+    }
+
+    let hub = EventHub()
+    private let state: Mutex<State>
+
+    init(_ change: (inout State) throws -> Void = { _ in }) throws {
+        var state = State(
+            backups: BackupList(
+                max: 3, revision: 7, networks: [try Sample.backup("BackupNet"), try Sample.backup("Attic")]),
+            network: try Sample.network(), scan: try Sample.scan(), history: try Sample.history())
+        try change(&state)
+        self.state = Mutex(state)
+    }
+
+    var asked: [Request.Body] { state.withLock { $0.asked } }
+    var backups: BackupList { state.withLock { $0.backups } }
+
+    func respond(to request: Request.Body, from peer: Peer) async throws(ProtocolError) -> Response.Body {
+        let result: Result<Response.Body, ProtocolError> = state.withLock { state in answer(request, &state) }
+        return try result.get()
+    }
+
+    private func answer(_ request: Request.Body, _ state: inout State) -> Result<Response.Body, ProtocolError> {
+        state.asked.append(request)
+        if request.type != .getBackups, let error = state.errors.first {
+            state.errors.removeFirst()
+            return .failure(error)
+        }
+        switch request {
+        case .getCapabilities:
+            return .success(
+                .capabilities(Capabilities(maxBackupNetworks: 3, deviceId: "bench-01", firmware: "0.1.0", features: []))
+            )
+        case .getNetwork: return .success(.network(state.network))
+        case .getBackups: return .success(.backups(state.backups))
+        case .updateBackups(let update): return self.update(update, &state)
+        case .switchNetwork:
+            for phase in state.phases { hub.publish(.switchProgress(phase)) }
+            return .success(.switchStatus(SwitchStatus(switchId: "s-1", phase: .accepted)))
+        case .getSwitch(let query):
+            return .success(.switchStatus(SwitchStatus(switchId: query.switchId, phase: .joining)))
+        case .startScan:
+            hub.publish(.scanFinished(ScanFinished(scanId: 3, outcome: state.scanOutcome, networks: 3)))
+            return .success(.scanStarted(ScanStarted(scanId: 3)))
+        case .getScan: return .success(.scan(state.scan))
+        case .getHistory: return .success(.history(state.history))
+        }
+    }
+
+    private func update(_ update: BackupsUpdate, _ state: inout State) -> Result<Response.Body, ProtocolError> {
+        let old = state.backups
+        if let revision = update.ifRevision, revision != old.revision {
+            return .failure(ProtocolError(.revisionConflict, "the list has changed"))
+        }
+        guard update.networks.count <= old.max else {
+            return .failure(
+                ProtocolError(.tooManyNetworks, "the device stores 3 networks at most", details: ["max": 3]))
+        }
+        let networks = update.networks.compactMap { reference in
+            switch reference {
+            case .stored(let hash): old.networks.first { $0.hash == hash }
+            case .new(let network):
+                BackupNetwork(
+                    ssid: network.ssid,
+                    hash: NetworkHash(localKey: Sample.key, ssid: network.ssid, password: network.password),
+                    security: network.password == nil ? .open : .wpa2wpa3, isHidden: network.isHidden)
+            }
+        }
+        state.backups = BackupList(max: old.max, revision: old.revision + 1, networks: networks)
+        return .success(.backups(state.backups))
+    }
+}
+
+/// Values that look like those of a real device, at a fixed time.
+enum Sample {
+    static let key = Secret(text: "0123456789abcdef")
+    static let now = Timestamp(millisecondsSince1970: 1_770_091_506_789)
+
+    static func ago(_ seconds: Int64) -> Timestamp {
+        Timestamp(millisecondsSince1970: now.millisecondsSince1970 - seconds * 1000)
+    }
+
+    static func bssid(_ number: UInt8) -> BSSID? { BSSID(bytes: [2, 0, 0, 0, number, 0]) }
+
+    static func backup(_ name: String, password: String = "hunter2hunter2") throws -> BackupNetwork {
+        let ssid = try SSID(name)
+        return BackupNetwork(
+            ssid: ssid, hash: NetworkHash(localKey: key, ssid: ssid, password: Secret(text: password)), security: .wpa2,
+            isHidden: false, lastSeen: ago(300), lastSignal: -61, lastFailure: .wrongKey)
+    }
+
+    static func network() throws -> NetworkStatus {
+        NetworkStatus(
+            state: .online, uplink: .wifi, flags: [.canSwitch, .canUpdateBackups], ssid: try SSID("HomeNet"),
+            bssid: bssid(1), signal: -52, frequency: Frequency(megahertz: 2412), addresses: ["192.168.10.23"],
+            since: ago(200))
+    }
+
+    static func scan() throws -> ScanResults {
+        func network(_ number: UInt8, _ ssid: SSID?, _ frequency: Int, _ signal: Int, _ security: Security) throws
+            -> ScannedNetwork?
+        {
+            bssid(number).map {
+                ScannedNetwork(
+                    bssid: $0, ssid: ssid, frequency: Frequency(megahertz: frequency), signal: signal,
+                    security: security, ageMs: 100)
+            }
+        }
+        let networks = [
+            try network(1, try SSID("HomeNet"), 2412, -52, .wpa2wpa3),
+            try network(2, try SSID("BackupNet"), 5180, -71, .wpa3),
+            try network(3, nil, 2437, -80, .wpa2), try network(4, try SSID("\u{1b}[2Jevil"), 2462, -90, .wep),
+        ]
+        return ScanResults(isScanning: false, lastScanId: 3, networks: networks.compactMap(\.self))
+    }
+
+    static func history() throws -> History {
+        let home = NetworkName(ssid: try SSID("HomeNet"), hash: nil)
+        let backup = NetworkName(ssid: try SSID("BackupNet"), hash: nil)
+        return History(decisions: [
+            Decision(
+                seq: 5, time: ago(90), monotonicMs: 184_220, kind: Decision.Kind(rawValue: "move"), from: home,
+                to: backup,
+                reason: ReasonCode(rawValue: "signalWeak"), text: "HomeNet faded to -81 dBm",
+                candidates: [
+                    .init(
+                        ssid: backup.ssid, bssid: bssid(2), signal: -48, frequency: Frequency(megahertz: 2437),
+                        verdict: ReasonCode(rawValue: "chosen")),
+                    .init(
+                        ssid: try SSID("Attic"), bssid: nil, signal: nil, frequency: nil,
+                        verdict: ReasonCode(rawValue: "notInRange")),
+                ])
+        ])
+    }
+}

@@ -1,0 +1,78 @@
+import AgentModel
+import AppProtocol
+import Foundation
+import Testing
+
+@testable import altnet
+
+@Suite struct SwitchTests {
+    private func device(ending phase: SwitchPhase, _ text: String? = nil) throws -> ScriptedDevice {
+        try ScriptedDevice {
+            $0.phases = [
+                SwitchStatus(switchId: "s-1", phase: .joining),
+                SwitchStatus(switchId: "s-1", phase: .waitingForAddress),
+                SwitchStatus(
+                    switchId: "s-1", phase: phase, reason: text == nil ? nil : ReasonCode(.wrongKey), text: text),
+            ]
+        }
+    }
+
+    @Test func toAStoredNetwork() async throws {
+        let device = try device(ending: .committed)
+        let run = try await CommandRun.altnet(["switch", "Attic"], device: device)
+        #expect(run.status == 0)
+        #expect(run.output == "Connected to Attic.\n")
+        #expect(run.errors == "  accepted...\n  joining...\n  waiting for an address...\n")
+        #expect(device.asked.last == .switchNetwork(.stored(try Sample.backup("Attic").hash)))
+    }
+
+    @Test func toANewNetwork() async throws {
+        let device = try device(ending: .committed)
+        let run = try await CommandRun.altnet(
+            ["switch", "--new", "Cafe \\\\ Bar", "--password-stdin", "--json"], device: device, input: "12345678\n")
+        #expect(run.status == 0)
+        let cafe = NewNetwork(ssid: try SSID("Cafe \\ Bar"), password: Secret(text: "12345678"))
+        #expect(device.asked == [.switchNetwork(.new(cafe))])
+        let status = try JSONDecoder().decode(SwitchStatus.self, from: Data(run.output.utf8))
+        #expect(status == SwitchStatus(switchId: "s-1", phase: .committed))
+    }
+
+    @Test(arguments: [SwitchPhase.rolledBack, .failed])
+    func thatFails(phase: SwitchPhase) async throws {
+        let run = try await CommandRun.altnet(
+            ["switch", "Attic"], device: device(ending: phase, "Attic did not accept the password"))
+        #expect(run.status == 1)
+        #expect(run.output.isEmpty)
+        #expect(run.errors.contains("altnet: could not move to Attic: Attic did not accept the password; "))
+        let json = try await CommandRun.altnet(["switch", "Attic", "--json"], device: device(ending: phase, "no"))
+        #expect(json.status == 1)
+        #expect(try JSONDecoder().decode(SwitchStatus.self, from: Data(json.output.utf8)).phase == phase)
+    }
+
+    @Test func thatIsNotWaitedFor() async throws {
+        let run = try await CommandRun.altnet(["switch", "Attic", "--no-wait"], device: ScriptedDevice())
+        #expect(run.status == 0)
+        #expect(run.output.hasPrefix("The device will move to Attic"))
+    }
+
+    @Test func thatTakesTooLong() async throws {
+        let run = try await CommandRun.altnet(["switch", "Attic", "--timeout", "1"], device: ScriptedDevice())
+        #expect(run.status == 75)
+        #expect(run.errors.contains("no outcome after 1 s"))
+    }
+
+    @Test(arguments: [
+        (ErrorCode.alreadyConnected, Int32(0)), (.switchInProgress, 75), (.cannotSwitch, 1), (.unknownNetwork, 65),
+        (.interfaceMissing, 74), (.notPermitted, 77), (.unsupported, 76), (.internalError, 70),
+    ])
+    func thatIsRefused(code: ErrorCode, status: Int32) async throws {
+        let device = try ScriptedDevice { $0.errors = [ProtocolError(code, "it is as it is")] }
+        let run = try await CommandRun.altnet(["switch", "Attic"], device: device)
+        #expect(run.status == status)
+        if status == 0 {
+            #expect(run.output == "it is as it is\n")
+        } else {
+            #expect(run.errors == "altnet: it is as it is. \(code.remedy)\n")
+        }
+    }
+}

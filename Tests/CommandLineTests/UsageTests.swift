@@ -1,0 +1,69 @@
+import AppProtocol
+import Foundation
+import Testing
+
+@testable import altnet
+
+@Suite struct UsageTests {
+    @Test(arguments: [
+        ["nonsense"], ["scan", "--frequency", "1"], ["scan", "--no-scan", "--ssid", "a"], ["scan", "--ssid", ""],
+        ["scan", "--ssid", "\\z"], ["scan", "--ssid", "\\x4"], ["scan", "--ssid", String(repeating: "x", count: 33)],
+        ["switch"], ["switch", "a", "--new", "b"], ["switch", "a", "--open"],
+        ["switch", "--new", "a", "--timeout", "0"],
+        ["switch", "--new", "a", "--open", "--password-stdin"], ["switch", "--new", "a", "--password", "12345678"],
+        ["backups", "add"], ["backups", "add", "a", "password"], ["backups", "set"], ["backups", "set", "a", "--none"],
+        ["backups", "set", "--stdin", "--none"], ["backups", "remove"], ["history", "--limit", "0"],
+        ["history", "--limit", "201"], ["watch", "--count", "0"],
+    ])
+    func isRefused(arguments: [String]) async {
+        let run = await CommandRun.altnet(arguments)
+        #expect(run.status == 64)
+        #expect(run.errors.contains("Usage:"))
+    }
+
+    @Test(arguments: [["status"], ["scan"], ["backups"], ["switch", "a"], ["watch"], ["history"]])
+    func withoutAnAgent(arguments: [String]) async {
+        let run = await CommandRun.altnet(arguments + ["--socket", "/tmp/no/such/socket"])
+        #expect(run.status == 69)
+        #expect(run.errors == "altnet: no agent answers at /tmp/no/such/socket: is altnet.service running?\n")
+        let json = await CommandRun.altnet(arguments + ["--json", "--socket", "/tmp/no/such/socket"])
+        #expect(json.status == 69)
+        #expect(json.output.contains("\"exitStatus\" : 69"))
+        #expect(json.errors.isEmpty)
+    }
+
+    @Test func everyExitStatusIsDocumented() {
+        for status in ExitStatus.allCases {
+            #expect(Altnet.helpMessage().contains("\n  \(status.rawValue) "))
+            #expect(Document.text("cli.md").contains("| \(status.rawValue) |"))
+        }
+        for code in ErrorCode.allCases {
+            let row = Document.text("protocol.md").split(separator: "\n").first {
+                $0.hasPrefix("| `\(code.rawValue)` |")
+            }
+            #expect(row?.contains("| \(ExitStatus(code.kind).rawValue) |") == true)
+        }
+    }
+
+    @Test func everyCommandIsDocumented() {
+        for command in [
+            "status", "scan", "backups list", "backups add", "backups remove", "backups set", "switch", "watch",
+            "history",
+        ] {
+            #expect(Document.text("cli.md").contains("altnet \(command)"))
+        }
+    }
+
+    @Test func linesOfHelpFitATerminal() {
+        for line in Altnet.helpMessage(columns: 80).split(separator: "\n") { #expect(line.count <= 80) }
+    }
+}
+
+/// A page of the documentation.
+enum Document {
+    static func text(_ name: String) -> String {
+        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("Docs/\(name)")
+        return (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+    }
+}
