@@ -17,6 +17,16 @@ import Testing
         #expect(phases == [.joining, .waitingForAddress, .committed])
     }
 
+    @Test func aSightFromBeforeTheCommandIsNoReasonToLeave() {
+        var bench = Bench.online()
+        bench.send(.scanned(id: nil, [bench.sight(Bench.backup, -60)]))
+        bench.advance(by: .seconds(1))
+        bench.send(.switchTo(Bench.backup.id, id: 1))
+        while bench.policy.scan != nil { bench.finishScan() }
+        #expect(bench.take().outcomes == [.rolledBack(.notFound)])
+        #expect(bench.isOnline && bench.target == Bench.home)
+    }
+
     @Test func outOfRangeNeverLeavesTheLink() {
         var bench = Bench.online()
         bench.send(.switchTo(Bench.backup.id, id: 1))

@@ -60,6 +60,16 @@ import Testing
         #expect(join.from == Bench.home.ssid)
     }
 
+    @Test func aWeakLinkIsLeftOnlyForWhatIsStillThere() {
+        var bench = Bench.online([Bench.home, Bench.backup])
+        bench.measure(-85, for: .milliseconds(7500))
+        bench.send(.scanned(id: bench.policy.scan?.order.id, [bench.sight(Bench.backup, -40)]))
+        bench.measure(-85, for: .milliseconds(5000))
+        #expect(bench.target == Bench.home, "it was seen before the weakness was confirmed")
+        while bench.policy.scan != nil { bench.finishScan() }
+        #expect(bench.target == Bench.home)
+    }
+
     @Test func aWeakLinkIsLeftAfterAMinute() {
         var bench = Bench.online()
         bench.measure(-74, for: .seconds(57))

@@ -95,6 +95,7 @@ extension Radios {
                 // It is kept, and no backup was lost for it.
                 await house.device.kill()
                 try await house.device.start()
+                try await house.device.online(on: guest, within: .seconds(10))
                 let client = try await house.device.client()
                 #expect(try await client.backups().networks.map(\.ssid) == [house.backup.ssid])
                 #expect(try await client.network().hash != nil)
