@@ -80,7 +80,8 @@ extension FailoverPolicy {
     mutating func finishCommand(after attempt: Attempt, at now: Instant) {
         switch attempt.purpose {
         case .commanded:
-            stayUntil = now + settings.stayAfterCommand
+            // Where there is one network only, it was no choice.
+            if networks.count > 1 { stayUntil = now + settings.stayAfterCommand }
             endCommand(.committed)
         case .rollback(let failure): endCommand(.rolledBack(failure))
         case .automatic: break

@@ -60,7 +60,8 @@ extension FailoverPolicy {
         if verdict >= .weak, scan == nil, !weakness.isReported {
             weakness.isReported = true
             record(
-                .stay, from: link.network, .noCandidate, considered: considerations(choosing: nil, at: now), at: now)
+                .stay, from: link.network, isHeldByCommand(at: now) ? .commanded : .noCandidate,
+                considered: considerations(choosing: nil, at: now), at: now)
         }
     }
 
@@ -90,9 +91,11 @@ extension FailoverPolicy {
         orderScan(isQuick ? places.sorted() : [], reason: .weak, at: now)
     }
 
+    private func isHeldByCommand(at now: Instant) -> Bool { stayUntil.map { $0 > now } ?? false }
+
     private mutating func betterNetwork(than link: Link, at now: Instant) -> NetworkID? {
         departures.removeAll { now - $0 > settings.switchLimitWindow }
-        guard stayUntil.map({ $0 <= now }) ?? true, departures.count < settings.switchLimit,
+        guard !isHeldByCommand(at: now), departures.count < settings.switchLimit,
             now - link.since >= settings.betweenSwitches
         else { return nil }
         return candidates(at: now, since: weakness.confirmedAt).first {
