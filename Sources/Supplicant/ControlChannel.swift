@@ -31,7 +31,7 @@ final class ControlChannel {
 
     private struct Question {
         let command: ControlCommand
-        let whenAnswered: (@AgentLoop () -> Void)?
+        let whenAnswered: (@AgentLoop (ControlAnswer) -> Void)?
         let continuation: CheckedContinuation<Result<ControlAnswer, SupplicantError>, Never>
     }
 
@@ -45,10 +45,11 @@ final class ControlChannel {
 
     /// Asks, after all that was asked before.
     ///
-    /// - Parameter whenAnswered: called when the command was carried out, before any event that arrived after the answer.
+    /// - Parameter whenAnswered: called when the command was carried out, before any event that arrived after the answer;
+    ///   whoever awaits this goes on a little later.
     @discardableResult
     func ask(
-        _ command: ControlCommand, whenAnswered: (@AgentLoop () -> Void)? = nil
+        _ command: ControlCommand, whenAnswered: (@AgentLoop (ControlAnswer) -> Void)? = nil
     ) async throws(SupplicantError) -> ControlAnswer {
         guard socket != nil else { throw .unavailable }
         return try await withCheckedContinuation { continuation in
@@ -115,8 +116,9 @@ final class ControlChannel {
         guard isWaiting, let question = questions.first else { return }
         let result: Result<ControlAnswer, SupplicantError>
         do throws(SupplicantError) {
-            result = .success(try ControlAnswer(bytes, to: question.command))
-            question.whenAnswered?()
+            let answer = try ControlAnswer(bytes, to: question.command)
+            question.whenAnswered?(answer)
+            result = .success(answer)
         } catch .malformedReply(let command) {
             return fail(.malformedReply(command: command))
         } catch {

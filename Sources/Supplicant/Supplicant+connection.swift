@@ -52,14 +52,14 @@ extension Supplicant {
             // Without a value: whatever its configuration file says, it scans only to join.
             try await channel.askLeniently(ControlCommand("AUTOSCAN "))
             let keyManagement = try await channel.words(.keyManagement)
-            let status = try await channel.status()
-            if !isAvailable, status.link == nil { try await channel.forgetNetworks() }
+            try await channel.ask(.status) { [self] answer in adopt(answer) }
+            if !isAvailable, link == nil { try await channel.forgetNetworks() }
             guard self.channel === channel else { return }
             self.keyManagement = keyManagement
             isGreeted = true
             retryDelay = timing.retry.lowerBound
             supervise()
-            becomeAvailable(status)
+            becomeAvailable()
         } catch .refused {
             if self.channel === channel { unreachable() }
         } catch {
@@ -87,9 +87,19 @@ extension Supplicant {
         retryDelay = min(retryDelay * 2, timing.retry.upperBound)
     }
 
-    private func becomeAvailable(_ status: SupplicantStatus) {
-        guard !isAvailable else { return reconcile(status) }
-        link = status.link
+    /// Takes in a status at its place between the events.
+    private func adopt(_ answer: ControlAnswer) {
+        guard case .text(let text) = answer else { return }
+        let status = SupplicantStatus(text)
+        if isAvailable {
+            reconcile(status)
+        } else {
+            link = status.link
+        }
+    }
+
+    private func becomeAvailable() {
+        guard !isAvailable else { return }
         isAvailable = true
         onEvent(.available)
     }
@@ -121,8 +131,8 @@ extension Supplicant {
         unreachable()
     }
 
-    private func supervise() {
-        let interval = process == nil ? timing.closeSupervision : timing.supervision
+    func supervise() {
+        let interval = process == nil || attempt != nil ? timing.closeSupervision : timing.supervision
         supervision = LoopTimer(after: interval, leeway: interval / 10) { [weak self] in self?.examine() }
     }
 
@@ -130,9 +140,8 @@ extension Supplicant {
     private func examine() {
         guard let channel, isGreeted else { return }
         Task {
-            guard let status = try? await channel.status(), self.channel === channel, isGreeted else { return }
-            reconcile(status)
-            supervise()
+            _ = try? await channel.ask(.status) { [self] answer in adopt(answer) }
+            if self.channel === channel, isGreeted { supervise() }
         }
     }
 }

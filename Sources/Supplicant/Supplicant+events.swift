@@ -67,14 +67,18 @@ extension Supplicant {
         switch event {
         case .connected(_, let bssid):
             link = bssid
-            onEvent(.connected(attempt: nil, bssid: bssid))
+            tell(.connected(attempt: nil, bssid: bssid))
         case .disconnected(let reason, let locallyGenerated):
             // A join that failed to make a link ends with the same line.
             guard link != nil else { return }
             link = nil
-            onEvent(.disconnected(reason: reason, locallyGenerated: locallyGenerated))
+            tell(.disconnected(reason: reason, locallyGenerated: locallyGenerated))
         default:
             break
         }
+    }
+    /// Nothing is told before `available`: the status that follows it says it all.
+    private func tell(_ event: SupplicantEvent) {
+        if isAvailable { onEvent(event) }
     }
 }

@@ -54,7 +54,7 @@ extension Supplicant {
             // Its answer is like no other, so it also shows that no answer came twice.
             if try await channel.status().state == .interfaceDisabled { throw .interfaceDown }
             guard self.attempt === attempt else { throw .superseded }
-            try await channel.ask(.selectNetwork(network)) { [self] in accepted(attempt, network) }
+            try await channel.ask(.selectNetwork(network)) { [self] _ in accepted(attempt, network) }
         } catch {
             try? await channel.askLeniently(.removeNetwork(network))
             throw error
@@ -66,6 +66,7 @@ extension Supplicant {
         if link != nil { handle(.disconnected(reason: 0, locallyGenerated: true), "") }
         let deadline = LoopTimer(after: timing.joinLimit) { [weak self] in self?.deadlinePassed(attempt) }
         attempt.phase = .trying(JoinProgress(network: network), deadline: deadline)
+        supervise()
     }
 }
 
@@ -77,8 +78,8 @@ extension Supplicant {
         end(attempt, .connected(attempt: attempt.number, bssid: bssid))
         Task {
             try? await sequences.pass { [self] () throws(SupplicantError) in
-                // A join that is on its way clears up itself, and its network must not be taken from it.
-                guard self.attempt == nil, settledNetwork == network else { return }
+                // A join that got further in the meantime clears up itself, and must not lose its network.
+                guard self.attempt?.isAccepted != true, settledNetwork == network else { return }
                 try await readyChannel().forgetNetworks(except: network)
             }
         }

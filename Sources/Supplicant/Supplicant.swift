@@ -42,9 +42,10 @@ public final class Supplicant {
         public var joinLimit: Duration = .seconds(20)
         /// Between attempts to connect: the first, doubling up to the last.
         public var retry: ClosedRange<Duration> = .milliseconds(100) ... .seconds(5)
-        /// Between looks at whether events were lost, while the kernel tells of the death of wpa_supplicant's process.
+        /// Between looks at whether events were lost. wpa_supplicant holds back everybody's events once another program
+        /// that asked for them has stopped to read, such as a suspended wpa_cli.
         public var supervision: Duration = .seconds(10)
-        /// The same where the kernel does not: between looks at whether wpa_supplicant still lives.
+        /// The same during a join, and where the kernel does not tell of the death of wpa_supplicant's process.
         public var closeSupervision: Duration = .milliseconds(500)
 
         public init() {}

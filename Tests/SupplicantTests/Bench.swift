@@ -46,7 +46,7 @@ final class EventLog {
     }
 
     /// The next event that was not taken yet, or nil when none came in `limit`.
-    func next(within limit: Duration = .seconds(5)) async -> SupplicantEvent? {
+    func next(within limit: Duration = .seconds(15)) async -> SupplicantEvent? {
         if read == all.count {
             let timer = LoopTimer(after: limit) { [weak self] in self?.wake() }
             await withCheckedContinuation { waiter = $0 }
@@ -71,6 +71,8 @@ struct Bench {
         var timing = Supplicant.Timing()
         timing.requestLimit = .seconds(10)
         timing.joinLimit = .seconds(30)
+        timing.supervision = .seconds(30)
+        timing.closeSupervision = .seconds(30)
         timing.retry = .milliseconds(5) ... .milliseconds(20)
         return timing
     }

@@ -153,9 +153,11 @@ private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 
         }
     }
 
-    @Test @AgentLoop func findsALinkWhoseEventWasLost() async throws {
+    @Test(arguments: [(Duration.milliseconds(20), Duration.seconds(30)), (.seconds(30), .milliseconds(20))])
+    @AgentLoop func findsALinkWhoseEventWasLost(_ joinLimit: Duration, _ supervision: Duration) async throws {
         var timing = Bench.patient
-        timing.joinLimit = .milliseconds(20)
+        timing.joinLimit = joinLimit
+        timing.closeSupervision = supervision
         let bench = Bench(timing: timing)
         await bench.start()
         bench.fake.misbehave(at: "SELECT_NETWORK", .late)

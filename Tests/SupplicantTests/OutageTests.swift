@@ -8,8 +8,9 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct OutageTests {
     private static var brisk: Supplicant.Timing {
         var timing = Bench.patient
-        timing.requestLimit = .milliseconds(500)
+        timing.requestLimit = .seconds(2)
         timing.supervision = .milliseconds(20)
+        timing.closeSupervision = .milliseconds(20)
         return timing
     }
 
