@@ -7,6 +7,9 @@ import NIOPosix
 /// Requests may be sent at the same time. One that timed out leaves nothing behind: ids are never used twice, so its
 /// late answer is dropped.
 final class DeviceConnection: Sendable {
+    /// One thread is enough for every connection of a process, and it lives as long as the process does.
+    private static let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+
     private let channel: any Channel
     private let inbox: Inbox
 
@@ -17,7 +20,7 @@ final class DeviceConnection: Sendable {
 
     static func open(_ endpoint: Endpoint, within limit: Duration) async throws(ClientError) -> DeviceConnection {
         let inbox = Inbox()
-        let bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        let bootstrap = ClientBootstrap(group: eventLoops)
             .connectTimeout(TimeAmount(limit))
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {

@@ -19,6 +19,11 @@ enum PasswordPrompt {
             throw CommandFailure(.badData, "there is no terminal to ask for the password: use --password-stdin")
         }
         defer { close(terminal) }
+        return try ask(prompt, on: terminal)
+    }
+
+    /// Understands what a line editor does: backspace, Control-U to begin anew, Control-C to give up.
+    static func ask(_ prompt: String, on terminal: Int32) throws -> Secret {
         var before = termios()
         guard tcgetattr(terminal, &before) == 0 else {
             throw CommandFailure(.badData, "the terminal cannot hide the password: use --password-stdin")

@@ -1,0 +1,92 @@
+import AgentModel
+import Foundation
+import Testing
+
+@testable import altnet
+
+/// The prompt on a terminal of its own.
+@Suite struct PasswordPromptTests {
+    @Test(arguments: [
+        ("12345678\r", "12345678"), ("12345678\n", "12345678"), ("wrong\u{15}right\r", "right"),
+        ("abx\u{7f}c\r", "abc"), ("\u{7f}\u{8}a\u{4}", "a"), ("\r", ""),
+    ])
+    func readsALineAndShowsNothing(typed: String, password: String) async throws {
+        let terminal = try PseudoTerminal()
+        terminal.type(typed)
+        #expect(try PasswordPrompt.ask("Password: ", on: terminal.slave) == Secret(text: password))
+        #expect(terminal.shown() == "Password: \r\n")
+        #expect(terminal.echoes)
+    }
+
+    @Test func controlCGivesUp() async throws {
+        let terminal = try PseudoTerminal()
+        terminal.type("1234\u{3}")
+        #expect(throws: CommandFailure(.failed, "no password was given")) {
+            try PasswordPrompt.ask("Password: ", on: terminal.slave)
+        }
+        #expect(terminal.echoes)
+    }
+
+    @Test func endlessInputIsCut() async throws {
+        let terminal = try PseudoTerminal()
+        terminal.type(String(repeating: "x", count: 2000) + "\r")
+        #expect(try PasswordPrompt.ask("Password: ", on: terminal.slave).count == 256)
+    }
+
+    @Test func somethingElseIsNoTerminal() throws {
+        let null = open("/dev/null", O_RDWR)
+        defer { close(null) }
+        #expect(throws: CommandFailure.self) { try PasswordPrompt.ask("Password: ", on: null) }
+    }
+}
+
+/// A terminal at whose other end the test sits. What is typed waits until somebody shows interest in it by making the
+/// terminal silent, as a person would.
+private final class PseudoTerminal: Sendable {
+    struct Failure: Error {}
+
+    let slave: Int32
+    private let master: Int32
+
+    init() throws {
+        // What posix_openpt(3) and unlockpt(3) do, which glibc hides from Swift (TIOCSPTLCK, TIOCGPTPEER; ioctl_tty(2)).
+        master = open("/dev/ptmx", O_RDWR | O_NOCTTY)
+        var isLocked: Int32 = 0
+        guard master >= 0, ioctl(master, 0x4004_5431, &isLocked) == 0 else { throw Failure() }
+        slave = ioctl(master, 0x5441, O_RDWR | O_NOCTTY)
+        guard slave >= 0 else { throw Failure() }
+    }
+
+    deinit {
+        close(slave)
+        close(master)
+    }
+
+    var echoes: Bool {
+        var settings = termios()
+        return tcgetattr(slave, &settings) == 0 && settings.c_lflag & tcflag_t(ECHO) != 0
+    }
+
+    /// Types once the prompt stands.
+    func type(_ text: String) {
+        let master = master
+        Thread.detachNewThread {
+            var poll = pollfd(fd: master, events: Int16(POLLIN), revents: 0)
+            guard Foundation.poll(&poll, 1, 20_000) == 1 else { return }
+            _ = Array(text.utf8).withUnsafeBytes { write(master, $0.baseAddress, $0.count) }
+        }
+    }
+
+    /// Everything up to the end of a line.
+    func shown() -> String {
+        var shown: [UInt8] = []
+        var poll = pollfd(fd: master, events: Int16(POLLIN), revents: 0)
+        while shown.last != UInt8(ascii: "\n"), Foundation.poll(&poll, 1, 20_000) == 1 {
+            var bytes = [UInt8](repeating: 0, count: 4096)
+            let count = read(master, &bytes, bytes.count)
+            guard count > 0 else { break }
+            shown += bytes.prefix(count)
+        }
+        return String(decoding: shown, as: UTF8.self)
+    }
+}
