@@ -15,16 +15,19 @@ final class ScratchDirectory: Sendable {
         path = String(decoding: template.dropLast(2).map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    deinit {
-        guard let directory = opendir(path) else { return }
-        while let entry = readdir(directory) {
-            let name = withUnsafeBytes(of: entry.pointee.d_name) {
-                String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+    deinit { Self.remove(path) }
+
+    private static func remove(_ path: String) {
+        if let directory = opendir(path) {
+            while let entry = readdir(directory) {
+                let name = withUnsafeBytes(of: entry.pointee.d_name) {
+                    String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self)
+                }
+                if name != ".", name != ".." { remove("\(path)/\(name)") }
             }
-            unlink("\(path)/\(name)")
+            closedir(directory)
         }
-        closedir(directory)
-        rmdir(path)
+        Glibc.remove(path)
     }
 }
 
