@@ -1,7 +1,8 @@
 # Everything that is needed is installed by the first target that needs it (Debian packages, through apt-get).
 
 SWIFT ?= swift
-# The agent runs optimised in the lab, whose processor is emulated; the unit tests run as they were written.
+# As it ships: optimised, one static program. That is also what runs in the lab.
+BUILD := $(SWIFT) build -c release --static-swift-stdlib --product
 RELEASE := .build/release
 LAB := board/lab/run
 
@@ -11,8 +12,8 @@ help: ## Show what can be made
 	@sed -n 's/^\([a-z]*\):.*## /\1	/p' Makefile | expand -t 12
 
 demo: deps ## See the agent keep a device online, on real kernel radios in a virtual machine
-	$(SWIFT) build -c release --product altnet
-	$(SWIFT) build -c release --product altnet-lab
+	$(BUILD) altnet
+	$(BUILD) altnet-lab
 	@board/lab/install
 	@$(LAB) --timeout 600 -- $(RELEASE)/altnet-lab demo
 
@@ -22,7 +23,7 @@ unit: deps ## Run the tests that need no radios
 	$(SWIFT) test --skip LabTests
 
 lab: deps ## Run the scenarios on real kernel radios in a virtual machine
-	$(SWIFT) build -c release --product altnet
+	$(BUILD) altnet
 	$(SWIFT) build --build-tests
 	@board/lab/install
 	@rm -rf .lab/results/lab && mkdir -p .lab/results/lab
@@ -31,7 +32,8 @@ lab: deps ## Run the scenarios on real kernel radios in a virtual machine
 	@echo; cat .lab/results/lab/measurements.txt
 
 build: deps ## Build the agent as it ships: one static binary
-	$(SWIFT) build -c release --product altnet --static-swift-stdlib --scratch-path .build-static
+	$(BUILD) altnet
+	@ls -l $(RELEASE)/altnet
 
 format: ## Format the sources
 	$(SWIFT) format -i -r Package.swift Sources Tests
@@ -43,4 +45,4 @@ deps:
 	@board/install-dependencies
 
 clean: ## Remove what was built
-	rm -rf .build .build-static .lab
+	rm -rf .build .lab

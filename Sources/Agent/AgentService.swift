@@ -8,7 +8,8 @@ public enum AgentService {
     /// Runs until SIGTERM or SIGINT. The link stays up afterwards.
     public static func run(_ settings: AgentSettings, log: Logger) async throws {
         forbidCoreDumps()
-        makeFolder(of: settings.socketPath)
+        // On a board systemd has made it; at the bench nobody has.
+        mkdir(settings.socketFolder, 0o755)
         let hub = EventHub()
         let agent = try await DeviceAgent.start(settings: settings, hub: hub, log: log)
         let server = AppServer(socketPath: settings.socketPath, service: agent, hub: hub)
@@ -24,12 +25,6 @@ public enum AgentService {
     private static func forbidCoreDumps() {
         var none = rlimit(rlim_cur: 0, rlim_max: 0)
         setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
-    }
-
-    /// On a board systemd has made it; at the bench nobody has.
-    private static func makeFolder(of path: String) {
-        guard let slash = path.lastIndex(of: "/"), slash > path.startIndex else { return }
-        mkdir(String(path[..<slash]), 0o755)
     }
 
     private static func terminationSignal() async -> Int32 {

@@ -17,6 +17,12 @@ public struct AgentSettings: Sendable {
     public var policy: PolicySettings
 
     public var controlSocket: String { supplicantDirectory + "/" + interface }
+    /// The folder of `socketPath`, which is the agent's own.
+    public var socketFolder: String {
+        let folder = socketPath.prefix(upTo: socketPath.lastIndex(of: "/") ?? socketPath.startIndex)
+        return folder.isEmpty ? "/" : String(folder)
+    }
+
     public var keyFilePath: String { stateDirectory + "/keyfile" }
 
     /// - Parameter environment: variables by name; those that do not begin with `ALTNET_` are not looked at.

@@ -34,8 +34,7 @@ extension DeviceAgent {
                 return
             } catch {
                 log.warning("joining \(network.ssid): \(error)")
-                let failure: JoinFailure = error == .unavailable ? .supplicantUnavailable : .rejected
-                handle(.joinFailed(epoch: target.epoch, failure))
+                handle(.joinFailed(epoch: target.epoch, error.joinFailure))
             }
         }
     }

@@ -68,8 +68,9 @@ public final class DeviceAgent {
             settings: settings, identity: identity, store: store, state: await store.state,
             radio: try await WirelessRadio(interface: settings.interface) { inbox.put(.radio($0)) },
             routes: try await RouteMonitor { inbox.put(.route($0)) },
-            supplicant: Supplicant(controlSocket: settings.controlSocket) { inbox.put(.supplicant($0)) }, hub: hub,
-            log: log)
+            supplicant: Supplicant(controlSocket: settings.controlSocket, replyDirectory: settings.socketFolder) {
+                inbox.put(.supplicant($0))
+            }, hub: hub, log: log)
         await agent.begin(reading: inbox)
         return agent
     }

@@ -83,8 +83,8 @@ extension PolicyDecision {
         let why = cause.explanation(signal: signal)
         return switch kind {
         case .join: "joining \(to): \(why)"
-        case .online: "online on \(to): \(why)"
-        case .lost: "\(from) is lost: \(why)"
+        case .online: cause == .linkFound ? "online on \(to): \(why)" : "online on \(to)"
+        case .lost: cause == .linkLost ? "\(from) is lost" : "\(from) is lost: \(why)"
         case .failed: "\(from) could not be joined: \(why)"
         case .blocked: "\(from) is left alone for a while: \(why)"
         case .search: "nothing to join is in range, the search goes on"

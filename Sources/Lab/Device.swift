@@ -2,6 +2,7 @@ import AgentModel
 import AppClient
 import AppProtocol
 import FoundationEssentials
+import Glibc
 import Synchronization
 
 /// The device under test: the real agent on the station's interface, seen as an app sees it.
@@ -11,6 +12,7 @@ public actor Device {
     private let lab: Lab
     private let directory: String
     private let settings: [String: String]
+    private let user: UInt32?
     private let onEvent: @Sendable (Event.Body) -> Void
     private var program: Program?
     private var listener: Task<Void, Never>?
@@ -31,13 +33,16 @@ public actor Device {
 
     /// - Parameters:
     ///   - settings: more of the agent's environment variables.
+    ///   - user: the id of the user that the agent runs as, without any capability; root with all of them if nil.
     ///   - onEvent: called for each event that the agent sends, in order.
     public init(
-        in lab: Lab, settings: [String: String] = [:], onEvent: @escaping @Sendable (Event.Body) -> Void = { _ in }
+        in lab: Lab, settings: [String: String] = [:], runAs user: UInt32? = nil,
+        onEvent: @escaping @Sendable (Event.Body) -> Void = { _ in }
     ) {
         self.lab = lab
         directory = lab.directory + "/altnet"
         self.settings = settings
+        self.user = user
         self.onEvent = onEvent
     }
 
@@ -51,9 +56,20 @@ public actor Device {
             "ALTNET_INTERFACE": lab.station.interface, "ALTNET_SUPPLICANT_DIR": lab.station.controlDirectory,
             "ALTNET_STATE_DIR": directory, "ALTNET_SOCKET": socket, "ALTNET_LOG_LEVEL": "trace",
         ]
+        try prepareFolder()
+        let command = user.map { ["setpriv", "--reuid=\($0)", "--regid=\($0)", "--clear-groups", Self.binary] }
+        let words = (command ?? [Self.binary]) + ["agent"]
         program = try await lab.start(
-            Self.binary, ["agent"], environment: environment.merging(settings) { _, own in own })
+            words[0], Array(words.dropFirst()), environment: environment.merging(settings) { _, own in own })
         try await eventually(within: .seconds(20), "the agent to answer") { try await self.connect() }
+    }
+
+    private func prepareFolder() throws {
+        guard let user else { return }
+        try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+        guard chown(directory, user, user) == 0 else {
+            throw LabError.system(attempt: "chown \(directory)", errno: errno)
+        }
     }
 
     /// Ends the agent without warning: SIGKILL.
@@ -109,6 +125,17 @@ public actor Device {
     /// A new connection to the agent.
     public func client() async throws(ClientError) -> DeviceClient {
         try await DeviceClient(connectingTo: .unixSocket(path: socket))
+    }
+
+    /// Runs the command line against the agent, as a person would, and returns what it printed.
+    public func commandLine(_ arguments: [String]) async throws -> String {
+        let program = try await lab.start(
+            Self.binary, arguments + ["--socket", socket], environment: ["NO_COLOR": "1"], log: "command-line")
+        defer { try? FileManager.default.removeItem(atPath: program.log) }
+        try await eventually(within: .seconds(30), "altnet \(arguments.joined(separator: " ")) to end") {
+            !program.isRunning
+        }
+        return try String(contentsOfFile: program.log, encoding: .utf8)
     }
 
     private func ask<Answer: Sendable>(

@@ -114,11 +114,13 @@ public actor Lab {
     ///
     /// What it writes goes to `<its name>.log` in `directory`.
     ///
-    /// - Parameter path: A path, or the name of a system program.
+    /// - Parameters:
+    ///   - path: A path, or the name of a system program.
+    ///   - log: Another name for the log.
     public func start(
-        _ path: String, _ arguments: [String] = [], environment: [String: String] = [:]
+        _ path: String, _ arguments: [String] = [], environment: [String: String] = [:], log: String? = nil
     ) throws -> Program {
-        let name = path.split(separator: "/").last.map(String.init) ?? path
+        let name = log ?? path.split(separator: "/").last.map(String.init) ?? path
         let program = try Program(path, arguments, environment: environment, log: "\(directory)/\(name).log")
         programs.append(program)
         return program

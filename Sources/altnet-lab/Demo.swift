@@ -67,13 +67,15 @@ private struct Play {
         let gap = try await switchBack(pinger)
         try await overfill()
         let back = try await cutPower(pinger)
+        let memory = await device.residentMemory
+        await device.stop()
         stage.title("What it took")
         stage.table([
             ("first network, from nothing to a ping", "\(joined.inSeconds) s"),
             ("critical signal to online on the stronger network", "\(moved.inSeconds) s"),
             ("longest gap of the commanded switch", "\(gap.inSeconds) s"),
             ("power cut to a ping through the backup", "\(back.inSeconds) s"),
-            ("agent's resident memory", await device.residentMemory.map { "\($0 / 1024) MB" } ?? "?"),
+            ("agent's resident memory", memory.map { "\($0 / 1024) MB" } ?? "?"),
         ])
     }
 

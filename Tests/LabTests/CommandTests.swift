@@ -123,8 +123,3 @@ extension Radios {
         }
     }
 }
-
-extension ClientError {
-    /// The device's own error code, if it was the device that refused.
-    fileprivate var code: ErrorCode? { if case .refused(let error) = self { error.code } else { nil } }
-}

@@ -1,0 +1,55 @@
+import AgentModel
+import AppServer
+import Glibc
+import KeyFile
+import Logging
+import Netlink
+import Testing
+
+@testable import Agent
+
+/// What happens where the agent cannot work: one clear error, and nothing left behind.
+@Suite struct StartTests {
+    private func settings(_ folder: String) throws -> AgentSettings {
+        try AgentSettings(environment: [
+            "ALTNET_STATE_DIR": folder, "ALTNET_SOCKET": folder + "/altnet.sock", "ALTNET_SUPPLICANT_DIR": folder,
+        ])
+    }
+
+    @Test(.disabled(if: access("/sys/class/ieee80211", F_OK) == 0, "this kernel has nl80211"))
+    func aKernelWithoutWiFiIsNamed() async throws {
+        try await inFolder { folder in
+            let error = await #expect(throws: NetlinkError.self) {
+                try await DeviceAgent.start(
+                    settings: settings(folder), hub: EventHub(),
+                    log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            }
+            #expect(error?.reason == .familyMissing("nl80211"))
+            #expect(error?.description.contains("load the module cfg80211") == true)
+        }
+    }
+
+    @Test func twoAgentsOnOneStoreAreRefused() async throws {
+        try await inFolder { folder in
+            let first = try Store(path: folder + "/keyfile", maximumBackups: 3)
+            let error = #expect(throws: KeyFileError.self) {
+                try Store(path: folder + "/keyfile", maximumBackups: 3)
+            }
+            #expect(error == .inUse(directory: folder))
+            #expect(await first.state == StoredState())
+        }
+    }
+
+    private func inFolder(_ body: (String) async throws -> Void) async throws {
+        var template = Array("/tmp/altnet-start-XXXXXX".utf8CString)
+        let path = try #require(
+            template.withUnsafeMutableBufferPointer { buffer in
+                buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) }
+            })
+        defer {
+            for name in ["device-id", "local-key", "keyfile"] { unlink("\(path)/\(name)") }
+            rmdir(path)
+        }
+        try await body(path)
+    }
+}
