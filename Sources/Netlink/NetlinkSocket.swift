@@ -158,14 +158,20 @@ final class NetlinkSocket {
             case 0...capacity:
                 // Only the kernel has port zero: other processes may write to this socket too.
                 guard sender.nl_pid == 0 else { continue }
-                // Whoever waits for an answer runs before later news is told, so it finds the state the answer is of.
-                guard !dispatch(NetlinkDatagram(Array(buffer[..<length]))) else { return }
+                if dispatch(NetlinkDatagram(Array(buffer[..<length]))) { return receiveLater() }
             case ..<0 where errno == EAGAIN: return
             case ..<0 where errno == EINTR: continue
             // ENOBUFS, a datagram that did not fit, or an error inside a dump: something is missing.
             default: isMissingMessages = true
             }
         }
+    }
+
+    /// Goes on behind whoever waits for an answer that has just come, so that it finds the state that the answer is of.
+    ///
+    /// Not left to the watch, which wakes for messages: an overrun that is still to be told has none.
+    private func receiveLater() {
+        Task { [weak self] in self?.receive() }
     }
 
     /// - Returns: whether a request has ended.
@@ -182,6 +188,10 @@ final class NetlinkSocket {
                 } else {
                     finish(message.sequence, .failed(.malformed("more than \(Self.maximumParts) messages")))
                 }
+            // The kernel refuses a dump for which unread news leaves no room, and all the same makes it as room comes
+            // (af_netlink.c, `netlink_dump` when called by `netlink_dump_start` and later by `netlink_recvmsg`).
+            case .ending(let refusal) where refusal.errno == ENOBUFS && pending[message.sequence]?.answer == .dump:
+                break
             case .ending(let acknowledgement):
                 hasEnded = true
                 pending[message.sequence]?.note(message)

@@ -34,12 +34,18 @@ public final class WirelessRadio {
 
     /// - Parameter onEvent: called for each event, on the loop, from the moment this returns.
     /// - Throws: `familyMissing` where the kernel has no nl80211. A missing interface is no error: it may come later.
-    public init(
+    public convenience init(
         interface: String, onEvent: @escaping @AgentLoop @Sendable (RadioEvent) -> Void
     ) async throws(NetlinkError) {
+        try await self.init(interface: interface, socket: NetlinkSocket(.generic), onEvent: onEvent)
+    }
+
+    init(
+        interface: String, socket: NetlinkSocket, onEvent: @escaping @AgentLoop @Sendable (RadioEvent) -> Void
+    ) async throws(NetlinkError) {
         self.interface = interface
+        self.socket = socket
         report = onEvent
-        socket = try NetlinkSocket(.generic)
         family = try await socket.family(named: NL80211_GENL_NAME)
         socket.onNotification = { [weak self] in self?.handle($0) }
         socket.onOverrun = { [weak self] in self?.resynchronise() }

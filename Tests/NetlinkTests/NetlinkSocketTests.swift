@@ -99,14 +99,14 @@ import Testing
         #expect(endings.count == 2)
     }
 
-    @Test(.enabled(if: geteuid() == 0, "asks for an address, which needs root"))
+    @Test(.enabled(if: geteuid() == 0, "asks for a route, which needs root"))
     func passesOnTheKernelsOwnWords() async throws {
         let socket = try NetlinkSocket(.route)
-        let impossiblePrefix: [UInt8] = [UInt8(AF_INET), 33, 0, 0, 1, 0, 0, 0]  // struct ifaddrmsg, interface 1.
-        var request = NetlinkRequest(type: UInt16(RTM_NEWADDR), fixedPart: impossiblePrefix)
-        request.attributes.put(Int(IFA_LOCAL), bytes: [192, 0, 2, 2])
-        await #expect { try await socket.perform(request, attempting: "add an address") } throws: { error in
-            "\(error)" == "cannot add an address: Invalid argument: ipv4: Invalid prefix length"
+        // struct rtmsg: to a network of 24 bits, which the address below is not, in the main table, unicast.
+        var request = NetlinkRequest(type: UInt16(RTM_NEWROUTE), fixedPart: [2, 24, 0, 0, 254, 4, 0, 1, 0, 0, 0, 0])
+        request.attributes.put(Int(RTA_DST.rawValue), bytes: [192, 0, 2, 2])
+        await #expect { try await socket.perform(request, attempting: "add a route") } throws: { error in
+            "\(error)" == "cannot add a route: Invalid argument: Invalid prefix for given prefix length"
         }
     }
 

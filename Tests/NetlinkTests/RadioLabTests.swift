@@ -225,6 +225,25 @@ import Testing
         #expect(try await radio.scan(ScanRequest(frequencies: [Frequency(megahertz: 2412)])) != .aborted)
     }
 
+    @Test func resynchronisesAfterAnOverrun() async throws {
+        let radio = try await connectedRadio()
+        let events = Journal<RadioEvent>()
+        let small = try NetlinkSocket(.generic, receiveBuffer: 4096)
+        let overrun = try await WirelessRadio(interface: "wlan0", socket: small) { events.record($0) }
+        let phy = try await radio.phy().name
+        #expect(try await overrun.station() != nil)
+        // More news than fits, while nobody reads; the loss of the link is the last of it.
+        try Shell.runBlocking(
+            """
+            for number in $(seq 1 20); do iw phy \(phy) interface add more$number type managed; done
+            kill -KILL $(cat /run/air-wlan0.pid)
+            """)
+        _ = try await events.next { $0 == .resynchronise }
+        #expect(try await overrun.station() == nil)
+        _ = try await journal.next { if case .disconnected = $0 { true } else { false } }
+        #expect(!journal.events.contains(.resynchronise))
+    }
+
     @Test func aRenamedInterfaceIsFoundByItsName() async throws {
         try await Air.clear()
         try await Shell.run("ip link set wlan0 down; ip link set wlan0 name other")
