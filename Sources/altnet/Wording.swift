@@ -81,7 +81,7 @@ enum Wording {
         case .joining: "joining"
         case .waitingForAddress: "waiting for an address"
         case .committed: "connected"
-        case .rolledBack: "back on the network it came from"
+        case .rolledBack: "rolled back"
         case .failed: "failed"
         }
     }

@@ -85,9 +85,7 @@ struct SwitchCommand: DeviceCommand {
             console.print(json: status)
             return ExitCode(ExitStatus.failed.rawValue)
         }
-        let reason = status.text ?? status.reason?.rawValue ?? "no reason was given"
-        let place =
-            status.phase == .rolledBack ? "the device is back on the network it came from" : "failover carries on"
-        return CommandFailure(.failed, "could not move to \(ssid): \(reason); \(place)")
+        let reason = status.text ?? "\(ssid): \(status.reason?.rawValue ?? "no reason was given")"
+        return CommandFailure(.failed, "\(Wording.phase(status.phase)): \(reason)")
     }
 }
