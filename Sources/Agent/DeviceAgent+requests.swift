@@ -26,7 +26,7 @@ extension DeviceAgent: DeviceService {
 
     private var capabilities: Capabilities {
         Capabilities(
-            maxBackupNetworks: settings.maximumBackups, deviceId: identity.id, firmware: Version.current, features: [])
+            maxBackupNetworks: settings.maximumBackups, deviceId: identity.id, firmware: Version.current, features: ["failover", "scan"])
     }
 
     /// The status with the signal measured now.

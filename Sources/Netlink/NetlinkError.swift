@@ -12,6 +12,9 @@ public struct NetlinkError: Error, Hashable {
         case refused(errno: Int32, detail: String?)
         /// No answer within the deadline. What was asked may have happened all the same.
         case timedOut(after: Duration)
+        /// The kernel's answer was dropped among more news than was read in time. What was asked may have happened all
+        /// the same.
+        case answerLost
         /// There is no interface of this name, or no longer.
         case interfaceMissing(String)
         /// The kernel does not have this generic-netlink family, for want of a module.
@@ -61,6 +64,7 @@ extension NetlinkError.Reason: CustomStringConvertible {
             [String(cString: strerror(errno)), detail ?? Self.advice(on: errno)].compactMap { $0 }.joined(
                 separator: ": ")
         case .timedOut(let limit): "no answer from the kernel in \(limit)"
+        case .answerLost: "the kernel's answer was lost among too much news"
         case .interfaceMissing(let name): "there is no interface \(name)"
         case .familyMissing("nl80211"): "the kernel has no nl80211: load the module cfg80211 and the radio's driver"
         case .familyMissing(let name): "the kernel has no netlink family \(name)"

@@ -3,21 +3,29 @@ import CNetlink
 extension NetlinkSocket {
     /// How long the kernel may take, which answers most things before `send` returns.
     static let patience: Duration = .seconds(5)
-    /// A dump that crossed a change is asked again so many times in all. Whoever needs more than the last of them hears of
-    /// the change as news.
-    static let dumpAttempts = 3
+    /// What only reads is asked again so many times in all: after a lost answer, or a dump that a change crossed. If all
+    /// of them were crossed, the changes come as news.
+    static let attempts = 3
 
     /// Asks for something to be done.
     func perform(_ request: NetlinkRequest, attempting attempted: String) async throws(NetlinkError) {
         _ = try await walk(request, expecting: .acknowledged, attempting: attempted) { _ in }
     }
 
-    /// Asks for one thing. Nil when the kernel answers that all is well and nothing that `decode` understands.
+    /// Asks for one thing, and again if the answer is lost. Nil when the kernel answers that all is well and nothing that
+    /// `decode` understands.
     func reply<Value>(
         to request: NetlinkRequest, attempting attempted: String, decode: @escaping (NetlinkMessage) -> Value?
     ) async throws(NetlinkError) -> Value? {
         var value: Value?
-        _ = try await walk(request, expecting: .reply, attempting: attempted) { value = value ?? decode($0) }
+        for attempt in 1...Self.attempts {
+            do throws(NetlinkError) {
+                _ = try await walk(request, expecting: .reply, attempting: attempted) { value = value ?? decode($0) }
+                break
+            } catch {
+                guard error.reason == .answerLost, attempt < Self.attempts else { throw error }
+            }
+        }
         return value
     }
 
@@ -26,7 +34,7 @@ extension NetlinkSocket {
         _ request: NetlinkRequest, attempting attempted: String, decode: @escaping (NetlinkMessage) -> Value?
     ) async throws(NetlinkError) -> [Value] {
         var values: [Value] = []
-        for _ in 1...Self.dumpAttempts {
+        for _ in 1...Self.attempts {
             values = []
             let isConsistent = try await walk(request, attempting: attempted) { message in
                 if let value = decode(message) { values.append(value) }

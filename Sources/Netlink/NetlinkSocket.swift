@@ -24,6 +24,7 @@ final class NetlinkSocket {
     let port: UInt32
     private var watch: ReadWatch?
     private var buffer = [UInt8](repeating: 0, count: NetlinkSocket.largestDatagram)
+    private var isMissingMessages = false
     private var pending: [UInt32: PendingRequest] = [:]
     private var lastSequence: UInt32 = 0
     /// The kernel answers one dump at a time on a socket, so others wait here.
@@ -141,9 +142,6 @@ final class NetlinkSocket {
 
     private func receive() {
         let capacity = buffer.count
-        // Once a turn is enough: what is left in the queue is of no less use before it than after.
-        var isMissingMessages = false
-        defer { if isMissingMessages { onOverrun() } }
         for _ in 0..<Self.datagramsPerTurn {
             var sender = sockaddr_nl()
             var senderLength = socklen_t(MemoryLayout.size(ofValue: sender))
@@ -159,15 +157,26 @@ final class NetlinkSocket {
                 // Only the kernel has port zero: other processes may write to this socket too.
                 guard sender.nl_pid == 0 else { continue }
                 if dispatch(NetlinkDatagram(Array(buffer[..<length]))) { return receiveLater() }
-            case ..<0 where errno == EAGAIN: return
+            case ..<0 where errno == EAGAIN: return noteOverrun()
             case ..<0 where errno == EINTR: continue
             // ENOBUFS, a datagram that did not fit, or an error inside a dump: something is missing.
             default: isMissingMessages = true
             }
         }
+        receiveLater()
     }
 
-    /// Goes on behind whoever waits for an answer that has just come, so that it finds the state that the answer is of.
+    /// Everything that is left after an overrun has been read, so what is still not answered never will be: apart from
+    /// dumps, which take their time, the kernel answers before `nl_sendto` returns.
+    private func noteOverrun() {
+        guard isMissingMessages else { return }
+        isMissingMessages = false
+        for (sequence, request) in pending where request.answer != .dump { finish(sequence, .failed(.answerLost)) }
+        onOverrun()
+    }
+
+    /// Goes on behind whoever waits for an answer that has just come, so that it finds the state that the answer is of,
+    /// and behind everything else that has waited while many messages came.
     ///
     /// Not left to the watch, which wakes for messages: an overrun that is still to be told has none.
     private func receiveLater() {

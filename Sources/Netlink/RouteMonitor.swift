@@ -116,12 +116,12 @@ public final class RouteMonitor {
 
     /// Reads a subject anew. What is read and what is news are applied in the order in which the kernel told them.
     private func read(_ subject: RouteTable.Subject) async throws(NetlinkError) {
-        for attempt in 1...NetlinkSocket.dumpAttempts {
+        for attempt in 1...NetlinkSocket.attempts {
             table.beginReading(subject)
             let isConsistent = try await socket.walk(.dump(of: subject), attempting: subject.attempted) { message in
                 self.apply(message, from: .reading)
             }
-            if isConsistent || attempt == NetlinkSocket.dumpAttempts { break }
+            if isConsistent || attempt == NetlinkSocket.attempts { break }
         }
         tell(table.endReading(subject))
     }

@@ -1,7 +1,7 @@
-import Netlink
 import Testing
 
 @testable import Agent
+@testable import Netlink
 
 @Suite struct AddressGateTests {
     private let old = address([10, 1, 0, 17])

@@ -25,6 +25,8 @@ final class RawSocket: Sendable {
         do {
             return try make(path) { descriptor, address, length in
                 _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+                // Reading waits again: the server may need a moment to close.
+                defer { _ = fcntl(descriptor, F_SETFL, 0) }
                 return connect(descriptor, address, length)
             }
         } catch let failure as Failure where failure.errno == EAGAIN {

@@ -1,4 +1,5 @@
 import AgentModel
+import CNetlink
 import EventLoop
 import Glibc
 import Testing
@@ -155,6 +156,21 @@ import Testing
         await #expect { try await monitor.setLink("wlan9", up: true) } throws: { error in
             (error as? NetlinkError)?.reason == .interfaceMissing("wlan9")
         }
+    }
+
+    @Test func saysThatAnAnswerWasLost() async throws {
+        try await namespace.run(cables)
+        let socket = try namespace.within { try NetlinkSocket(.route, receiveBuffer: 4096) }
+        var overruns = 0
+        socket.onOverrun = { overruns += 1 }
+        try socket.join(group: Int(RTNLGRP_IPV4_IFADDR.rawValue), named: "ipv4-ifaddr")
+        try namespace.runBlocking("for number in $(seq 1 50); do ip address add 10.0.0.$number/32 dev near0; done")
+        await #expect { try await socket.perform(.setLink(index: 1, up: true), attempting: "set lo up") } throws: {
+            error in
+            (error as? NetlinkError)?.reason == .answerLost
+        }
+        #expect(overruns == 1)
+        try await socket.perform(.setLink(index: 1, up: true), attempting: "set lo up")
     }
 
     @Test func readsEverythingAnewAfterAnOverrun() async throws {
