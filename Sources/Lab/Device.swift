@@ -67,7 +67,8 @@ public actor Device {
     private func prepareFolder() throws {
         guard let user else { return }
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-        guard chown(directory, user, user) == 0 else {
+        // The way there is root's alone otherwise.
+        guard chmod(lab.directory, 0o711) == 0, chown(directory, user, user) == 0 else {
             throw LabError.system(attempt: "chown \(directory)", errno: errno)
         }
     }
