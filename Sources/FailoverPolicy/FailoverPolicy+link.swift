@@ -104,7 +104,8 @@ extension FailoverPolicy {
 
     private mutating func lose(_ link: Link, _ cause: PolicyDecision.Cause, at now: Instant) {
         record(.lost, from: link.network, cause, signal: weakness.judge.latest, at: now)
-        goneSince[link.network] = now
+        // A link that ended for a reason of the device's own says nothing about the network.
+        if cause == .linkLost, isSupplicantAvailable { goneSince[link.network] = now }
         actions.append(.watchSignal(nil))
         // A scan of all channels takes seconds; what is needed now takes a fraction of one.
         if let scan, scan.order.frequencies.isEmpty, scan.order.reason != .commanded { actions.append(.cancelScan) }

@@ -205,6 +205,22 @@ import Testing
         #expect(bench.target == Bench.home)
     }
 
+    /// wpa_supplicant takes its link with it when it dies, and the access point is where it was.
+    @Test func aLinkThatEndedForTheDevicesOwnReasonIsMadeAgain() {
+        var bench = Bench.online()
+        bench.send(.scanned(id: nil, [bench.sight(Bench.home, -50), bench.sight(Bench.backup, -40)]))
+        bench.send(.supplicant(isAvailable: false))
+        bench.send(.linkLost)
+        bench.advance(by: .seconds(2))
+        bench.send(.supplicant(isAvailable: true))
+        #expect(bench.target == Bench.home)
+
+        bench.joinSucceeds()
+        bench.send(.interface(isUp: false))
+        bench.send(.interface(isUp: true))
+        #expect(bench.target == Bench.home)
+    }
+
     @Test func theSupplicantDyingWhileJoiningIsNotTheNetworksFault() {
         var bench = Bench([Bench.home])
         bench.start()
