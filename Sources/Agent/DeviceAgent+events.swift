@@ -22,8 +22,8 @@ extension DeviceAgent {
         case .signalLow(let level): signal?.crossed(level)
         case .signalHigh(let level): signal?.crossed(level)
         // While wpa_supplicant is there, it reports the end of the link in order with everything else it does.
-        case .disconnected: if !isSupplicantAvailable { handle(.linkLost) }
-        case .interfaceAdded: interfaceAppeared()
+        case .disconnected: if !isSupplicantAvailable { handle(.linkLost(isOwnDoing: true)) }
+        case .interfaceAdded: handle(.interface(isUp: isInterfaceUp))
         case .interfaceRemoved: handle(.interface(isUp: false))
         case .resynchronise: resynchronise()
         case .scanStarted, .beaconLoss, .packetLoss, .connected, .connectionFailed, .regulatoryChanged: break
@@ -48,7 +48,8 @@ extension DeviceAgent {
             isSupplicantAvailable = false
             handle(.supplicant(isAvailable: false))
         case .connected(let attempt, let bssid): linked(attempt: attempt, bssid: bssid)
-        case .disconnected: handle(.linkLost)
+        case .disconnected(let reason, let locallyGenerated):
+            handle(.linkLost(isOwnDoing: locallyGenerated && reason == Self.leaving))
         case .joinFailed(let attempt, let failure, let detail):
             log.notice("join \(attempt) failed (\(failure.rawValue)): \(detail)")
             handle(.joinFailed(epoch: attempt, failure))
@@ -87,15 +88,14 @@ extension DeviceAgent {
                 checkAddress()
             } else {
                 // A supplicant that was started anew took the old link down.
-                handle(.linkLost)
+                handle(.linkLost(isOwnDoing: true))
             }
             handle(.supplicant(isAvailable: true))
         }
     }
 
-    private func interfaceAppeared() {
-        handle(.interface(isUp: isInterfaceUp))
-    }
+    /// "Leaving" (IEEE 802.11-2020, table 9-49): what this station says when it ends a link that is in order.
+    private static let leaving = 3
 
     /// Events were lost: ask for everything that the agent goes by.
     private func resynchronise() {
@@ -103,7 +103,7 @@ extension DeviceAgent {
         readForeignScan()
         guard case .online = policy.phase else { return }
         Task {
-            do { if try await radio.link() == nil { handle(.linkLost) } } catch {
+            do { if try await radio.link() == nil { handle(.linkLost()) } } catch {
                 log.warning("\(error)")
             }
         }

@@ -26,7 +26,8 @@ extension DeviceAgent: DeviceService {
 
     private var capabilities: Capabilities {
         Capabilities(
-            maxBackupNetworks: settings.maximumBackups, deviceId: identity.id, firmware: Version.current, features: ["failover", "scan"])
+            maxBackupNetworks: settings.maximumBackups, deviceId: identity.id, firmware: Version.current,
+            features: ["failover", "scan"])
     }
 
     /// The status with the signal measured now.

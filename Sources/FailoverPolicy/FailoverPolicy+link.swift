@@ -93,19 +93,20 @@ extension FailoverPolicy {
         blocks[network] = block
     }
 
-    mutating func linkLost(at now: Instant) {
+    mutating func linkLost(isOwnDoing: Bool, at now: Instant) {
         switch phase {
-        case .online(let link): lose(link, .linkLost, at: now)
+        case .online(let link): lose(link, .linkLost, isOwnDoing: isOwnDoing, at: now)
         case .waitingForAddress(let attempt, _): attemptFailed(attempt, .linkLost, at: now)
         // While a join is under way the end of the link that was before is expected, and a new one is not there yet.
         case .offline, .joining: break
         }
     }
 
-    private mutating func lose(_ link: Link, _ cause: PolicyDecision.Cause, at now: Instant) {
+    private mutating func lose(
+        _ link: Link, _ cause: PolicyDecision.Cause, isOwnDoing: Bool, at now: Instant
+    ) {
         record(.lost, from: link.network, cause, signal: weakness.judge.latest, at: now)
-        // A link that ended for a reason of the device's own says nothing about the network.
-        if cause == .linkLost, isSupplicantAvailable { goneSince[link.network] = now }
+        if !isOwnDoing { goneSince[link.network] = now }
         actions.append(.watchSignal(nil))
         // A scan of all channels takes seconds; what is needed now takes a fraction of one.
         if let scan, scan.order.frequencies.isEmpty, scan.order.reason != .commanded { actions.append(.cancelScan) }
@@ -153,7 +154,7 @@ extension FailoverPolicy {
         if let attempt {
             attemptFailed(attempt, failure, at: now)
         } else if case .online(let link) = phase, failure == .interfaceDown {
-            lose(link, cause, at: now)
+            lose(link, cause, isOwnDoing: true, at: now)
         }
         abandonCommand(failure)
     }

@@ -99,7 +99,7 @@ public struct FailoverPolicy: Sendable {
         case .associated(let epoch, let accessPoint): associated(epoch: epoch, accessPoint, at: now)
         case .joinFailed(let epoch, let failure):
             if let attempt, attempt.epoch == epoch { attemptFailed(attempt, failure, at: now) }
-        case .linkLost: linkLost(at: now)
+        case .linkLost(let isOwnDoing): linkLost(isOwnDoing: isOwnDoing, at: now)
         case .address(let isReady): addressChanged(isReady: isReady, at: now)
         case .signal(let signal): measured(signal, at: now)
         case .switchTo(let network, let id): begin(network, id: id, at: now)

@@ -19,8 +19,9 @@ public enum PolicyEvent: Sendable, Equatable {
     /// The join with this epoch has reached the access point and the handshake is done.
     case associated(epoch: UInt64, AccessPoint)
     case joinFailed(epoch: UInt64, JoinFailure)
-    /// The current link is gone, without the policy having asked for it.
-    case linkLost
+    /// The current link is gone, without the policy having asked for it. Where the device itself ended it (the interface
+    /// was taken down, wpa_supplicant was stopped), that says nothing about the network.
+    case linkLost(isOwnDoing: Bool = false)
     /// Whether the current link has an address and a route.
     case address(isReady: Bool)
     /// A measurement of the current link, in dBm.

@@ -72,7 +72,7 @@ import Testing
         case 8:
             return .joinFailed(
                 epoch: bench.policy.epoch, JoinFailure.allCases.randomElement(using: &random) ?? .timeout)
-        case 9: return .linkLost
+        case 9: return .linkLost(isOwnDoing: Bool.random(using: &random))
         case 10: return .address(isReady: Bool.random(using: &random))
         case 11: return .signal(Int.random(in: -95 ... -30, using: &random))
         case 12:

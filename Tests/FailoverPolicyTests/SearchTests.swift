@@ -76,7 +76,7 @@ import Testing
 
     @Test func everythingMissingAndLaterBack() {
         var bench = Bench.online()
-        bench.send(.linkLost)
+        bench.send(.linkLost())
         for hour in 1...48 {
             bench.advance(by: .seconds(3600))
             // Whatever is ordered fails: the radio is deaf.
@@ -92,7 +92,7 @@ import Testing
     /// While nothing is there, known channels are looked at often and all channels seldom, for ever.
     @Test func searchSlowsDownButNeverEnds() {
         var bench = Bench.online()
-        bench.send(.linkLost)
+        bench.send(.linkLost())
         var looks: [(Instant, ScanOrder)] = []
         let start = bench.now
         while bench.now - start < .seconds(3600) {

@@ -38,7 +38,7 @@ import Testing
         var bench = Bench.online()
         bench.advance(by: .seconds(3))
         #expect(bench.take().scans.map(\.reason) == [.survey])
-        bench.send(.linkLost)
+        bench.send(.linkLost())
         #expect(bench.take().contains(.cancelScan))
         bench.send(.scanFailed(id: bench.policy.scan?.order.id ?? 0))
         #expect(bench.take().scans.map(\.reason) == [.offline])
