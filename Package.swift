@@ -78,7 +78,9 @@ let package = Package(
         .testTarget(
             name: "CommandLineTests", dependencies: ["altnet", "AppServer", "AppClient"], swiftSettings: strict),
         .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),
-        .testTarget(name: "LabTests", dependencies: ["Lab", "AppClient", "altnet"], swiftSettings: strict),
+        .testTarget(
+            name: "LabTests",
+            dependencies: ["Lab", "AppClient", "altnet", "Netlink", "EventLoop", "AgentModel"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -65,10 +65,15 @@ public actor AccessPoint {
         try interface.setUp(false)
     }
 
-    /// An orderly restart, as after its settings were saved: stations are told (deauthentication), then it comes back.
-    public func restart() async throws {
+    /// The end of its network in order: stations are told (deauthentication).
+    public func shutDown() async {
         await hostapd?.terminate()
         hostapd = nil
+    }
+
+    /// An orderly restart, as after its settings were saved: it shuts down, then it comes back.
+    public func restart() async throws {
+        await shutDown()
         try await powerOn()
     }
 

@@ -8,6 +8,8 @@ struct AccessPointSettings {
     var hidden: Bool
     /// How many stations may be associated at once.
     var maximumStations = 2007
+    /// More lines of hostapd.conf, after all others.
+    let more: [String]
 
     /// The configuration that hostapd reads (hostapd.conf).
     func hostapdConfiguration(interface: String, controlDirectory: String) -> String {
@@ -22,7 +24,7 @@ struct AccessPointSettings {
             max_num_sta=\(maximumStations)
 
             """
-        return common + securityLines.map { $0 + "\n" }.joined()
+        return common + (securityLines + more).map { $0 + "\n" }.joined()
     }
 
     private var securityLines: [String] {

@@ -27,6 +27,7 @@ public actor Lab {
     private let kernelLog: KernelLog
     private let capture: Program
     private let lock: FileDescriptor
+    private nonisolated var commandLog: String { "\(directory)/commands.log" }
     private var accessPoints: [AccessPoint] = []
     private var greetings: [GatewayGreeting] = []
     private var pingers: [Pinger] = []
@@ -41,7 +42,8 @@ public actor Lab {
     ///
     /// - Parameters:
     ///   - name: For the folder of the records.
-    ///   - accessPoints: How many access points the scenario will set up, at most 90.
+    ///   - accessPoints: How many access points the scenario will set up, at most 90. Until one is, its radio is an idle
+    ///     one of the device's.
     ///   - country: The regulatory domain, which decides how long a full scan takes: CN 2 s, DE 5 s, US 14 s.
     /// - Throws: What the scenario throws, and `LabError`.
     public static func run<Value: Sendable>(
@@ -80,14 +82,20 @@ public actor Lab {
     ///   - signal: What the station receives, in dBm, exactly (`AccessPoint.signalRange`).
     ///   - channel: 1 to 14 are on 2.4 GHz, 36 and above on 5 GHz.
     ///   - hidden: Its beacons do not carry the SSID.
+    ///   - settings: More lines of hostapd.conf, such as further networks that it has (`bss=`).
     public func accessPoint(
-        _ ssid: SSID, security: NetworkSecurity, channel: Int, signal: Int = -50, hidden: Bool = false
+        _ ssid: SSID, security: NetworkSecurity, channel: Int, signal: Int = -50, hidden: Bool = false,
+        settings: [String] = []
     ) throws -> AccessPoint {
         guard accessPoints.count < namespaces.count, let radio = freeRadios.popLast() else {
             throw LabError.noRadioLeft(accessPoints: namespaces.count)
         }
-        let settings = AccessPointSettings(ssid: ssid, security: security, channel: channel, hidden: hidden)
+        let settings = AccessPointSettings(
+            ssid: ssid, security: security, channel: channel, hidden: hidden, more: settings)
         let namespace = namespaces[accessPoints.count]
+        // With 0 dBm sent, what the radio is told to be received with is what is received.
+        try Program.run("iw", ["phy", radio.phy, "set", "txpower", "fixed", "0"], log: commandLog)
+        try Program.run("iw", ["phy", radio.phy, "set", "netns", "name", namespace.name], log: commandLog)
         let accessPoint = try AccessPoint(
             number: accessPoints.count + 1, radio: radio, namespace: namespace, directory: directory,
             settings: settings, signal: signal)
@@ -98,9 +106,16 @@ public actor Lab {
 
     /// An access point whose SSID is text.
     public func accessPoint(
-        _ name: String, security: NetworkSecurity, channel: Int, signal: Int = -50, hidden: Bool = false
+        _ name: String, security: NetworkSecurity, channel: Int, signal: Int = -50, hidden: Bool = false,
+        settings: [String] = []
     ) throws -> AccessPoint {
-        try accessPoint(SSID(name), security: security, channel: channel, signal: signal, hidden: hidden)
+        try accessPoint(
+            SSID(name), security: security, channel: channel, signal: signal, hidden: hidden, settings: settings)
+    }
+
+    /// Puts all radios into another regulatory domain: a country (ISO 3166-1 alpha-2), or 00 for the world's.
+    public func setRegulatoryDomain(_ country: String) throws {
+        try Program.run("iw", ["reg", "set", country], log: commandLog)
     }
 
     /// Pings `address` from the station, every 20 ms, from now to the end of the scenario.
@@ -172,11 +187,6 @@ public actor Lab {
         }
         namespaces = (1...accessPoints).map { NetworkNamespace(name: "ap\($0)") }
         try Self.batch(namespaces.map { "netns add \($0.name)" }, directory: directory, log: log)
-        for (namespace, radio) in zip(namespaces, radios.dropFirst()) {
-            // With 0 dBm sent, what the radio is told to be received with is what is received.
-            try Program.run("iw", ["phy", radio.phy, "set", "txpower", "fixed", "0"], log: log)
-            try Program.run("iw", ["phy", radio.phy, "set", "netns", "name", namespace.name], log: log)
-        }
         freeRadios = radios.dropFirst().reversed()
         station = try Station(radio: radios[0], directory: directory, country: country)
         // hwsim0 hears everything that is sent on any simulated radio.
@@ -196,8 +206,7 @@ public actor Lab {
         await capture.terminate()
         let complaint = Result { try checkKernel() }
         try? Self.write(kernelLines.map { $0 + "\n" }.joined(), to: "\(directory)/kernel.log")
-        let log = "\(directory)/commands.log"
-        let cleared = Result { try Self.removeLeftovers(log: log) }
+        let cleared = Result { try Self.removeLeftovers(log: commandLog) }
         if failed || recordsAreWanted || (try? complaint.get()) == nil { keepDirectory() }
         try? FileManager.default.removeItem(atPath: directory)
         try complaint.get()

@@ -20,6 +20,16 @@ final class NetworkInterface: Sendable {
         try perform(SIOCSIFFLAGS, &request, "set \(name) \(up ? "up" : "down")")
     }
 
+    /// Renames it, which the kernel allows while it is down.
+    func rename(to newName: String) throws(LabError) -> NetworkInterface {
+        var request = request()
+        withUnsafeMutableBytes(of: &request.ifr_ifru.ifru_newname) { field in
+            field.copyBytes(from: newName.utf8.prefix(field.count - 1))
+        }
+        try perform(SIOCSIFNAME, &request, "rename \(name) to \(newName)")
+        return try NetworkInterface(newName)
+    }
+
     var isUp: Bool {
         var request = request()
         return ioctl(control.number, UInt(SIOCGIFFLAGS), &request) == 0

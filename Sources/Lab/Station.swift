@@ -11,13 +11,15 @@ public actor Station {
     /// The folder with wpa_supplicant's control socket, as in its `ctrl_interface`.
     public nonisolated let controlDirectory: String
 
-    private let link: NetworkInterface
+    private let radio: Radio
+    private var link: NetworkInterface
     private let directory: String
     private let country: String
     private var supplicant: Program?
     private var dhcpcd: Program?
 
     init(radio: Radio, directory: String, country: String) throws(LabError) {
+        self.radio = radio
         interface = radio.interface
         controlDirectory = "\(directory)/wpa_supplicant"
         link = try NetworkInterface(radio.interface)
@@ -110,6 +112,17 @@ public actor Station {
     /// Sets the interface administratively up or down.
     public func setInterface(up: Bool) throws { try link.setUp(up) }
 
+    /// Takes the interface from the radio, as a driver that gives up does.
+    public func removeInterface() throws { try iw("dev", link.name, "del") }
+
+    /// Gives the radio an interface, which is down: the one it had if nothing else is said, or one more.
+    public func addInterface(_ name: String? = nil) throws {
+        try iw("phy", radio.phy, "interface", "add", name ?? interface, "type", "managed")
+    }
+
+    /// Renames the interface, which has to be down. What follows here is about the interface of the new name.
+    public func renameInterface(to name: String) throws { link = try link.rename(to: name) }
+
     /// The IPv4 address that the station has.
     public var address: IPv4Address? { link.address }
 
@@ -121,6 +134,10 @@ public actor Station {
     }
 
     // MARK: Inside
+
+    private func iw(_ arguments: String...) throws(LabError) {
+        try Program.run("iw", arguments, log: "\(directory)/commands.log")
+    }
 
     func end() async {
         // In order, so that it takes its helper processes, its address and its routes with it.

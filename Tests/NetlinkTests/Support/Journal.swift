@@ -37,9 +37,6 @@ final class Journal<Event: Sendable> {
         guard let event else { throw NothingHappened(instead: events.map { "\($0)" }) }
         return event
     }
-
-    /// Forgets everything up to now.
-    func skip() { read = events.count }
 }
 
 struct NothingHappened: Error {
