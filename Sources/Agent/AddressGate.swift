@@ -40,8 +40,8 @@ struct AddressGate: Hashable {
     }
 
     private func reaches(_ gateway: [UInt8]?, from address: Address) -> Bool {
-        // IPv6 routers are link-local to every address.
-        guard let gateway, address.family == .ipv4 else { return true }
+        // IPv6 routers are link-local to every address, and an address of its own reaches its gateway by the link alone.
+        guard let gateway, address.family == .ipv4, address.prefixLength < 32 else { return true }
         return prefix(of: gateway, address.prefixLength) == prefix(of: address.bytes, address.prefixLength)
     }
 

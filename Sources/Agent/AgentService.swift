@@ -11,9 +11,11 @@ public enum AgentService {
         // On a board systemd has made it; at the bench nobody has.
         mkdir(settings.socketFolder, 0o755)
         let hub = EventHub()
-        let agent = try await DeviceAgent.start(settings: settings, hub: hub, log: log)
+        let agent = try await DeviceAgent.prepare(settings: settings, hub: hub, log: log)
         let server = AppServer(socketPath: settings.socketPath, service: agent, hub: hub)
+        // First, because it fails where another agent is at work, whose supplicant is not to be touched.
         try await server.start()
+        await agent.begin()
         log.notice("altnet \(Version.current) keeps \(settings.interface) online, answers at \(settings.socketPath)")
         let signal = await terminationSignal()
         log.notice("ending on \(signal == SIGINT ? "SIGINT" : "SIGTERM"); the link stays up")

@@ -63,16 +63,15 @@ public struct AgentSettings: Sendable {
         of band: String, into thresholds: inout PolicySettings.Thresholds, from reader: inout SettingsReader
     ) throws(InvalidSetting) {
         let dBm = -110 ... -20
-        thresholds.good = try reader.number("ALTNET_GOOD_\(band)_DBM", default: thresholds.good, in: dBm)
         thresholds.weak = try reader.number("ALTNET_WEAK_\(band)_DBM", default: thresholds.weak, in: dBm)
         thresholds.critical = try reader.number("ALTNET_CRITICAL_\(band)_DBM", default: thresholds.critical, in: dBm)
         thresholds.floor = try reader.number("ALTNET_FLOOR_\(band)_DBM", default: thresholds.floor, in: dBm)
-        guard thresholds.critical < thresholds.weak, thresholds.weak < thresholds.good else {
+        guard thresholds.critical < thresholds.weak, thresholds.floor < thresholds.weak else {
             throw InvalidSetting(
                 name: "ALTNET_WEAK_\(band)_DBM",
                 problem:
-                    "is \(thresholds.weak), with critical at \(thresholds.critical) and good at \(thresholds.good)",
-                allowed: "critical below weak below good")
+                    "is \(thresholds.weak), with critical at \(thresholds.critical) and floor at \(thresholds.floor)",
+                allowed: "above both")
         }
     }
 }

@@ -48,6 +48,7 @@ extension DeviceAgent {
     }
 
     private func bringInterfaceUp() {
+        guard routes.link(named: settings.interface) != nil else { return }
         log.notice("bringing \(settings.interface) up")
         Task {
             do { try await routes.setLink(settings.interface, up: true) } catch { log.warning("\(error)") }

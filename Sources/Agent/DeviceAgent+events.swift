@@ -1,4 +1,5 @@
 import AgentModel
+import EventLoop
 import FailoverPolicy
 import Netlink
 import Supplicant
@@ -44,9 +45,7 @@ extension DeviceAgent {
     private func observe(_ event: SupplicantEvent) {
         switch event {
         case .available: supplicantAppeared()
-        case .unavailable:
-            isSupplicantAvailable = false
-            handle(.supplicant(isAvailable: false))
+        case .unavailable: supplicantDisappeared()
         case .connected(let attempt, let bssid): linked(attempt: attempt, bssid: bssid)
         case .disconnected(let reason, let locallyGenerated):
             handle(.linkLost(isOwnDoing: locallyGenerated && reason == Self.leaving))
@@ -63,34 +62,52 @@ extension DeviceAgent {
     }
 
     private func linked(attempt: UInt64?, bssid: BSSID) {
-        guard let attempt else { return supplicantAppeared() }
-        Task {
-            let frequency = try? await radio.link()?.frequency
-            lastLinked = policy.phase.network
-            handle(.associated(epoch: attempt, AccessPoint(bssid: bssid, frequency: frequency ?? .unknown)))
-            checkAddress()
-        }
+        // A link that no join of ours made.
+        guard let attempt else { return askSupplicant() }
+        handle(.associated(epoch: attempt, AccessPoint(bssid: bssid, frequency: policy.frequency(of: bssid))))
+        checkAddress()
+    }
+
+    private func supplicantAppeared() {
+        isSupplicantAvailable = true
+        askSupplicant()
+    }
+
+    private func supplicantDisappeared() {
+        isSupplicantAvailable = false
+        supplicantRetry = nil
+        handle(.supplicant(isAvailable: false))
+        // Usually the link goes with it, and the kernel's word for that may have come before.
+        askKernel()
     }
 
     /// wpa_supplicant is there, for the first time or again: what is it doing?
-    private func supplicantAppeared() {
+    private func askSupplicant() {
+        supplicantQuestions += 1
+        let question = supplicantQuestions
         Task {
             let status = try? await supplicant.status()
-            isSupplicantAvailable = true
-            if status?.state == .completed, let ssid = status?.ssid, let network = book.id(named: ssid),
-                let bssid = status?.bssid
-            {
-                gate.open()
-                lastLinked = network
-                log.notice("\(settings.interface) is connected to \(ssid) already")
-                let accessPoint = AccessPoint(bssid: bssid, frequency: status?.frequency ?? .unknown)
-                handle(.linkFound(network, accessPoint))
-                checkAddress()
-            } else {
-                // A supplicant that was started anew took the old link down.
-                handle(.linkLost(isOwnDoing: true))
+            // It may have died, or been asked again, in the meantime.
+            guard isSupplicantAvailable, question == supplicantQuestions else { return }
+            guard let status else {
+                supplicantRetry = LoopTimer(after: .seconds(1)) { [weak self] in self?.askSupplicant() }
+                return
             }
+            adopt(status)
             handle(.supplicant(isAvailable: true))
+        }
+    }
+
+    private func adopt(_ status: SupplicantStatus) {
+        if status.state == .completed, let bssid = status.bssid, let network = status.ssid.flatMap(book.id(named:)) {
+            guard case .offline = policy.phase else { return }
+            log.notice("\(settings.interface) is connected to \(status.ssid?.description ?? "") already")
+            gate.open()
+            handle(.linkFound(network, AccessPoint(bssid: bssid, frequency: status.frequency)))
+            checkAddress()
+        } else {
+            // A supplicant that was started anew took the old link down.
+            handle(.linkLost(isOwnDoing: true))
         }
     }
 
@@ -101,9 +118,18 @@ extension DeviceAgent {
     private func resynchronise() {
         handle(.interface(isUp: isInterfaceUp))
         readForeignScan()
-        guard case .online = policy.phase else { return }
+        askKernel()
+    }
+
+    /// Whether the link that the policy believes in is still there.
+    private func askKernel() {
+        guard case .online(let link) = policy.phase else { return }
         Task {
-            do { if try await radio.link() == nil { handle(.linkLost()) } } catch {
+            do {
+                let isGone = try await radio.link() == nil
+                guard isGone, case .online(link) = policy.phase else { return }
+                handle(.linkLost(isOwnDoing: !isSupplicantAvailable))
+            } catch {
                 log.warning("\(error)")
             }
         }
@@ -115,9 +141,4 @@ extension DeviceAgent {
             do { handle(.scanned(id: nil, try await radio.scanResults())) } catch { log.warning("\(error)") }
         }
     }
-}
-
-extension Frequency {
-    /// Where the driver does not say.
-    static let unknown = Frequency(megahertz: 0)
 }

@@ -14,7 +14,8 @@ extension DeviceAgent: DeviceService {
         case .getNetwork: .network(await measuredStatus())
         case .getBackups: .backups(await backupList)
         // Keys are derived here, off the loop.
-        case .updateBackups(let update): .backups(try await replaceBackups(PreparedUpdate(update)))
+        case .updateBackups(let update):
+            .backups(try await replaceBackups(PreparedUpdate(update, maximum: settings.maximumBackups)))
         case .switchNetwork(.stored(let hash)): .switchStatus(try await switchNetwork(toStored: hash))
         case .switchNetwork(.new(let network)): .switchStatus(try await switchNetwork(to: StoredNetwork(network)))
         case .getSwitch(let query): .switchStatus(try await switchStatus(query.switchId))
@@ -55,10 +56,9 @@ extension DeviceAgent: DeviceService {
 
     private func replaceBackups(_ update: PreparedUpdate) async throws(ProtocolError) -> BackupList {
         let localKey = identity.localKey
-        let maximum = settings.maximumBackups
         let before = state.backupsRevision
         state = try await store.update { state throws(ProtocolError) in
-            try state.apply(update, localKey: localKey, maximum: maximum)
+            try state.apply(update, localKey: localKey)
         }
         publishNetworks()
         if state.backupsRevision != before {
@@ -109,7 +109,7 @@ extension DeviceAgent: DeviceService {
         do {
             state = try await store.update { state in state.pendingSwitch = pending }
         } catch {
-            _ = ledger.update(entry.id, .failed(.rejected))
+            ledger.remove(entry.id)
             throw error
         }
         publishNetworks()
@@ -124,25 +124,42 @@ extension DeviceAgent: DeviceService {
     }
 
     func switchProgressed(_ id: UInt64, _ progress: SwitchProgress) {
-        guard let entry = ledger.update(id, progress) else { return }
-        hub.publish(.switchProgress(entry.status))
-        guard progress.isFinal else { return }
-        log.notice("switch \(entry.status.switchId): \(entry.status.text ?? entry.status.phase.rawValue)")
+        guard progress.isFinal else { return tell(id, progress) }
+        // An outcome is told when it is stored: what was told must survive a power cut.
         Task {
-            await settle { state in
-                if progress == .committed { state.adopt(entry.target) } else { state.pendingSwitch = nil }
-            }
+            await settle(id, progress)
+            tell(id, progress)
+        }
+    }
+
+    private func tell(_ id: UInt64, _ progress: SwitchProgress) {
+        guard let status = ledger.update(id, progress)?.status else { return }
+        if progress.isFinal { log.notice("switch \(status.switchId): \(status.text ?? status.phase.rawValue)") }
+        hub.publish(.switchProgress(status))
+        updateStatus()
+    }
+
+    private func settle(_ id: UInt64, _ progress: SwitchProgress) async {
+        guard let entry = ledger[id] else { return }
+        await store { state in
+            if progress == .committed { state.adopt(entry.target) }
+            state.endSwitch(entry.status.switchId)
         }
     }
 
     /// The agent was restarted in the middle of a switch: it counts as failed, and the stored networks decide where to go.
     func undo(_ pending: PendingSwitch) async {
-        log.warning("a switch to \(pending.target.ssid) was cut short by a restart")
+        let origin = pending.cameFrom?.description ?? "nothing"
+        log.warning("a switch from \(origin) to \(pending.target.ssid) was cut short by a restart")
         ledger.interrupted(pending)
-        await settle { $0.pendingSwitch = nil }
+        await store { state in
+            // A device that knows no other network keeps the one that it was sent to.
+            if state.namedNetworks.isEmpty { state.adopt(pending.target) }
+            state.endSwitch(pending.id)
+        }
     }
 
-    private func settle(_ change: @Sendable (inout StoredState) -> Void) async {
+    private func store(_ change: @Sendable (inout StoredState) -> Void) async {
         do {
             state = try await store.update { state in change(&state) }
         } catch {

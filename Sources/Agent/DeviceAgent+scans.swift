@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import EventLoop
 import FailoverPolicy
 import Netlink
 
@@ -8,9 +9,32 @@ struct ScanDesk {
     var isScanning = false
     /// The policy's scan that has to wait until somebody else's has ended.
     var deferred: ScanOrder?
+    /// Looks whether the radio is free for it.
+    var retry: LoopTimer?
+    /// How many names the radio can call in one scan, the call to everybody included; nil until it was asked.
+    var maximumNames: Int?
     /// The last scan that an app asked for, and the last of those that ended.
     var lastRequested = 0
     var lastEnded: Int?
+}
+
+/// How a scan ended.
+enum ScanEnd {
+    case finished([BSS])
+    case aborted
+    case failed
+    /// The radio was busy with another scan, so this one did not begin.
+    case busy
+
+    var outcome: ScanFinished.Outcome {
+        switch self {
+        case .finished: .finished
+        case .aborted, .busy: .aborted
+        case .failed: .failed
+        }
+    }
+
+    var count: Int { if case .finished(let results) = self { results.count } else { 0 } }
 }
 
 extension DeviceAgent {
@@ -20,22 +44,13 @@ extension DeviceAgent {
             scans.deferred = order
             return
         }
-        let request = Netlink.ScanRequest(ssids: order.ssids, frequencies: order.frequencies)
-        Task {
-            do throws(NetlinkError) {
-                switch try await run(request) {
-                case .finished(let results): handle(.scanned(id: order.id, results))
-                case .aborted: handle(.scanFailed(id: order.id))
-                }
-            } catch {
-                if error.isBusy {
-                    scans.deferred = order
-                } else {
-                    log.warning("\(error)")
-                    handle(.scanFailed(id: order.id))
-                }
+        run(Netlink.ScanRequest(ssids: order.ssids, frequencies: order.frequencies)) { [weak self] end in
+            guard let self else { return }
+            switch end {
+            case .finished(let results): handle(.scanned(id: order.id, results))
+            case .aborted, .failed: handle(.scanFailed(id: order.id))
+            case .busy: postpone(order)
             }
-            startDeferredScan()
         }
     }
 
@@ -43,47 +58,73 @@ extension DeviceAgent {
     func startScan(_ request: AppProtocol.ScanRequest) throws(ProtocolError) -> ScanStarted {
         guard !scans.isScanning else { throw ProtocolError(.scanBusy, "a scan is running") }
         guard radio.interfaceIndex != nil else { throw .interfaceMissing(settings.interface) }
+        guard isInterfaceUp else { throw ProtocolError(.radioFailed, "\(settings.interface) is down") }
         scans.lastRequested += 1
         let id = scans.lastRequested
-        let request = Netlink.ScanRequest(ssids: request.ssids, frequencies: request.frequencies)
-        Task {
-            let outcome = await finish(request)
+        run(Netlink.ScanRequest(ssids: request.ssids, frequencies: request.frequencies)) { [weak self] end in
+            guard let self else { return }
+            if case .finished(let results) = end { handle(.scanned(id: nil, results)) }
             scans.lastEnded = id
-            hub.publish(.scanFinished(ScanFinished(scanId: id, outcome: outcome.kind, networks: outcome.count)))
-            startDeferredScan()
+            hub.publish(.scanFinished(ScanFinished(scanId: id, outcome: end.outcome, networks: end.count)))
         }
         return ScanStarted(scanId: id)
     }
 
-    private func finish(_ request: Netlink.ScanRequest) async -> (kind: ScanFinished.Outcome, count: Int) {
-        do {
-            switch try await run(request) {
-            case .finished(let results):
-                handle(.scanned(id: nil, results))
-                return (.finished, results.count)
-            case .aborted: return (.aborted, 0)
-            }
-        } catch {
-            log.warning("\(error)")
-            return (.failed, 0)
+    /// Runs a scan, with `onEnd` at its end, and then what waited for it.
+    private func run(_ request: Netlink.ScanRequest, onEnd: @escaping @AgentLoop (ScanEnd) -> Void) {
+        scans.isScanning = true
+        Task {
+            let end = await end(of: request)
+            scans.isScanning = false
+            onEnd(end)
+            if scans.retry == nil { startDeferredScan() }
         }
     }
 
-    private func run(_ request: Netlink.ScanRequest) async throws(NetlinkError) -> ScanOutcome {
-        scans.isScanning = true
-        defer { scans.isScanning = false }
-        return try await radio.scan(request)
+    private func end(of request: Netlink.ScanRequest) async -> ScanEnd {
+        do throws(NetlinkError) {
+            return switch try await radio.scan(await fitting(request), deadline: .seconds(50)) {
+            case .finished(let results): .finished(results)
+            case .aborted: .aborted
+            }
+        } catch {
+            guard !error.isBusy else { return .busy }
+            log.warning("\(error)")
+            return .failed
+        }
+    }
+
+    /// The request with as many names as the radio can call at once; the policy begins with another one each time.
+    private func fitting(_ request: Netlink.ScanRequest) async -> Netlink.ScanRequest {
+        guard !request.ssids.isEmpty else { return request }
+        if scans.maximumNames == nil { scans.maximumNames = try? await radio.phy().maximumScanSSIDs }
+        let maximum = max(1, scans.maximumNames ?? 1)
+        var request = request
+        request.ssids = Array(request.ssids.prefix(max(1, maximum - 1)))
+        request.asksEverybody = request.ssids.count < maximum
+        return request
+    }
+
+    /// Somebody else's scan has the radio: wait for its end, which may not be told where it is another interface's.
+    private func postpone(_ order: ScanOrder) {
+        scans.deferred = order
+        scans.retry = LoopTimer(after: .seconds(1)) { [weak self] in self?.startDeferredScan() }
     }
 
     /// Ends a scan that is under way, also one that somebody else started; its end is reported like any other.
     func cancelScan() {
-        scans.deferred = nil
-        radio.abortScan()
+        if let order = scans.deferred {
+            scans.deferred = nil
+            scans.retry = nil
+            handle(.scanFailed(id: order.id))
+        }
+        if scans.isScanning { radio.abortScan() }
     }
 
     func startDeferredScan() {
         guard !scans.isScanning, let order = scans.deferred else { return }
         scans.deferred = nil
+        scans.retry = nil
         scan(order)
     }
 

@@ -20,6 +20,7 @@ public final class DeviceAgent {
     let radio: WirelessRadio
     let routes: RouteMonitor
     let supplicant: Supplicant
+    private let inbox: Inbox
     let hub: EventHub
     let log: Logger
 
@@ -33,6 +34,9 @@ public final class DeviceAgent {
     var scans = ScanDesk()
     var signal: SignalWatcher?
     var isSupplicantAvailable = false
+    /// How often wpa_supplicant was asked what it does: only the last answer counts.
+    var supplicantQuestions: UInt64 = 0
+    var supplicantRetry: LoopTimer?
     /// The network that the last link led to: joined again, its address still counts.
     var lastLinked: NetworkID?
 
@@ -43,7 +47,7 @@ public final class DeviceAgent {
 
     private init(
         settings: AgentSettings, identity: DeviceIdentity, store: Store, state: StoredState, radio: WirelessRadio,
-        routes: RouteMonitor, supplicant: Supplicant, hub: EventHub, log: Logger
+        routes: RouteMonitor, supplicant: Supplicant, inbox: Inbox, hub: EventHub, log: Logger
     ) {
         self.settings = settings
         self.identity = identity
@@ -52,31 +56,35 @@ public final class DeviceAgent {
         self.radio = radio
         self.routes = routes
         self.supplicant = supplicant
+        self.inbox = inbox
         self.hub = hub
         self.log = log
         policy = FailoverPolicy(settings: settings.policy)
     }
 
-    /// Puts an agent together and sets it to work. It keeps what link it finds.
+    /// Puts an agent together. It touches nothing before `begin`, and then it keeps what link it finds.
     /// - Throws: where the agent could not do anything useful: no nl80211, a key file that is in use or unreadable.
-    public static func start(settings: AgentSettings, hub: EventHub, log: Logger) async throws -> DeviceAgent {
+    public static func prepare(settings: AgentSettings, hub: EventHub, log: Logger) async throws -> DeviceAgent {
         let store = try Store(path: settings.keyFilePath, maximumBackups: settings.maximumBackups)
         for finding in await store.report { log.warning("\(finding)") }
+        var timing = Supplicant.Timing()
+        // A little less than the policy's own limit, for wpa_supplicant can say better why it did not work.
+        timing.joinLimit = max(.seconds(1), settings.policy.joinLimit - .seconds(1))
         let identity = try DeviceIdentity.load(from: settings.stateDirectory)
         let inbox = Inbox()
         let agent = DeviceAgent(
             settings: settings, identity: identity, store: store, state: await store.state,
             radio: try await WirelessRadio(interface: settings.interface) { inbox.put(.radio($0)) },
             routes: try await RouteMonitor { inbox.put(.route($0)) },
-            supplicant: Supplicant(controlSocket: settings.controlSocket, replyDirectory: settings.socketFolder) {
-                inbox.put(.supplicant($0))
-            }, hub: hub, log: log)
-        await agent.begin(reading: inbox)
+            supplicant: Supplicant(
+                controlSocket: settings.controlSocket, replyDirectory: settings.socketFolder, timing: timing
+            ) { inbox.put(.supplicant($0)) }, inbox: inbox, hub: hub, log: log)
+        if let pending = agent.state.pendingSwitch { await agent.undo(pending) }
         return agent
     }
 
-    private func begin(reading inbox: Inbox) async {
-        if let pending = state.pendingSwitch { await undo(pending) }
+    /// Sets to work.
+    public func begin() {
         publishNetworks()
         inbox.deliver { [weak self] in self?.observe($0) }
         if routes.link(named: settings.interface) == nil {
@@ -107,6 +115,7 @@ public final class DeviceAgent {
             for action in policy.handle(event, at: .now) { perform(action) }
         }
         isHandling = false
+        if case .online(let link) = policy.phase { lastLinked = link.network }
         sleep()
         updateStatus()
     }
@@ -118,7 +127,7 @@ public final class DeviceAgent {
     }
 
     /// Tells the policy which networks there are now.
-    func publishNetworks() { handle(.networks(book.known(in: state))) }
+    func publishNetworks() { handle(.networks(book.known(in: state, keeping: policy.phase.network))) }
 
     // MARK: Status
 
@@ -143,7 +152,7 @@ public final class DeviceAgent {
         return status
     }
 
-    private func updateStatus() {
+    func updateStatus() {
         var new = currentStatus
         if new.state != status?.state || new.ssid != status?.ssid { new.since = .now }
         guard new != status else { return }
@@ -152,7 +161,10 @@ public final class DeviceAgent {
     }
 
     /// The interface's own addresses.
-    var addresses: [Address] { routes.addresses.filter { $0.index == radio.interfaceIndex && $0.scope == .global } }
+    var addresses: [Address] {
+        routes.addresses.filter { $0.index == radio.interfaceIndex && $0.scope == .global }
+            .sorted { ($0.bytes.count, Hex.string($0.bytes)) < ($1.bytes.count, Hex.string($1.bytes)) }
+    }
 }
 
 extension RouteMonitor {
@@ -166,22 +178,6 @@ extension FailoverPolicy.Phase {
         case .joining: .joining
         case .waitingForAddress: .waitingForAddress
         case .online: .online
-        }
-    }
-
-    var network: NetworkID? {
-        switch self {
-        case .offline: nil
-        case .joining(let attempt), .waitingForAddress(let attempt, _): attempt.network
-        case .online(let link): link.network
-        }
-    }
-
-    var accessPoint: AccessPoint? {
-        switch self {
-        case .offline, .joining: nil
-        case .waitingForAddress(_, let accessPoint): accessPoint
-        case .online(let link): link.accessPoint
         }
     }
 }

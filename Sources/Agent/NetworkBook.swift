@@ -10,7 +10,9 @@ struct NetworkBook {
 
     /// The networks that may be joined, in the order of preference: home, the commanded choice, the backups, and the
     /// target of a commanded switch that is under way.
-    mutating func known(in state: StoredState) -> [KnownNetwork] {
+    ///
+    /// - Parameter inUse: kept in the book, although it may not be one to join any more.
+    mutating func known(in state: StoredState, keeping inUse: NetworkID? = nil) -> [KnownNetwork] {
         var seen: Set<NetworkID> = []
         let ordered =
             [state.home, state.chosen].compactMap(\.self) + state.backups
@@ -22,7 +24,7 @@ struct NetworkBook {
                 id: id, ssid: network.ssid, usesPassphrase: network.credential != .none, isHidden: network.isHidden,
                 isHome: network == state.home)
         }
-        networks = networks.filter { seen.contains($0.key) }
+        networks = networks.filter { seen.contains($0.key) || $0.key == inUse }
         return known
     }
 

@@ -39,7 +39,13 @@ struct PreparedUpdate: Sendable {
     let entries: [Entry]
     let ifRevision: Int?
 
-    init(_ update: BackupsUpdate) throws(ProtocolError) {
+    /// - Parameter maximum: checked first, for deriving the keys of a thousand networks would take a minute.
+    init(_ update: BackupsUpdate, maximum: Int) throws(ProtocolError) {
+        guard update.networks.count <= maximum else {
+            throw ProtocolError(
+                .tooManyNetworks, "\(update.networks.count) networks are more than the maximum of \(maximum)",
+                details: ["max": .number(maximum)])
+        }
         var entries: [Entry] = []
         for network in update.networks {
             switch network {
@@ -61,16 +67,11 @@ extension StoredState {
     }
 
     /// Replaces the list of backups as a whole, or throws and leaves it as it is.
-    mutating func apply(_ update: PreparedUpdate, localKey: Secret, maximum: Int) throws(ProtocolError) {
+    mutating func apply(_ update: PreparedUpdate, localKey: Secret) throws(ProtocolError) {
         if let expected = update.ifRevision, expected != Int(clamping: backupsRevision) {
             throw ProtocolError(
                 .revisionConflict, "the list has revision \(backupsRevision), not \(expected)",
                 details: ["revision": .number(Int(clamping: backupsRevision))])
-        }
-        guard update.entries.count <= maximum else {
-            throw ProtocolError(
-                .tooManyNetworks, "\(update.entries.count) networks are more than the maximum of \(maximum)",
-                details: ["max": .number(maximum)])
         }
         var networks: [StoredNetwork] = []
         for entry in update.entries {
@@ -100,11 +101,22 @@ extension StoredState {
         }
     }
 
-    /// A commanded switch worked: the network is kept, if it is not in the list already. The first network that a device is
-    /// ever sent to is its home.
+    /// A commanded switch worked: the network is kept. Under a new password it replaces the stored one of its name; the
+    /// first network that a device is ever sent to is its home.
     mutating func adopt(_ network: StoredNetwork) {
-        pendingSwitch = nil
         guard !namedNetworks.contains(network) else { return }
-        if home == nil { home = network } else { chosen = network }
+        if home == nil || home?.ssid == network.ssid {
+            home = network
+        } else if let index = backups.firstIndex(where: { $0.ssid == network.ssid }) {
+            backups[index] = network
+            backupsRevision += 1
+        } else {
+            chosen = network
+        }
+    }
+
+    /// Nothing is to be undone any more for this switch. Another one may have begun meanwhile.
+    mutating func endSwitch(_ id: String) {
+        if pendingSwitch?.id == id { pendingSwitch = nil }
     }
 }

@@ -41,6 +41,9 @@ struct SwitchLedger {
         return self[id]
     }
 
+    /// Takes back an entry of a switch that was not accepted after all.
+    mutating func remove(_ id: UInt64) { entries.removeAll { $0.id == id } }
+
     private mutating func set(_ status: SwitchStatus, of id: UInt64) {
         guard let index = entries.firstIndex(where: { $0.id == id }) else { return }
         entries[index].status = status

@@ -14,6 +14,7 @@ public struct Instant: InstantProtocol, Hashable, Sendable {
 
     public static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
     public static func + (instant: Self, duration: Duration) -> Instant { instant.advanced(by: duration) }
+    public static func - (instant: Self, duration: Duration) -> Instant { instant.advanced(by: .zero - duration) }
     public static func - (left: Self, right: Self) -> Duration { right.duration(to: left) }
 }
 

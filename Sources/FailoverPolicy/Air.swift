@@ -46,6 +46,9 @@ struct Air {
             .max { ($0.signal, $1.bssid) < ($1.signal, $0.bssid) }
     }
 
+    /// The channel on which an access point was last seen.
+    func frequency(of bssid: BSSID) -> Frequency? { sights.values.lazy.compactMap { $0[bssid]?.frequency }.first }
+
     func latest(of network: NetworkID) -> BSS? {
         sights[network]?.values.max { ($0.lastSeen, $0.signal, $1.bssid) < ($1.lastSeen, $1.signal, $0.bssid) }
     }

@@ -3,8 +3,9 @@ import AgentModel
 /// What is held against a network that failed.
 struct Block: Hashable {
     private(set) var failure: JoinFailure
-    /// Failures of this kind in a row.
+    /// Failures of this kind in a row, and of any kind.
     private(set) var strikes = 0
+    private var failures = 0
     /// How often it was blocked in a row, without a success in between.
     private(set) var blocks = 0
     private(set) var until: Instant?
@@ -19,12 +20,17 @@ struct Block: Hashable {
         _ failure: JoinFailure, signal: Int?, at now: Instant, settings: PolicySettings
     ) -> Bool {
         strikes = failure == self.failure ? strikes + 1 : 1
+        failures += 1
         self.failure = failure
-        guard strikes >= failure.strikes(in: settings) else { return false }
-        let backOff = failure == .wrongKey ? settings.wrongKeyBlock : settings.transientBlock
+        let isWrongKey = failure == .wrongKey && strikes >= settings.wrongKeyStrikes
+        guard isWrongKey || strikes >= failure.strikes(in: settings) || failures >= settings.transientStrikes else {
+            return false
+        }
+        let backOff = isWrongKey ? settings.wrongKeyBlock : settings.transientBlock
         until = now + backOff.wait(after: blocks)
         blocks += 1
         strikes = 0
+        failures = 0
         self.signal = signal
         return true
     }
@@ -40,6 +46,9 @@ struct Block: Hashable {
 }
 
 extension JoinFailure {
+    /// Whether it says anything about the network, and not only about the device.
+    var isOfTheNetwork: Bool { self != .supplicantUnavailable && self != .interfaceDown }
+
     /// How many in a row it takes to block a network.
     fileprivate func strikes(in settings: PolicySettings) -> Int {
         switch self {

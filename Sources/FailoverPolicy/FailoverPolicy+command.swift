@@ -9,14 +9,30 @@ struct Command: Sendable, Hashable {
     let since: Instant
     private(set) var lookedAtKnownPlaces = false
     private(set) var lookedEverywhere = false
-    var joins = 0
+    var joins: Int
 
-    mutating func looked(everywhere: Bool) {
+    init(id: UInt64, network: NetworkID, cameFrom: NetworkID?, since: Instant, joins: Int = 0) {
+        self.id = id
+        self.network = network
+        self.cameFrom = cameFrom
+        self.since = since
+        self.joins = joins
+    }
+
+    private(set) var failedScans = 0
+
+    mutating func looked(everywhere: Bool, isComplete: Bool) {
+        guard isComplete else {
+            failedScans += 1
+            return
+        }
         if everywhere { lookedEverywhere = true } else { lookedAtKnownPlaces = true }
     }
 }
 
 extension FailoverPolicy {
+    private static let maximumFailedScans = 3
+
     mutating func begin(_ network: NetworkID, id: UInt64, at now: Instant) {
         guard command == nil else {
             actions.append(.switchProgress(id: id, .failed(.rejected)))
@@ -27,14 +43,32 @@ extension FailoverPolicy {
             actions.append(.switchProgress(id: id, .committed))
             return
         }
+        if let attempt, attempt.network == network {
+            follow(attempt, id: id, at: now)
+            return
+        }
         // What was being joined meanwhile was nobody's wish: the command replaces it.
         let cameFrom = current ?? attempt?.network
-        command = Command(id: id, network: network, cameFrom: cameFrom == network ? nil : cameFrom, since: now)
+        command = Command(id: id, network: network, cameFrom: cameFrom, since: now)
         guard self.network(network) != nil, isReady else {
             abandonCommand(isReady ? .notFound : isInterfaceUp ? .supplicantUnavailable : .interfaceDown)
             return
         }
         lookForCommanded(at: now)
+    }
+
+    /// The network is being joined already: that join becomes the commanded one.
+    private mutating func follow(_ attempt: Attempt, id: UInt64, at now: Instant) {
+        var attempt = attempt
+        attempt.purpose = .commanded
+        command = Command(id: id, network: attempt.network, cameFrom: nil, since: now, joins: 1)
+        actions.append(.switchProgress(id: id, .joining))
+        if case .waitingForAddress(_, let accessPoint) = phase {
+            phase = .waitingForAddress(attempt, accessPoint)
+            actions.append(.switchProgress(id: id, .waitingForAddress))
+        } else {
+            phase = .joining(attempt)
+        }
     }
 
     /// Takes the next step of a commanded switch that is not joining yet.
@@ -46,6 +80,12 @@ extension FailoverPolicy {
             return
         }
         guard scan == nil else { return }
+        // A scan that was cut short says nothing about what is not there.
+        guard command.failedScans < Self.maximumFailedScans else {
+            abandonCommand(.timeout)
+            proceed(at: now)
+            return
+        }
         let places = air.places(of: command.network)
         if !places.isEmpty, !command.lookedAtKnownPlaces, !command.lookedEverywhere {
             orderScan(places, reason: .commanded, at: now)
@@ -81,7 +121,7 @@ extension FailoverPolicy {
         switch attempt.purpose {
         case .commanded:
             // Where there is one network only, it was no choice.
-            if networks.count > 1 { stayUntil = now + settings.stayAfterCommand }
+            if networks.count > 1 { held = (attempt.network, now + settings.stayAfterCommand) }
             endCommand(.committed)
         case .rollback(let failure): endCommand(.rolledBack(failure))
         case .automatic: break

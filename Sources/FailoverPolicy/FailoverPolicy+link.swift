@@ -6,6 +6,7 @@ extension FailoverPolicy {
         let considered = considerations(choosing: network, at: now)
         record(.join, from: current, to: network, cause, considered: considered, at: now)
         epoch += 1
+        triedAt[network] = now
         if case .online = phase { actions.append(.watchSignal(nil)) }
         weakness = Weakness()
         phase = .joining(
@@ -24,7 +25,7 @@ extension FailoverPolicy {
     mutating func associated(epoch: UInt64, _ accessPoint: AccessPoint, at now: Instant) {
         guard case .joining(var attempt) = phase, attempt.epoch == epoch else { return }
         attempt.deadline = now + settings.addressLimit
-        air.note(accessPoint.frequency, of: attempt.network)
+        if let frequency = accessPoint.frequency { air.note(frequency, of: attempt.network) }
         phase = .waitingForAddress(attempt, accessPoint)
         if case .commanded = attempt.purpose, let command {
             actions.append(.switchProgress(id: command.id, .waitingForAddress))
@@ -46,8 +47,12 @@ extension FailoverPolicy {
     /// The device was connected before the policy was there to decide it.
     mutating func adopt(_ network: NetworkID, _ accessPoint: AccessPoint, at now: Instant) {
         guard case .offline = phase, self.network(network) != nil else { return }
-        air.note(accessPoint.frequency, of: network)
-        online(network, accessPoint, cause: .linkFound, at: now)
+        if let frequency = accessPoint.frequency { air.note(frequency, of: network) }
+        epoch += 1
+        let attempt = Attempt(
+            network: network, epoch: epoch, purpose: .automatic, cause: .linkFound,
+            deadline: now + settings.addressLimit)
+        phase = .waitingForAddress(attempt, accessPoint)
     }
 
     private mutating func online(
@@ -69,6 +74,7 @@ extension FailoverPolicy {
         strike(attempt.network, failure, signal: signal, at: now)
         phase = .offline
         search.lookAgain(at: now, because: .failure(failure))
+        if !failure.isOfTheNetwork { search.pause(until: now + settings.look.first) }
         switch attempt.purpose {
         case .commanded: commandedJoinFailed(failure, at: now)
         case .rollback(let reason): endCommand(.failed(reason))
@@ -112,7 +118,7 @@ extension FailoverPolicy {
         if let scan, scan.order.frequencies.isEmpty, scan.order.reason != .commanded { actions.append(.cancelScan) }
         phase = .offline
         search = Search(cause: cause)
-        search.startOver(at: now)
+        search.startOver(at: now, settings: settings)
         proceed(at: now)
     }
 
@@ -129,7 +135,7 @@ extension FailoverPolicy {
         guard isUp != isInterfaceUp else { return }
         isInterfaceUp = isUp
         if isUp {
-            search.startOver(at: now)
+            search.startOver(at: now, settings: settings)
             proceed(at: now)
         } else {
             scan = nil
@@ -141,10 +147,10 @@ extension FailoverPolicy {
         guard isAvailable != isSupplicantAvailable else { return }
         isSupplicantAvailable = isAvailable
         if isAvailable {
-            search.startOver(at: now)
+            search.startOver(at: now, settings: settings)
             proceed(at: now)
         } else if attempt != nil || command != nil {
-            // A finished link lives on in the kernel without its supplicant.
+            // Whether a finished link outlives its supplicant depends on the driver: the kernel tells.
             interrupt(.supplicantUnavailable, .supplicantUnavailable, at: now)
         }
     }

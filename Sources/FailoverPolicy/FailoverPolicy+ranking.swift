@@ -99,6 +99,9 @@ extension FailoverPolicy {
     /// The newest sight of a network's strongest access point, however old.
     public func lastSight(of network: NetworkID) -> BSS? { air.latest(of: network) }
 
+    /// The channel on which an access point of a known network was last seen.
+    public func frequency(of bssid: BSSID) -> Frequency? { air.frequency(of: bssid) }
+
     /// Why the last attempt to join a network failed; nil once one succeeded.
     public func lastFailure(of network: NetworkID) -> JoinFailure? { blocks[network]?.failure }
 }

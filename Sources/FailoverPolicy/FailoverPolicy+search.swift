@@ -11,18 +11,24 @@ struct Search: Sendable, Hashable {
     private var fulls = 0
     private(set) var lastResorts = 0
     private(set) var nextLastResort: Instant?
+    private(set) var notBefore: Instant?
     /// Whether the history says already that nothing was found.
     var isReported = false
 
     init(cause: PolicyDecision.Cause = .start) { self.cause = cause }
 
     /// Something changed: look at once, everywhere.
-    mutating func startOver(at now: Instant) {
+    mutating func startOver(at now: Instant, settings: PolicySettings) {
         since = since ?? now
         nextLook = now
         nextFull = now
         fulls = 0
+        notBefore = nil
+        nextLastResort = nextLastResort ?? now + settings.lastResort.first
     }
+
+    /// The device itself is not ready to join, and says so late: a moment's patience.
+    mutating func pause(until moment: Instant?) { notBefore = moment }
 
     /// A try failed: look at once where something is known to be.
     mutating func lookAgain(at now: Instant, because cause: PolicyDecision.Cause) {
@@ -56,6 +62,7 @@ struct Search: Sendable, Hashable {
 extension FailoverPolicy {
     var searchMoments: [Instant?] {
         guard isReady, !networks.isEmpty, scan == nil else { return [] }
+        if let notBefore = search.notBefore { return [notBefore] }
         return [knownPlaces.isEmpty ? nil : search.nextLook, search.nextFull]
     }
 
@@ -64,6 +71,10 @@ extension FailoverPolicy {
     /// Joins the best network that was just seen, or looks for one.
     mutating func seek(at now: Instant) {
         guard isReady, !networks.isEmpty else { return }
+        if let notBefore = search.notBefore {
+            guard notBefore <= now else { return }
+            search.pause(until: nil)
+        }
         if let network = bestCandidate(at: now) {
             join(network, purpose: .automatic, cause: search.cause, at: now)
         } else if let network = lastResort(at: now) {
@@ -95,6 +106,12 @@ extension FailoverPolicy {
     /// With every network in range blocked, one of them may still be right: never strand the device.
     private func lastResort(at now: Instant) -> NetworkID? {
         guard let moment = search.nextLastResort, moment <= now else { return nil }
-        return candidates(at: now).first?.network.id
+        // Not always the same one: the strongest may be the one with the wrong password.
+        return candidates(at: now).map(\.network.id).min { triedLongerAgo($0, $1) }
+    }
+
+    private func triedLongerAgo(_ left: NetworkID, _ right: NetworkID) -> Bool {
+        guard let rightTime = triedAt[right] else { return false }
+        return triedAt[left].map { $0 < rightTime } ?? true
     }
 }

@@ -60,7 +60,7 @@ extension FailoverPolicy {
         if verdict >= .weak, scan == nil, !weakness.isReported {
             weakness.isReported = true
             record(
-                .stay, from: link.network, isHeldByCommand(at: now) ? .commanded : .noCandidate,
+                .stay, from: link.network, isHeld(link, at: now) ? .commanded : .noCandidate,
                 considered: considerations(choosing: nil, at: now), at: now)
         }
     }
@@ -91,11 +91,14 @@ extension FailoverPolicy {
         orderScan(isQuick ? places.sorted() : [], reason: .weak, at: now)
     }
 
-    private func isHeldByCommand(at now: Instant) -> Bool { stayUntil.map { $0 > now } ?? false }
+    /// Whether a command put the device where it is, not long ago.
+    private func isHeld(_ link: Link, at now: Instant) -> Bool {
+        held.map { $0.network == link.network && $0.until > now } ?? false
+    }
 
     private mutating func betterNetwork(than link: Link, at now: Instant) -> NetworkID? {
         departures.removeAll { now - $0 > settings.switchLimitWindow }
-        guard !isHeldByCommand(at: now), departures.count < settings.switchLimit,
+        guard !isHeld(link, at: now), departures.count < settings.switchLimit,
             now - link.since >= settings.betweenSwitches
         else { return nil }
         return candidates(at: now, since: weakness.confirmedAt).first {

@@ -9,6 +9,8 @@ public struct FailoverPolicy: Sendable {
     public let settings: PolicySettings
     public internal(set) var networks: [KnownNetwork] = []
     public internal(set) var phase = Phase.offline
+    /// The network in use, if it is not one of `networks` any more.
+    private var retired: KnownNetwork?
 
     var isInterfaceUp = false
     var isSupplicantAvailable = false
@@ -16,6 +18,8 @@ public struct FailoverPolicy: Sendable {
     var blocks: [NetworkID: Block] = [:]
     /// A network that was just lost or not found has to be seen again before it is joined again.
     var goneSince: [NetworkID: Instant] = [:]
+    /// When each network was last set out for.
+    var triedAt: [NetworkID: Instant] = [:]
     /// The policy's own scan that is under way, and when to give it up.
     var scan: (order: ScanOrder, deadline: Instant)?
     var search = Search()
@@ -24,8 +28,8 @@ public struct FailoverPolicy: Sendable {
     var command: Command?
     /// When living links were left by the policy's own decision, as far back as the limit looks.
     var departures: [Instant] = []
-    /// Until when a commanded choice stands against the policy's own.
-    var stayUntil: Instant?
+    /// The network that was chosen by command, and until when that stands against the policy's own choice.
+    var held: (network: NetworkID, until: Instant)?
     var interfaceUpAt: Instant?
 
     var epoch: UInt64 = 0
@@ -40,13 +44,30 @@ public struct FailoverPolicy: Sendable {
         case joining(Attempt)
         case waitingForAddress(Attempt, AccessPoint)
         case online(Link)
+
+        /// The network that is being joined or is in use.
+        public var network: NetworkID? {
+            switch self {
+            case .offline: nil
+            case .joining(let attempt), .waitingForAddress(let attempt, _): attempt.network
+            case .online(let link): link.network
+            }
+        }
+
+        public var accessPoint: AccessPoint? {
+            switch self {
+            case .offline, .joining: nil
+            case .waitingForAddress(_, let accessPoint): accessPoint
+            case .online(let link): link.accessPoint
+            }
+        }
     }
 
     /// One try to join one network.
     public struct Attempt: Sendable, Hashable {
         public let network: NetworkID
         public let epoch: UInt64
-        let purpose: Purpose
+        var purpose: Purpose
         /// Why it is made.
         let cause: PolicyDecision.Cause
         var deadline: Instant
@@ -95,7 +116,7 @@ public struct FailoverPolicy: Sendable {
         case .supplicant(let isAvailable): supplicantChanged(isAvailable: isAvailable, at: now)
         case .linkFound(let network, let accessPoint): adopt(network, accessPoint, at: now)
         case .scanned(let id, let results): scanned(id: id, results, at: now)
-        case .scanFailed(let id): scanEnded(id: id, at: now)
+        case .scanFailed(let id): scanEnded(id: id, isComplete: false, at: now)
         case .associated(let epoch, let accessPoint): associated(epoch: epoch, accessPoint, at: now)
         case .joinFailed(let epoch, let failure):
             if let attempt, attempt.epoch == epoch { attemptFailed(attempt, failure, at: now) }
@@ -109,7 +130,7 @@ public struct FailoverPolicy: Sendable {
 
     /// Ends what has taken too long.
     private mutating func expire(at now: Instant) {
-        if let scan, scan.deadline <= now { scanEnded(id: scan.order.id, at: now) }
+        if let scan, scan.deadline <= now { scanEnded(id: scan.order.id, isComplete: false, at: now) }
         if let interfaceUpAt, interfaceUpAt <= now {
             self.interfaceUpAt = now + settings.interfaceGrace
             actions.append(.bringInterfaceUp)
@@ -147,16 +168,26 @@ public struct FailoverPolicy: Sendable {
 
     func network(_ id: NetworkID) -> KnownNetwork? { networks.first { $0.id == id } }
 
-    func ssid(_ id: NetworkID?) -> SSID? { id.flatMap(network)?.ssid }
+    func ssid(_ id: NetworkID?) -> SSID? {
+        guard let id else { return nil }
+        return network(id)?.ssid ?? (retired?.id == id ? retired?.ssid : nil)
+    }
 
     /// Orders a scan, unless one is under way: its results serve as well.
     mutating func orderScan(_ frequencies: [Frequency], reason: ScanOrder.Reason, at now: Instant) {
         guard scan == nil, isInterfaceUp else { return }
         scans += 1
-        let order = ScanOrder(
-            id: scans, frequencies: frequencies, ssids: networks.filter(\.isHidden).map(\.ssid), reason: reason)
+        let order = ScanOrder(id: scans, frequencies: frequencies, ssids: hiddenNames, reason: reason)
         scan = (order, now + settings.scanLimit)
         actions.append(.scan(order))
+    }
+
+    /// The names to call hidden networks by, from scan to scan beginning with another one: a radio can call only so many.
+    private var hiddenNames: [SSID] {
+        let names = networks.filter(\.isHidden).map(\.ssid)
+        guard !names.isEmpty else { return [] }
+        let start = Int(scans % UInt64(names.count))
+        return Array(names[start...] + names[..<start])
     }
 
     private mutating func scanned(id: UInt64?, _ results: [BSS], at now: Instant) {
@@ -168,31 +199,32 @@ public struct FailoverPolicy: Sendable {
             else { continue }
             blocks[network.id] = nil
         }
-        if let id { scanEnded(id: id, at: now) } else { proceed(at: now) }
+        if let id { scanEnded(id: id, isComplete: true, at: now) } else { proceed(at: now) }
     }
 
-    private mutating func scanEnded(id: UInt64, at now: Instant) {
+    private mutating func scanEnded(id: UInt64, isComplete: Bool, at now: Instant) {
         guard let scan, scan.order.id == id else { return }
         self.scan = nil
-        if command != nil, scan.order.reason == .commanded {
-            command?.looked(everywhere: scan.order.frequencies.isEmpty)
+        if scan.order.reason == .commanded {
+            command?.looked(everywhere: scan.order.frequencies.isEmpty, isComplete: isComplete)
         }
         proceed(at: now)
     }
 
     private mutating func replaceNetworks(_ networks: [KnownNetwork], at now: Instant) {
         guard networks != self.networks else { return }
+        // A network in use stays in use until it is lost, also when it is no longer one to join.
+        if let inUse = phase.network.flatMap(network), !networks.contains(where: { $0.id == inUse.id }) {
+            retired = inUse
+        }
         self.networks = networks
         let ids = Set(networks.map(\.id))
         air.keep(networks)
         blocks = blocks.filter { ids.contains($0.key) }
         goneSince = goneSince.filter { ids.contains($0.key) }
-        search.startOver(at: now)
+        triedAt = triedAt.filter { ids.contains($0.key) }
+        search.startOver(at: now, settings: settings)
         survey = Survey(next: now + settings.surveyDelay)
         proceed(at: now)
     }
-}
-
-extension Instant {
-    static func - (instant: Self, duration: Duration) -> Instant { instant.advanced(by: .zero - duration) }
 }

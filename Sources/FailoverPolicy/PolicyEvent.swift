@@ -36,9 +36,10 @@ public enum PolicyEvent: Sendable, Equatable {
 /// The access point that the device is associated with.
 public struct AccessPoint: Hashable, Sendable {
     public let bssid: BSSID
-    public let frequency: Frequency
+    /// Nil where neither a scan nor the driver told.
+    public let frequency: Frequency?
 
-    public init(bssid: BSSID, frequency: Frequency) {
+    public init(bssid: BSSID, frequency: Frequency?) {
         self.bssid = bssid
         self.frequency = frequency
     }

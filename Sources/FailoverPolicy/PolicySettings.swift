@@ -5,8 +5,6 @@ import AgentModel
 public struct PolicySettings: Hashable, Sendable {
     /// Signal thresholds in dBm; the same signal is worth less on 2.4 GHz, where more of it is noise.
     public struct Thresholds: Hashable, Sendable {
-        /// At or above this nothing better is looked for.
-        public var good: Int
         /// Below this the link is weak, and a better network is looked for.
         public var weak: Int
         /// Below this the link is about to break.
@@ -14,16 +12,15 @@ public struct PolicySettings: Hashable, Sendable {
         /// A network below this is no candidate to leave a living link for.
         public var floor: Int
 
-        public init(good: Int, weak: Int, critical: Int, floor: Int) {
-            self.good = good
+        public init(weak: Int, critical: Int, floor: Int) {
             self.weak = weak
             self.critical = critical
             self.floor = floor
         }
     }
 
-    public var twoPointFour = Thresholds(good: -60, weak: -70, critical: -80, floor: -80)
-    public var five = Thresholds(good: -57, weak: -76, critical: -82, floor: -77)
+    public var twoPointFour = Thresholds(weak: -70, critical: -80, floor: -80)
+    public var five = Thresholds(weak: -76, critical: -82, floor: -77)
 
     /// How much stronger than the current link another network must be to be worth the switch, in dB.
     public var margin = 8
@@ -58,7 +55,7 @@ public struct PolicySettings: Hashable, Sendable {
     /// outage goes on, but at least every `last`.
     public var look = BackOff(first: .seconds(2), last: .seconds(10))
     /// A scan that has not ended after this is given up.
-    public var scanLimit = Duration.seconds(25)
+    public var scanLimit = Duration.seconds(60)
 
     /// From the order to join until the access point has let the device in.
     public var joinLimit = Duration.seconds(20)
@@ -84,8 +81,8 @@ public struct PolicySettings: Hashable, Sendable {
 
     public init() {}
 
-    public func thresholds(for frequency: Frequency) -> Thresholds {
-        frequency.band == .twoPointFour ? twoPointFour : five
+    public func thresholds(for frequency: Frequency?) -> Thresholds {
+        frequency.map { $0.band != .twoPointFour } ?? false ? five : twoPointFour
     }
 }
 

@@ -45,7 +45,3 @@ extension BSS {
         return now - .milliseconds(Int64(age))
     }
 }
-
-extension Instant {
-    fileprivate static func - (instant: Self, duration: Duration) -> Instant { instant.advanced(by: .zero - duration) }
-}

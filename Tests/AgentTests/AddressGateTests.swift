@@ -66,7 +66,7 @@ import Testing
         #expect(!AddressGate().isReady(addresses: [address], routes: [newRoute]), "a route of the other family")
     }
 
-    @Test(arguments: [(24, true), (25, false), (0, true), (32, false), (40, false)])
+    @Test(arguments: [(24, true), (25, false), (0, true), (32, true), (31, false)])
     func theGatewayIsWithinTheAddressesPrefix(length: Int, isReady: Bool) {
         let address = Address(
             family: .ipv4, bytes: [10, 2, 0, 200], prefixLength: length, scope: .global, index: 3, isTentative: false)

@@ -20,7 +20,7 @@ import Testing
     func aKernelWithoutWiFiIsNamed() async throws {
         try await inFolder { folder in
             let error = await #expect(throws: NetlinkError.self) {
-                try await DeviceAgent.start(
+                try await DeviceAgent.prepare(
                     settings: settings(folder), hub: EventHub(),
                     log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             }

@@ -22,7 +22,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         _ networks: [NetworkReference], to state: inout StoredState, ifRevision: Int? = nil
     ) throws {
         try state.apply(
-            PreparedUpdate(BackupsUpdate(networks: networks, ifRevision: ifRevision)), localKey: localKey, maximum: 3)
+            PreparedUpdate(BackupsUpdate(networks: networks, ifRevision: ifRevision), maximum: 3), localKey: localKey)
     }
 
     @Test func replacesTheWholeList() throws {
@@ -78,13 +78,32 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(state.home == (try network("Home", "home-password")))
         state.adopt(try network("Backup", "password-b"))
         #expect(state.chosen == nil, "it is in the list already")
-        state.pendingSwitch = PendingSwitch(id: "1", target: try network("Guest"), cameFrom: nil)
         state.adopt(try network("Guest"))
         #expect(state.chosen == (try network("Guest")))
-        #expect(state.pendingSwitch == nil)
         state.adopt(try network("Another"))
         #expect(state.chosen == (try network("Another")))
         #expect(state.home == (try network("Home", "home-password")))
+    }
+
+    /// The router's password was rotated, and the app sends the device there with the new one.
+    @Test func aNewPasswordReplacesTheOldOne() throws {
+        var state = StoredState(
+            home: try network("Home", "old-password"), backups: [try network("Backup", "old-password")],
+            backupsRevision: 7)
+        state.adopt(try network("Home", "new-password"))
+        #expect(state.home == (try network("Home", "new-password")))
+        state.adopt(try network("Backup", "new-password"))
+        #expect(state.backups == [try network("Backup", "new-password")])
+        #expect(state.backupsRevision == 8)
+        #expect(state.chosen == nil)
+    }
+
+    @Test func theEndOfASwitchDoesNotEndTheNextOne() throws {
+        var state = StoredState(pendingSwitch: PendingSwitch(id: "2", target: try network("Guest"), cameFrom: nil))
+        state.endSwitch("1")
+        #expect(state.pendingSwitch != nil)
+        state.endSwitch("2")
+        #expect(state.pendingSwitch == nil)
     }
 }
 
@@ -112,6 +131,16 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         let state = StoredState(
             home: home, backups: [home], pendingSwitch: PendingSwitch(id: "1", target: target, cameFrom: home.ssid))
         #expect(book.known(in: state).map(\.ssid) == [home.ssid, target.ssid])
+    }
+
+    @Test func aNetworkInUseIsNotForgottenWhenItLeavesTheList() throws {
+        var book = NetworkBook()
+        let backup = try network("B", "password-b")
+        let id = try #require(book.known(in: StoredState(backups: [backup])).first?.id)
+        #expect(book.known(in: StoredState(), keeping: id).isEmpty)
+        #expect(book[id] == backup)
+        #expect(book.known(in: StoredState()).isEmpty)
+        #expect(book[id] == nil)
     }
 }
 

@@ -82,6 +82,49 @@ import Testing
         #expect(actions.joins.isEmpty)
     }
 
+    @Test func aNetworkBeingJoinedIsNotLeftForItself() {
+        var bench = Bench()
+        bench.start()
+        bench.finishScan([bench.sight(Bench.backup, -50)])
+        bench.associates()
+        _ = bench.take()
+        bench.send(.switchTo(Bench.backup.id, id: 1))
+        bench.send(.address(isReady: true))
+        let actions = bench.take()
+        #expect(actions.outcomes == [.committed])
+        #expect(actions.joins.isEmpty && actions.scans.isEmpty)
+    }
+
+    @Test func aScanCutShortSaysNothing() {
+        var bench = Bench.online()
+        bench.send(.switchTo(Bench.backup.id, id: 1))
+        bench.send(.scanFailed(id: bench.policy.scan?.order.id ?? 0))
+        #expect(bench.take().outcomes.isEmpty)
+        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.joinSucceeds()
+        #expect(bench.take().outcomes == [.committed])
+
+        bench.advance(by: .seconds(1))
+        bench.send(.switchTo(Bench.home.id, id: 2))
+        for _ in 1...3 { bench.send(.scanFailed(id: bench.policy.scan?.order.id ?? 0)) }
+        #expect(bench.take().outcomes == [.rolledBack(.timeout)])
+    }
+
+    @Test func aChoiceEndsWithItsNetwork() {
+        var bench = Bench.online()
+        bench.send(.switchTo(Bench.backup.id, id: 1))
+        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.joinSucceeds()
+        bench.send(.linkLost())
+        bench.advance(by: .seconds(1))
+        bench.send(.scanned(id: nil, [bench.sight(Bench.home, -85)]))
+        bench.joinSucceeds()
+        #expect(bench.target == Bench.home)
+        bench.measure(-85, for: .seconds(12))
+        bench.send(.scanned(id: nil, [bench.sight(Bench.spare, -40)]))
+        #expect(bench.target == Bench.spare)
+    }
+
     @Test func oneSwitchAtATime() {
         var bench = Bench.online()
         bench.send(.switchTo(Bench.backup.id, id: 1))

@@ -119,6 +119,82 @@ import Testing
         #expect(tries.count < 24 * 30, "and not hammering the access point")
     }
 
+    /// The block is as old as the last outage, and this outage has nothing but the blocked network to offer.
+    @Test func theLastResortIsThereInEveryOutage() {
+        var bench = Bench([Bench.home, Bench.backup])
+        bench.start()
+        bench.finishScan([bench.sight(Bench.backup, -50)])
+        bench.joinFails(.wrongKey)
+        bench.joinFails(.wrongKey)
+        bench.send(.scanned(id: nil, [bench.sight(Bench.home, -50)]))
+        bench.joinSucceeds()
+        bench.send(.linkLost())
+        let start = bench.now
+        while bench.policy.attempt == nil, bench.now - start < .seconds(120) {
+            if bench.policy.scan != nil {
+                bench.finishScan([bench.sight(Bench.backup, -50)])
+            } else {
+                bench.advance(by: .milliseconds(500))
+            }
+        }
+        #expect(bench.target == Bench.backup)
+        #expect(bench.now - start <= .seconds(42))
+    }
+
+    @Test func theLastResortIsNotAlwaysTheSameNetwork() {
+        var bench = Bench([Bench.backup, Bench.spare])
+        bench.start()
+        var tried: [KnownNetwork] = []
+        while tried.count < 8 {
+            if bench.policy.attempt != nil {
+                tried += [bench.target].compactMap(\.self)
+                bench.joinFails(.wrongKey)
+            } else if bench.policy.scan != nil {
+                bench.finishScan([bench.sight(Bench.backup, -40), bench.sight(Bench.spare, -80)])
+            } else {
+                bench.advance(by: .seconds(1))
+            }
+        }
+        #expect(Set(tried.suffix(4)) == [Bench.backup, Bench.spare])
+    }
+
+    @Test func failuresOfChangingKindsBlockAsWell() {
+        var bench = Bench([Bench.backup])
+        bench.start()
+        bench.finishScan([bench.sight(Bench.backup, -50)])
+        for failure in [JoinFailure.wrongKey, .noAddress, .wrongKey] {
+            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -50)]) }
+            bench.joinFails(failure)
+        }
+        #expect(bench.take().decisions.contains { $0.kind == .blocked })
+        #expect(bench.target == nil)
+    }
+
+    /// The supplicant still says that the interface is disabled when the kernel says that it is up.
+    @Test func aDeviceThatIsNotReadyIsNotAskedAllTheTime() {
+        var bench = Bench([Bench.home])
+        bench.start()
+        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.joinFails(.interfaceDown)
+        #expect(bench.policy.attempt == nil)
+        bench.send(.scanned(id: nil, [bench.sight(Bench.home, -50)]))
+        #expect(bench.policy.attempt == nil)
+        bench.advance(by: .seconds(2))
+        #expect(bench.target == Bench.home)
+    }
+
+    @Test func aNetworkThatLeftTheListIsUsedUntilItIsLost() {
+        var bench = Bench.online([Bench.home, Bench.backup])
+        bench.send(.networks([Bench.backup]))
+        #expect(bench.isOnline)
+        _ = bench.take()
+        bench.send(.linkLost())
+        #expect(bench.take().decisions.first?.from == Bench.home.ssid)
+        bench.advance(by: .milliseconds(300))
+        bench.finishScan([bench.sight(Bench.home, -30), bench.sight(Bench.backup, -70)])
+        #expect(bench.target == Bench.backup)
+    }
+
     @Test func aBlockIsForgottenAfterSuccess() {
         var bench = Bench([Bench.home])
         bench.start()

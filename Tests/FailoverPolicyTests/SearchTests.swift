@@ -126,6 +126,21 @@ import Testing
         #expect(bench.take().scans.first?.ssids == [hidden.ssid])
     }
 
+    /// A radio can call only a few names in one scan, so each scan begins with another.
+    @Test func everyHiddenNetworkGetsItsTurn() {
+        let hidden = (1...5).map { Bench.network($0, "Hidden\($0)", isHidden: true) }
+        var bench = Bench(hidden)
+        bench.start()
+        var first: Set<SSID> = []
+        for _ in 0..<5 {
+            first.formUnion(bench.policy.scan.map { Set($0.order.ssids.prefix(1)) } ?? [])
+            bench.finishScan()
+            bench.advance(by: .seconds(170))
+            while bench.policy.scan == nil { bench.advance(by: .seconds(1)) }
+        }
+        #expect(first.count > 1)
+    }
+
     @Test func takesUpResultsOfSomebodyElsesScan() {
         var bench = Bench()
         bench.start()
@@ -138,6 +153,8 @@ import Testing
         bench.send(.interface(isUp: true))
         bench.send(.linkFound(Bench.backup.id, Bench.accessPoint(of: Bench.backup.id)))
         bench.send(.supplicant(isAvailable: true))
+        #expect(!bench.isOnline, "not before there is an address")
+        bench.send(.address(isReady: true))
         let actions = bench.take()
         #expect(bench.isOnline)
         #expect(bench.target == Bench.backup)
