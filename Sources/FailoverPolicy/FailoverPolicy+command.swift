@@ -50,12 +50,18 @@ extension FailoverPolicy {
         // What was being joined meanwhile was nobody's wish: the command replaces it.
         let cameFrom = current ?? attempt?.network
         command = Command(id: id, network: network, cameFrom: cameFrom, since: now)
-        guard self.network(network) != nil, isReady else {
-            abandonCommand(isReady ? .notFound : isInterfaceUp ? .supplicantUnavailable : .interfaceDown)
+        guard self.network(network) != nil else {
+            abandonCommand(.notFound)
             return
         }
         lookForCommanded(at: now)
     }
+
+    /// When a command is given up that came before the device was ready for it; nil where it is ready.
+    var patienceEnd: Instant? { isReady ? nil : command.map { $0.since + settings.commandPatience } }
+
+    /// The device was not ready in time.
+    mutating func losePatience() { abandonCommand(isInterfaceUp ? .supplicantUnavailable : .interfaceDown) }
 
     /// The network is being joined already: that join becomes the commanded one.
     private mutating func follow(_ attempt: Attempt, id: UInt64, at now: Instant) {
@@ -73,7 +79,7 @@ extension FailoverPolicy {
 
     /// Takes the next step of a commanded switch that is not joining yet.
     mutating func lookForCommanded(at now: Instant) {
-        guard let command, !isJoiningForCommand else { return }
+        guard let command, isReady, !isJoiningForCommand else { return }
         if sight(of: command.network, at: now, since: current == nil ? nil : command.since) != nil {
             self.command?.joins += 1
             join(command.network, purpose: .commanded, cause: .commanded, at: now)

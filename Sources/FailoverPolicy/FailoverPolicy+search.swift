@@ -61,7 +61,7 @@ struct Search: Sendable, Hashable {
 // What is done while nothing is joined.
 extension FailoverPolicy {
     var searchMoments: [Instant?] {
-        guard isReady, !networks.isEmpty, scan == nil else { return [] }
+        guard isReady, command == nil, !networks.isEmpty, scan == nil else { return [] }
         if let notBefore = search.notBefore { return [notBefore] }
         return [knownPlaces.isEmpty ? nil : search.nextLook, search.nextFull]
     }

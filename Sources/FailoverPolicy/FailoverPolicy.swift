@@ -99,12 +99,12 @@ public struct FailoverPolicy: Sendable {
 
     /// When the policy wants to be told the time, at the latest.
     public var nextWake: Instant? {
-        var moments = [scan?.deadline, interfaceUpAt]
+        var moments = [scan?.deadline, interfaceUpAt, patienceEnd]
         switch phase {
         case .offline: moments += searchMoments
         case .joining(let attempt), .waitingForAddress(let attempt, _): moments.append(attempt.deadline)
         case .online(let link):
-            moments += [link.addressDeadline] + (scan == nil ? [weakness.nextScan, nextSurvey] : [])
+            moments += [link.addressDeadline] + (scan == nil && command == nil ? [weakness.nextScan, nextSurvey] : [])
         }
         return moments.compactMap(\.self).min()
     }
@@ -131,6 +131,7 @@ public struct FailoverPolicy: Sendable {
     /// Ends what has taken too long.
     private mutating func expire(at now: Instant) {
         if let scan, scan.deadline <= now { scanEnded(id: scan.order.id, isComplete: false, at: now) }
+        if let patienceEnd, patienceEnd <= now { losePatience() }
         if let interfaceUpAt, interfaceUpAt <= now {
             self.interfaceUpAt = now + settings.interfaceGrace
             actions.append(.bringInterfaceUp)

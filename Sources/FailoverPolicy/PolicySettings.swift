@@ -35,6 +35,8 @@ public struct PolicySettings: Hashable, Sendable {
     public var calmSampling = Duration.seconds(30)
     public var alertSampling = Duration.milliseconds(2500)
 
+    /// How long a command waits for wpa_supplicant and the interface, which may be starting as well.
+    public var commandPatience = Duration.seconds(10)
     /// After a commanded switch a living link is not left by the policy's own decision for this long.
     public var stayAfterCommand = Duration.seconds(600)
     /// A living link is not left again sooner than this after the last switch.

@@ -54,7 +54,7 @@ struct Bench {
             now = max(now, wake)
             send(.tick)
             guard policy.nextWake.map({ $0 > now }) ?? true else {
-                Issue.record("asks to be woken in the past")
+                Issue.record("asks to be woken in the past: \(policy)")
                 return
             }
         }

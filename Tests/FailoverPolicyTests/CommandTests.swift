@@ -125,6 +125,24 @@ import Testing
         #expect(bench.target == Bench.spare)
     }
 
+    @Test func aCommandWaitsForADeviceThatIsStarting() {
+        var bench = Bench()
+        bench.send(.interface(isUp: true))
+        bench.send(.switchTo(Bench.backup.id, id: 1))
+        bench.advance(by: .seconds(9))
+        #expect(bench.take().outcomes.isEmpty)
+        bench.send(.supplicant(isAvailable: true))
+        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.joinSucceeds()
+        #expect(bench.take().outcomes == [.committed])
+
+        bench = Bench()
+        bench.send(.interface(isUp: true))
+        bench.send(.switchTo(Bench.backup.id, id: 1))
+        bench.advance(by: .seconds(11))
+        #expect(bench.take().outcomes == [.failed(.supplicantUnavailable)])
+    }
+
     @Test func oneSwitchAtATime() {
         var bench = Bench.online()
         bench.send(.switchTo(Bench.backup.id, id: 1))

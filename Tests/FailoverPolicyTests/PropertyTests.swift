@@ -5,7 +5,7 @@ import Testing
 
 /// Random histories. What must hold in every one of them is checked after every event.
 @Suite struct PropertyTests {
-    @Test(arguments: 0..<200)
+    @Test(arguments: 0..<1000)
     func holdInRandomHistories(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         var bench = Bench()

@@ -2,6 +2,7 @@ import AgentModel
 import AppClient
 import AppProtocol
 import FoundationEssentials
+import Glibc
 import Lab
 import Testing
 
@@ -46,6 +47,47 @@ extension Radios {
                 await client.close()
                 #expect(await device.isRunning)
             }
+        }
+
+        @Test func aFullDiskChangesNothing() async throws {
+            try await scenario("full disk") { lab in
+                let home = try await lab.accessPoint("HomeNet", security: .open, channel: 6)
+                try await home.powerOn()
+                let folder = "\(lab.directory)/flash"
+                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+                try #require(mount("tmpfs", folder, "tmpfs", 0, "size=64k") == 0)
+                defer { umount2(folder, Int32(MNT_DETACH.rawValue)) }
+                let device = Device(in: lab, settings: ["ALTNET_STATE_DIR": folder])
+                try await lab.station.startDHCPClient()
+                try await lab.station.startSupplicant()
+                try await device.start()
+                try await device.provision(home)
+                try fill(folder + "/ballast")
+
+                let network = NewNetwork(ssid: try SSID("BackupNet"), password: nil)
+                do throws(ClientError) {
+                    try await device.store([network])
+                    Issue.record("a list was stored on a full disk")
+                } catch {
+                    #expect(error.code == .storageFailed)
+                }
+                let client = try await device.client()
+                #expect(try await client.backups().networks.isEmpty)
+                #expect(try await client.network().state == .online)
+                await client.close()
+
+                try FileManager.default.removeItem(atPath: folder + "/ballast")
+                #expect(try await device.store([network]).networks.count == 1)
+            }
+        }
+
+        /// Writes until there is no room left.
+        private func fill(_ path: String) throws {
+            let file = open(path, O_WRONLY | O_CREAT, 0o600)
+            defer { close(file) }
+            let block = [UInt8](repeating: 0xaa, count: 1024)
+            while write(file, block, block.count) > 0 {}
+            try #require(errno == ENOSPC)
         }
 
         @Test func withoutPermissionItSaysWhichIsMissing() async throws {

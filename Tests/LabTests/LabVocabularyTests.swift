@@ -56,18 +56,18 @@ extension Radios {
                     KnownNetwork(backup.ssid, security: backupPassword, priority: 1),
                 ])
                 let first = try await pinger.reply(within: .seconds(30))
-                lab.report("cold start to first ping", first - start)
+                lab.report("wpa_supplicant alone: cold start to first ping", first - start)
                 #expect(try await lab.station.network() == home.ssid)
                 #expect(try await lab.station.network(behind: home.gateway) == home.ssid)
 
                 let cut = ContinuousClock.now
                 try await home.powerOff()
                 try await eventually(within: .seconds(10), "the link to be lost") { await lab.station.joined() == nil }
-                lab.report("power cut to link lost", .now - cut)
+                lab.report("wpa_supplicant alone: power cut to link lost", .now - cut)
                 try await eventually(within: .seconds(5), "the address to go") { await lab.station.address == nil }
                 try await pinger.silence(of: .milliseconds(500), within: .seconds(5))
                 let back = try await pinger.reply(after: cut + .milliseconds(100), within: .seconds(60))
-                lab.report("power cut to first ping", back - cut)
+                lab.report("wpa_supplicant alone: power cut to first ping", back - cut)
                 #expect(pinger.longestGap(since: cut) > .seconds(1))
                 #expect(try await lab.station.network() == backup.ssid)
                 #expect(try await lab.station.network(behind: home.gateway, within: .milliseconds(200)) == nil)

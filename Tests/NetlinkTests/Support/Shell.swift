@@ -22,7 +22,7 @@ enum Shell {
     }
 
     private static func spawn(_ script: String) -> (status: Int32, output: String) {
-        let output = tmpfile()
+        guard let output = tmpfile() else { return (errno, "cannot make a temporary file") }
         defer { fclose(output) }
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
