@@ -67,14 +67,17 @@ let package = Package(
             ],
             swiftSettings: strict),
 
-        .testTarget(name: "AgentModelTests", dependencies: ["AgentModel"], swiftSettings: strict),
+        .target(name: "Randomness", path: "Tests/Randomness", swiftSettings: strict),
+        .testTarget(name: "AgentModelTests", dependencies: ["AgentModel", "Randomness"], swiftSettings: strict),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"], swiftSettings: strict),
-        .testTarget(name: "NetlinkTests", dependencies: ["Netlink", "CNetlink"], swiftSettings: strict),
-        .testTarget(name: "SupplicantTests", dependencies: ["Supplicant"], swiftSettings: strict),
-        .testTarget(name: "FailoverPolicyTests", dependencies: ["FailoverPolicy"], swiftSettings: strict),
-        .testTarget(name: "KeyFileTests", dependencies: ["KeyFile"], swiftSettings: strict),
-        .testTarget(name: "AppProtocolTests", dependencies: ["AppProtocol"], swiftSettings: strict),
-        .testTarget(name: "AppServerTests", dependencies: ["AppServer", "AppClient"], swiftSettings: strict),
+        .testTarget(name: "NetlinkTests", dependencies: ["Netlink", "CNetlink", "Randomness"], swiftSettings: strict),
+        .testTarget(name: "SupplicantTests", dependencies: ["Supplicant", "Randomness"], swiftSettings: strict),
+        .testTarget(
+            name: "FailoverPolicyTests", dependencies: ["FailoverPolicy", "Randomness"], swiftSettings: strict),
+        .testTarget(name: "KeyFileTests", dependencies: ["KeyFile", "Randomness"], swiftSettings: strict),
+        .testTarget(name: "AppProtocolTests", dependencies: ["AppProtocol", "Randomness"], swiftSettings: strict),
+        .testTarget(
+            name: "AppServerTests", dependencies: ["AppServer", "AppClient", "Randomness"], swiftSettings: strict),
         .testTarget(
             name: "CommandLineTests", dependencies: ["altnet", "AppServer", "AppClient"], swiftSettings: strict),
         .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),

@@ -8,8 +8,8 @@ struct DeviceIdentity: Sendable {
 
     /// Reads the identity from `directory`, and makes a random one where there is none.
     static func load(from directory: String) throws(IdentityError) -> DeviceIdentity {
-        let id = try content(of: directory + "/device-id") { Hex.string(randomBytes(8)) + "\n" }
-        let key = try content(of: directory + "/local-key") { Hex.string(randomBytes(16)) + "\n" }
+        let id = try content(of: "device-id", in: directory) { Hex.string(randomBytes(8)) + "\n" }
+        let key = try content(of: "local-key", in: directory) { Hex.string(randomBytes(16)) + "\n" }
         let name = String(decoding: id.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
         guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
             throw IdentityError(
@@ -27,10 +27,13 @@ struct DeviceIdentity: Sendable {
         return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
     }
 
-    private static func content(of path: String, orNew make: () -> String) throws(IdentityError) -> [UInt8] {
+    private static func content(
+        of name: String, in directory: String, orNew make: () -> String
+    ) throws(IdentityError) -> [UInt8] {
+        let path = "\(directory)/\(name)"
         var file = open(path, O_RDONLY | O_CLOEXEC)
         if file < 0, errno == ENOENT {
-            try create(path, content: make())
+            try create(path, in: directory, content: make())
             file = open(path, O_RDONLY | O_CLOEXEC)
         }
         guard file >= 0 else { throw IdentityError(path: path, errno: errno) }
@@ -42,7 +45,7 @@ struct DeviceIdentity: Sendable {
     }
 
     /// Under another name first, so that a power cut never leaves half an identity.
-    private static func create(_ path: String, content: String) throws(IdentityError) {
+    private static func create(_ path: String, in directory: String, content: String) throws(IdentityError) {
         let temporary = path + ".new"
         let file = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw IdentityError(path: temporary, errno: errno) }
@@ -51,6 +54,10 @@ struct DeviceIdentity: Sendable {
         guard write(file, bytes, bytes.count) == bytes.count, fsync(file) == 0, rename(temporary, path) == 0 else {
             throw IdentityError(path: path, errno: errno)
         }
+        let folder = open(directory, O_RDONLY | O_CLOEXEC)
+        guard folder >= 0 else { throw IdentityError(path: directory, errno: errno) }
+        defer { close(folder) }
+        guard fsync(folder) == 0 else { throw IdentityError(path: directory, errno: errno) }
     }
 }
 

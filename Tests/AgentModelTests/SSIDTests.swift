@@ -1,3 +1,4 @@
+import Randomness
 import Testing
 
 @testable import AgentModel
@@ -27,7 +28,7 @@ import Testing
 
     /// Whatever the bytes are, what is printed has no control characters and different SSIDs never look the same.
     @Test func isSafeAndUnambiguousForAnyBytes() throws {
-        var random = SplitMix64(seed: 1)
+        var random = SeededRandom(seed: 1)
         var seen: [String: SSID] = [:]
         for _ in 0..<20_000 {
             let bytes = (0..<Int.random(in: 1...32, using: &random)).map { _ in
@@ -38,20 +39,5 @@ import Testing
             #expect(!shown.unicodeScalars.contains { $0.properties.generalCategory == .control })
             if let other = seen.updateValue(ssid, forKey: shown) { #expect(other == ssid) }
         }
-    }
-}
-
-/// A repeatable source of randomness (Steele, Lea and Flood, 2014).
-struct SplitMix64: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
     }
 }

@@ -1,4 +1,5 @@
 import AppProtocol
+import Randomness
 import Testing
 
 /// Whatever arrives, there is a value or a typed error, and neither crashes. Each lets other tests run in between.

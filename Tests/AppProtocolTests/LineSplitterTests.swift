@@ -1,4 +1,5 @@
 import AppProtocol
+import Randomness
 import Testing
 
 @Suite struct LineSplitterTests {

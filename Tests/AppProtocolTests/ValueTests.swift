@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import Randomness
 import Testing
 
 @Suite struct ValueTests {

@@ -1,6 +1,7 @@
 import AppProtocol
 import AppServer
 import Foundation
+import Randomness
 import Testing
 
 /// Clients that do not keep to the protocol, by accident or not: each gets a typed error or the door, the others are

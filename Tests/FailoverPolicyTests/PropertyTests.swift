@@ -1,4 +1,5 @@
 import AgentModel
+import Randomness
 import Testing
 
 @testable import FailoverPolicy
@@ -7,7 +8,7 @@ import Testing
 @Suite struct PropertyTests {
     @Test(arguments: 0..<1000)
     func holdInRandomHistories(seed: UInt64) {
-        var random = SplitMix64(seed: seed)
+        var random = SeededRandom(seed: seed)
         var bench = Bench()
         var open: Set<UInt64> = []
         var switches: UInt64 = 0
@@ -55,7 +56,7 @@ import Testing
     }
 
     private static func event(
-        for bench: Bench, switches: inout UInt64, using random: inout SplitMix64
+        for bench: Bench, switches: inout UInt64, using random: inout SeededRandom
     ) -> PolicyEvent {
         let networks = [Bench.home, Bench.backup, Bench.spare]
         let network = networks.randomElement(using: &random) ?? Bench.home
@@ -84,7 +85,7 @@ import Testing
 
     @Test func sameHistoryGivesTheSameActions() {
         func run() -> [PolicyAction] {
-            var random = SplitMix64(seed: 77)
+            var random = SeededRandom(seed: 77)
             var bench = Bench()
             var switches: UInt64 = 0
             for _ in 0..<2000 {
@@ -96,20 +97,5 @@ import Testing
         let first = run()
         #expect(first.count > 100)
         #expect(first == run())
-    }
-}
-
-/// A repeatable source of randomness (Steele, Lea and Flood, 2014).
-struct SplitMix64: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
     }
 }

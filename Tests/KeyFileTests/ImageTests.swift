@@ -1,4 +1,5 @@
 import AgentModel
+import Randomness
 import Testing
 
 @testable import KeyFile
@@ -24,7 +25,7 @@ import Testing
     }
 
     @Test func everyStateSurvivesARoundTrip() throws {
-        var random = SplitMix64(seed: 1)
+        var random = SeededRandom(seed: 1)
         for generation in 0..<1_000 as Range<UInt64> {
             let image = Image(generation: generation, state: try randomState(using: &random))
             #expect(try Image.decode(image.bytes) == image)
@@ -55,7 +56,7 @@ import Testing
     }
 
     @Test func anyBytesAreReadOrRefused() {
-        var random = SplitMix64(seed: 2)
+        var random = SeededRandom(seed: 2)
         for _ in 0..<20_000 {
             let bytes = (0..<Int.random(in: 0...300, using: &random)).map { _ in
                 UInt8.random(in: 0...255, using: &random)
@@ -67,7 +68,7 @@ import Testing
     /// Bodies of random bytes, and valid ones that were changed, under right checksums: so the checksum is no shelter for
     /// the decoder. What it accepts it also writes, to the byte.
     @Test func anyBodyIsReadOrRefused() throws {
-        var random = SplitMix64(seed: 3)
+        var random = SeededRandom(seed: 3)
         var accepted = 0
         for round in 0..<12_000 {
             var body: [UInt8]
@@ -99,7 +100,7 @@ import Testing
         #expect(throws: Damage.impossibleContent) { try Image.decode(sealed([])) }
     }
 
-    private func mutate(_ bytes: inout [UInt8], using random: inout SplitMix64) {
+    private func mutate(_ bytes: inout [UInt8], using random: inout SeededRandom) {
         let index = Int.random(in: 0..<max(bytes.count, 1), using: &random)
         guard index < bytes.count else { return }
         switch Int.random(in: 0..<4, using: &random) {

@@ -1,4 +1,5 @@
 import AgentModel
+import Randomness
 import Testing
 
 @testable import KeyFile
@@ -109,7 +110,7 @@ import Testing
     }
 
     @Test func startsWithAnyFileAndWorksOn() throws {
-        var random = SplitMix64(seed: 4)
+        var random = SeededRandom(seed: 4)
         let valid = Image(generation: 9, state: try fullState()).bytes
         func anything() -> [UInt8]? {
             switch Int.random(in: 0..<4, using: &random) {

@@ -1,4 +1,5 @@
 import Glibc
+import Randomness
 import Testing
 
 @testable import KeyFile
@@ -41,7 +42,7 @@ import Testing
     /// Cut at every operation, before and after it, with many outcomes each; then again at every operation of the
     /// recovery; then once more, and work on.
     @Test func losesNothingAcknowledgedAndInventsNothing() throws {
-        var random = SplitMix64(seed: 5)
+        var random = SeededRandom(seed: 5)
         var cuts = 0
         for cut in 0..<operationsOfHistory() {
             for round in 0..<32 {
@@ -58,7 +59,7 @@ import Testing
 
     /// - Returns: how often the power was cut.
     private func recoverWithCuts(
-        _ disk: SimulatedDisk, allowed: [StoredState], using random: inout SplitMix64
+        _ disk: SimulatedDisk, allowed: [StoredState], using random: inout SeededRandom
     ) throws -> Int {
         for cut in 0... {
             let restarted = disk.afterPowerCut(using: &random)
@@ -88,7 +89,7 @@ import Testing
     /// Killed at every operation, started again, and only then the power is cut: what the second process read, and may
     /// have acted upon, stays.
     @Test func whatWasReadAfterAKillStays() throws {
-        var random = SplitMix64(seed: 6)
+        var random = SeededRandom(seed: 6)
         for cut in 0..<operationsOfHistory() {
             for afterwards in [false, true] {
                 let disk = SimulatedDisk()
@@ -110,7 +111,7 @@ import Testing
     /// Any one operation of a commit fails: the old state stands in memory and on disk, whatever happens next, and the
     /// next commit works.
     @Test(arguments: [ENOSPC, EIO, EROFS]) func oneFailureChangesNothing(errno: Int32) throws {
-        var random = SplitMix64(seed: 7)
+        var random = SeededRandom(seed: 7)
         var failures = 0
         for number in 0... {
             let disk = SimulatedDisk()
@@ -143,7 +144,7 @@ import Testing
     /// The disk goes on failing after the new name is in place, so the old state cannot be brought back: the store then
     /// writes it again even though it looks unchanged.
     @Test func writesAgainWhatMayHaveBeenLost() throws {
-        var random = SplitMix64(seed: 8)
+        var random = SeededRandom(seed: 8)
         let disk = SimulatedDisk()
         let store = try KeyFile(disk)
         try store.commit(Self.history[1])

@@ -1,4 +1,5 @@
 import AgentModel
+import Randomness
 
 @testable import KeyFile
 
@@ -20,7 +21,7 @@ func fullState() throws -> StoredState {
 }
 
 /// A state of arbitrary content within the rules, and now and then at their limits.
-func randomState(using random: inout SplitMix64) throws -> StoredState {
+func randomState(using random: inout SeededRandom) throws -> StoredState {
     func bytes(_ length: ClosedRange<Int>, _ values: ClosedRange<UInt8>) -> [UInt8] {
         (0..<Int.random(in: length, using: &random)).map { _ in UInt8.random(in: values, using: &random) }
     }
@@ -52,20 +53,5 @@ extension Image {
             _ = try version(of: bytes)
             return try Image(decoding: bytes)
         }
-    }
-}
-
-/// A repeatable source of randomness (Steele, Lea and Flood, 2014).
-struct SplitMix64: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
     }
 }

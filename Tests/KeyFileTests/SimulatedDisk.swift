@@ -1,4 +1,5 @@
 import Glibc
+import Randomness
 
 @testable import KeyFile
 
@@ -59,7 +60,7 @@ final class SimulatedDisk {
     func openToOthers(_ name: String) { names[name]?.isOpenToOthers = true }
 
     /// The disk as it may be when the power comes back.
-    func afterPowerCut(using random: inout SplitMix64) -> SimulatedDisk {
+    func afterPowerCut(using random: inout SeededRandom) -> SimulatedDisk {
         var survivors = durableNames
         for renaming in unsynchronised where Bool.random(using: &random) {
             for (name, file) in renaming { survivors[name] = file }
@@ -74,7 +75,7 @@ final class SimulatedDisk {
         return self
     }
 
-    private static func remains(of file: File, using random: inout SplitMix64) -> [UInt8] {
+    private static func remains(of file: File, using random: inout SeededRandom) -> [UInt8] {
         let (cached, durable) = (file.cached, file.durable)
         guard cached != durable else { return durable }
         let kept = Int.random(in: 0...cached.count, using: &random)

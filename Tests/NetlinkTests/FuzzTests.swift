@@ -1,4 +1,5 @@
 import AgentModel
+import Randomness
 import Testing
 
 @testable import Netlink
@@ -28,12 +29,12 @@ import Testing
     }
 
     @Test func randomBytes() {
-        var random = SeededGenerator(seed: 1)
+        var random = SeededRandom(seed: 1)
         for _ in 0..<20_000 { decodeEverything(random.bytes(count: Int.random(in: 0...96, using: &random))) }
     }
 
     @Test func randomPayloads() {
-        var random = SeededGenerator(seed: 2)
+        var random = SeededRandom(seed: 2)
         for _ in 0..<20_000 {
             let payload = random.bytes(count: Int.random(in: 0...96, using: &random))
             var request = NetlinkRequest(type: UInt16.random(in: 0...64, using: &random), fixedPart: [])
@@ -44,7 +45,7 @@ import Testing
     }
 
     @Test func damagedMessages() {
-        var random = SeededGenerator(seed: 3)
+        var random = SeededRandom(seed: 3)
         for _ in 0..<20_000 {
             var message = Fixture.all.randomElement(using: &random)!
             for _ in 0..<Int.random(in: 1...3, using: &random) { message = random.damage(message) }
@@ -53,7 +54,7 @@ import Testing
     }
 
     @Test func damagedElements() {
-        var random = SeededGenerator(seed: 4)
+        var random = SeededRandom(seed: 4)
         let valid = bytes(
             """
             00 04 486f6d65

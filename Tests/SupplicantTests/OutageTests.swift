@@ -1,6 +1,7 @@
 import AgentModel
 import EventLoop
 import Glibc
+import Randomness
 import Testing
 
 @testable import Supplicant
@@ -126,7 +127,7 @@ import Testing
         bench.fake.say(bytes: [UInt8](repeating: UInt8(ascii: "<"), count: 65536))
         bench.fake.say(bytes: Array("<3".utf8))
         bench.fake.say(bytes: [])
-        var generator = SeededGenerator(seed: 7)
+        var generator = SeededRandom(seed: 7)
         for _ in 0..<500 {
             let length = Int.random(in: 0..<300, using: &generator)
             bench.fake.say(

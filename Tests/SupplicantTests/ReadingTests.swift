@@ -1,4 +1,5 @@
 import AgentModel
+import Randomness
 import Testing
 
 @testable import Supplicant
@@ -151,7 +152,7 @@ import Testing
     }
 
     @Test func survivesAnyLine() {
-        var generator = SeededGenerator(seed: 2)
+        var generator = SeededRandom(seed: 2)
         let seeds =
             Fixture.all.flatMap(\.lines).map { Array("<3>\($0)".utf8) } + [
                 Array("<3>CTRL-EVENT-SSID-TEMP-DISABLED id=99999999999999999999 ssid=\"\" reason=".utf8),
@@ -184,7 +185,7 @@ import Testing
     }
 
     @Test func survivesAnyStatus() {
-        var generator = SeededGenerator(seed: 3)
+        var generator = SeededRandom(seed: 3)
         let seed = Array(
             "bssid=02:00:00:00:01:00\nfreq=2412\nssid=A\\x00\\\"B\nid=0\nkey_mgmt=SAE\nwpa_state=COMPLETED\n".utf8)
         for _ in 0..<20_000 {

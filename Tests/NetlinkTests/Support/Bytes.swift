@@ -1,4 +1,5 @@
 import AgentModel
+import Randomness
 
 /// Bytes spelled out in hexadecimal with one comment a field, for messages that are compared byte for byte. Multi-byte
 /// numbers are little-endian, as on every machine that altnet is tested on.
@@ -7,20 +8,7 @@ func bytes(_ annotated: String) -> [UInt8] {
     return Hex.bytes(fields.joined().filter { !$0.isWhitespace })!
 }
 
-/// A repeatable source of randomness (SplitMix64), so that a failing input can be found again.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
-    }
-
+extension SeededRandom {
     mutating func bytes(count: Int) -> [UInt8] {
         (0..<count).map { _ in UInt8.random(in: .min ... .max, using: &self) }
     }
