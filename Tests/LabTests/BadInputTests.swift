@@ -56,7 +56,7 @@ extension Radios {
                 let folder = "\(lab.directory)/flash"
                 try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
                 try #require(mount("tmpfs", folder, "tmpfs", 0, "size=64k") == 0)
-                defer { umount2(folder, Int32(MNT_DETACH.rawValue)) }
+                defer { umount2(folder, Int32(MNT_DETACH)) }
                 let device = Device(in: lab, settings: ["ALTNET_STATE_DIR": folder])
                 try await lab.station.startDHCPClient()
                 try await lab.station.startSupplicant()
