@@ -4,7 +4,8 @@ SWIFT ?= swift
 # As it ships: optimised, one static program. That is also what runs in the lab.
 BUILD := $(SWIFT) build -c release --static-swift-stdlib --product
 RELEASE := .build/release
-LAB := board/lab/run
+# DIRECT=1, as root: on this machine's own kernel, where it has mac80211_hwsim, and not in a virtual machine.
+LAB := board/lab/run $(if $(DIRECT),--direct)
 
 .PHONY: help demo test unit lab build format lint clean deps
 
