@@ -64,7 +64,8 @@ struct SwitchCommand: DeviceCommand {
             return try await device.switchNetwork(to: reference, within: .seconds(timeout)) { status in
                 if !status.phase.isOutcome { console.progress("  \(Wording.phase(status.phase))...") }
             }
-        } catch ClientError.timedOut {
+        } catch {
+            guard error == .timedOut else { throw error }
             throw CommandFailure(
                 .tryLater,
                 "no outcome after \(timeout) s: the switch goes on, 'altnet status' shows where the device is")
