@@ -139,7 +139,7 @@ extension FailoverPolicy {
             proceed(at: now)
         } else {
             scan = nil
-            interrupt(.interfaceDown, .interfaceDown, at: now)
+            interrupt(.interfaceDown, at: now)
         }
     }
 
@@ -151,16 +151,16 @@ extension FailoverPolicy {
             proceed(at: now)
         } else if attempt != nil || command != nil {
             // Whether a finished link outlives its supplicant depends on the driver: the kernel tells.
-            interrupt(.supplicantUnavailable, .supplicantUnavailable, at: now)
+            interrupt(.supplicantUnavailable, at: now)
         }
     }
 
     /// Nothing can be joined for now, and what was under way is over.
-    private mutating func interrupt(_ failure: JoinFailure, _ cause: PolicyDecision.Cause, at now: Instant) {
+    private mutating func interrupt(_ failure: JoinFailure, at now: Instant) {
         if let attempt {
             attemptFailed(attempt, failure, at: now)
         } else if case .online(let link) = phase, failure == .interfaceDown {
-            lose(link, cause, isOwnDoing: true, at: now)
+            lose(link, .interfaceDown, isOwnDoing: true, at: now)
         }
         abandonCommand(failure)
     }

@@ -211,11 +211,6 @@ public actor Device {
         }
     }
 
-    /// Waits until the device knows that it has no link.
-    public func offline(within limit: Duration) async throws {
-        try await eventually(within: limit, "the device to be offline") { status?.state != .online }
-    }
-
     /// Waits until the device has seen all of these stored backups in the air.
     public func seen(_ backups: [AccessPoint], within limit: Duration) async throws {
         let client = try await client()

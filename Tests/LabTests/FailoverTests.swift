@@ -99,36 +99,28 @@ extension Radios {
         @Test func backupIsOnFiveGigahertz() async throws {
             try await scenario("backup is on 5 GHz", accessPoints: 2) { lab in
                 let house = try await House(lab, backupChannel: 36)
-                try await expectFailover(in: house)
+                try await house.expectFailover(within: .seconds(30))
                 #expect(house.device.status?.frequency?.megahertz == 5180)
             }
         }
 
         @Test func backupIsHidden() async throws {
             try await scenario("backup is hidden", accessPoints: 2) { lab in
-                try await expectFailover(in: try await House(lab, backupIsHidden: true))
+                try await House(lab, backupIsHidden: true).expectFailover(within: .seconds(30))
             }
         }
 
         @Test func backupIsWPA3() async throws {
             try await scenario("backup is WPA3", accessPoints: 2) { lab in
-                try await expectFailover(in: try await House(lab, backup: .wpa3("backup-password")))
+                try await House(lab, backup: .wpa3("backup-password")).expectFailover(within: .seconds(30))
             }
         }
 
         @Test func backupIsTransitionAndHomeIsOpen() async throws {
             try await scenario("open home, backup in transition mode", accessPoints: 2) { lab in
-                try await expectFailover(in: try await House(lab, home: .open, backup: .transition("backup-password")))
+                try await House(lab, home: .open, backup: .transition("backup-password")).expectFailover(
+                    within: .seconds(30))
             }
-        }
-
-        /// Home's power goes: the device moves to the backup and nowhere else, and data flows through it.
-        private func expectFailover(in house: House) async throws {
-            let mark = house.mark
-            try await house.home.powerOff()
-            try await house.device.online(on: house.backup, within: .seconds(30))
-            try await house.expectTraffic(through: house.backup)
-            house.expectWay([house.backup], since: mark)
         }
 
         @Test func theStrongerOfTwoBackupsIsTaken() async throws {

@@ -45,6 +45,15 @@ struct House {
         #expect(try await lab.station.network() == network.ssid, sourceLocation: sourceLocation)
     }
 
+    /// Home's power goes: the device moves to the backup and nowhere else, and data flows through it.
+    func expectFailover(within limit: Duration, sourceLocation: SourceLocation = #_sourceLocation) async throws {
+        let mark = mark
+        try await home.powerOff()
+        try await device.online(on: backup, within: limit)
+        try await expectTraffic(through: backup, sourceLocation: sourceLocation)
+        expectWay([backup], since: mark, sourceLocation: sourceLocation)
+    }
+
     /// The device went from where it was straight to `networks`, and nowhere else in between.
     func expectWay(
         _ networks: [AccessPoint], since mark: Int, sourceLocation: SourceLocation = #_sourceLocation

@@ -17,11 +17,7 @@ extension Radios {
                 #expect(house.device.stations(since: mark) == [house.home.ssid])
 
                 // And it is in command again: the next failover works.
-                let mark2 = house.mark
-                try await house.home.powerOff()
-                try await house.device.online(on: house.backup, within: .seconds(20))
-                try await house.expectTraffic(through: house.backup)
-                house.expectWay([house.backup], since: mark2)
+                try await house.expectFailover(within: .seconds(20))
             }
         }
 
@@ -38,11 +34,7 @@ extension Radios {
                 #expect(house.device.decisions.first?.reason.rawValue == "linkFound")
 
                 // What it knew, it knows.
-                let mark = house.mark
-                try await house.home.powerOff()
-                try await house.device.online(on: house.backup, within: .seconds(20))
-                try await house.expectTraffic(through: house.backup)
-                house.expectWay([house.backup], since: mark)
+                try await house.expectFailover(within: .seconds(20))
             }
         }
 
