@@ -8,8 +8,9 @@
 
 /// Bytes that nobody may read by accident: a password, a pre-shared key, the device's local key.
 ///
-/// Its description says only that it is redacted, also when it is interpolated, dumped or reflected upon, and its memory is
-/// overwritten when the last copy goes. Equality takes the same time wherever two secrets of one length differ.
+/// Its description says only that it is redacted, also when it is interpolated, dumped or reflected upon. It lives in
+/// memory that core dumps leave out on Linux (``ProtectedMemory``) and that is overwritten when the last copy goes.
+/// Equality takes the same time wherever two secrets of one length differ.
 public struct Secret: Sendable, Equatable {
     private let storage: Storage
 
@@ -19,31 +20,30 @@ public struct Secret: Sendable, Equatable {
     /// The UTF-8 bytes of `text`.
     public init(text: String) { self.init(text.utf8) }
 
-    public var count: Int { storage.buffer.count }
+    public var count: Int { storage.bytes.count }
 
     /// Lends the bytes for the time of the call. Do not let them escape.
     public func withBytes<Value, Failure: Error>(
         _ body: (UnsafeRawBufferPointer) throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        try body(UnsafeRawBufferPointer(storage.buffer))
+        try withExtendedLifetime(storage) { () throws(Failure) in try body(storage.bytes) }
     }
 
     public static func == (left: Self, right: Self) -> Bool {
         left.count == right.count
-            && zip(left.storage.buffer, right.storage.buffer).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+            && left.withBytes { left in
+                right.withBytes { right in zip(left, right).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0 }
+            }
     }
 
     private final class Storage: @unchecked Sendable {  // Written in `init` and `deinit` only.
-        let buffer: UnsafeMutableBufferPointer<UInt8>
+        private let memory: ProtectedMemory
+
+        var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(memory.bytes) }
 
         init(_ bytes: some Collection<UInt8>) {
-            buffer = .allocate(capacity: bytes.count)
-            _ = buffer.initialize(from: bytes)
-        }
-
-        deinit {
-            wipe(UnsafeMutableRawBufferPointer(buffer))
-            buffer.deallocate()
+            memory = ProtectedMemory(byteCount: bytes.count)
+            memory.bytes.copyBytes(from: bytes)
         }
     }
 }
