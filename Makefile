@@ -7,10 +7,10 @@ RELEASE := .build/release
 # DIRECT=1, as root: on this machine's own kernel, where it has mac80211_hwsim, and not in a virtual machine.
 LAB := board/lab/run $(if $(DIRECT),--direct)
 
-.PHONY: help demo test unit lab build format lint clean deps
+.PHONY: help demo test unit lab torture bench-keyfile build format lint clean deps
 
 help: ## Show what can be made
-	@sed -n 's/^\([a-z]*\):.*## /\1	/p' Makefile | expand -t 12
+	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
 
 demo: deps ## See the agent keep a device online, on real kernel radios in a virtual machine
 	$(BUILD) altnet
@@ -31,6 +31,15 @@ lab: deps ## Run the scenarios on real kernel radios in a virtual machine
 	LAB_ALTNET=$(CURDIR)/$(RELEASE)/altnet $(LAB) --timeout 1500 --results .lab/results/lab -- \
 	    .build/debug/altnetPackageTests.xctest --testing-library swift-testing --filter LabTests
 	@echo; cat .lab/results/lab/measurements.txt
+
+torture: deps ## Cut the power of the key file a million times (CUTS=...)
+	$(BUILD) altnet-lab
+	$(RELEASE)/altnet-lab torture $(if $(CUTS),--cuts $(CUTS))
+
+bench-keyfile: deps ## Measure the key file beside SQLite, a rewritten file and bare writes (BENCH=--markdown)
+	@board/install-dependencies libsqlite3-dev strace
+	ALTNET_BENCH=1 $(BUILD) keyfile-bench
+	$(RELEASE)/keyfile-bench $(BENCH)
 
 build: deps ## Build the agent as it ships: one static binary
 	$(BUILD) altnet

@@ -4,6 +4,7 @@ import PackageDescription
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 
@@ -34,7 +35,9 @@ let package = Package(
         .target(name: "Netlink", dependencies: ["AgentModel", "EventLoop", "CNetlink"], swiftSettings: strict),
         .target(name: "Supplicant", dependencies: ["AgentModel", "EventLoop", "CWpaClient"], swiftSettings: strict),
         .target(name: "FailoverPolicy", dependencies: ["AgentModel"], swiftSettings: strict),
-        .target(name: "KeyFile", dependencies: ["AgentModel"], swiftSettings: strict),
+        .systemLibrary(name: "CFlash"),
+        .target(
+            name: "KeyFile", dependencies: ["AgentModel", "CFlash", crypto, cryptoExtras], swiftSettings: strict),
 
         // The app protocol, both ends.
         .target(name: "AppProtocol", dependencies: ["AgentModel", crypto], swiftSettings: strict),
@@ -46,15 +49,15 @@ let package = Package(
             name: "Agent",
             dependencies: [
                 "AgentModel", "EventLoop", "Netlink", "Supplicant", "FailoverPolicy", "KeyFile", "AppProtocol",
-                "AppServer",
-                .product(name: "CryptoExtras", package: "swift-crypto"),
+                "AppServer", cryptoExtras,
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
         .executableTarget(
             name: "altnet",
             dependencies: [
-                "Agent", "AppClient", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Agent", "AppClient", "KeyFile",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
 
@@ -63,18 +66,23 @@ let package = Package(
         .executableTarget(
             name: "altnet-lab",
             dependencies: [
-                "Lab", "AppClient", .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Lab", "AppClient", "KeyFileSimulation",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
 
         .target(name: "Randomness", path: "Tests/Randomness", swiftSettings: strict),
+        .target(
+            name: "KeyFileSimulation", dependencies: ["AgentModel", "KeyFile", "Randomness"],
+            path: "Tests/KeyFileSimulation", swiftSettings: strict),
         .testTarget(name: "AgentModelTests", dependencies: ["AgentModel", "Randomness"], swiftSettings: strict),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"], swiftSettings: strict),
         .testTarget(name: "NetlinkTests", dependencies: ["Netlink", "CNetlink", "Randomness"], swiftSettings: strict),
         .testTarget(name: "SupplicantTests", dependencies: ["Supplicant", "Randomness"], swiftSettings: strict),
         .testTarget(
             name: "FailoverPolicyTests", dependencies: ["FailoverPolicy", "Randomness"], swiftSettings: strict),
-        .testTarget(name: "KeyFileTests", dependencies: ["KeyFile", "Randomness"], swiftSettings: strict),
+        .testTarget(
+            name: "KeyFileTests", dependencies: ["KeyFile", "KeyFileSimulation", "Randomness"], swiftSettings: strict),
         .testTarget(name: "AppProtocolTests", dependencies: ["AppProtocol", "Randomness"], swiftSettings: strict),
         .testTarget(
             name: "AppServerTests", dependencies: ["AppServer", "AppClient", "Randomness"], swiftSettings: strict),
@@ -83,7 +91,22 @@ let package = Package(
         .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),
         .testTarget(
             name: "LabTests",
-            dependencies: ["Lab", "AppClient", "altnet", "Netlink", "EventLoop", "AgentModel"], swiftSettings: strict),
+            dependencies: ["Lab", "AppClient", "altnet", "Netlink", "EventLoop", "AgentModel", "KeyFile"],
+            swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]
 )
+
+// The benchmark, with ALTNET_BENCH set only, so that nobody needs SQLite to build altnet.
+if Context.environment["ALTNET_BENCH"] != nil {
+    package.targets += [
+        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
+        .executableTarget(
+            name: "keyfile-bench",
+            dependencies: [
+                "AgentModel", "KeyFile", "Randomness", "CSQLite",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/KeyFileBenchmark", swiftSettings: strict),
+    ]
+}

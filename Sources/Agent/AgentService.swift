@@ -8,8 +8,9 @@ public enum AgentService {
     /// Runs until SIGTERM or SIGINT. The link stays up afterwards.
     public static func run(_ settings: AgentSettings, log: Logger) async throws {
         forbidCoreDumps()
-        // On a board systemd has made it; at the bench nobody has.
+        // On a board systemd has made them; at the bench nobody has.
         mkdir(settings.socketFolder, 0o755)
+        mkdir(settings.stateDirectory, 0o700)
         let hub = EventHub()
         let agent = try await DeviceAgent.prepare(settings: settings, hub: hub, log: log)
         let server = AppServer(socketPath: settings.socketPath, service: agent, hub: hub)

@@ -8,8 +8,16 @@ public struct AgentSettings: Sendable {
     public var interface: String
     /// The folder of wpa_supplicant's control sockets; the socket is named after the interface.
     public var supplicantDirectory: String
-    /// Where the key file and the device's identity are kept.
+    /// Where the device's identity is kept, and the key file and its root key unless they have places of their own.
     public var stateDirectory: String
+    /// A file, or a partition of a flash chip or a block device.
+    public var keyFilePath: String
+    /// The file with the key file's root key, where it is set.
+    public var rootKeyPath: String?
+    /// Where the key file's anchor is kept, if there is to be one.
+    public var keyFileAnchorPath: String?
+    /// Where systemd keeps the credentials that it hands over (systemd.exec(5)).
+    public var credentialsDirectory: String?
     /// The socket on which the app protocol is served.
     public var socketPath: String
     public var maximumBackups: Int
@@ -23,15 +31,18 @@ public struct AgentSettings: Sendable {
         return folder.isEmpty ? "/" : String(folder)
     }
 
-    public var keyFilePath: String { stateDirectory + "/keyfile" }
-
-    /// - Parameter environment: variables by name; those that do not begin with `ALTNET_` are not looked at.
+    /// - Parameter environment: variables by name; of those that do not begin with `ALTNET_` only `CREDENTIALS_DIRECTORY`
+    ///   is looked at.
     /// - Throws: for the first variable, in alphabetical order, that is unknown or has a value that is not allowed.
     public init(environment: [String: String]) throws(InvalidSetting) {
         var reader = SettingsReader(environment)
         interface = try reader.text("ALTNET_INTERFACE", default: "wlan0") { !$0.contains("/") && $0.utf8.count < 16 }
         supplicantDirectory = try reader.path("ALTNET_SUPPLICANT_DIR", default: "/run/wpa_supplicant")
         stateDirectory = try reader.path("ALTNET_STATE_DIR", default: "/var/lib/altnet")
+        keyFilePath = try reader.path("ALTNET_KEYFILE", default: stateDirectory + "/keyfile")
+        rootKeyPath = try reader.path("ALTNET_ROOT_KEY", example: "/etc/altnet/root-key")
+        keyFileAnchorPath = try reader.path("ALTNET_KEYFILE_ANCHOR", example: "/mnt/anchor/keyfile-anchor")
+        credentialsDirectory = environment["CREDENTIALS_DIRECTORY"]
         socketPath = try reader.path("ALTNET_SOCKET", default: "/run/altnet/altnet.sock")
         maximumBackups = try reader.number("ALTNET_MAX_BACKUPS", default: 3, in: KeyFile.allowedMaximum)
         logLevel = try reader.level("ALTNET_LOG_LEVEL", default: .notice)
@@ -107,6 +118,12 @@ private struct SettingsReader {
 
     mutating func path(_ name: String, default value: String) throws(InvalidSetting) -> String {
         try text(name, default: value) { $0.hasPrefix("/") && !$0.utf8.contains(0) }
+    }
+
+    /// A path that need not be set.
+    mutating func path(_ name: String, example: String) throws(InvalidSetting) -> String? {
+        known.insert(name)
+        return variables[name] == nil ? nil : try path(name, default: example)
     }
 
     mutating func number(_ name: String, default value: Int, in range: ClosedRange<Int>) throws(InvalidSetting) -> Int {

@@ -38,28 +38,21 @@ extension DeviceAgent: DeviceService {
         return status
     }
 
+    /// The list with what is known of its networks now, written or not.
     private var backupList: BackupList {
-        BackupList(
+        var state = state
+        journal.update(&state, .now)
+        return BackupList(
             max: settings.maximumBackups, revision: Int(clamping: state.backupsRevision),
-            networks: state.backups.map(describe))
-    }
-
-    private func describe(_ network: StoredNetwork) -> BackupNetwork {
-        let sight = book.id(of: network).flatMap { policy.lastSight(of: $0) }
-        let age = sight.map { (Instant.now - $0.lastSeen).milliseconds }
-        return BackupNetwork(
-            ssid: network.ssid, hash: network.hash(localKey: identity.localKey),
-            security: sight?.security ?? (network.credential == .none ? .open : .wpa2wpa3), isHidden: network.isHidden,
-            lastSeen: age.map { Timestamp(millisecondsSince1970: Timestamp.now.millisecondsSince1970 - $0) },
-            lastSignal: sight?.signal, lastFailure: book.id(of: network).flatMap { policy.lastFailure(of: $0) })
+            networks: state.backups.map { network in
+                BackupNetwork(network, state.statistics[network.ssid], localKey: identity.localKey)
+            })
     }
 
     private func replaceBackups(_ update: PreparedUpdate) async throws(ProtocolError) -> BackupList {
         let localKey = identity.localKey
         let before = state.backupsRevision
-        state = try await store.update { state throws(ProtocolError) in
-            try state.apply(update, localKey: localKey)
-        }
+        try await commit { state throws(ProtocolError) in try state.apply(update, localKey: localKey) }
         publishNetworks()
         if state.backupsRevision != before {
             log.notice("the list of backups has \(state.backups.count) networks, revision \(state.backupsRevision)")
@@ -100,14 +93,14 @@ extension DeviceAgent: DeviceService {
         guard flags.contains(.canSwitch) else {
             throw ProtocolError(.cannotSwitch, "the uplink is not Wi-Fi, so there is nothing to switch")
         }
-        if case .online(let link) = policy.phase, book[link.network] == target {
+        if case .online(let link) = policy.phase, book[link.network]?.isSame(as: target) == true {
             throw ProtocolError(.alreadyConnected, "the device is on \(target.ssid) already")
         }
         let entry = ledger.open(SwitchIdentifier.random(), target: target)
         let pending = PendingSwitch(
             id: entry.status.switchId, target: target, cameFrom: policy.phase.network.flatMap { book[$0] }?.ssid)
         do {
-            state = try await store.update { state in state.pendingSwitch = pending }
+            try await commit { state in state.pendingSwitch = pending }
         } catch {
             ledger.remove(entry.id)
             throw error
@@ -161,12 +154,23 @@ extension DeviceAgent: DeviceService {
 
     private func store(_ change: @Sendable (inout StoredState) -> Void) async {
         do {
-            state = try await store.update { state in change(&state) }
+            try await commit { state in change(&state) }
         } catch {
             // The switch itself is over. After a restart it would count as cut short, which does no harm.
             log.error("the outcome of a switch could not be stored: \(error)")
         }
         publishNetworks()
+    }
+}
+
+extension BackupNetwork {
+    fileprivate init(_ network: StoredNetwork, _ statistics: NetworkStatistics?, localKey: Secret) {
+        self.init(
+            ssid: network.ssid, hash: network.hash(localKey: localKey),
+            security: network.security ?? (network.credential == .none ? .open : .wpa2wpa3),
+            isHidden: network.isHidden,
+            lastSeen: statistics?.lastSeen.map { Timestamp(millisecondsSince1970: Int64($0) * 1000) },
+            lastSignal: statistics?.lastSignal.map(Int.init), lastFailure: statistics?.lastFailure)
     }
 }
 

@@ -28,6 +28,9 @@ public final class DeviceAgent {
     /// The key file's content, as last stored.
     var state: StoredState
     var book = NetworkBook()
+    var journal: NetworkJournal
+    var journalTimer: LoopTimer?
+    var isWritingJournal = false
     var ledger = SwitchLedger()
     var history = DecisionHistory()
     var gate = AddressGate()
@@ -60,13 +63,14 @@ public final class DeviceAgent {
         self.hub = hub
         self.log = log
         policy = FailoverPolicy(settings: settings.policy)
+        journal = NetworkJournal(state)
     }
 
     /// Puts an agent together. It touches nothing before `begin`, and then it keeps what link it finds.
     /// - Throws: where the agent could not do anything useful: no nl80211, a key file that is in use or unreadable.
     public static func prepare(settings: AgentSettings, hub: EventHub, log: Logger) async throws -> DeviceAgent {
-        let store = try Store(path: settings.keyFilePath, maximumBackups: settings.maximumBackups)
-        for finding in await store.report { log.warning("\(finding)") }
+        let store = try Store(settings)
+        for finding in await store.report { log.log(level: finding.isSerious ? .error : .warning, "\(finding)") }
         var timing = Supplicant.Timing()
         // A little less than the policy's own limit, for wpa_supplicant can say better why it did not work.
         timing.joinLimit = max(.seconds(1), settings.policy.joinLimit - .seconds(1))
@@ -95,11 +99,13 @@ public final class DeviceAgent {
         updateStatus()
     }
 
-    /// Lets go of everything. The link stays up.
-    public func stop() {
+    /// Lets go of everything, and keeps what was learnt. The link stays up.
+    public func stop() async {
         wake = nil
         signal = nil
         supplicant.stop()
+        journalTimer = nil
+        await writeJournal()
     }
 
     // MARK: Events and actions
@@ -112,11 +118,14 @@ public final class DeviceAgent {
         while !events.isEmpty {
             let event = events.removeFirst()
             log.trace("event: \(event)")
-            for action in policy.handle(event, at: .now) { perform(action) }
+            let actions = policy.handle(event, at: .now)
+            note(event)
+            for action in actions { perform(action) }
         }
         isHandling = false
         if case .online(let link) = policy.phase { lastLinked = link.network }
         sleep()
+        reviewJournal()
         updateStatus()
     }
 

@@ -22,14 +22,17 @@ struct NetworkBook {
             guard seen.insert(id).inserted else { return nil }
             return KnownNetwork(
                 id: id, ssid: network.ssid, usesPassphrase: network.credential != .none, isHidden: network.isHidden,
-                isHome: network == state.home)
+                isHome: state.home?.isSame(as: network) ?? false)
         }
         networks = networks.filter { seen.contains($0.key) || $0.key == inUse }
         return known
     }
 
     private mutating func number(of network: StoredNetwork) -> NetworkID {
-        if let id = id(of: network) { return id }
+        if let id = id(of: network) {
+            networks[id] = network
+            return id
+        }
         lastID += 1
         let id = NetworkID(lastID)
         networks[id] = network
@@ -38,7 +41,7 @@ struct NetworkBook {
 
     subscript(id: NetworkID) -> StoredNetwork? { networks[id] }
 
-    func id(of network: StoredNetwork) -> NetworkID? { networks.first { $0.value == network }?.key }
+    func id(of network: StoredNetwork) -> NetworkID? { networks.first { $0.value.isSame(as: network) }?.key }
 
     /// The network by this name that the device is most likely in: which of several with one name, its name cannot tell.
     func id(named ssid: SSID) -> NetworkID? { networks.filter { $0.value.ssid == ssid }.keys.min() }

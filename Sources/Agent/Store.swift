@@ -10,8 +10,10 @@ actor Store {
 
     private let keyFile: KeyFile
 
-    init(path: String, maximumBackups: Int) throws(KeyFileError) {
-        keyFile = try KeyFile.open(path: path, maximumBackups: maximumBackups)
+    init(_ settings: AgentSettings) throws(KeyFileError) {
+        keyFile = try KeyFile.open(
+            path: settings.keyFilePath, maximumBackups: settings.maximumBackups, rootKey: settings.rootKeySource(),
+            anchor: settings.keyFileAnchor())
     }
 
     var state: StoredState { keyFile.state }
@@ -27,7 +29,7 @@ actor Store {
         var state = keyFile.state
         try change(&state)
         do { try keyFile.commit(state) } catch { throw ProtocolError(error) }
-        return state
+        return keyFile.state
     }
 }
 

@@ -26,6 +26,11 @@ extension StoredNetwork {
         }
     }
 
+    /// Whether it is the same network under the same password, whatever is known of it besides.
+    func isSame(as other: StoredNetwork) -> Bool {
+        ssid == other.ssid && credential == other.credential && isHidden == other.isHidden
+    }
+
     func hash(localKey: Secret) -> NetworkHash { NetworkHash(localKey: localKey, ssid: ssid, password: password) }
 }
 
@@ -62,6 +67,8 @@ extension StoredState {
     /// Every network that a hash can name: those the device has a password of.
     var namedNetworks: [StoredNetwork] { backups + [home, chosen].compactMap(\.self) }
 
+    private func holds(_ network: StoredNetwork) -> Bool { namedNetworks.contains { $0.isSame(as: network) } }
+
     func network(_ hash: NetworkHash, localKey: Secret) -> StoredNetwork? {
         namedNetworks.first { $0.hash(localKey: localKey) == hash }
     }
@@ -82,6 +89,7 @@ extension StoredState {
             networks.append(network)
         }
         guard networks != backups else { return }
+        for network in networks where !holds(network) { statistics[network.ssid]?.lastFailure = nil }
         backups = networks
         backupsRevision += 1
     }
@@ -90,7 +98,9 @@ extension StoredState {
         _ entry: PreparedUpdate.Entry, localKey: Secret
     ) throws(ProtocolError) -> StoredNetwork {
         switch entry {
-        case .new(let network): return network
+        case .new(var network):
+            network.security = network.security ?? namedNetworks.first { $0.isSame(as: network) }?.security
+            return network
         case .stored(let hash):
             guard let network = network(hash, localKey: localKey) else {
                 throw ProtocolError(
@@ -104,7 +114,8 @@ extension StoredState {
     /// A commanded switch worked: the network is kept. Under a new password it replaces the stored one of its name; the
     /// first network that a device is ever sent to is its home.
     mutating func adopt(_ network: StoredNetwork) {
-        guard !namedNetworks.contains(network) else { return }
+        guard !holds(network) else { return }
+        statistics[network.ssid]?.lastFailure = nil
         if home == nil || home?.ssid == network.ssid {
             home = network
         } else if let index = backups.firstIndex(where: { $0.ssid == network.ssid }) {

@@ -1,10 +1,11 @@
+import AgentModel
 import Glibc
 
-/// The device's networks on disk: small, always complete, safe against power loss at any moment.
+/// The device's networks in a file or on a flash chip: small, always complete, encrypted, safe against power loss at any
+/// moment. Docs/key-file.md describes it.
 ///
-/// A commit writes the whole state to a new file, makes it durable, and gives it the old one's name; so there is never
-/// less than one complete copy. Not `Sendable`: it belongs to one isolation domain, whose thread a commit blocks until
-/// the disk has the data (some milliseconds on an SD card).
+/// Not `Sendable`: it belongs to one isolation domain, whose thread a commit blocks until the medium has the data (some
+/// milliseconds on an SD card).
 public final class KeyFile {
     /// What the maximum of backups can be set to.
     public static let allowedMaximum = 1...10
@@ -14,108 +15,131 @@ public final class KeyFile {
     /// What was found amiss when the store was opened. Empty on an ordinary day.
     public private(set) var report: [Finding]
 
-    private let disk: any FileOperations
-    private let names: Names
+    private let log: RecordLog
     private let maximumBackups: Int
-    private var generation: UInt64
-    private var repairs: [Repair]
-    /// A failed commit may have left something behind that could not be taken back, so the disk may not hold `state`.
-    private var mayDifferFromDisk = false
+    private let source: any RootKeySource
+    private var anchor: AnchorKeeper?
 
-    /// Opens the store at `path`, making its directory (mode 0700) if it is missing; the file itself is made by the first
-    /// commit. A damaged file is kept aside as `NAME.damaged` and said in `report`.
-    /// - Parameter path: a file in a directory that holds no other store, since it is the directory that is locked.
-    /// - Parameter maximumBackups: in `allowedMaximum`. A longer list that is already stored is kept until it is changed.
-    public static func open(path: String, maximumBackups: Int) throws(KeyFileError) -> KeyFile {
-        guard let (directory, name) = split(path) else { throw .invalidPath(path) }
-        return try KeyFile(
-            name: name, directory: directory, disk: StoreDirectory(path: directory), maximumBackups: maximumBackups)
-    }
-
-    init(
-        name: String, directory: String, disk: any FileOperations, maximumBackups: Int
+    /// - Parameters:
+    ///   - path: what messages call the medium.
+    ///   - findings: what was found amiss with the medium as such.
+    ///   - now: the clock, in seconds since 1970.
+    package init(
+        on medium: any Medium, path: String, findings: [Finding] = [], maximumBackups: Int,
+        rootKey source: any RootKeySource, anchor: (any RollbackAnchor)? = nil,
+        random: any RandomNumberGenerator = SystemRandomNumberGenerator(), now: @escaping () -> UInt32
     ) throws(KeyFileError) {
         guard Self.allowedMaximum.contains(maximumBackups) else { throw .maximumOutOfRange(maximumBackups) }
-        let names = Names(directory: directory, file: name)
-        let recovery = try Recovery(reading: names, on: disk)
-        self.names = names
-        self.disk = disk
+        let roots = try source.load()
+        let log: RecordLog
+        do {
+            log = try RecordLog(
+                medium: medium, roots: roots?.all ?? [], path: path, random: random, now: now)
+        } catch .wrongRootKey(_) where roots == nil {
+            throw .noRootKey(source: source.source)
+        }
+        self.log = log
         self.maximumBackups = maximumBackups
-        state = recovery.image?.state ?? StoredState()
-        generation = recovery.image?.generation ?? 0
-        report = recovery.findings
-        repairs = recovery.repairs
-        do { try repair() } catch { report.append(.repairPostponed(error)) }
+        self.source = source
+        self.anchor = anchor.map { AnchorKeeper($0) }
+        report = findings + (roots?.findings ?? []) + log.report
+        if let state = StoredState(cells: log.cells) {
+            self.state = state
+        } else {
+            state = StoredState()
+            report.append(.impossibleContent)
+        }
+        // In this order: an anchor under a key that is not there any more could not be read.
+        report += self.anchor?.compare(log, roots: roots?.all ?? []) ?? []
+        if let roots { finishKeyChange(roots) }
     }
 
     /// Replaces what is stored. When it returns, the new state survives a power cut; when it throws, the old state stands.
     /// Nothing is written if nothing is different.
     public func commit(_ new: StoredState) throws(KeyFileError) {
-        guard new != state || mayDifferFromDisk else { return }
-        guard new.backups.count <= maximumBackups || new.backups == state.backups else {
+        let new = new.normalised()
+        guard new.backups.count <= maximumBackups || new.backups.map(\.ssid) == state.backups.map(\.ssid) else {
             throw .tooManyBackups(count: new.backups.count, maximum: maximumBackups)
         }
-        try new.validate()
-        try repair()
-        try replaceFile(with: new)
-        do { try disk.synchroniseDirectory() } catch {
-            // Nobody knows which of the two names a power cut would leave: bring the old state back under both.
-            mayDifferFromDisk = true
-            try? restoreFile()
-            throw error
-        }
+        try new.validate(replacing: state)
+        guard new != state else { return try log.commit(log.cells) }
+        if !log.hasRoot { log.useFirstRoot(try source.makeFirst()) }
+        try log.commit(new.cells(keepingSlotsOf: log.cells))
         state = new
-        mayDifferFromDisk = false
+        anchor?.follow(log)
     }
 
-    private func restoreFile() throws(KeyFileError) {
-        try replaceFile(with: state)
-        try disk.synchroniseDirectory()
-        mayDifferFromDisk = false
+    /// How much was written since the store was opened.
+    package var usage: RecordLog.Usage { log.usage }
+
+    // MARK: Root keys
+
+    /// Puts the store under a new root key, kept where the present one is. Cut short at any moment, it is finished or
+    /// undone when the store is opened next.
+    package func changeRootKey(to new: Secret) throws(KeyFileError) {
+        try source.prepare(new)
+        try log.rekey(to: new)
+        // Before the former key is gone, which the anchor is under.
+        try anchor?.advance(to: log)
+        try source.adoptPrepared()
+        try log.eraseFormerKeySectors()
     }
 
-    private func replaceFile(with new: StoredState) throws(KeyFileError) {
-        // Counted even if it fails: whatever a failed commit leaves behind is then older than the next one.
-        generation &+= 1
+    /// Puts the store under the root key of another source, which makes one if it has none. Afterwards it opens with that
+    /// source only; cut short, with one of the two.
+    package func changeRootKey(to other: any RootKeySource) throws(KeyFileError) {
+        let new = if let keys = try other.load() { keys.current } else { try other.makeFirst() }
+        try log.rekey(to: new)
+        anchor?.follow(log)
+        try log.eraseFormerKeySectors()
+    }
+
+    private func finishKeyChange(_ roots: RootKeys) {
+        guard let prepared = roots.prepared, let active = log.activeRoot else { return }
+        // An anchor that is still under the former key needs it.
+        guard anchor?.isUpToDate(with: log) ?? true else { return }
         do {
-            try write(Image(generation: generation, state: new).encoded(), to: names.temporary)
-            try disk.rename(names.temporary, to: names.file)
-        } catch {
-            do {
-                try disk.remove(names.temporary)
-                try disk.synchroniseDirectory()
-            } catch { mayDifferFromDisk = true }
-            throw error
-        }
-    }
-
-    private func write(_ content: borrowing WipedBuffer, to name: String) throws(KeyFileError) {
-        let descriptor = try disk.create(name)
-        defer { disk.close(descriptor) }
-        try content.withBytes { bytes throws(KeyFileError) in
-            var rest = bytes[...]
-            while !rest.isEmpty {
-                let count = try disk.write(UnsafeRawBufferPointer(rebasing: rest), to: descriptor)
-                guard count > 0 else { throw .system(.write, path: "\(names.directory)/\(name)", errno: EIO) }
-                rest = rest.dropFirst(count)
+            if active == prepared {
+                try source.adoptPrepared()
+                if !report.contains(.keyChangeFinished) { report.append(.keyChangeFinished) }
+            } else {
+                try source.discardPrepared()
+                report.append(.keyChangeAbandoned)
             }
-        }
-        try disk.synchronise(descriptor)
-    }
-
-    /// Does what opening found to be done. Each repair is forgotten only when it is done, so that nothing is written to a
-    /// disk that is not in order.
-    private func repair() throws(KeyFileError) {
-        while let next = repairs.first {
-            try next.carryOut(names, on: disk)
-            repairs.removeFirst()
+        } catch {
+            report.append(.postponed(error))
         }
     }
 }
 
 extension KeyFile {
+    /// Opens the store at `path`: a file, a flash chip's partition (/dev/mtdN) or a block device's. A directory that is
+    /// missing is made (mode 0700); the file itself, and the root key if it is altnet's to make, are made by the first
+    /// commit.
+    /// - Parameters:
+    ///   - path: a file in a directory that holds no other store, since it is the directory that is locked.
+    ///   - maximumBackups: in `allowedMaximum`. A longer list that is already stored is kept until it is changed.
+    package static func open(
+        path: String, maximumBackups: Int, rootKey: any RootKeySource, anchor: (any RollbackAnchor)? = nil
+    ) throws(KeyFileError) -> KeyFile {
+        if let device = try DeviceMedium.open(path: path) {
+            return try KeyFile(
+                on: device, path: path, maximumBackups: maximumBackups, rootKey: rootKey, anchor: anchor,
+                now: secondsSince1970)
+        }
+        guard let (folder, name) = split(path) else { throw .invalidPath(path) }
+        let directory = try StoreDirectory(path: folder)
+        try directory.lock()
+        let medium = try FileMedium(name: name, in: directory)
+        return try KeyFile(
+            on: medium, path: path, findings: medium.findings, maximumBackups: maximumBackups, rootKey: rootKey,
+            anchor: anchor, now: secondsSince1970)
+    }
+
+    private static func secondsSince1970() -> UInt32 { UInt32(clamping: time(nil)) }
+
     /// Splits a path at its last slash, or returns nil if it names no file.
-    static func split(_ path: String) -> (directory: String, name: String)? {
+    package static func split(_ path: String) -> (directory: String, name: String)? {
         let slash = path.utf8.lastIndex(of: UInt8(ascii: "/"))
         let name = slash.map { String(path[path.index(after: $0)...]) } ?? path
         guard !name.isEmpty, name != ".", name != "..", !path.utf8.contains(0) else { return nil }
@@ -123,13 +147,5 @@ extension KeyFile {
         var directory = path[..<slash]
         while directory.last == "/" { directory.removeLast() }
         return (directory.isEmpty ? "/" : String(directory), name)
-    }
-
-    /// The files of one store.
-    struct Names {
-        let directory: String
-        let file: String
-        var temporary: String { file + ".new" }
-        var damaged: String { file + ".damaged" }
     }
 }

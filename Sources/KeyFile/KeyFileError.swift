@@ -2,24 +2,55 @@ import AgentModel
 import Glibc
 
 /// Why the store could not be opened, or why a commit was refused. After a refused commit the old state stands, in memory
-/// and on disk.
+/// and on the medium.
 public enum KeyFileError: Error, Equatable {
-    /// Another process has the store's directory open.
-    case inUse(directory: String)
-    /// Written by a newer altnet. The file was left as it is.
-    case newerVersion(path: String, version: UInt16)
+    // The store cannot be opened. It was left as it is.
+
+    /// Another process has the store open.
+    case inUse(path: String)
+    /// Written by an altnet that this one does not understand.
+    case otherVersion(path: String, version: UInt16)
+    /// The store was written under another root key.
+    case wrongRootKey(path: String)
+    /// There is a store, or there must be a key, but there is none.
+    case noRootKey(source: String)
+    /// What is in the place of the root key is none.
+    case invalidRootKey(source: String, problem: String)
+    /// The root key is somebody else's to change.
+    case rootKeyReadOnly(source: String)
     /// Names no file.
     case invalidPath(String)
-    /// A directory, a pipe or a device is where the file belongs.
+    /// A directory, a pipe or another thing that cannot hold a store is where it belongs.
     case notRegularFile(path: String)
+    /// A device that is smaller than the smallest store.
+    case tooSmall(path: String, bytes: Int, needed: Int)
+    /// A device with pages or erase blocks that the format has no room for.
+    case unsuitableDevice(path: String, problem: String)
     /// The setting is outside `KeyFile.allowedMaximum`.
     case maximumOutOfRange(Int)
+
+    // A commit is refused.
+
     case tooManyBackups(count: Int, maximum: Int)
     case duplicateBackup(SSID)
     case invalidPassphrase(SSID, InvalidPassphrase)
     /// A derived key that is not 256 bits long.
     case invalidKey(SSID, bytes: Int)
     case switchIdentifierTooLong(bytes: Int)
+    /// A counter that keeps a message from being accepted twice must never go back.
+    case counterWouldGoBack(name: String)
+    case invalidCounterName
+    case tooManyCounters(count: Int, maximum: Int)
+    /// More than fits into a sector. The limits of its parts do not allow that.
+    case stateTooLarge
+    /// The device holds something else, which a first commit would overwrite.
+    case foreignContent(path: String)
+    /// The flash chip has given this sector up.
+    case badSector(path: String, number: Int)
+    /// The anchor's file was not written with the device's root key.
+    case anchorDamaged(path: String)
+    /// The cryptographic library refused, which it does for no input that altnet gives it.
+    case encryptionFailed
     /// The system refused an operation.
     case system(Attempt, path: String, errno: Int32)
 
@@ -31,6 +62,7 @@ public enum KeyFileError: Error, Equatable {
         case read = "read"
         case create = "create"
         case write = "write"
+        case erase = "erase"
         case synchronise = "sync"
         case rename = "rename"
         case remove = "remove"
@@ -41,14 +73,29 @@ extension KeyFileError: CustomStringConvertible {
     /// One sentence that says what is wrong and what to do. It never holds a secret.
     public var description: String {
         switch self {
-        case .inUse(let directory):
-            "another process uses the key file in \(directory): stop the other altnet agent first, or give each its own "
-                + "directory"
-        case .newerVersion(let path, let version):
-            "\(path) has version \(version), this altnet reads version \(Image.version): install the newer altnet again; "
+        case .inUse(let path):
+            "\(path) is in use: stop the other altnet agent first, or give each its own directory; a device must not be "
+                + "mounted or used for swap"
+        case .otherVersion(let path, let version):
+            "\(path) has version \(version), this altnet reads version \(SectorHeader.version): "
+                + (version > SectorHeader.version
+                    ? "install the newer altnet again" : "move it away and provision the device again")
+                + "; the file was not touched"
+        case .wrongRootKey(let path):
+            "\(path) was written under another root key: put the right one back; the file was not touched"
+        case .noRootKey(let source):
+            "there is no root key in \(source): put it back, or move the key file away and provision the device again; "
                 + "the file was not touched"
+        case .invalidRootKey(let source, let problem): "\(source) is no root key: \(problem)"
+        case .rootKeyReadOnly(let source):
+            "\(source) cannot be changed from here: put the store under the key in a file (--to-root-key), and make that the "
+                + "new credential"
         case .invalidPath(let path): "\"\(path)\" is no path of a file: set one such as /var/lib/altnet/keyfile"
-        case .notRegularFile(let path): "\(path) is not a regular file: move it away or set another path"
+        case .notRegularFile(let path):
+            "\(path) is neither a regular file nor a flash or block device: move it away or set another path"
+        case .tooSmall(let path, let bytes, let needed):
+            "\(path) has \(bytes) bytes, a store needs at least \(needed): use a larger partition"
+        case .unsuitableDevice(let path, let problem): "\(path) cannot hold a store: \(problem)"
         case .maximumOutOfRange(let maximum):
             "a maximum of \(maximum) backup networks is impossible: set one from \(KeyFile.allowedMaximum.lowerBound) to "
                 + "\(KeyFile.allowedMaximum.upperBound)"
@@ -60,6 +107,19 @@ extension KeyFileError: CustomStringConvertible {
             "the derived key of \(ssid) has \(count) bytes, not \(StoredState.pskLength): derive it again"
         case .switchIdentifierTooLong(let count):
             "a switch's identifier has at most \(StoredState.identifierLength.upperBound) bytes, this one has \(count)"
+        case .counterWouldGoBack(let name): "the counter \(name) cannot go back: a message could be accepted twice"
+        case .invalidCounterName:
+            "a counter's name has \(StoredState.counterNameLength.lowerBound) to "
+                + "\(StoredState.counterNameLength.upperBound) bytes"
+        case .tooManyCounters(let count, let maximum): "\(count) counters are more than \(maximum)"
+        case .stateTooLarge: "the state does not fit into a sector"
+        case .foreignContent(let path):
+            "\(path) holds something else: erase it first if it is really meant to be the key file"
+        case .badSector(let path, let number): "sector \(number) of \(path) is bad: replace the flash chip"
+        case .anchorDamaged(let path):
+            "the anchor \(path) was not written with this device's root key: whether the key file was rolled back is "
+                + "unknown; remove the anchor to begin a new one"
+        case .encryptionFailed: "encrypting failed: report this as a defect"
         case .system(let attempt, let path, let errno):
             "cannot \(attempt.rawValue) \(path): \(String(cString: strerror(errno)))\(Self.remedy(for: errno))"
         }
@@ -68,7 +128,7 @@ extension KeyFileError: CustomStringConvertible {
     private static func remedy(for errno: Int32) -> String {
         switch errno {
         case ENOSPC, EDQUOT: ": free some space on its file system"
-        case EROFS: ": remount its file system for writing, or keep the store on one that is writable"
+        case EROFS: ": make its file system or device writable, or keep the store on another one"
         case EACCES, EPERM: ": run as the user that owns it, or correct owner and mode"
         case EIO: ": the disk is failing, look into the kernel's log and replace it"
         case ENOENT, ENOTDIR: ": its directory is gone, put it back and restart the agent"

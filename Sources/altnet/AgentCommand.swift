@@ -12,7 +12,11 @@ struct AgentCommand: AsyncParsableCommand {
 
               ALTNET_INTERFACE        the Wi-Fi interface (wlan0)
               ALTNET_SUPPLICANT_DIR   folder of wpa_supplicant's control sockets (/run/wpa_supplicant)
-              ALTNET_STATE_DIR        folder of the key file and the device's identity (/var/lib/altnet)
+              ALTNET_STATE_DIR        folder of the device's identity, key file and root key (/var/lib/altnet)
+              ALTNET_KEYFILE          the key file, or a partition for it such as /dev/mtd3 (keyfile in the above)
+              ALTNET_ROOT_KEY         file of the key file's root key (systemd's credential altnet.root-key where
+                                      there is one, else root-key in the above)
+              ALTNET_KEYFILE_ANCHOR   file by which an older image of the key file is noticed (none)
               ALTNET_SOCKET           socket of the app protocol (/run/altnet/altnet.sock)
               ALTNET_MAX_BACKUPS      how many backup networks are stored at most, 1 to 10 (3)
               ALTNET_LOG_LEVEL        trace, debug, info, notice, warning, error or critical (notice)

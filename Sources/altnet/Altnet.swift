@@ -34,6 +34,6 @@ struct Altnet: AsyncParsableCommand {
         subcommands: [
             AgentCommand.self, StatusCommand.self, ScanCommand.self, BackupsCommand.self, SwitchCommand.self,
             WatchCommand.self,
-            HistoryCommand.self,
+            HistoryCommand.self, KeyFileCommand.self,
         ])
 }

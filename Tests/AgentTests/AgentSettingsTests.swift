@@ -9,6 +9,9 @@ import Testing
         #expect(settings.interface == "wlan0")
         #expect(settings.controlSocket == "/run/wpa_supplicant/wlan0")
         #expect(settings.keyFilePath == "/var/lib/altnet/keyfile")
+        #expect(settings.rootKeyPath == nil)
+        #expect(settings.keyFileAnchorPath == nil)
+        #expect(settings.credentialsDirectory == nil)
         #expect(settings.maximumBackups == 3)
         #expect(settings.policy == PolicySettings())
     }
@@ -25,13 +28,29 @@ import Testing
         #expect(settings.logLevel == .debug)
     }
 
+    @Test func theKeyFileAndItsKeyCanBeElsewhere() throws {
+        let moved = try AgentSettings(environment: ["ALTNET_STATE_DIR": "/data/altnet"])
+        #expect(moved.keyFilePath == "/data/altnet/keyfile")
+        let settings = try AgentSettings(environment: [
+            "ALTNET_KEYFILE": "/dev/mtd3", "ALTNET_ROOT_KEY": "/etc/altnet/root-key",
+            "ALTNET_KEYFILE_ANCHOR": "/boot/anchor", "CREDENTIALS_DIRECTORY": "/run/credentials/altnet.service",
+        ])
+        #expect(settings.keyFilePath == "/dev/mtd3")
+        #expect(settings.rootKeyPath == "/etc/altnet/root-key")
+        #expect(settings.keyFileAnchorPath == "/boot/anchor")
+        #expect(settings.credentialsDirectory == "/run/credentials/altnet.service")
+        #expect(settings.stateDirectory == "/var/lib/altnet")
+    }
+
     @Test(arguments: [
         ("ALTNET_MAX_BACKUPS", "0", "1 to 10"), ("ALTNET_MAX_BACKUPS", "11", "1 to 10"),
         ("ALTNET_MAX_BACKUPS", "three", "1 to 10"), ("ALTNET_MARGIN_DB", "0", "1 to 40"),
         ("ALTNET_WEAK_2G_DBM", "-90", "above both"),
         ("ALTNET_FLOOR_5G_DBM", "-50", "above both"), ("ALTNET_WEAK_2G_DBM", "70", "-110 to -20"),
         ("ALTNET_CRITICAL_CONFIRM_S", "61", "at most as long"), ("ALTNET_STATE_DIR", "var/lib", "a name such as"),
-        ("ALTNET_INTERFACE", "../etc", "a name such as"), ("ALTNET_INTERFACE", "", "a name such as"),
+        ("ALTNET_KEYFILE", "keyfile", "a name such as"), ("ALTNET_ROOT_KEY", "", "/etc/altnet/root-key"),
+        ("ALTNET_KEYFILE_ANCHOR", "anchor", "a name such as"), ("ALTNET_INTERFACE", "../etc", "a name such as"),
+        ("ALTNET_INTERFACE", "", "a name such as"),
         ("ALTNET_LOG_LEVEL", "loud", "trace, debug"), ("ALTNET_INTERFCE", "wlan0", "ALTNET_INTERFACE"),
     ])
     func refusesAndSaysWhatIsAllowed(name: String, value: String, allowed: String) {

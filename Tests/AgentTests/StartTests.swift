@@ -28,28 +28,4 @@ import Testing
             #expect(error?.description.contains("load the module cfg80211") == true)
         }
     }
-
-    @Test func twoAgentsOnOneStoreAreRefused() async throws {
-        try await inFolder { folder in
-            let first = try Store(path: folder + "/keyfile", maximumBackups: 3)
-            let error = #expect(throws: KeyFileError.self) {
-                try Store(path: folder + "/keyfile", maximumBackups: 3)
-            }
-            #expect(error == .inUse(directory: folder))
-            #expect(await first.state == StoredState())
-        }
-    }
-
-    private func inFolder(_ body: (String) async throws -> Void) async throws {
-        var template = Array("/tmp/altnet-start-XXXXXX".utf8CString)
-        let path = try #require(
-            template.withUnsafeMutableBufferPointer { buffer in
-                buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) }
-            })
-        defer {
-            for name in ["device-id", "local-key", "keyfile"] { unlink("\(path)/\(name)") }
-            rmdir(path)
-        }
-        try await body(path)
-    }
 }

@@ -39,6 +39,20 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(state.backups == [kept, try network("New", "new-password")])
     }
 
+    @Test func whatIsKnownOfANetworkStaysWhileItsPasswordDoes() throws {
+        var known = try network("A", "password-a")
+        known.security = .wpa2wpa3
+        let statistics = NetworkStatistics(lastSeen: 5, lastFailure: .wrongKey)
+        let before = StoredState(backups: [known], backupsRevision: 4, statistics: [known.ssid: statistics])
+        var state = before
+        try apply([reference("A", "password-a")], to: &state)
+        #expect(state == before)
+        try apply([reference("A", "password-b")], to: &state)
+        #expect(state.backups == [try network("A", "password-b")])
+        #expect(
+            state.statistics == [known.ssid: NetworkStatistics(lastSeen: 5)], "the old password failed, not this one")
+    }
+
     @Test func theSameListChangesNothing() throws {
         var state = StoredState(backups: [try network("A", "password-a")], backupsRevision: 4)
         try apply([reference("A", "password-a")], to: &state)
@@ -98,6 +112,14 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(state.chosen == nil)
     }
 
+    @Test func aNetworkThatIsStoredIsNotStoredAgain() throws {
+        var known = try network("Home", "home-password")
+        known.security = .wpa3
+        var state = StoredState(home: known)
+        state.adopt(try network("Home", "home-password"))
+        #expect(state == StoredState(home: known))
+    }
+
     @Test func theEndOfASwitchDoesNotEndTheNextOne() throws {
         var state = StoredState(pendingSwitch: PendingSwitch(id: "2", target: try network("Guest"), cameFrom: nil))
         state.endSwitch("1")
@@ -122,6 +144,16 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(second[1].id != first[1].id)
         #expect(book[first[1].id] == nil)
         #expect(book[second[1].id]?.password == Secret(text: "password-c"))
+    }
+
+    @Test func whatIsLearntOfANetworkDoesNotMakeItAnotherOne() throws {
+        var book = NetworkBook()
+        var home = try network("Home", "home-password")
+        let first = book.known(in: StoredState(home: home, backups: [home]))
+        home.security = .wpa3
+        #expect(book.known(in: StoredState(home: home, backups: [home])) == first)
+        #expect(first.map(\.isHome) == [true])
+        #expect(book[first[0].id]?.security == .wpa3)
     }
 
     @Test func aNetworkThatIsThereTwiceIsOne() throws {

@@ -17,11 +17,11 @@ import Testing
             await #expect(processExitsWith: .signal(SIGKILL)) {
                 try commitUntilKilled(in: "/tmp/altnet-keyfile-kill-\(getppid())")
             }
-            let store = try KeyFile.open(path: "\(scratch)/keyfile", maximumBackups: 3)
+            let store = try openStore(at: "\(scratch)/keyfile")
             acknowledged = try readNumber(from: "\(scratch)/acknowledged")
             #expect([acknowledged, acknowledged + 1].contains(store.state.backupsRevision))
             #expect(store.state == (try numberedState(store.state.backupsRevision)))
-            #expect(store.report.allSatisfy { $0 == .interruptedCommitFinished })
+            #expect(store.report.allSatisfy { $0 == .interruptedWrite })
         }
         #expect(acknowledged >= 20, "each process acknowledged at least two")
     }
@@ -38,7 +38,7 @@ private let commits = Atomic<Int>(0)
 
 /// Runs in the child: commits for ever, writing down what was acknowledged, until its own second thread kills it.
 private func commitUntilKilled(in scratch: String) throws {
-    let store = try KeyFile.open(path: "\(scratch)/keyfile", maximumBackups: 3)
+    let store = try openStore(at: "\(scratch)/keyfile")
     let log = open("\(scratch)/acknowledged", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
     var killer = pthread_t()
     let killAtAnyMoment: @convention(c) (UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? = { _ in

@@ -9,7 +9,7 @@ import Testing
         try withScratchDirectory { scratch in
             let path = "\(scratch)/var/lib//altnet/keyfile"
             for round in 1...3 as ClosedRange<UInt64> {
-                let store = try KeyFile.open(path: path, maximumBackups: 3)
+                let store = try openStore(at: path)
                 #expect(store.report == [])
                 #expect(store.state.backupsRevision == round - 1)
                 try store.commit(StoredState(home: try network("Home"), backupsRevision: round))
@@ -17,38 +17,40 @@ import Testing
             #expect(mode("\(scratch)/var") == 0o700)
             #expect(mode("\(scratch)/var/lib/altnet") == 0o700)
             #expect(mode(path) == 0o600)
-            #expect(names(in: "\(scratch)/var/lib/altnet") == ["keyfile"])
+            #expect(names(in: "\(scratch)/var/lib/altnet") == ["keyfile", "root-key"])
         }
     }
 
     @Test func takesAccessAwayFromOthers() throws {
         try withScratchDirectory { scratch in
             let path = "\(scratch)/keyfile"
-            try KeyFile.open(path: path, maximumBackups: 3).commit(try fullState())
+            try openStore(at: path).commit(try fullState())
             #expect(chmod(path, 0o644) == 0)
-            #expect(try KeyFile.open(path: path, maximumBackups: 3).report == [.readableByOthers(corrected: true)])
+            #expect(try openStore(at: path).report == [.readableByOthers(path: path, corrected: true)])
             #expect(mode(path) == 0o600)
-            // What others prepare is replaced, neither written into nor followed.
-            let store = try KeyFile.open(path: path, maximumBackups: 3)
-            try write([1, 2, 3], to: "\(path).new", mode: 0o666)
-            try store.commit(StoredState(backupsRevision: 7))
-            #expect(mode(path) == 0o600)
+        }
+    }
+
+    /// What others prepare in the place of a file that is about to be made is replaced, neither written into nor followed.
+    @Test func followsNoBait() throws {
+        try withScratchDirectory { scratch in
             try write([1, 2, 3], to: "\(scratch)/bait")
-            #expect(symlink("bait", "\(path).new") == 0)
-            try store.commit(StoredState(backupsRevision: 8))
-            #expect(names(in: scratch) == ["bait", "keyfile"])
-            #expect(mode(path) == 0o600)
+            for name in ["keyfile.new", "root-key.new"] { #expect(symlink("bait", "\(scratch)/\(name)") == 0) }
+            try openStore(at: "\(scratch)/keyfile").commit(try fullState())
+            #expect(names(in: scratch) == ["bait", "keyfile", "root-key"])
+            #expect(mode("\(scratch)/keyfile") == 0o600)
+            #expect(try contents(of: "\(scratch)/bait") == [1, 2, 3])
         }
     }
 
     @Test func isOpenOnceOnly() throws {
         try withScratchDirectory { scratch in
             let path = "\(scratch)/keyfile"
-            var first: KeyFile? = try KeyFile.open(path: path, maximumBackups: 3)
+            var first: KeyFile? = try openStore(at: path)
             #expect(first?.state == StoredState())
-            #expect(throws: KeyFileError.inUse(directory: scratch)) { try KeyFile.open(path: path, maximumBackups: 3) }
+            #expect(throws: KeyFileError.inUse(path: scratch)) { try openStore(at: path) }
             first = nil
-            _ = try KeyFile.open(path: path, maximumBackups: 3)
+            _ = try openStore(at: path)
         }
     }
 
@@ -56,10 +58,13 @@ import Testing
     @Test func aRefusedOpeningLeavesNothingOpen() throws {
         try withScratchDirectory { scratch in
             let path = "\(scratch)/keyfile"
-            try write(sealed([], version: 3), to: path, mode: 0o600)
+            var prologue = Array("ALTNETKF".utf8) + [0, 3, 0, 0]
+            let checksum = prologue.withUnsafeBytes { CRC32.checksum($0) }
+            prologue += withUnsafeBytes(of: checksum.bigEndian) { Array($0) }
+            try write(prologue + Array(repeating: 0, count: 32_752), to: path, mode: 0o600)
             for _ in 0..<3 {
-                #expect(throws: KeyFileError.newerVersion(path: path, version: 3)) {
-                    try KeyFile.open(path: path, maximumBackups: 3)
+                #expect(throws: KeyFileError.otherVersion(path: path, version: 3)) {
+                    try openStore(at: path)
                 }
             }
         }
@@ -67,17 +72,17 @@ import Testing
 
     @Test func refusesWhatIsNoFile() throws {
         for path in ["", "/", "/var/lib/", "..", "/var/.", "a\0b"] {
-            #expect(throws: KeyFileError.invalidPath(path)) { try KeyFile.open(path: path, maximumBackups: 3) }
+            #expect(throws: KeyFileError.invalidPath(path)) { try openStore(at: path) }
         }
         try withScratchDirectory { scratch in
             func refused(_ error: KeyFileError, _ name: String) {
-                #expect(throws: error) { try KeyFile.open(path: "\(scratch)/\(name)", maximumBackups: 3) }
+                #expect(throws: error) { try openStore(at: "\(scratch)/\(name)") }
             }
             #expect(mkdir("\(scratch)/directory", 0o700) == 0)
             refused(.notRegularFile(path: "\(scratch)/directory"), "directory")
             #expect(mkfifo("\(scratch)/pipe", 0o600) == 0)
             refused(.notRegularFile(path: "\(scratch)/pipe"), "pipe")
-            #expect(symlink("/nowhere", "\(scratch)/link") == 0)
+            #expect(symlink("missing", "\(scratch)/link") == 0)
             refused(.system(.open, path: "\(scratch)/link", errno: ELOOP), "link")
             refused(.system(.open, path: "\(scratch)/link", errno: ENOENT), "link/keyfile")
             try write([], to: "\(scratch)/file", mode: 0o600)
@@ -86,24 +91,30 @@ import Testing
     }
 
     @Test(.enabled(if: canMount, "needs root and the right to mount"))
-    func aFullDiskIsAnErrorAndTheOldStateStands() throws {
+    func aFullDiskRefusesTheFirstCommitAndNoOther() throws {
         try withTinyFileSystem { directory in
-            let store = try KeyFile.open(path: "\(directory)/keyfile", maximumBackups: 3)
-            try store.commit(try fullState())
-            #expect(throws: ScratchError(errno: ENOSPC)) {
-                try write(Array(repeating: 0, count: 1 << 20), to: "\(directory)/fill")
+            func fill() {
+                #expect(throws: ScratchError(errno: ENOSPC)) {
+                    try write(Array(repeating: 0, count: 1 << 20), to: "\(directory)/fill")
+                }
             }
+            let store = try openStore(at: "\(directory)/keyfile")
+            fill()
             do throws(KeyFileError) {
                 try store.commit(StoredState(backupsRevision: 9))
-                Issue.record("a full disk took a commit")
+                Issue.record("a full disk took a first commit")
             } catch {
-                guard case .system(.write, _, ENOSPC) = error else { throw error }
+                guard case .system(_, _, ENOSPC) = error else { throw error }
                 #expect(error.description.contains("free some space"))
             }
-            #expect(store.state == (try fullState()))
-            #expect(names(in: directory) == ["fill", "keyfile"])
+            #expect(store.state == StoredState())
+            #expect(!names(in: directory).contains("keyfile.new"))
             #expect(unlink("\(directory)/fill") == 0)
             try store.commit(StoredState(backupsRevision: 9))
+            // From now on it overwrites what it has, so that nothing can take its room.
+            fill()
+            for revision in 10...300 as ClosedRange<UInt64> { try store.commit(StoredState(backupsRevision: revision)) }
+            #expect(store.state.backupsRevision == 300)
         }
     }
 
@@ -111,20 +122,26 @@ import Testing
     func aReadOnlyDiskCanBeReadAndRefusesCommits() throws {
         try withTinyFileSystem { directory in
             let path = "\(directory)/keyfile"
-            try KeyFile.open(path: path, maximumBackups: 3).commit(try fullState())
+            try openStore(at: path).commit(try fullState())
             #expect(mount("none", directory, nil, UInt(MS_REMOUNT) | UInt(MS_RDONLY), nil) == 0)
-            let store = try KeyFile.open(path: path, maximumBackups: 3)
+            let store = try openStore(at: path)
             #expect(store.state == (try fullState()))
             do throws(KeyFileError) {
                 try store.commit(StoredState(backupsRevision: 9))
                 Issue.record("a read-only disk took a commit")
             } catch {
                 guard case .system(_, _, EROFS) = error else { throw error }
-                #expect(error.description.contains("remount"))
+                #expect(error.description.contains("writable"))
             }
             #expect(store.state == (try fullState()))
             #expect(mount("none", directory, nil, UInt(MS_REMOUNT), nil) == 0)
             try store.commit(StoredState(backupsRevision: 9))
         }
     }
+}
+
+/// A store whose root key is beside it.
+func openStore(at path: String) throws(KeyFileError) -> KeyFile {
+    guard let (directory, _) = KeyFile.split(path) else { throw .invalidPath(path) }
+    return try KeyFile.open(path: path, maximumBackups: 3, rootKey: RootKeyFile(path: "\(directory)/root-key"))
 }

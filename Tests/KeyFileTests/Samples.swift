@@ -1,4 +1,5 @@
 import AgentModel
+import KeyFileSimulation
 import Randomness
 
 @testable import KeyFile
@@ -13,45 +14,55 @@ func network(_ name: String, password: String? = "correct horse", hidden: Bool =
 
 /// One of everything.
 func fullState() throws -> StoredState {
-    StoredState(
-        home: try network("Home"), chosen: try network("Café", password: nil),
+    let home = try network("Home")
+    return StoredState(
+        home: home, chosen: try network("Café", password: nil), current: home, previous: try network("Attic"),
         backups: [try network("Attic", password: "12345678", hidden: true), try network("Garden", password: nil)],
         backupsRevision: 0x0102_0304_0506_0708,
-        pendingSwitch: PendingSwitch(id: "s-1", target: try network("Attic"), cameFrom: try SSID("Home")))
+        pendingSwitch: PendingSwitch(id: "s-1", target: try network("Attic"), cameFrom: try SSID("Home")),
+        statistics: [home.ssid: NetworkStatistics(lastSeen: 1_700_000_000, lastSignal: -50)],
+        replayCounters: ["app": 7])
 }
 
-/// A state of arbitrary content within the rules, and now and then at their limits.
-func randomState(using random: inout SeededRandom) throws -> StoredState {
-    func bytes(_ length: ClosedRange<Int>, _ values: ClosedRange<UInt8>) -> [UInt8] {
-        (0..<Int.random(in: length, using: &random)).map { _ in UInt8.random(in: values, using: &random) }
+/// The root key of the tests' logs.
+let testRoot = Secret(repeatElement(0x5a, count: RootKeys.size))
+
+extension RecordLog {
+    /// A log on simulated storage.
+    convenience init(
+        on storage: any SimulatedStorage, roots: [Secret] = [testRoot],
+        random: any RandomNumberGenerator = SeededRandom(seed: 1)
+    ) throws(KeyFileError) {
+        try self.init(
+            medium: try storage.medium(), roots: roots, path: "/store/keyfile", random: random, now: { 1_700_000_000 })
     }
-    func network(_ mark: UInt8) throws -> StoredNetwork {
-        let isOpen = Bool.random(using: &random)
-        let passphrase = Secret(bytes(8...63, 0x20...0x7e))
-        let psk = Secret(bytes(32...32, 0...255))
-        return StoredNetwork(
-            ssid: try SSID(bytes: [mark] + bytes(0...31, 0...255)),
-            credential: isOpen ? .none : .passphrase(passphrase, psk: psk), isHidden: Bool.random(using: &random))
-    }
-    var state = StoredState(backupsRevision: random.next())
-    if Bool.random(using: &random) { state.home = try network(0) }
-    if Bool.random(using: &random) { state.chosen = try network(1) }
-    for mark in 0..<UInt8.random(in: 0...10, using: &random) { state.backups.append(try network(mark)) }
-    if Bool.random(using: &random) {
-        let cameFrom = Bool.random(using: &random) ? try SSID(bytes: bytes(1...32, 0...255)) : nil
-        let id = String(decoding: bytes(0...64, 0x20...0x7e), as: UTF8.self)
-        state.pendingSwitch = PendingSwitch(id: id, target: try network(2), cameFrom: cameFrom)
-    }
-    return state
 }
 
-extension Image {
-    var bytes: [UInt8] { encoded().withBytes { Array($0) } }
-
-    static func decode(_ bytes: [UInt8]) throws -> Image {
-        try bytes.withUnsafeBytes { bytes in
-            _ = try version(of: bytes)
-            return try Image(decoding: bytes)
-        }
+extension SimulatedBoard {
+    /// A board with this file in the place of the store, and everything else as it is.
+    func replacingStore(with bytes: [UInt8]?) -> SimulatedBoard {
+        var files = disk.files
+        files[SimulatedDisk.storeName] = bytes
+        return SimulatedBoard(SimulatedDisk(files: files), isAnchored: isAnchored)
     }
+
+    /// The bytes of the store's file.
+    var store: [UInt8] { disk.files[SimulatedDisk.storeName] ?? [] }
+}
+
+/// A board whose file has been through several rounds over all sectors, and the states that were committed, in order.
+func usedBoard(
+    commits: Int, isAnchored: Bool = false, seed: UInt64 = 20
+) throws -> (board: SimulatedBoard, states: [StoredState]) {
+    let board = SimulatedBoard(SimulatedDisk(), isAnchored: isAnchored)
+    let store = try board.open()
+    var walk = StateWalk(seed: seed)
+    var states = [StoredState()]
+    while states.count <= commits {
+        let next = walk.next()
+        guard next != store.state else { continue }
+        try store.commit(next)
+        states.append(next)
+    }
+    return (board, states)
 }

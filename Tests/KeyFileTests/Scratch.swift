@@ -71,10 +71,10 @@ let canMount: Bool = {
     return (try? withTinyFileSystem { _ in }) != nil
 }()
 
-/// Runs `body` with an empty file system of 32 KiB in memory.
+/// Runs `body` with an empty file system of 64 KiB in memory.
 func withTinyFileSystem(_ body: (String) throws -> Void) throws {
     try withScratchDirectory { scratch in
-        guard mount("none", scratch, "tmpfs", 0, "size=32k") == 0 else { throw ScratchError(errno: errno) }
+        guard mount("none", scratch, "tmpfs", 0, "size=64k") == 0 else { throw ScratchError(errno: errno) }
         defer { umount2(scratch, Int32(MNT_DETACH)) }
         try body(scratch)
     }

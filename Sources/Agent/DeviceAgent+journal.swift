@@ -1,0 +1,67 @@
+import AgentModel
+import AppProtocol
+import EventLoop
+import FailoverPolicy
+import KeyFile
+
+// What is learnt of the stored networks, and how it gets into the key file.
+extension DeviceAgent {
+    /// Notes what an event, which the policy has taken in, says of the stored networks.
+    func note(_ event: PolicyEvent) {
+        for known in policy.networks {
+            guard let network = book[known.id] else { continue }
+            if case .scanned(_, let results) = event, let bss = policy.lastSight(of: known.id), results.contains(bss) {
+                journal.saw(bss, of: network)
+            }
+            if let failure = policy.lastFailure(of: known.id) { journal.failed(network, failure) }
+        }
+        guard case .online(let link) = policy.phase, let network = book[link.network] else {
+            journal.offline()
+            return
+        }
+        journal.online(in: network, frequency: link.accessPoint.frequency)
+        if case .signal(let signal) = event { journal.measured(signal, of: network, at: .now) }
+    }
+
+    /// Writes the journal if that is due, or sets the timer for when it will be.
+    func reviewJournal() {
+        guard !isWritingJournal else { return }
+        journal.review(over: state, at: .now)
+        journalTimer = nil
+        guard let due = journal.due else { return }
+        guard due <= .now else {
+            journalTimer = LoopTimer(after: due - .now, leeway: .seconds(10)) { [weak self] in self?.reviewJournal() }
+            return
+        }
+        isWritingJournal = true
+        Task {
+            await writeJournal()
+            isWritingJournal = false
+            reviewJournal()
+        }
+    }
+
+    /// Writes all that was learnt, whether it is worth a write or not.
+    func writeJournal() async {
+        let (journal, clock) = (journal, ClockReading.now)
+        do {
+            state = try await store.update { state in journal.update(&state, clock) }
+            self.journal.written()
+        } catch {
+            log.error("what was learnt of the networks could not be stored: \(error)")
+            self.journal.refused(at: .now)
+        }
+    }
+
+    /// Stores a change, and along with it what was learnt. A change that changes nothing writes nothing.
+    func commit(
+        _ change: @Sendable (inout StoredState) throws(ProtocolError) -> Void
+    ) async throws(ProtocolError) {
+        let (journal, clock) = (journal, ClockReading.now)
+        state = try await store.update { state throws(ProtocolError) in
+            let before = state
+            try change(&state)
+            if state != before { journal.update(&state, clock) }
+        }
+    }
+}

@@ -1,0 +1,194 @@
+import AgentModel
+import KeyFile
+
+/// What the device learns of its stored networks while it runs, and when that is worth a write.
+///
+/// Flash wears with every write. Where a network is, why it could not be joined and where the device was last are worth
+/// one, but not at once; when it was last seen and how strongly is not, and goes along with whatever else is written.
+struct NetworkJournal: Sendable {
+    /// What is worth a write is collected for so long, and after a refused one the disk is left alone for as long: so
+    /// there are at most three an hour.
+    static let patience = Duration.seconds(20 * 60)
+
+    /// When to write; nil while there is nothing worth it.
+    private(set) var due: Instant?
+    private var notes: [Note] = []
+    /// The network that the device was last online in, and the one before.
+    private var current: StoredNetwork?
+    private var previous: StoredNetwork?
+    private var isOnline = false
+    private var isWorthWritingSince: Instant?
+    private var lastRefusal: Instant?
+
+    fileprivate struct Note {
+        let network: StoredNetwork
+        var seen: Instant?
+        var signal: Int8?
+        var frequency: Frequency?
+        var security: Security?
+        var outcome: Outcome?
+    }
+
+    /// How the last attempt to join a network ended.
+    fileprivate enum Outcome {
+        case joined
+        case failed(JoinFailure)
+    }
+
+    /// Begins with what is stored.
+    init(_ state: StoredState) {
+        current = state.current
+        previous = state.previous
+    }
+
+    // MARK: What happened
+
+    /// A scan found an access point of a network.
+    mutating func saw(_ bss: BSS, of network: StoredNetwork) {
+        note(network) { note in
+            note.seen = bss.lastSeen
+            note.signal = Int8(clamping: bss.signal)
+            note.frequency = bss.frequency
+            note.security = bss.security
+        }
+    }
+
+    /// The signal of the network in use was measured, in dBm.
+    mutating func measured(_ signal: Int, of network: StoredNetwork, at now: Instant) {
+        note(network) { note in
+            note.seen = now
+            note.signal = Int8(clamping: signal)
+        }
+    }
+
+    mutating func failed(_ network: StoredNetwork, _ failure: JoinFailure) { end(network, .failed(failure)) }
+
+    /// The device is online in a network, as it may have been before.
+    mutating func online(in network: StoredNetwork, frequency: Frequency?) {
+        isOnline = true
+        if current?.isSame(as: network) != true {
+            previous = current
+            current = network
+        }
+        end(network, .joined)
+        if let frequency { note(network) { $0.frequency = frequency } }
+    }
+
+    mutating func offline() { isOnline = false }
+
+    private mutating func note(_ network: StoredNetwork, _ change: (inout Note) -> Void) {
+        if !notes.contains(where: { $0.network.isSame(as: network) }) { notes.append(Note(network: network)) }
+        for index in notes.indices where notes[index].network.isSame(as: network) { change(&notes[index]) }
+    }
+
+    private mutating func end(_ network: StoredNetwork, _ outcome: Outcome) {
+        note(network) { $0.outcome = outcome }
+        // Of two networks with one name the latest outcome stands, so it comes last.
+        guard let index = notes.firstIndex(where: { $0.network.isSame(as: network) }) else { return }
+        notes.append(notes.remove(at: index))
+    }
+
+    // MARK: What is written
+
+    /// Adds what was learnt. What is no longer stored is forgotten: also as the network before, and as the current one
+    /// once the device has left it.
+    func update(_ state: inout StoredState, _ clock: ClockReading) {
+        for note in notes {
+            guard let network = state.named(note.network) else { continue }
+            if let security = note.security { state.learn(security, of: network) }
+            state.statistics[network.ssid, default: NetworkStatistics()].add(note, clock)
+        }
+        state.previous = previous.flatMap { state.named($0) }
+        state.current = current.flatMap { state.named($0) ?? (isOnline ? $0 : nil) }
+    }
+
+    /// Decides when to write.
+    /// - Parameter stored: what the key file has.
+    mutating func review(over stored: StoredState, at clock: ClockReading) {
+        forget(whatIsNotIn: stored)
+        var new = stored
+        update(&new, clock)
+        if new.isWorthWriting(over: stored) {
+            isWorthWritingSince = isWorthWritingSince ?? clock.instant
+        } else if let since = isWorthWritingSince, since + Self.patience <= clock.instant {
+            // It was undone or written meanwhile. Asked earlier, a network that comes and goes would put it off for ever.
+            isWorthWritingSince = nil
+        }
+        if new.lacksNetwork(of: stored) {
+            // What somebody has removed goes at once.
+            due = lastRefusal.map { $0 + Self.patience } ?? clock.instant
+        } else {
+            due = isWorthWritingSince.map { max($0, lastRefusal ?? $0) + Self.patience }
+        }
+    }
+
+    /// The disk took what was due.
+    mutating func written() {
+        isWorthWritingSince = nil
+        lastRefusal = nil
+    }
+
+    mutating func refused(at now: Instant) { lastRefusal = now }
+
+    /// Passwords do not stay in memory for longer than on the disk.
+    private mutating func forget(whatIsNotIn state: StoredState) {
+        if let network = previous, state.named(network) == nil { previous = nil }
+        if !isOnline, let network = current, state.named(network) == nil { current = nil }
+        notes.removeAll { note in state.named(note.network) == nil && current?.isSame(as: note.network) != true }
+    }
+}
+
+extension NetworkStatistics {
+    fileprivate mutating func add(_ note: NetworkJournal.Note, _ clock: ClockReading) {
+        lastSeen = note.seen.map(clock.seconds) ?? lastSeen
+        lastSignal = note.signal ?? lastSignal
+        lastFrequency = note.frequency ?? lastFrequency
+        switch note.outcome {
+        case .joined: lastFailure = nil
+        case .failed(let failure): lastFailure = failure
+        case nil: break
+        }
+    }
+}
+
+extension StoredState {
+    /// The copy that is kept of a network.
+    fileprivate func named(_ network: StoredNetwork) -> StoredNetwork? {
+        namedNetworks.first { $0.isSame(as: network) }
+    }
+
+    fileprivate mutating func learn(_ security: Security, of network: StoredNetwork) {
+        home?.learn(security, of: network)
+        chosen?.learn(security, of: network)
+        pendingSwitch?.target.learn(security, of: network)
+        for index in backups.indices { backups[index].learn(security, of: network) }
+    }
+
+    /// Whether it says more than `old` that the device should still know after a power cut.
+    fileprivate func isWorthWriting(over old: StoredState) -> Bool {
+        isElsewhere(current, old.current) || isElsewhere(previous, old.previous)
+            || statistics.contains { ssid, new in
+                let old = old.statistics[ssid] ?? NetworkStatistics()
+                return (new.lastSeen != nil && old.lastSeen == nil) || new.lastFrequency != old.lastFrequency
+                    || new.lastFailure != old.lastFailure
+            }
+    }
+
+    private func isElsewhere(_ new: StoredNetwork?, _ old: StoredNetwork?) -> Bool {
+        guard let new, let old else { return new != old }
+        return !new.isSame(as: old)
+    }
+
+    fileprivate func lacksNetwork(of old: StoredState) -> Bool {
+        let networks = namedNetworks + [current, previous].compactMap(\.self)
+        return [old.current, old.previous].compactMap(\.self).contains { old in
+            !networks.contains { $0.isSame(as: old) }
+        }
+    }
+}
+
+extension StoredNetwork {
+    fileprivate mutating func learn(_ security: Security, of network: StoredNetwork) {
+        if isSame(as: network) { self.security = security }
+    }
+}

@@ -1,0 +1,351 @@
+import AgentModel
+
+/// Cells on a medium, as an append-only log of encrypted records: small, always complete, safe against power loss at any
+/// moment. Docs/key-file.md describes it.
+///
+/// Every sector begins with a snapshot of all cells, so each of them is a complete store; a commit appends what it changes
+/// to the newest one. When that is full the next one is erased and begun, while the one before stays as it is.
+///
+/// Not `Sendable`: it belongs to one isolation domain, whose thread a commit blocks until the medium has the data.
+package final class RecordLog {
+    /// What was committed last.
+    package private(set) var cells: Cells
+    /// What was found amiss when the log was opened.
+    package private(set) var report: [Finding]
+    /// How often bytes were made durable, and how many were written, since the log was opened.
+    package private(set) var usage = Usage()
+
+    package struct Usage: Sendable, Equatable {
+        package var commits = 0
+        package var bytesWritten = 0
+        package var sectorsBegun = 0
+    }
+
+    private let medium: any Medium
+    private let path: String
+    private let now: () -> UInt32
+    private var random: any RandomNumberGenerator
+    private var active: LogRecovery.Active?
+    private var root: Secret?
+    private var eraseCounts: [UInt32]
+    private var lastSequence: UInt64
+    private var lastGeneration: UInt64
+    /// Where the last sector was begun, or tried to be.
+    private var lastBegun: Int?
+    private var mustMoveOn: Bool
+    /// A failed commit may have left something behind, so the medium may not hold `cells`.
+    private var isInDoubt = false
+    /// What was read may not have been made durable by whoever wrote it.
+    private var isUnsynchronised: Bool
+    /// The sectors under a root key that is not in use any more.
+    private var formerKeySectors: [Int]
+    /// Why nothing can be committed at all.
+    private var refusal: KeyFileError?
+
+    /// Opens what is on the medium.
+    /// - Parameters:
+    ///   - roots: the root keys that may open it, the current one first. With none, only a medium without a store opens,
+    ///     and the first key is given by `useFirstRoot`.
+    ///   - path: what messages call the medium.
+    ///   - now: the clock, in seconds since 1970.
+    package init(
+        medium: any Medium, roots: [Secret], path: String, random: any RandomNumberGenerator,
+        now: @escaping () -> UInt32
+    ) throws(KeyFileError) {
+        let recovery = try LogRecovery(of: medium, roots: roots, path: path)
+        self.medium = medium
+        self.path = path
+        self.now = now
+        self.random = random
+        active = recovery.active
+        root = recovery.active?.root ?? roots.first
+        cells = recovery.cells
+        report = recovery.findings
+        mustMoveOn = recovery.mustMoveOn
+        formerKeySectors = recovery.formerKeySectors
+        let headers = recovery.scans.map(\.header)
+        // Where a header cannot be read, its sector was erased about as often as the others.
+        let most = headers.compactMap { $0?.eraseCount }.max() ?? 0
+        eraseCounts =
+            recovery.active == nil
+            ? Array(repeating: 0, count: medium.geometry.sectorCount)
+            : recovery.scans.map { $0.content == .blank ? max(most, 1) - 1 : $0.header?.eraseCount ?? most }
+        lastSequence = Self.highest(headers.compactMap { $0?.sequence }, since: active?.header.sequence ?? 0)
+        lastGeneration = Self.highest(
+            recovery.scans.compactMap(\.generations?.upperBound), since: active?.generation ?? 0)
+        isUnsynchronised = medium.isPresent
+        if recovery.isUnusable { giveUp() }
+        bringInOrder(repairing: recovery.needsRepair)
+    }
+
+    /// The highest of numbers that only a checksum vouches for, as far as accidents can have brought them beyond one that
+    /// is authenticated. Others are forged.
+    private static func highest(_ numbers: [UInt64], since known: UInt64) -> UInt64 {
+        numbers.filter { $0 > known && $0 - known <= 1 << 20 }.max() ?? known
+    }
+
+    /// Where the log is now, or nil if nothing was ever committed.
+    package var position: StorePosition? {
+        active.map { StorePosition(generation: $0.generation, tag: $0.tag) }
+    }
+
+    /// Which of `roots` the newest sector is under.
+    package var activeRoot: Secret? { active?.root }
+
+    /// Whether there is a key to commit under.
+    package var hasRoot: Bool { root != nil }
+
+    /// The first key of a medium without a store.
+    package func useFirstRoot(_ root: Secret) { self.root = self.root ?? root }
+
+    /// Sees to it that the next commit is later than `generation`.
+    package func skip(to generation: UInt64) { lastGeneration = max(lastGeneration, generation) }
+
+    // MARK: Bringing in order
+
+    private func giveUp() {
+        do {
+            let kept = try medium.setAside()
+            report.append(.unreadable(keptAs: kept))
+            beginAnew()
+        } catch {
+            report.append(.unreadable(keptAs: nil))
+            refusal = error
+        }
+    }
+
+    /// The next sector is the first of a medium that is not there yet.
+    private func beginAnew() {
+        active = nil
+        eraseCounts = Array(repeating: 0, count: medium.geometry.sectorCount)
+        isUnsynchronised = false
+    }
+
+    private func bringInOrder(repairing needsRepair: Bool) {
+        do {
+            try settle()
+            if !medium.isWhole {
+                _ = try medium.setAside()
+                beginAnew()
+            }
+            if needsRepair { try moveOn(with: cells) }
+            if !formerKeySectors.isEmpty {
+                try eraseFormerKeySectors()
+                report.append(.keyChangeFinished)
+            }
+        } catch {
+            report.append(.postponed(error))
+        }
+    }
+
+    /// Makes durable what was read: a process that was killed may have left it in memory only, and what the agent has
+    /// acted upon must not be gone after the next power cut.
+    private func settle() throws(KeyFileError) {
+        guard isUnsynchronised else { return }
+        try medium.requireWritable()
+        try medium.synchronise()
+        isUnsynchronised = false
+    }
+
+    // MARK: Committing
+
+    /// Replaces the cells, all or none. When it returns, they survive a power cut; when it throws, the old ones stand.
+    /// Nothing is written if nothing is different.
+    package func commit(_ new: Cells) throws(KeyFileError) {
+        try settle()
+        guard new != cells || isInDoubt else { return }
+        if let refusal { throw refusal }
+        try medium.requireWritable()
+        do {
+            try write(new)
+        } catch {
+            // Nobody knows what of it a power cut would leave: bring the old state back, as something newer.
+            (isInDoubt, mustMoveOn) = (true, true)
+            try? moveOn(with: cells)
+            throw error
+        }
+        cells = new
+        isInDoubt = false
+        usage.commits += 1
+    }
+
+    private func write(_ new: Cells) throws(KeyFileError) {
+        guard !mustMoveOn, let active else { return try moveOn(with: new) }
+        var body = WipedBuffer(capacity: Record.maximumBody)
+        // A change of everything can be larger than everything.
+        do { try CellChanges.encode(CellChanges.between(cells, new), into: &body) } catch {
+            return try moveOn(with: new)
+        }
+        guard fits(Record.overhead + body.count, behind: active.end) else { return try moveOn(with: new) }
+        let record = try seal(.change, body, in: active)
+        do {
+            try append(record, to: active)
+            try medium.synchronise()
+            self.active?.add(record, aligned: medium.geometry)
+        } catch {
+            // Another place may do where this one has worn out. This one is not written again: on flash that is impossible.
+            self.active?.isAppendable = false
+            try moveOn(with: new)
+        }
+    }
+
+    /// Whether a record of `size` leaves room for the closing record.
+    private func fits(_ size: Int, behind end: Int) -> Bool {
+        let geometry = medium.geometry
+        return end + geometry.aligned(size) + geometry.aligned(Record.closingSize) <= geometry.sectorSize
+    }
+
+    /// Makes it plain that what was behind there before does not count: with a blank unit, where not all is blank.
+    private func terminated(_ bytes: [UInt8], at offset: Int) -> [UInt8] {
+        let geometry = medium.geometry
+        guard medium.isRewritable else { return bytes }
+        let size = min(geometry.aligned(bytes.count) + geometry.writeUnit, geometry.sectorSize - offset)
+        return bytes + repeatElement(0xff, count: size - bytes.count)
+    }
+
+    private func append(_ record: Sealed, to sector: LogRecovery.Active) throws(KeyFileError) {
+        let bytes = terminated(record.bytes, at: sector.end)
+        usage.bytesWritten += bytes.count
+        let offset = medium.geometry.start(of: sector.sector) + sector.end
+        try bytes.lend { bytes throws(KeyFileError) in try medium.append(bytes, at: offset) }
+    }
+
+    // MARK: Sectors
+
+    /// Goes on in another sector, which begins with all cells.
+    private func moveOn(with new: Cells) throws(KeyFileError) {
+        guard let root else { throw .noRootKey(source: path) }
+        let former = active
+        let successor = try beginNext(with: new, under: root)
+        try medium.synchronise()
+        active = successor
+        formerKeySectors.removeAll { $0 == successor.sector }
+        (mustMoveOn, isInDoubt, isUnsynchronised) = (false, false, false)
+        usage.sectorsBegun += 1
+        if let former, former.root == root { close(former, successor: successor) }
+    }
+
+    /// Begins the next sector that the medium can hold, in turn, but never the active one.
+    private func beginNext(with new: Cells, under root: Secret) throws(KeyFileError) -> LogRecovery.Active {
+        let count = medium.geometry.sectorCount
+        let first = (lastBegun ?? active?.sector ?? count - 1) + 1
+        var candidates = (first..<(first + count)).map { $0 % count }.filter { $0 != active?.sector }[...]
+        while true {
+            let sector = candidates.removeFirst()
+            do { return try begin(sector, with: new, under: root) } catch {
+                guard case .badSector = error, !candidates.isEmpty else { throw error }
+            }
+        }
+    }
+
+    private func begin(
+        _ sector: Int, with new: Cells, under root: Secret
+    ) throws(KeyFileError) -> LogRecovery.Active {
+        let geometry = medium.geometry
+        lastBegun = sector
+        lastSequence += 1
+        eraseCounts[sector] &+= 1
+        let salt = randomBytes(SectorHeader.saltSize)
+        let keys = SectorKeys(root: root, salt: salt)
+        let header = SectorHeader(
+            geometry: geometry, index: sector, eraseCount: eraseCounts[sector], sequence: lastSequence, salt: salt,
+            keyCheck: keys.check, begun: now())
+        var begun = LogRecovery.Active(
+            sector: sector, header: header, root: root, keys: keys, end: geometry.headerSize, tag: Record.noTag,
+            generation: 0)
+        var body = WipedBuffer(capacity: Record.maximumBody)
+        body.append(active?.tag ?? Record.noTag)
+        try CellChanges.encode(CellChanges.between([:], new), into: &body)
+        let snapshot = try seal(.snapshot, body, in: begun)
+        let padding = repeatElement(UInt8(0xff), count: geometry.headerSize - SectorHeader.size)
+        let bytes = terminated(header.bytes + padding + snapshot.bytes, at: 0)
+        usage.bytesWritten += bytes.count
+        try bytes.lend { bytes throws(KeyFileError) in try medium.begin(sector: sector, with: bytes) }
+        begun.add(snapshot, aligned: geometry)
+        return begun
+    }
+
+    /// Writes into a sector that it is not the last one. Not synchronised: the next commit does that.
+    private func close(_ former: LogRecovery.Active, successor: LogRecovery.Active) {
+        guard former.isAppendable else { return }
+        var body = WipedBuffer(capacity: Record.closingBody)
+        body.append(bigEndian: successor.header.sequence)
+        body.append(successor.tag)
+        // Without it, all that is missed is the notice of a successor that vanishes.
+        do { try append(try seal(.closing, body, in: former), to: former) } catch {}
+    }
+
+    /// Puts everything under another root key, in a sector of its own.
+    ///
+    /// What it replaces is still there, under the former key, until `eraseFormerKeySectors`.
+    package func rekey(to new: Secret) throws(KeyFileError) {
+        // Settles what a failed commit left in doubt.
+        try commit(cells)
+        if let refusal { throw refusal }
+        try medium.requireWritable()
+        let former = root
+        let sectors = (0..<medium.geometry.sectorCount)
+        root = new
+        do {
+            try moveOn(with: cells)
+        } catch {
+            root = former
+            (isInDoubt, mustMoveOn) = (true, true)
+            try? moveOn(with: cells)
+            throw error
+        }
+        formerKeySectors = sectors.filter { $0 != active?.sector }
+    }
+
+    /// Erases what is still under a former root key.
+    package func eraseFormerKeySectors() throws(KeyFileError) {
+        guard !formerKeySectors.isEmpty else { return }
+        for sector in formerKeySectors {
+            usage.bytesWritten += medium.geometry.sectorSize
+            eraseCounts[sector] &+= 1
+            do { try medium.erase(sector: sector) } catch {
+                guard case .badSector = error else { throw error }
+            }
+        }
+        try medium.synchronise()
+        formerKeySectors = []
+    }
+
+    // MARK: Records
+
+    fileprivate struct Sealed {
+        let bytes: [UInt8]
+        let tag: [UInt8]
+        let generation: UInt64
+    }
+
+    /// Makes the next record of a sector.
+    private func seal(
+        _ kind: Record.Kind, _ body: borrowing WipedBuffer, in sector: LogRecovery.Active
+    ) throws(KeyFileError) -> Sealed {
+        lastGeneration += 1
+        let header = Record.Header(kind: kind, bodySize: body.count, generation: lastGeneration)
+        let context = SectorKeys.Context(
+            sector: sector.header, offset: sector.end, header: header, previousTag: sector.tag)
+        let random = randomBytes(Record.tagSize)
+        let sealed = try body.withBytes { bytes throws(KeyFileError) in
+            try sector.keys.seal(bytes, context, random: random)
+        }
+        var bytes = header.bytes(in: sector.header.mark) + sealed.nonce + sealed.ciphertext + sealed.tag
+        let checksum = bytes.withUnsafeBytes { CRC32.checksum($0) }
+        withUnsafeBytes(of: checksum.bigEndian) { bytes.append(contentsOf: $0) }
+        return Sealed(bytes: bytes, tag: sealed.tag, generation: lastGeneration)
+    }
+
+    private func randomBytes(_ count: Int) -> [UInt8] {
+        (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+    }
+}
+
+extension LogRecovery.Active {
+    fileprivate mutating func add(_ record: RecordLog.Sealed, aligned geometry: Geometry) {
+        end += geometry.aligned(record.bytes.count)
+        tag = record.tag
+        generation = record.generation
+    }
+}

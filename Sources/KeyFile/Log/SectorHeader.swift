@@ -1,0 +1,114 @@
+import AgentModel
+
+/// The first bytes of every sector that is in use. Docs/key-file.md has the layout.
+struct SectorHeader: Equatable {
+    let geometry: Geometry
+    /// Which of the sectors this is, from 0.
+    let index: Int
+    /// How often the sector was erased, this time included.
+    let eraseCount: UInt32
+    /// One more than the last sector's that was begun.
+    let sequence: UInt64
+    /// Makes the sector's keys its own, also if an older image of the store is put back: random.
+    let salt: [UInt8]
+    /// Tells the right root key from a wrong one.
+    let keyCheck: UInt64
+    /// When the sector was begun, in seconds since 1970 by the clock of that moment.
+    let begun: UInt32
+
+    static let size = 64
+    static let saltSize = 16
+    static let version: UInt16 = 2
+    /// The part that every version shares: magic, version, reserved, checksum.
+    static let prologueSize = 16
+    private static let magic = Array("ALTNETKF".utf8)
+    private static let checksumSize = 4
+
+    enum Reading {
+        case blank
+        /// `isRepaired`: one bit was wrong.
+        case header(SectorHeader, isRepaired: Bool)
+        case otherVersion(UInt16)
+        case unreadable
+    }
+
+    static func read(_ bytes: UnsafeMutableRawBufferPointer) -> Reading {
+        if UnsafeRawBufferPointer(bytes).isBlank { return .blank }
+        let prologue = UnsafeMutableRawBufferPointer(rebasing: bytes[..<prologueSize])
+        guard let first = checkChecksum(prologue) else { return .unreadable }
+        var reader = ByteReader(UnsafeRawBufferPointer(prologue))
+        guard let found = reader.bytes(magic.count), found.elementsEqual(magic),
+            let version = reader.integer(UInt16.self), version > 0, let reserved = reader.integer(UInt16.self)
+        else { return .unreadable }
+        guard version == Self.version else { return .otherVersion(version) }
+        let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[prologueSize..<size])
+        guard reserved == 0, let second = checkChecksum(rest),
+            let header = SectorHeader(UnsafeRawBufferPointer(rest))
+        else { return .unreadable }
+        return .header(header, isRepaired: first == .repaired || second == .repaired)
+    }
+
+    private enum Check { case right, repaired }
+
+    /// Checks the checksum at the end of `bytes`, and puts a single wrong bit right.
+    private static func checkChecksum(_ bytes: UnsafeMutableRawBufferPointer) -> Check? {
+        let checked = UnsafeMutableRawBufferPointer(rebasing: bytes[..<(bytes.count - checksumSize)])
+        let checksum = UnsafeRawBufferPointer(rebasing: bytes[checked.count...]).bigEndian(UInt32.self)
+        if CRC32.checksum(UnsafeRawBufferPointer(checked)) == checksum { return .right }
+        return CRC32.repairBit(of: checked, checksum: checksum) ? .repaired : nil
+    }
+
+    /// - Parameter bytes: what follows the prologue.
+    private init?(_ bytes: UnsafeRawBufferPointer) {
+        var reader = ByteReader(bytes)
+        guard let sizeExponent = reader.integer(UInt8.self), sizeExponent < 32,
+            let unitExponent = reader.integer(UInt8.self), unitExponent < 32,
+            let count = reader.integer(UInt8.self),
+            let geometry = Geometry(
+                sectorSize: 1 << Int(sizeExponent), sectorCount: Int(count), writeUnit: 1 << Int(unitExponent)),
+            let index = reader.integer(UInt8.self), index < count,
+            let eraseCount = reader.integer(UInt32.self), let sequence = reader.integer(UInt64.self),
+            let salt = reader.bytes(Self.saltSize), let keyCheck = reader.integer(UInt64.self),
+            let begun = reader.integer(UInt32.self)
+        else { return nil }
+        self.init(
+            geometry: geometry, index: Int(index), eraseCount: eraseCount, sequence: sequence, salt: Array(salt),
+            keyCheck: keyCheck, begun: begun)
+    }
+
+    init(
+        geometry: Geometry, index: Int, eraseCount: UInt32, sequence: UInt64, salt: [UInt8], keyCheck: UInt64,
+        begun: UInt32
+    ) {
+        self.geometry = geometry
+        self.index = index
+        self.eraseCount = eraseCount
+        self.sequence = sequence
+        self.salt = salt
+        self.keyCheck = keyCheck
+        self.begun = begun
+    }
+
+    /// Marks the sector's records as its own: the header's checksum, which the salt makes another one each time.
+    var mark: UInt32 { bytes.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0.suffix(4)).bigEndian(UInt32.self) } }
+
+    var bytes: [UInt8] {
+        var bytes = WipedBuffer(capacity: Self.size)
+        bytes.append(Self.magic)
+        bytes.append(bigEndian: Self.version)
+        bytes.append(bigEndian: UInt16(0))
+        bytes.append(bigEndian: bytes.withBytes { CRC32.checksum($0) })
+        bytes.append(UInt8(geometry.sectorSize.trailingZeroBitCount))
+        bytes.append(UInt8(geometry.writeUnit.trailingZeroBitCount))
+        bytes.append(UInt8(geometry.sectorCount))
+        bytes.append(UInt8(index))
+        bytes.append(bigEndian: eraseCount)
+        bytes.append(bigEndian: sequence)
+        bytes.append(salt)
+        bytes.append(bigEndian: keyCheck)
+        bytes.append(bigEndian: begun)
+        bytes.append(
+            bigEndian: bytes.withBytes { CRC32.checksum(UnsafeRawBufferPointer(rebasing: $0[Self.prologueSize...])) })
+        return bytes.withBytes { Array($0) }
+    }
+}

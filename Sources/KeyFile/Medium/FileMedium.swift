@@ -1,0 +1,157 @@
+import Glibc
+
+/// A store in a regular file of fixed size.
+///
+/// All of its bytes are written when it is made. A commit then overwrites bytes that the file system has already given to
+/// the file, so that fdatasync(2) has nothing but the data to write: neither a size nor a block map changes.
+package final class FileMedium: Medium {
+    package private(set) var geometry: Geometry
+    package private(set) var isWhole = true
+    package let isNewWhenBlank = false
+    package let isRewritable = true
+    /// What is amiss with the file as such.
+    package private(set) var findings: [Finding] = []
+
+    private let files: any FileOperations
+    private let name: String
+    private var descriptor: Int32?
+    /// Why the file cannot be written.
+    private var refusal: KeyFileError?
+    /// The file's name may not have reached the disk: whoever made it may have been killed.
+    private var isNameDurable = false
+
+    private var path: String { "\(files.path)/\(name)" }
+
+    package init(name: String, in files: any FileOperations) throws(KeyFileError) {
+        self.name = name
+        self.files = files
+        geometry = .file
+        do {
+            descriptor = try files.open(name, forWriting: true)
+        } catch {
+            guard case .system(.open, let path, let errno) = error, [EROFS, EACCES, EPERM].contains(errno) else {
+                throw error
+            }
+            refusal = .system(.write, path: path, errno: errno)
+            descriptor = try files.open(name, forWriting: false)
+        }
+        guard let descriptor else { return }
+        do {
+            if try files.restrict(descriptor) { findings.append(.readableByOthers(path: path, corrected: true)) }
+        } catch {
+            findings.append(.readableByOthers(path: path, corrected: false))
+        }
+        let size = try files.size(descriptor)
+        geometry = try discoverGeometry(descriptor, size: size) ?? .file
+        isWhole = size == geometry.size
+        if !isWhole { findings.append(.wrongSize(bytes: size, expected: geometry.size)) }
+    }
+
+    deinit { forget() }
+
+    private func forget() {
+        descriptor.map(files.close)
+        descriptor = nil
+    }
+
+    /// The form that any of the sectors says the file has.
+    private func discoverGeometry(_ descriptor: Int32, size: Int) throws(KeyFileError) -> Geometry? {
+        var header = WipedBuffer(size: SectorHeader.size)
+        let last = min(size, Geometry.smallestSector * Geometry.sectorCounts.upperBound)
+        for offset in stride(from: 0, to: last, by: Geometry.smallestSector) {
+            let reading = try header.withMutableBytes { bytes throws(KeyFileError) -> SectorHeader.Reading in
+                guard try files.readAll(descriptor, at: offset, into: bytes) == bytes.count else {
+                    return .unreadable
+                }
+                return SectorHeader.read(bytes)
+            }
+            if case .header(let header, _) = reading { return header.geometry }
+        }
+        return nil
+    }
+
+    package var isPresent: Bool { descriptor != nil }
+
+    /// A file system that went read-only may have been put right since.
+    package func requireWritable() throws(KeyFileError) {
+        guard let refusal else { return }
+        guard let writable = try files.open(name, forWriting: true) else { throw refusal }
+        forget()
+        descriptor = writable
+        self.refusal = nil
+    }
+
+    package func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(KeyFileError) {
+        let count = try files.readAll(opened(), at: offset, into: buffer)
+        UnsafeMutableRawBufferPointer(rebasing: buffer[count...]).initializeMemory(as: UInt8.self, repeating: 0)
+    }
+
+    package func begin(sector: Int, with bytes: UnsafeRawBufferPointer) throws(KeyFileError) {
+        guard let descriptor else { return try make(with: bytes, in: sector) }
+        try files.writeAll(bytes, to: descriptor, at: geometry.start(of: sector))
+    }
+
+    package func append(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(KeyFileError) {
+        try files.writeAll(bytes, to: opened(), at: offset)
+    }
+
+    package func erase(sector: Int) throws(KeyFileError) {
+        try write(UnsafeRawBufferPointer(start: nil, count: 0), thenBlankIn: sector, to: opened())
+    }
+
+    package func synchronise() throws(KeyFileError) {
+        try files.synchronise(opened())
+        guard !isNameDurable else { return }
+        try files.synchroniseDirectory()
+        isNameDurable = true
+    }
+
+    package func setAside() throws(KeyFileError) -> String? {
+        try requireWritable()
+        var kept: String? = path + ".damaged"
+        // Some file systems have no second names.
+        do { try files.link(name, to: name + ".damaged") } catch .system(.rename, _, EPERM) { kept = nil }
+        forget()
+        geometry = .file
+        isWhole = true
+        return kept
+    }
+
+    private func opened() throws(KeyFileError) -> Int32 {
+        guard let descriptor else { throw .system(.open, path: path, errno: ENOENT) }
+        return descriptor
+    }
+
+    /// Makes the file beside its place, whole, and puts it there at one stroke.
+    private func make(with bytes: UnsafeRawBufferPointer, in sector: Int) throws(KeyFileError) {
+        try requireWritable()
+        let temporary = name + ".new"
+        let new = try files.create(temporary)
+        do {
+            for index in 0..<geometry.sectorCount {
+                let content = index == sector ? bytes : UnsafeRawBufferPointer(start: nil, count: 0)
+                try write(content, thenBlankIn: index, to: new)
+            }
+            try files.synchronise(new)
+            try files.rename(temporary, to: name)
+        } catch {
+            files.close(new)
+            try? files.remove(temporary)
+            throw error
+        }
+        descriptor = new
+        isNameDurable = false
+    }
+
+    /// Writes a sector as a whole, in one piece: what does not come with `bytes` is blank.
+    private func write(
+        _ bytes: UnsafeRawBufferPointer, thenBlankIn sector: Int, to descriptor: Int32
+    ) throws(KeyFileError) {
+        var content = WipedBuffer(capacity: geometry.sectorSize)
+        content.append(bytes)
+        content.append(repeatElement(0xff, count: content.remaining))
+        try content.withBytes { whole throws(KeyFileError) in
+            try files.writeAll(whole, to: descriptor, at: geometry.start(of: sector))
+        }
+    }
+}

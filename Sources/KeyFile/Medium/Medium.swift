@@ -1,0 +1,40 @@
+/// What the sectors are on: a file, a partition, or raw flash. The seam under which tests put a flash chip that loses its
+/// power.
+///
+/// A sector that was begun is only ever appended to, so that flash, whose bits can be cleared one by one but set only all
+/// at once, can hold it. What was written is durable after `synchronise`.
+package protocol Medium: AnyObject {
+    var geometry: Geometry { get }
+    /// Whether there is anything to be read: a file may not have been made yet.
+    var isPresent: Bool { get }
+    /// Throws the reason for which nothing can be written, if there is one.
+    func requireWritable() throws(KeyFileError)
+    /// Fills the buffer with what is at `offset`. Bytes that a truncated file does not have read as 0.
+    func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(KeyFileError)
+    /// Whether bytes can be written over. If not, as on flash, a sector is erased to `0xff` before it is begun.
+    var isRewritable: Bool { get }
+    /// Writes these bytes to the start of a sector, where it is not rewritable behind erasing it. A file that is not there
+    /// yet is made, durably, with this as one of its sectors and the others blank.
+    /// - Throws: `badSector` where the flash chip has given the sector up: another one will do.
+    func begin(sector: Int, with bytes: UnsafeRawBufferPointer) throws(KeyFileError)
+    /// Writes to where nothing was written since the sector was begun.
+    func append(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(KeyFileError)
+    /// Erases a sector to `0xff`.
+    func erase(sector: Int) throws(KeyFileError)
+    func synchronise() throws(KeyFileError)
+    /// Makes way for a new beginning with the next `begin`, because what is there is no key file or has not all of its
+    /// sectors. A file is given a second name, so that nothing is lost.
+    /// - Returns: where it will be kept, or nil where that is not possible.
+    /// - Throws: `foreignContent` on a device, which has only one place.
+    func setAside() throws(KeyFileError) -> String?
+    /// Whether all sectors are there: a file may have been cut off.
+    var isWhole: Bool { get }
+    /// Whether blank sectors, or such full of zeros, mean that nothing was ever stored. A file is never made blank.
+    var isNewWhenBlank: Bool { get }
+}
+
+extension Medium {
+    package var isRewritable: Bool { false }
+    package var isWhole: Bool { true }
+    package var isNewWhenBlank: Bool { true }
+}

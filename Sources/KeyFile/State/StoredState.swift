@@ -1,0 +1,101 @@
+import AgentModel
+
+/// A network that the device can join, as the key file keeps it.
+public struct StoredNetwork: Sendable, Equatable {
+    public var ssid: SSID
+    public var credential: JoinRequest.Credential
+    /// How the network authenticates its stations, as far as is known: as the app said, or as it was last seen.
+    public var security: Security?
+    /// The access point does not beacon its name, so it must be asked by name.
+    public var isHidden: Bool
+
+    public init(
+        ssid: SSID, credential: JoinRequest.Credential, security: Security? = nil, isHidden: Bool = false
+    ) {
+        self.ssid = ssid
+        self.credential = credential
+        self.security = security
+        self.isHidden = isHidden
+    }
+}
+
+/// What the device has seen of a network: worth keeping over a restart, not worth a write of its own.
+public struct NetworkStatistics: Sendable, Equatable {
+    /// In seconds since 1970.
+    public var lastSeen: UInt32?
+    /// The signal at that time, in dBm.
+    public var lastSignal: Int8?
+    /// Where it was then: the first place to look.
+    public var lastFrequency: Frequency?
+    /// Why the last attempt to join it failed, nil once one succeeded.
+    public var lastFailure: JoinFailure?
+
+    public init(
+        lastSeen: UInt32? = nil, lastSignal: Int8? = nil, lastFrequency: Frequency? = nil,
+        lastFailure: JoinFailure? = nil
+    ) {
+        self.lastSeen = lastSeen
+        self.lastSignal = lastSignal
+        self.lastFrequency = lastFrequency
+        self.lastFailure = lastFailure
+    }
+}
+
+/// A commanded switch that was accepted and has not ended yet. Found at start, it was cut short: the device belongs back
+/// in the network it came from.
+public struct PendingSwitch: Sendable, Equatable {
+    /// What the app asks for the outcome by: at most 64 bytes of UTF-8.
+    public var id: String
+    public var target: StoredNetwork
+    /// The network that the device was in, or nil if it was in none.
+    public var cameFrom: SSID?
+
+    public init(id: String, target: StoredNetwork, cameFrom: SSID?) {
+        self.id = id
+        self.target = target
+        self.cameFrom = cameFrom
+    }
+}
+
+/// Everything that the key file keeps. It is always replaced as a whole: a commit is all of it or none.
+public struct StoredState: Sendable, Equatable {
+    /// The network that the device was provisioned with.
+    public var home: StoredNetwork?
+    /// A network joined by a commanded switch that is not in the list; it stands until the next such switch.
+    public var chosen: StoredNetwork?
+    /// The network that the device was last in, and the one before.
+    public var current: StoredNetwork?
+    public var previous: StoredNetwork?
+    /// In the app's order. No two have one SSID.
+    public var backups: [StoredNetwork]
+    /// Grows by one with every change of `backups`, so that two apps cannot undo each other unseen.
+    public var backupsRevision: UInt64
+    public var pendingSwitch: PendingSwitch?
+    /// By SSID, of the networks that are stored; what is known of others is dropped by a commit.
+    public var statistics: [SSID: NetworkStatistics]
+    /// The last number that was accepted of each sender that numbers its messages, by a name of 1 to 32 bytes. At most 8,
+    /// and none can go back.
+    public var replayCounters: [String: UInt64]
+
+    public init(
+        home: StoredNetwork? = nil, chosen: StoredNetwork? = nil, current: StoredNetwork? = nil,
+        previous: StoredNetwork? = nil, backups: [StoredNetwork] = [], backupsRevision: UInt64 = 0,
+        pendingSwitch: PendingSwitch? = nil, statistics: [SSID: NetworkStatistics] = [:],
+        replayCounters: [String: UInt64] = [:]
+    ) {
+        self.home = home
+        self.chosen = chosen
+        self.current = current
+        self.previous = previous
+        self.backups = backups
+        self.backupsRevision = backupsRevision
+        self.pendingSwitch = pendingSwitch
+        self.statistics = statistics
+        self.replayCounters = replayCounters
+    }
+
+    /// Every network that is in it, some of them more than once.
+    var networks: [StoredNetwork] {
+        [home, chosen, current, previous].compactMap(\.self) + backups + [pendingSwitch?.target].compactMap(\.self)
+    }
+}

@@ -1,0 +1,173 @@
+import AgentModel
+
+/// A store as it lies there, for whoever wants to look into it: read without the lock and with nothing changed, so it can
+/// be done beside an agent that runs.
+package struct Examination: Equatable {
+    package let geometry: Geometry
+    /// Whether there is a store at all: a file may never have been made, a device never been used.
+    package let isPresent: Bool
+    /// In the order on the medium.
+    package private(set) var sectors: [SectorReport]
+    /// What opening the store would find amiss.
+    package private(set) var findings: [Finding]
+    package private(set) var content: Content
+
+    /// What the store holds.
+    package enum Content: Equatable {
+        /// Nobody asked: there was no key.
+        case sealed
+        /// Nothing was ever stored, or nothing of it can be read.
+        case empty
+        /// The state as it was committed last, and the number of that record.
+        case state(StoredState, generation: UInt64)
+        /// The store would not open.
+        case refused(KeyFileError)
+    }
+
+    /// - Parameters:
+    ///   - roots: the keys that may open it, the current one first; nil to check checksums only.
+    ///   - findings: what was found amiss with the medium and the keys.
+    ///   - path: what messages call the medium.
+    package init(
+        of medium: any Medium, roots: [Secret]?, anchor: (any RollbackAnchor)? = nil, findings: [Finding] = [],
+        path: String
+    ) throws(KeyFileError) {
+        geometry = medium.geometry
+        self.findings = findings
+        content = .sealed
+        sectors = []
+        var scans: [SectorScan] = []
+        if medium.isPresent {
+            for index in 0..<geometry.sectorCount { scans.append(SectorScan(index, of: medium)) }
+        }
+        isPresent = scans.contains { $0.content != .blank } || (medium.isPresent && !medium.isNewWhenBlank)
+        var active: LogRecovery.Active?
+        if let roots { active = try recover(medium, roots, anchor, path: path) }
+        var walks: [Int: SectorWalk] = [:]
+        for scan in scans {
+            let keys = scan.header.flatMap { Self.keys(for: $0, roots ?? []) }
+            walks[scan.index] = scan.header.map { SectorWalk(scan.index, $0, of: medium, keys) }
+            sectors.append(SectorReport(scan, walks[scan.index], size: geometry.sectorSize))
+            if roots != nil, scan.header != nil, keys == nil { sectors[scan.index].state = .otherKey }
+        }
+        judge(scans, current: roots == nil ? Self.newest(scans) : active?.sector, active)
+        if let active { judgeKeys(scans, active) }
+        let breaks = ChainBreaks(sectors, walks)
+        for (index, problem) in breaks.problems { sectors[index].problems.append(problem) }
+    }
+
+    /// - Returns: the sector that the store would go on in.
+    private mutating func recover(
+        _ medium: any Medium, _ roots: [Secret], _ anchor: (any RollbackAnchor)?, path: String
+    ) throws(KeyFileError) -> LogRecovery.Active? {
+        let recovery: LogRecovery
+        do { recovery = try LogRecovery(of: medium, roots: roots, path: path) } catch {
+            // Why the store would not open. What the medium itself refuses ends the examination.
+            if case .system = error { throw error }
+            content = .refused(error)
+            return nil
+        }
+        findings += recovery.findings
+        if recovery.isUnusable { findings.append(.unreadable(keptAs: nil)) }
+        let position = recovery.active.map { StorePosition(generation: $0.generation, tag: $0.tag) }
+        findings += anchor.map { Self.compare($0, position, roots) } ?? []
+        guard let position else {
+            content = .empty
+            return nil
+        }
+        if let state = StoredState(cells: recovery.cells) {
+            content = .state(state, generation: position.generation)
+        } else {
+            content = .empty
+            findings.append(.impossibleContent)
+        }
+        return recovery.active
+    }
+
+    /// What the anchor knows better. It is not told anything.
+    private static func compare(
+        _ anchor: any RollbackAnchor, _ position: StorePosition?, _ roots: [Secret]
+    ) -> [Finding] {
+        do {
+            guard let last = try anchor.read(roots.map { AnchorKey(root: $0) }) else { return [] }
+            guard let position else { return [.erased] }
+            if position.generation < last.generation {
+                return [.rolledBack(generation: position.generation, anchor: last.generation)]
+            }
+            let isOther = position.generation == last.generation && position.tag != last.tag
+            return isOther ? [.replaced(generation: position.generation)] : []
+        } catch {
+            return [.anchorUnusable(error)]
+        }
+    }
+
+    private static func keys(for header: SectorHeader, _ roots: [Secret]) -> SectorKeys? {
+        roots.lazy.map { SectorKeys(root: $0, salt: header.salt) }.first { $0.check == header.keyCheck }
+    }
+
+    /// As far as checksums tell.
+    private static func newest(_ scans: [SectorScan]) -> Int? {
+        scans.filter(\.hasSnapshot).max { $0.header?.sequence ?? 0 < $1.header?.sequence ?? 0 }?.index
+    }
+}
+
+extension Examination {
+    /// Calls sectors by what they are to the current one.
+    private mutating func judge(_ scans: [SectorScan], current: Int?, _ active: LogRecovery.Active?) {
+        guard let current, let newest = scans[current].header?.sequence,
+            let generation = active?.generation ?? scans[current].generations?.upperBound
+        else { return }
+        sectors[current].state = .current
+        for scan in scans where sectors[scan.index].state == .damaged && !scan.hasSnapshot && scan.failure == nil {
+            let isNext = scan.index == (current + 1) % scans.count
+            let isNewer = scan.header.map { $0.sequence > newest } ?? false
+            guard isNewer || isNext, scan.changesLost(since: generation) == 0 else { continue }
+            sectors[scan.index].state = .unfinished
+            sectors[scan.index].problems = []
+        }
+    }
+
+    private mutating func judgeKeys(_ scans: [SectorScan], _ active: LogRecovery.Active) {
+        for scan in scans {
+            guard let header = scan.header,
+                SectorKeys(root: active.root, salt: header.salt).check != header.keyCheck
+            else { continue }
+            sectors[scan.index].problems.append(.formerKey)
+        }
+    }
+}
+
+extension SectorReport {
+    /// What a sector is by itself.
+    fileprivate init(_ scan: SectorScan, _ walk: SectorWalk?, size: Int) {
+        self.init(index: scan.index, state: .damaged, size: size)
+        switch scan.content {
+        case .blank: state = .blank
+        case .otherVersion(let version): state = .otherVersion(version)
+        case .unreadable: problems = [.unreadableHeader]
+        case .sector(let header): note(header, scan, walk)
+        }
+        if let record = walk?.forged { problems.append(.notAuthentic(record: record)) }
+        if case .damaged(let behind) = scan.tail {
+            if behind.count > 0 {
+                problems.append(.changesBehindDamage(behind.count))
+            } else if scan.hasSnapshot {
+                problems.append(.incompleteRecord)
+            }
+        }
+        if let failure = scan.failure { problems.append(.unread(failure)) }
+        if scan.correctedBits > 0 { problems.append(.bitsCorrected(scan.correctedBits)) }
+    }
+
+    private mutating func note(_ header: SectorHeader, _ scan: SectorScan, _ walk: SectorWalk?) {
+        self.header = Header(eraseCount: header.eraseCount, sequence: header.sequence, begun: header.begun)
+        if scan.hasSnapshot, walk?.forged != 1 { state = .older }
+        if !scan.hasSnapshot { problems.append(.noSnapshot) }
+        if header.index != scan.index { problems.append(.moved(from: header.index)) }
+        records = scan.records
+        generations = scan.generations
+        isClosed = scan.isClosed
+        used = scan.end
+        usedByBeginning = walk?.endOfSnapshot ?? 0
+    }
+}

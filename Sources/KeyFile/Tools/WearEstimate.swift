@@ -1,0 +1,130 @@
+/// How long the flash lasts, from how much was really written to it.
+///
+/// Every sector says when it was begun, how often it was erased and how many were begun before it; together they are the
+/// history of about as many sectors as the store has.
+package struct WearEstimate: Sendable, Equatable {
+    /// How often each sector is assumed to bear being erased.
+    package let cycles: Int
+    /// Of the sectors that have one, the lowest and the highest.
+    package let eraseCounts: ClosedRange<UInt32>?
+    package let rate: Rate?
+    /// Why there is no rate.
+    package let obstacle: Obstacle?
+
+    package enum Obstacle: Sendable, Equatable {
+        /// No sector can be read.
+        case nothingStored
+        /// No sector was begun by a clock that was set, or the clock is not set now.
+        case clockNotSet
+        /// The clock went back between two sectors, or since.
+        case clockSetBack
+        /// The history is shorter than a day.
+        case tooShort(seconds: UInt32)
+    }
+
+    package struct Rate: Sendable, Equatable {
+        /// Seconds from the beginning of the oldest sector to now.
+        package let span: UInt32
+        /// Sectors that were begun in that time, the used part of the current one included.
+        package let sectorsBegun: Double
+        /// Of all sectors together.
+        package let bytesPerDay: Double
+        package let commitsPerYear: Double
+        package let erasesPerSectorAndYear: Double
+        /// What reaches a card or a disk, which writes no less than a page of 4 KiB.
+        package let pageBytesPerYear: Double
+        /// Years until the sector that was erased most has had all of its cycles; nil if nothing is written at all.
+        package let yearsLeft: Double?
+        /// Years that new flash would last if every commit erased and wrote one and the same sector.
+        package let yearsWithoutLevelling: Double?
+    }
+
+    package static let standardCycles = 100_000
+
+    /// - Parameters:
+    ///   - now: the clock, in seconds since 1970.
+    ///   - cycles: more than 0.
+    package init(_ sectors: [SectorReport], now: UInt32, cycles: Int = standardCycles) {
+        self.cycles = cycles
+        let counts = sectors.compactMap { $0.header?.eraseCount }
+        eraseCounts = counts.min().flatMap { lowest in counts.max().map { lowest...$0 } }
+        let history = History(sectors)
+        switch history.check(now: now) {
+        case .failure(let obstacle):
+            self.obstacle = obstacle
+            rate = nil
+        case .success(let span):
+            obstacle = nil
+            rate = Rate(history, span: span, sectors, worn: eraseCounts?.upperBound ?? 0, cycles: cycles)
+        }
+    }
+}
+
+extension WearEstimate.Obstacle: Error {}
+
+/// The sectors whose beginning is known, in the order in which they were begun.
+private struct History {
+    struct Entry {
+        let sector: SectorReport
+        let header: SectorReport.Header
+    }
+
+    let entries: [Entry]
+    /// Of all sectors, those begun by a clock that was not set included.
+    let isEmpty: Bool
+
+    /// 2020-01-01: a board whose clock says less has not set it since it was switched on.
+    static let earliest: UInt32 = 1_577_836_800
+
+    init(_ sectors: [SectorReport]) {
+        let known = sectors.compactMap { sector in sector.header.map { Entry(sector: sector, header: $0) } }
+            .filter { $0.sector.records > 0 }
+        isEmpty = known.isEmpty
+        entries = known.filter { $0.header.begun >= Self.earliest }.sorted { $0.header.sequence < $1.header.sequence }
+    }
+
+    /// - Returns: the seconds that it spans.
+    func check(now: UInt32) -> Result<UInt32, WearEstimate.Obstacle> {
+        guard !isEmpty else { return .failure(.nothingStored) }
+        guard let oldest = entries.first, let newest = entries.last, now >= Self.earliest else {
+            return .failure(.clockNotSet)
+        }
+        let times = entries.map(\.header.begun)
+        guard zip(times, times.dropFirst()).allSatisfy(<=), newest.header.begun <= now else {
+            return .failure(.clockSetBack)
+        }
+        let span = now - oldest.header.begun
+        return span < 86_400 ? .failure(.tooShort(seconds: span)) : .success(span)
+    }
+
+    /// Sectors begun after the oldest, and the part of the newest that was used since it was begun.
+    var sectorsBegun: Double {
+        guard let oldest = entries.first, let newest = entries.last else { return 0 }
+        let sector = newest.sector
+        let used = Double(max(0, sector.used - sector.usedByBeginning))
+        let room = Double(max(1, sector.size - sector.usedByBeginning))
+        return Double(newest.header.sequence - oldest.header.sequence) + min(1, used / room)
+    }
+
+    /// Without the snapshot that the oldest sector began with. A closing record is no commit.
+    var commits: Int { max(0, entries.reduce(-1) { $0 + $1.sector.records - ($1.sector.isClosed ? 1 : 0) }) }
+}
+
+extension WearEstimate.Rate {
+    fileprivate init(
+        _ history: History, span: UInt32, _ sectors: [SectorReport], worn: UInt32, cycles: Int
+    ) {
+        let years = Double(span) / (365.25 * 86_400)
+        let size = Double(sectors.first?.size ?? 0)
+        self.span = span
+        sectorsBegun = history.sectorsBegun
+        bytesPerDay = sectorsBegun * size / (Double(span) / 86_400)
+        commitsPerYear = Double(history.commits) / years
+        erasesPerSectorAndYear = sectorsBegun / Double(max(1, sectors.count)) / years
+        // Beginning a sector writes all of it, a commit the page that it falls into.
+        pageBytesPerYear = commitsPerYear * 4096 + sectorsBegun / years * size
+        let left = Double(max(0, cycles - Int(worn)))
+        yearsLeft = erasesPerSectorAndYear > 0 ? left / erasesPerSectorAndYear : nil
+        yearsWithoutLevelling = commitsPerYear > 0 ? Double(cycles) / commitsPerYear : nil
+    }
+}

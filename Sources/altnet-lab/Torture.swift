@@ -1,0 +1,137 @@
+import ArgumentParser
+import Glibc
+import KeyFileSimulation
+
+struct Torture: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        abstract: "Cuts the key file's power at every moment of a long life.",
+        discussion: """
+            The store runs on simulated files and flash chips. At every operation that changes something, copies are \
+            taken as a power cut could leave it, torn in every way; each is started again, with a second cut during \
+            its recovery, and must hold what was acknowledged last. A failure says which seed shows it again.
+            """)
+
+    @Option(help: "How many power cuts.")
+    var cuts = 1_000_000
+
+    @Option(help: "Where the randomness starts: the same number gives the same run.")
+    var seed: UInt64 = 1
+
+    @Option(help: "How many runs at once.")
+    var jobs = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+
+    @Option(help: "Only this kind of storage, to see a failure again.")
+    var scenario: Scenario?
+
+    func validate() throws {
+        if cuts < 1 { throw ValidationError("at least one power cut is needed") }
+        if !(1...256).contains(jobs) { throw ValidationError("run 1 to 256 jobs at once") }
+    }
+
+    func run() async throws {
+        do {
+            try await cutPower()
+            if scenario == nil { try await flipBits() }
+        } catch let failure as PowerCutRun.Failure {
+            print("FAILED: \(failure)")
+            throw ExitCode(1)
+        } catch let failure as BitFlips.Failure {
+            print("FAILED: flipped bits, seed \(seed), \(failure)")
+            throw ExitCode(1)
+        }
+    }
+
+    private func cutPower() async throws {
+        let start = ContinuousClock.now
+        let scenarios = scenario.map { [$0] } ?? Scenario.allCases
+        var tally = Tally(wanted: cuts)
+        defer { tally.endProgress() }
+        try await withThrowingTaskGroup(of: (Scenario, PowerCutRun.Totals).self) { group in
+            var begun = 0
+            func begin() {
+                let scenario = scenarios[begun % scenarios.count]
+                let seed = seed &+ UInt64(begun)
+                begun += 1
+                let cuts = min(cuts, Self.cutsOfALife)
+                group.addTask { (scenario, try Self.life(scenario, seed: seed, cuts: cuts)) }
+            }
+            for _ in 0..<jobs { begin() }
+            while let (scenario, totals) = try await group.next() {
+                tally.add(totals, of: scenario)
+                if !tally.isDone { begin() }
+            }
+        }
+        tally.printTable(took: ContinuousClock.now - start)
+    }
+
+    /// Every single bit of a file that is in use.
+    private func flipBits() async throws {
+        let flips = try BitFlips(seed: seed)
+        var totals = BitFlips.Totals()
+        try await withThrowingTaskGroup(of: BitFlips.Totals.self) { group in
+            for job in 0..<jobs {
+                let (jobs, seed) = (jobs, seed)
+                group.addTask { try BitFlips(seed: seed).flip(stride(from: job, to: flips.bits.count, by: jobs)) }
+            }
+            for try await more in group { totals += more }
+        }
+        print(
+            "\(totals.flips) flipped bits: \(totals.corrected) corrected, \(totals.fellBack) left an earlier state and "
+                + "were reported, \(totals.unused) hold nothing.")
+    }
+
+    /// The cuts of one device, after which another one has its turn.
+    private static let cutsOfALife = 20_000
+
+    private static func life(_ scenario: Scenario, seed: UInt64, cuts: Int) throws -> PowerCutRun.Totals {
+        let run = try PowerCutRun(scenario, seed: seed)
+        try run.run(cuts: cuts)
+        return run.totals
+    }
+}
+
+extension Scenario: ExpressibleByArgument {}
+
+/// What was done so far.
+private struct Tally {
+    let wanted: Int
+    private var totals: [Scenario: PowerCutRun.Totals] = [:]
+    private var sum = PowerCutRun.Totals()
+    private let showsProgress = isatty(STDERR_FILENO) == 1
+
+    init(wanted: Int) { self.wanted = wanted }
+
+    var isDone: Bool { sum.allCuts >= wanted }
+
+    mutating func add(_ more: PowerCutRun.Totals, of scenario: Scenario) {
+        totals[scenario, default: PowerCutRun.Totals()] += more
+        sum += more
+        guard showsProgress else { return }
+        show("\r\(sum.allCuts) of \(wanted) power cuts, \(min(100, sum.allCuts * 100 / wanted)) %")
+    }
+
+    func endProgress() { if showsProgress { show("\r\u{1b}[K") } }
+
+    private func show(_ text: String) { _ = text.withCString { write(STDERR_FILENO, $0, strlen($0)) } }
+
+    func printTable(took time: Duration) {
+        printRow("", ["cuts", "second cuts", "kills", "commits", "key changes", "openings"])
+        for scenario in Scenario.allCases { printRow("\(scenario)", totals[scenario, default: .init()].figures) }
+        printRow("all", sum.figures)
+        let rate = Double(sum.allCuts) / (Double(time.components.seconds) + 1)
+        print(
+            "\(sum.allCuts) power cuts in \(time.components.seconds) s (\(Int(rate * 60)) a minute): "
+                + "nothing acknowledged was lost, nothing deleted came back, nothing was half written.")
+    }
+
+    private func printRow(_ name: String, _ figures: [String]) {
+        func padded(_ text: String, to width: Int) -> String {
+            String(repeating: " ", count: max(0, width - text.count)) + text
+        }
+        print(name + padded("", to: 16 - name.count) + figures.map { padded($0, to: 13) }.joined())
+    }
+}
+
+extension PowerCutRun.Totals {
+    fileprivate var figures: [String] { [cuts, secondCuts, kills, commits, keyChanges, openings].map(String.init) }
+}

@@ -1,0 +1,75 @@
+import Glibc
+import KeyFile
+
+/// An export in the file that a person names.
+enum KeyFileExportFile {
+    /// Writes it durably, readable by nobody else.
+    /// - Parameter replacing: false to leave alone what is there.
+    static func write(_ bytes: [UInt8], to path: String, replacing: Bool) throws {
+        // Another file first, so that a failure does not cost the export that is there.
+        let name = replacing ? path + ".new" : path
+        if replacing { unlink(name) }
+        let file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard file >= 0 else {
+            guard errno != EEXIST else {
+                throw CommandFailure(.failed, "\(path) is there already: give --force to replace it")
+            }
+            throw KeyFileError.system(.create, path: name, errno: errno)
+        }
+        do throws(KeyFileError) {
+            defer { close(file) }
+            try write(bytes, to: file, path: name)
+            guard fsync(file) == 0 else { throw .system(.synchronise, path: name, errno: errno) }
+            guard !replacing || rename(name, path) == 0 else { throw .system(.rename, path: name, errno: errno) }
+        } catch {
+            unlink(name)
+            throw error
+        }
+        try synchroniseDirectory(of: path)
+    }
+
+    static func writeToStandardOutput(_ bytes: [UInt8]) throws {
+        try write(bytes, to: STDOUT_FILENO, path: "standard output")
+    }
+
+    /// - Parameter maximum: what is longer comes with one byte more than that.
+    static func read(_ path: String, maximum: Int) throws -> [UInt8] {
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw KeyFileError.system(.open, path: path, errno: errno) }
+        defer { close(file) }
+        var bytes = [UInt8](repeating: 0, count: maximum + 1)
+        var count = 0
+        while count < bytes.count {
+            let more = bytes.withUnsafeMutableBytes {
+                Glibc.read(file, $0.baseAddress?.advanced(by: count), $0.count - count)
+            }
+            if more < 0, errno == EINTR { continue }
+            guard more >= 0 else { throw KeyFileError.system(.read, path: path, errno: errno) }
+            guard more > 0 else { break }
+            count += more
+        }
+        return Array(bytes.prefix(count))
+    }
+
+    private static func write(_ bytes: [UInt8], to file: Int32, path: String) throws(KeyFileError) {
+        var rest = bytes[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+            if count < 0, errno == EINTR { continue }
+            guard count > 0 else { throw .system(.write, path: path, errno: errno) }
+            rest = rest.dropFirst(count)
+        }
+    }
+
+    /// Without it a power cut could take the new name.
+    private static func synchroniseDirectory(of path: String) throws {
+        guard let (folder, _) = KeyFile.split(path) else { return }
+        let directory = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard directory >= 0 else { throw KeyFileError.system(.open, path: folder, errno: errno) }
+        defer { close(directory) }
+        // fsync(2): EINVAL says that this file system has no such thing for directories.
+        guard fsync(directory) == 0 || errno == EINVAL else {
+            throw KeyFileError.system(.synchronise, path: folder, errno: errno)
+        }
+    }
+}

@@ -1,0 +1,75 @@
+import Agent
+import AgentModel
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import KeyFile
+
+/// What every command on the key file takes.
+struct KeyFileOptions: ParsableArguments {
+    @Option(help: ArgumentHelp("The key file, or its partition (default: the agent's).", valueName: "path"))
+    var keyfile: String?
+
+    @Option(help: ArgumentHelp("The file with the root key (default: the agent's).", valueName: "path"))
+    var rootKey: String?
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    /// The agent's settings, which say where the store is and how much it may hold.
+    func settings(
+        _ environment: [String: String] = ProcessInfo.processInfo.environment
+    ) throws -> AgentSettings {
+        do { return try AgentSettings(environment: environment) } catch { throw ValidationError("\(error)") }
+    }
+
+    func place(_ settings: AgentSettings) -> StorePlace {
+        var place = settings.storePlace
+        // An anchor knows one store.
+        if let keyfile, keyfile != place.path { place.anchorPath = nil }
+        if let keyfile { place.path = keyfile }
+        if let rootKey { place.rootKey = .file(path: rootKey) }
+        return place
+    }
+
+    func place() throws -> StorePlace { place(try settings()) }
+}
+
+extension StorePlace {
+    /// Looks into a store that is there.
+    func examineExisting(usingRootKey: Bool = true) throws -> Examination {
+        let examination = try examine(usingRootKey: usingRootKey)
+        guard examination.isPresent else {
+            throw CommandFailure(.badData, "there is no key file at \(path): the agent makes it with the first network")
+        }
+        return examination
+    }
+
+    /// The state that the store holds, as it would be when it is opened.
+    func readState() throws -> (examination: Examination, state: StoredState) {
+        let examination = try examineExisting()
+        switch examination.content {
+        case .state(let state, _): return (examination, state)
+        case .refused(let error): throw error
+        case .sealed: throw KeyFileError.noRootKey(source: try rootKey.readOnlySource().source)
+        case .empty: throw CommandFailure(.badData, "no state can be read from \(path): see 'altnet keyfile verify'")
+        }
+    }
+}
+
+extension AgentSettings {
+    /// Where the agent's store is and what opens it: the root key in the file that is set, else the credential that systemd
+    /// hands over, else a file of its own in the state directory.
+    var storePlace: StorePlace {
+        StorePlace(path: keyFilePath, rootKey: rootKeyPlace, anchorPath: keyFileAnchorPath)
+    }
+
+    private var rootKeyPlace: StorePlace.RootKeyPlace {
+        if let rootKeyPath { return .file(path: rootKeyPath) }
+        let credential = "altnet.root-key"
+        if let credentialsDirectory, access("\(credentialsDirectory)/\(credential)", F_OK) == 0 {
+            return .credential(name: credential, directory: credentialsDirectory)
+        }
+        return .file(path: stateDirectory + "/root-key")
+    }
+}

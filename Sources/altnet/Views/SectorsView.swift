@@ -1,0 +1,81 @@
+import AppProtocol
+import KeyFile
+
+/// The sectors as a table, what is wrong with each in words, and what it comes to.
+struct SectorsView {
+    let examination: Examination
+    let path: String
+
+    func render(_ style: Style) -> String {
+        var lines = [table(style).render(style)]
+        let problems = examination.sectors.flatMap { sector in
+            sector.problems.map { ($0.isDamage, "sector \(sector.index): \($0)") }
+        }
+        let findings = examination.findings.map { ($0.isSerious, "\($0)") }
+        let remarks = problems + findings
+        if !remarks.isEmpty { lines.append("") }
+        lines += remarks.map { isSerious, text in
+            style.paint(isSerious ? "! " : "- ", isSerious ? .red : .yellow) + text.printable
+        }
+        return (lines + ["", verdict(style)]).joined(separator: "\n")
+    }
+
+    private func table(_ style: Style) -> Table {
+        Table(
+            columns: [
+                .init(title: "SECTOR", isRightAligned: true), .init(title: "STATE", minimum: 8),
+                .init(title: "ERASED", isRightAligned: true), .init(title: "SEQUENCE", isRightAligned: true),
+                .init(title: "BEGUN"), .init(title: "RECORDS", isRightAligned: true), .init(title: "GENERATIONS"),
+                .init(title: "USED", minimum: 6),
+            ],
+            rows: examination.sectors.map { row($0, style) })
+    }
+
+    private func row(_ sector: SectorReport, _ style: Style) -> [Table.Cell] {
+        let header = sector.header
+        let generations = sector.generations.map { "\($0.lowerBound)-\($0.upperBound)" }
+        let share = Double(sector.used) / Double(max(1, sector.size))
+        return [
+            "\(sector.index)", .init(Self.words(for: sector.state), Self.paint(sector)),
+            .init(header.map { "\($0.eraseCount)" } ?? "-"), .init(header.map { "\($0.sequence)" } ?? "-"),
+            .init(header.map { Wording.date(seconds: $0.begun) } ?? "-"), "\(sector.records)",
+            .init(generations ?? "-"), "\(Wording.bar(share, style)) \(sector.used) of \(sector.size)",
+        ]
+    }
+
+    private static func words(for state: SectorReport.State) -> String {
+        switch state {
+        case .current: "current"
+        case .older: "older copy"
+        case .blank: "blank"
+        case .unfinished: "cut short"
+        case .damaged: "damaged"
+        case .otherVersion(let version): "version \(version)"
+        case .otherKey: "other key"
+        }
+    }
+
+    private static func paint(_ sector: SectorReport) -> Style.Paint? {
+        if sector.problems.contains(where: \.isDamage) { return .red }
+        switch sector.state {
+        case .current: return .green
+        case .older, .unfinished: return nil
+        case .blank: return .dim
+        case .damaged, .otherVersion, .otherKey: return .red
+        }
+    }
+
+    private func verdict(_ style: Style) -> String {
+        let path = path.printable
+        let extent = examination.content == .sealed ? " Only checksums were checked, for there was no root key." : ""
+        switch (examination.verdict, examination.content) {
+        case (_, .refused(let error)): return style.paint("\(error)".printable, .red)
+        case (.inOrder, _): return style.paint("\(path) is in order.", .green) + extent
+        case (.remarks, _): return style.paint("\(path) is in order, with remarks.", .green) + extent
+        case (.damaged, .state(_, let generation)):
+            return style.paint("\(path) is damaged. Its state of generation \(generation) can be read.", .red)
+        case (.damaged, .empty): return style.paint("\(path) is damaged. No state can be read from it.", .red)
+        case (.damaged, .sealed): return style.paint("\(path) is damaged.", .red) + extent
+        }
+    }
+}

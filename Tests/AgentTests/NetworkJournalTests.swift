@@ -1,0 +1,335 @@
+import AgentModel
+import AppProtocol
+import KeyFile
+import Testing
+
+@testable import Agent
+
+/// A device with its store and a clock that only the test moves.
+private struct Bench {
+    let home: StoredNetwork
+    let attic: StoredNetwork
+    let cafe: StoredNetwork
+    var now = Instant(milliseconds: 1_000_000)
+    var stored: StoredState
+    var journal: NetworkJournal
+    var writes: [Instant] = []
+    var diskFails = false
+
+    /// At the start of a year: 2026-01-01.
+    static let start: Int64 = 1_767_225_600_000
+
+    init() throws {
+        home = try StoredNetwork(NewNetwork(ssid: SSID("Home"), password: Secret(text: "home-password")))
+        attic = try StoredNetwork(NewNetwork(ssid: SSID("Attic"), password: Secret(text: "attic-password")))
+        cafe = try StoredNetwork(NewNetwork(ssid: SSID("Cafe"), password: nil))
+        stored = StoredState(home: home, backups: [attic, cafe])
+        journal = NetworkJournal(stored)
+    }
+
+    var clock: ClockReading {
+        ClockReading(
+            instant: now, time: Timestamp(millisecondsSince1970: Self.start + now.milliseconds - 1_000_000))
+    }
+
+    /// Reviews, writes if it is due, and lets time pass.
+    mutating func pass(_ duration: Duration = .zero, in step: Duration = .seconds(30)) {
+        let end = now + duration
+        repeat {
+            journal.review(over: stored, at: clock)
+            if let due = journal.due, due <= now { write() }
+            now = now + min(step, max(end - now, .zero))
+        } while now < end
+        journal.review(over: stored, at: clock)
+    }
+
+    mutating func write() {
+        writes.append(now)
+        guard !diskFails else { return journal.refused(at: now) }
+        journal.update(&stored, clock)
+        stored = normalised(stored)
+        journal.written()
+    }
+
+    mutating func see(_ network: StoredNetwork, _ signal: Int, on megahertz: Int = 2412) {
+        journal.saw(
+            BSS(
+                bssid: BSSID("02:00:00:00:01:00")!, ssid: network.ssid, frequency: Frequency(megahertz: megahertz),
+                signal: signal, lastSeen: now, security: network.credential == .none ? .owe : .wpa2), of: network)
+    }
+
+    /// As the store keeps it.
+    private func normalised(_ state: StoredState) -> StoredState {
+        var state = state
+        state.statistics = state.statistics.filter { $0.value != NetworkStatistics() }
+        return state
+    }
+}
+
+@Suite struct NetworkJournalTests {
+    private let bench: Bench
+
+    init() throws { bench = try Bench() }
+
+    @Test func nothingLearntIsNothingToWrite() {
+        var bench = bench
+        bench.pass(.seconds(7 * 86_400), in: .seconds(600))
+        #expect(bench.writes.isEmpty)
+        #expect(bench.journal.due == nil)
+    }
+
+    @Test func anIdleDeviceOnAGoodLinkWritesOnce() {
+        var bench = bench
+        for _ in 0..<5000 {
+            bench.journal.online(in: bench.home, frequency: Frequency(megahertz: 2412))
+            bench.journal.measured(Int.random(in: -60 ... -40), of: bench.home, at: bench.now)
+            bench.see(bench.attic, Int.random(in: -80 ... -40))
+            bench.pass(.seconds(30))
+        }
+        #expect(bench.writes.count == 1, "where it is, and the first sights")
+        #expect(bench.stored.current == bench.stored.home)
+        #expect(bench.stored.statistics.count == 2)
+    }
+
+    /// A network that can neither be kept nor be left, on two channels, for a day.
+    @Test(arguments: [false, true]) func theBusiestDeviceWritesThreeTimesAnHour(diskFails: Bool) {
+        var bench = bench
+        bench.diskFails = diskFails
+        for round in 0..<8640 {
+            let network = round.isMultiple(of: 2) ? bench.home : bench.attic
+            bench.see(network, -70, on: round % 7 < 3 ? 2412 : 5180)
+            if round % 3 == 0 { bench.journal.failed(network, .timeout) }
+            if round % 3 == 1 { bench.journal.online(in: network, frequency: nil) }
+            if round % 3 == 2 { bench.journal.offline() }
+            bench.pass(.seconds(10))
+        }
+        #expect((24...72).contains(bench.writes.count), "also if it is now and then just as it is stored")
+        for (earlier, later) in zip(bench.writes, bench.writes.dropFirst()) {
+            #expect(later - earlier >= .seconds(1200))
+        }
+    }
+
+    @Test func whatIsWorthAWriteIsCollectedFirst() {
+        var bench = bench
+        bench.see(bench.home, -50)
+        bench.pass(.seconds(600))
+        bench.journal.failed(bench.attic, .wrongKey)
+        bench.pass(.seconds(570))
+        #expect(bench.writes.isEmpty)
+        bench.pass(.seconds(60))
+        #expect(bench.writes.count == 1)
+        #expect(bench.stored.statistics[bench.attic.ssid]?.lastFailure == .wrongKey)
+        let start = UInt32(Bench.start / 1000)
+        #expect(
+            bench.stored.statistics[bench.home.ssid]
+                == NetworkStatistics(lastSeen: start, lastSignal: -50, lastFrequency: Frequency(megahertz: 2412)))
+    }
+
+    @Test func whatIsUndoneMeanwhileIsNotWritten() {
+        var bench = bench
+        bench.journal.online(in: bench.home, frequency: Frequency(megahertz: 2412))
+        bench.see(bench.home, -50)
+        bench.pass(.seconds(3600))
+        let before = bench.writes.count
+        bench.journal.failed(bench.home, .timeout)
+        bench.see(bench.home, -50, on: 5180)
+        bench.pass(.seconds(600))
+        #expect(bench.journal.due != nil)
+        bench.journal.online(in: bench.home, frequency: Frequency(megahertz: 2412))
+        bench.pass(.seconds(3600))
+        #expect(bench.writes.count == before)
+    }
+
+    @Test func eachOfTheseIsWorthAWrite() {
+        let events: [(inout Bench) -> Void] = [
+            { $0.see($0.cafe, -50) }, { $0.see($0.home, -50, on: 5180) }, { $0.journal.failed($0.home, .noAddress) },
+            { $0.journal.online(in: $0.attic, frequency: nil) },
+        ]
+        for (number, event) in events.enumerated() {
+            var bench = bench
+            bench.journal.online(in: bench.home, frequency: nil)
+            bench.see(bench.home, -50)
+            bench.see(bench.attic, -50)
+            bench.write()
+            bench.pass()
+            #expect(bench.journal.due == nil)
+            event(&bench)
+            bench.pass()
+            #expect(bench.journal.due == bench.now + .seconds(1200), "event \(number)")
+        }
+    }
+
+    @Test func anotherCommitTakesEverythingAlong() {
+        var bench = bench
+        bench.see(bench.home, -50)
+        bench.pass(.seconds(60))
+        #expect(bench.journal.due != nil)
+        bench.journal.update(&bench.stored, bench.clock)
+        bench.pass(.seconds(7200))
+        #expect(bench.writes.isEmpty)
+    }
+
+    @Test func aFailingDiskIsLeftAlone() {
+        var bench = bench
+        bench.diskFails = true
+        bench.see(bench.home, -50)
+        bench.pass(.seconds(86_400))
+        #expect((70...72).contains(bench.writes.count))
+        bench.diskFails = false
+        bench.pass(.seconds(1260))
+        #expect(bench.stored.statistics[bench.home.ssid]?.lastSignal == -50)
+        #expect(bench.journal.due == nil)
+    }
+
+    @Test func theLastSuccessClearsTheFailure() {
+        var bench = bench
+        bench.journal.failed(bench.home, .timeout)
+        bench.write()
+        #expect(bench.stored.statistics[bench.home.ssid]?.lastFailure == .timeout)
+        bench.journal.online(in: bench.home, frequency: nil)
+        bench.write()
+        #expect(bench.stored.statistics[bench.home.ssid] == nil)
+    }
+
+    @Test func whatWasStoredBeforeTheStartIsKept() {
+        var bench = bench
+        let known = NetworkStatistics(
+            lastSeen: 5, lastSignal: -70, lastFrequency: Frequency(megahertz: 2437), lastFailure: .timeout)
+        bench.stored.statistics[bench.attic.ssid] = known
+        bench.journal.failed(bench.attic, .wrongKey)
+        bench.write()
+        #expect(
+            bench.stored.statistics[bench.attic.ssid]
+                == NetworkStatistics(
+                    lastSeen: 5, lastSignal: -70, lastFrequency: known.lastFrequency, lastFailure: .wrongKey))
+    }
+
+    @Test func theSecurityThatWasSeenIsKeptWithTheNetwork() {
+        var bench = bench
+        bench.stored.current = bench.home
+        bench.journal = NetworkJournal(bench.stored)
+        bench.see(bench.home, -50)
+        bench.see(bench.cafe, -50)
+        bench.write()
+        #expect(bench.stored.home?.security == .wpa2)
+        #expect(bench.stored.current == bench.stored.home, "one copy, so one cell")
+        #expect(bench.stored.backups.map(\.security) == [nil, .owe])
+    }
+
+    /// The clock of a board without a battery is wrong until the device is online.
+    @Test func timesAreRightOnceTheClockIs() {
+        var bench = bench
+        bench.see(bench.home, -50)
+        let later = bench.now + .seconds(90)
+        bench.journal.update(
+            &bench.stored, ClockReading(instant: later, time: Timestamp(millisecondsSince1970: Bench.start)))
+        #expect(bench.stored.statistics[bench.home.ssid]?.lastSeen == UInt32(Bench.start / 1000) - 90)
+        let unset = ClockReading(instant: later, time: Timestamp(millisecondsSince1970: 1000))
+        #expect(unset.seconds(of: bench.now) == 0)
+        #expect(unset.seconds(of: later) == 1)
+    }
+}
+
+@Suite struct WhereaboutsTests {
+    private let bench: Bench
+
+    init() throws { bench = try Bench() }
+
+    @Test func currentAndPreviousFollowTheDevice() {
+        var bench = bench
+        for network in [bench.home, bench.attic, bench.attic, bench.cafe] {
+            bench.journal.online(in: network, frequency: nil)
+            bench.journal.offline()
+        }
+        bench.write()
+        #expect(bench.stored.current == bench.cafe)
+        #expect(bench.stored.previous == bench.attic)
+        // After a restart it goes on from there.
+        bench.journal = NetworkJournal(bench.stored)
+        bench.journal.online(in: bench.cafe, frequency: nil)
+        bench.journal.online(in: bench.home, frequency: nil)
+        bench.write()
+        #expect(bench.stored.current == bench.home)
+        #expect(bench.stored.previous == bench.cafe)
+    }
+
+    @Test func aRemovedNetworkIsNotThePreviousOne() {
+        var bench = bench
+        bench.journal.online(in: bench.attic, frequency: nil)
+        bench.journal.online(in: bench.home, frequency: nil)
+        bench.write()
+        #expect(bench.stored.previous == bench.attic)
+        bench.stored.backups = [bench.cafe]
+        bench.journal.update(&bench.stored, bench.clock)
+        #expect(bench.stored.previous == nil)
+        #expect(bench.stored.current == bench.home)
+    }
+
+    @Test func aRemovedNetworkIsTheCurrentOneUntilTheDeviceLeavesIt() {
+        var bench = bench
+        bench.journal.online(in: bench.attic, frequency: nil)
+        bench.write()
+        bench.stored.backups = [bench.cafe]
+        bench.journal.update(&bench.stored, bench.clock)
+        bench.pass(.seconds(7200))
+        #expect(bench.stored.current == bench.attic, "so it can still say where it is")
+        #expect(bench.writes.count == 1)
+        bench.journal.offline()
+        bench.pass()
+        #expect(bench.stored.current == nil, "at once")
+        bench.journal.online(in: bench.home, frequency: nil)
+        bench.write()
+        #expect(bench.stored.previous == nil)
+    }
+
+    @Test func aRemovedNetworkGoesAlsoWhenTheDeviceMovesOn() {
+        var bench = bench
+        bench.journal.online(in: bench.attic, frequency: nil)
+        bench.write()
+        bench.stored.backups = []
+        bench.journal.online(in: bench.home, frequency: nil)
+        bench.pass()
+        #expect(bench.writes.count == 2, "at once")
+        #expect(bench.stored.current == bench.home)
+        #expect(bench.stored.previous == nil)
+    }
+
+    /// The power went before the device left it.
+    @Test func aRemovedNetworkDoesNotSurviveARestart() {
+        var bench = bench
+        bench.stored = StoredState(home: bench.home, current: bench.attic, previous: bench.cafe)
+        bench.journal = NetworkJournal(bench.stored)
+        bench.pass()
+        #expect(bench.stored.current == nil)
+        #expect(bench.stored.previous == nil)
+        #expect(bench.writes.count == 1)
+    }
+
+    @Test func aDiskThatRefusesToForgetIsAskedAgainLater() {
+        var bench = bench
+        bench.stored = StoredState(home: bench.home, previous: bench.cafe)
+        bench.diskFails = true
+        bench.journal = NetworkJournal(bench.stored)
+        bench.pass(.seconds(3570))
+        #expect(bench.writes.count == 3)
+        bench.diskFails = false
+        bench.pass(.seconds(1200))
+        #expect(bench.stored.previous == nil)
+    }
+
+    /// Under its new password it is another network; the old password goes with the old one.
+    @Test func anOldPasswordIsNotKept() throws {
+        var bench = bench
+        bench.journal.online(in: bench.home, frequency: nil)
+        bench.journal.online(in: bench.attic, frequency: nil)
+        bench.journal.failed(bench.home, .wrongKey)
+        bench.write()
+        #expect(bench.stored.previous == bench.home)
+        let rotated = try StoredNetwork(NewNetwork(ssid: bench.home.ssid, password: Secret(text: "new-password")))
+        bench.stored.adopt(rotated)
+        bench.journal.update(&bench.stored, bench.clock)
+        #expect(bench.stored.home == rotated)
+        #expect(bench.stored.previous == nil)
+        #expect(bench.stored.statistics[rotated.ssid]?.lastFailure == nil, "that was the old password's")
+    }
+}

@@ -1,0 +1,221 @@
+import Glibc
+import KeyFile
+import Randomness
+
+/// A directory on a disk that forgets what was not synchronised, and fails on command.
+///
+/// Data and names reach the medium only when they are synchronised; a power cut leaves of everything else any part, in
+/// any order: that is what POSIX allows, and worse than most file systems do. What a write does not cover it does not harm
+/// (what SQLite calls powersafe overwrite, SQLITE_IOCAP_POWERSAFE_OVERWRITE).
+package final class SimulatedDisk: SimulatedStorage {
+    package private(set) var operations = 0
+    package private(set) var writes = 0
+    /// How many of them synchronise a file, or the directory.
+    package private(set) var synchronisations = 0
+    package private(set) var bytesWritten = 0
+    package var onOperation: (() -> Void)?
+    package var accident: Accident?
+    /// Why everything that would change the medium fails, for as long as this is set.
+    package var refusesWrites: Int32?
+    /// A write never takes more bytes than this at once.
+    package var longestWrite = Int.max
+    package let violations: [String] = []
+
+    struct Write {
+        var offset: Int
+        var bytes: [UInt8]
+    }
+
+    final class File {
+        var cached: [UInt8]
+        var durable: [UInt8]
+        var unsynchronised: [Write] = []
+        /// Whether others than the owner may read it.
+        var isOpenToOthers = false
+
+        init(_ bytes: [UInt8] = []) { (cached, durable) = (bytes, bytes) }
+
+        init(copying other: File) {
+            (cached, durable, unsynchronised) = (other.cached, other.durable, other.unsynchronised)
+        }
+    }
+
+    /// A change of names that happens at one stroke: nil removes.
+    typealias Renaming = [String: File?]
+
+    enum Operation {
+        case write(File, Write)
+        case synchronise(File)
+        case rename(Renaming)
+        case synchroniseNames
+    }
+
+    private(set) var names: [String: File] = [:]
+    private(set) var durableNames: [String: File] = [:]
+    private(set) var unsynchronised: [Renaming] = []
+    /// What the power may be cut in.
+    private(set) var underWay: Operation?
+    private var descriptors: [Int32: File] = [:]
+    private var nextDescriptor: Int32 = 100
+    private var random: SeededRandom
+
+    /// A disk on which these files have been for long.
+    package init(files: [String: [UInt8]] = [:], seed: UInt64 = 0) {
+        random = SeededRandom(seed: seed)
+        names = files.mapValues { File($0) }
+        durableNames = names
+    }
+
+    init(names: [String: File], durableNames: [String: File], unsynchronised: [Renaming], seed: UInt64) {
+        random = SeededRandom(seed: seed)
+        (self.names, self.durableNames, self.unsynchronised) = (names, durableNames, unsynchronised)
+    }
+
+    /// The name of the store's file.
+    package static let storeName = "keyfile"
+
+    package func medium() throws(KeyFileError) -> any Medium { try FileMedium(name: Self.storeName, in: self) }
+
+    /// What a reader would see of all files now.
+    package var files: [String: [UInt8]] { names.mapValues(\.cached) }
+
+    package var openDescriptors: Int { descriptors.count }
+
+    package func openToOthers(_ name: String) { names[name]?.isOpenToOthers = true }
+
+    private func count(
+        _ attempt: KeyFileError.Attempt, writing: Bool
+    ) throws(KeyFileError) {
+        defer {
+            operations += 1
+            writes += writing ? 1 : 0
+        }
+        func failure(_ errno: Int32) -> KeyFileError { .system(attempt, path: path, errno: errno) }
+        if writing, let refusesWrites { throw failure(refusesWrites) }
+        if let accident, accident.at == operations { throw failure(accident.errno) }
+    }
+
+    /// Carries out an operation, if no accident is due.
+    private func perform(_ operation: Operation, _ attempt: KeyFileError.Attempt) throws(KeyFileError) {
+        do { try count(attempt, writing: true) } catch {
+            if case .synchronise(let file) = operation { forget(file) }
+            throw error
+        }
+        underWay = operation
+        onOperation?()
+        underWay = nil
+        switch operation {
+        case .write(let file, let write):
+            write.apply(to: &file.cached)
+            file.unsynchronised.append(write)
+            bytesWritten += write.bytes.count
+        case .synchronise(let file):
+            file.durable = file.cached
+            file.unsynchronised = []
+            synchronisations += 1
+        case .rename(let renaming):
+            for (name, file) in renaming { names[name] = file }
+            unsynchronised.append(renaming)
+        case .synchroniseNames:
+            durableNames = names
+            unsynchronised = []
+            synchronisations += 1
+        }
+    }
+
+    /// What Linux does when writing back fails: the error is told once, and nobody tries again. The data stays in memory as
+    /// if it were clean, and what there is of it on the disk is anybody's guess (fsync(2), "NOTES").
+    private func forget(_ file: File) {
+        file.durable = file.remains(settling: file.unsynchronised.map { ($0, random.outcome()) }, using: &random)
+        file.unsynchronised = []
+    }
+
+    private func descriptor(for file: File) -> Int32 {
+        nextDescriptor += 1
+        descriptors[nextDescriptor] = file
+        return nextDescriptor
+    }
+
+    private func file(_ descriptor: Int32) throws(KeyFileError) -> File {
+        guard let file = descriptors[descriptor] else { throw .system(.open, path: "closed", errno: EBADF) }
+        return file
+    }
+}
+
+extension SimulatedDisk.Write {
+    func apply(to bytes: inout [UInt8]) { Self.apply(self.bytes[...], at: offset, to: &bytes) }
+
+    static func apply(_ new: ArraySlice<UInt8>, at offset: Int, to bytes: inout [UInt8]) {
+        let end = offset + new.count
+        if bytes.count < end { bytes.append(contentsOf: repeatElement(0, count: end - bytes.count)) }
+        bytes.replaceSubrange(offset..<end, with: new)
+    }
+}
+
+extension SimulatedDisk: FileOperations {
+    package var path: String { "/store" }
+
+    package func open(_ name: String, forWriting: Bool) throws(KeyFileError) -> Int32? {
+        try count(.open, writing: false)
+        if forWriting, let refusesWrites { throw .system(.open, path: path, errno: refusesWrites) }
+        return names[name].map(descriptor)
+    }
+
+    package func create(_ name: String) throws(KeyFileError) -> Int32 {
+        let file = File()
+        try perform(.rename([name: file]), .create)
+        return descriptor(for: file)
+    }
+
+    package func size(_ descriptor: Int32) throws(KeyFileError) -> Int {
+        try count(.open, writing: false)
+        return try file(descriptor).cached.count
+    }
+
+    package func read(
+        _ descriptor: Int32, at offset: Int, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(KeyFileError) -> Int {
+        try count(.read, writing: false)
+        let bytes = try file(descriptor).cached.dropFirst(offset).prefix(buffer.count)
+        buffer.copyBytes(from: bytes)
+        return bytes.count
+    }
+
+    package func write(
+        _ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int
+    ) throws(KeyFileError) -> Int {
+        let taken = Array(bytes.prefix(longestWrite))
+        try perform(.write(try file(descriptor), Write(offset: offset, bytes: taken)), .write)
+        return taken.count
+    }
+
+    package func synchronise(_ descriptor: Int32) throws(KeyFileError) {
+        try perform(.synchronise(try file(descriptor)), .synchronise)
+    }
+
+    package func restrict(_ descriptor: Int32) throws(KeyFileError) -> Bool {
+        try count(.open, writing: false)
+        let file = try file(descriptor)
+        defer { file.isOpenToOthers = false }
+        return file.isOpenToOthers
+    }
+
+    package func close(_ descriptor: Int32) { descriptors[descriptor] = nil }
+
+    package func rename(_ name: String, to newName: String) throws(KeyFileError) {
+        guard let file = names[name] else { throw .system(.rename, path: name, errno: ENOENT) }
+        try perform(.rename([newName: file, name: nil]), .rename)
+    }
+
+    package func link(_ name: String, to newName: String) throws(KeyFileError) {
+        guard let file = names[name] else { throw .system(.rename, path: name, errno: ENOENT) }
+        try perform(.rename([newName: file]), .rename)
+    }
+
+    package func remove(_ name: String) throws(KeyFileError) {
+        guard names[name] != nil else { return try count(.remove, writing: false) }
+        try perform(.rename([name: nil]), .remove)
+    }
+
+    package func synchroniseDirectory() throws(KeyFileError) { try perform(.synchroniseNames, .synchronise) }
+}

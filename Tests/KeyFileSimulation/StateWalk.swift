@@ -1,0 +1,121 @@
+import AgentModel
+import KeyFile
+import Randomness
+
+/// A random walk through the states that a device's key file can have: what the app and the agent would store in years.
+package struct StateWalk {
+    package private(set) var state = StoredState()
+    package let maximumBackups: Int
+    private var random: SeededRandom
+
+    package init(seed: UInt64, maximumBackups: Int = 3, from state: StoredState = StoredState()) {
+        random = SeededRandom(seed: seed)
+        self.maximumBackups = maximumBackups
+        self.state = state
+    }
+
+    /// The state after one more thing has happened to the device. It can be the same.
+    package mutating func next() -> StoredState {
+        switch random.below(16) {
+        case 0...1: replaceBackups()
+        case 2: addBackup()
+        case 3: deleteBackup()
+        case 4...5: changePassword()
+        case 6: state.home = network()
+        case 7: state.chosen = random.below(2) == 0 ? nil : network()
+        case 8: beginOrEndSwitch()
+        case 9: move()
+        case 10...11: count()
+        case 12...14: see()
+        default: break
+        }
+        forgetStatisticsOfOthers()
+        return state
+    }
+
+    /// Goes on from here.
+    package mutating func resume(from state: StoredState) { self.state = state }
+
+    private mutating func replaceBackups() {
+        state.backups = []
+        for _ in 0..<random.below(maximumBackups + 1) { append(network()) }
+        state.backupsRevision += 1
+    }
+
+    private mutating func addBackup() {
+        guard state.backups.count < maximumBackups else { return deleteBackup() }
+        append(network())
+        state.backupsRevision += 1
+    }
+
+    private mutating func append(_ network: StoredNetwork) {
+        guard !state.backups.contains(where: { $0.ssid == network.ssid }) else { return }
+        state.backups.append(network)
+    }
+
+    private mutating func deleteBackup() {
+        guard !state.backups.isEmpty else { return }
+        state.backups.remove(at: random.below(state.backups.count))
+        state.backupsRevision += 1
+    }
+
+    private mutating func changePassword() {
+        guard !state.backups.isEmpty else { return }
+        state.backups[random.below(state.backups.count)].credential = passphrase()
+        state.backupsRevision += 1
+    }
+
+    private mutating func beginOrEndSwitch() {
+        guard state.pendingSwitch == nil else {
+            state.pendingSwitch = nil
+            return
+        }
+        let target = state.backups.first ?? network()
+        state.pendingSwitch = PendingSwitch(
+            id: "switch \(random.below(1_000))", target: target, cameFrom: state.current?.ssid)
+    }
+
+    private mutating func move() {
+        state.previous = state.current
+        state.current = random.below(4) == 0 ? nil : state.backups.randomElement(using: &random) ?? state.home
+    }
+
+    private mutating func count() {
+        state.replayCounters["app \(random.below(4))", default: 0] += UInt64(1 + random.below(3))
+    }
+
+    private mutating func see() {
+        guard let ssid = stored.randomElement(using: &random)?.ssid else { return }
+        state.statistics[ssid] = NetworkStatistics(
+            lastSeen: UInt32(truncatingIfNeeded: random.next()), lastSignal: -Int8(random.below(100)),
+            lastFrequency: Frequency(megahertz: 2_412 + 5 * random.below(13)),
+            lastFailure: random.below(3) == 0 ? .wrongKey : nil)
+    }
+
+    private var stored: [StoredNetwork] {
+        [state.home, state.chosen, state.current, state.previous, state.pendingSwitch?.target].compactMap(\.self)
+            + state.backups
+    }
+
+    private mutating func forgetStatisticsOfOthers() {
+        let known = Set(stored.map(\.ssid))
+        state.statistics = state.statistics.filter { known.contains($0.key) }
+    }
+
+    /// Few, so that networks are deleted and come back.
+    private static let ssids = (0..<12).compactMap { try? SSID("network \($0) " + String(repeating: "~", count: $0)) }
+
+    private mutating func network() -> StoredNetwork {
+        StoredNetwork(
+            ssid: Self.ssids[random.below(Self.ssids.count)],
+            credential: random.below(4) == 0 ? .none : passphrase(),
+            security: random.below(3) == 0 ? nil : Security.allCases.randomElement(using: &random),
+            isHidden: random.below(4) == 0)
+    }
+
+    private mutating func passphrase() -> JoinRequest.Credential {
+        let text = (0..<8 + random.below(56)).map { _ in UInt8(0x20 + random.below(0x5f)) }
+        let psk = (0..<32).map { _ in UInt8(truncatingIfNeeded: random.next()) }
+        return .passphrase(Secret(text), psk: Secret(psk))
+    }
+}

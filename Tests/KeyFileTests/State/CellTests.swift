@@ -1,0 +1,175 @@
+import AgentModel
+import Randomness
+import Testing
+
+@testable import KeyFile
+
+@Suite struct CellTests {
+    private let home: StoredNetwork
+    private let attic: StoredNetwork
+    private let garden: StoredNetwork
+    private let cafe: StoredNetwork
+
+    init() throws {
+        func network(_ name: String, _ password: String?) throws -> StoredNetwork {
+            let psk = Secret(Array(repeating: UInt8(password?.utf8.count ?? 0), count: 32))
+            return StoredNetwork(
+                ssid: try SSID(name),
+                credential: password.map { .passphrase(Secret(text: $0), psk: psk) } ?? .none)
+        }
+        home = try network("Home", "correct horse")
+        attic = try network("Attic", "12345678")
+        garden = try network("Garden", nil)
+        cafe = try network("Cafe", nil)
+    }
+
+    /// What a commit of `new` after `old` would write.
+    private func changes(from old: StoredState, to new: StoredState) -> [CellID: Secret?] {
+        let cells = old.cells(keepingSlotsOf: [:])
+        return CellChanges.between(cells, new.cells(keepingSlotsOf: cells))
+    }
+
+    @Test func whateverIsWrittenIsReadAgain() throws {
+        var random = SeededRandom(seed: 1)
+        var cells: Cells = [:]
+        for round in 0..<1000 {
+            let state = try StoredState.arbitrary(using: &random)
+            // From nothing and, more often, from what was there.
+            if round.isMultiple(of: 10) { cells = [:] }
+            let new = state.cells(keepingSlotsOf: cells)
+            #expect(StoredState(cells: new) == state)
+            #expect(state.cells(keepingSlotsOf: new) == new, "nothing is written for nothing")
+            cells = new
+        }
+    }
+
+    @Test func anEmptyStateHasNoCells() {
+        #expect(StoredState().cells(keepingSlotsOf: [:]).isEmpty)
+        #expect(StoredState(cells: [:]) == StoredState())
+    }
+
+    @Test func aNetworkInSeveralRolesIsThereOnce() {
+        let state = StoredState(home: home, current: home, previous: attic, backups: [home, attic])
+        let networks = state.cells(keepingSlotsOf: [:]).keys.filter { $0.kind == CellID.Kind.network.rawValue }
+        #expect(networks.count == 2)
+    }
+
+    @Test func whatStaysKeepsItsPlace() {
+        let old = StoredState(home: home, backups: [attic, garden])
+        var new = old
+        new.backups = [garden, attic]
+        #expect(Set(changes(from: old, to: new).keys) == [CellID(.roles)], "another order")
+        new = old
+        new.backups = [cafe, garden]
+        #expect(Set(changes(from: old, to: new).keys) == [CellID(.network, slot: 1)], "in the place of what went")
+        new = old
+        new.backups = [garden]
+        let removal = changes(from: old, to: new)
+        #expect(removal[CellID(.network, slot: 1)] == .some(nil), "no cell without a network")
+        #expect(Set(removal.keys) == [CellID(.roles), CellID(.network, slot: 1)])
+        new = old
+        new.current = home
+        #expect(Set(changes(from: old, to: new).keys) == [CellID(.roles)])
+    }
+
+    @Test func aChangedStatisticIsOneSmallCell() throws {
+        var old = StoredState(home: home, backups: [attic, garden])
+        for network in old.networks {
+            old.statistics[network.ssid] = NetworkStatistics(
+                lastSeen: 1, lastSignal: -60, lastFrequency: Frequency(megahertz: 2412), lastFailure: .timeout)
+        }
+        var new = old
+        new.statistics[attic.ssid]?.lastSignal = -61
+        let changes = changes(from: old, to: new)
+        #expect(Array(changes.keys) == [CellID(.statistics, slot: 1)])
+        var body = WipedBuffer(capacity: 100)
+        try CellChanges.encode(changes, into: &body)
+        #expect(body.count == 13)
+    }
+
+    @Test func aCounterIsOneSmallCell() throws {
+        let old = StoredState(home: home, replayCounters: ["phone": 1, "cloud": 7])
+        var new = old
+        new.replayCounters["phone"] = 2
+        #expect(changes(from: old, to: new).keys.map(\.kind) == [CellID.Kind.counter.rawValue])
+    }
+
+    @Test func twoNetworksOfOneNameShareTheirStatistics() throws {
+        var other = home
+        other.credential = .none
+        let seen = NetworkStatistics(lastSeen: 5, lastSignal: -40)
+        let old = StoredState(home: home, chosen: other, statistics: [home.ssid: seen])
+        let cells = old.cells(keepingSlotsOf: [:])
+        #expect(cells.keys.filter { $0.kind == CellID.Kind.statistics.rawValue }.count == 1)
+        #expect(StoredState(cells: cells) == old)
+        var new = old
+        new.home = nil
+        let left = new.cells(keepingSlotsOf: cells)
+        #expect(StoredState(cells: left) == new, "they stay with the one that is left")
+    }
+
+    @Test func whatIsKnownOfStrangersIsDropped() {
+        let known = NetworkStatistics(lastSeen: 5)
+        let state = StoredState(
+            home: home, statistics: [home.ssid: known, attic.ssid: known, garden.ssid: NetworkStatistics()])
+        #expect(state.normalised().statistics == [home.ssid: known])
+        #expect(StoredState(cells: state.cells(keepingSlotsOf: [:])) == state.normalised())
+    }
+
+    @Test(arguments: [-1, 0, 65_536, .max, .min])
+    func aFrequencyThatCannotBeIsDropped(megahertz: Int) {
+        let statistics = NetworkStatistics(lastSeen: 5, lastFrequency: Frequency(megahertz: megahertz))
+        let state = StoredState(home: home, statistics: [home.ssid: statistics])
+        #expect(state.normalised().statistics == [home.ssid: NetworkStatistics(lastSeen: 5)])
+        #expect(StoredState(cells: state.cells(keepingSlotsOf: [:])) == state.normalised())
+    }
+
+    @Test func theLargestStateFitsIntoASector() throws {
+        let state = try largestState()
+        try state.validate()
+        let cells = state.cells(keepingSlotsOf: [:])
+        #expect(StoredState(cells: cells) == state)
+        let size = cells.values.reduce(0) { $0 + 4 + $1.count }
+        #expect(size == 2701)
+        #expect(size <= Record.maximumBody - 16)
+    }
+
+    /// On disk: these numbers stay, whatever becomes of the order of the cases.
+    @Test func codesAreFixed() {
+        let securities: [Security] = [.open, .owe, .wpa2, .wpa3, .wpa2wpa3, .enterprise, .wep, .unknown]
+        #expect(securities.map(\.code) == Array(1...8))
+        #expect(Set(securities) == Set(Security.allCases))
+        let failures: [JoinFailure] = [
+            .wrongKey, .accessPointFull, .notFound, .rejected, .timeout, .linkLost, .noAddress, .supplicantUnavailable,
+            .interfaceDown,
+        ]
+        #expect(failures.map(\.code) == Array(1...9))
+        #expect(Set(failures) == Set(JoinFailure.allCases))
+        for code in UInt8.min...UInt8.max {
+            #expect(Security(code: code) == securities.first { $0.code == code })
+            #expect(JoinFailure(code: code) == failures.first { $0.code == code })
+        }
+    }
+
+    @Test func theLayoutIsAsDocumented() throws {
+        var state = StoredState(
+            home: home, current: home, backups: [garden], backupsRevision: 0x0102,
+            pendingSwitch: PendingSwitch(id: "7f3c", target: garden, cameFrom: home.ssid),
+            replayCounters: ["app": 9])
+        state.backups[0].isHidden = true
+        state.backups[0].security = .owe
+        state.pendingSwitch?.target = state.backups[0]
+        state.statistics[home.ssid] = NetworkStatistics(
+            lastSeen: 0x0506_0708, lastSignal: -61, lastFrequency: Frequency(megahertz: 2437), lastFailure: .noAddress)
+        let cells = state.cells(keepingSlotsOf: [:]).mapValues { $0.withBytes { Array($0) } }
+        #expect(cells.count == 6)
+        #expect(cells[CellID(kind: 1)] == [0, 0, 0, 0, 0, 0, 1, 2, 0, 0xff, 0, 0xff, 1])
+        #expect(
+            cells[CellID(kind: 2)] == [2, 0, 4] + Array("Home".utf8) + [13] + Array("correct horse".utf8)
+                + Array(repeating: 13, count: 32))
+        #expect(cells[CellID(kind: 2, index: 1)] == [1, 2, 6] + Array("Garden".utf8))
+        #expect(cells[CellID(kind: 3)] == [0x0f, 5, 6, 7, 8, 0xc3, 0x09, 0x85, 7])
+        #expect(cells[CellID(kind: 4)] == [4] + Array("7f3c".utf8) + [1, 4] + Array("Home".utf8))
+        #expect(cells[CellID(kind: 5)] == [0, 0, 0, 0, 0, 0, 0, 9] + Array("app".utf8))
+    }
+}

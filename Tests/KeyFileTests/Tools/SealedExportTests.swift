@@ -1,0 +1,121 @@
+import AgentModel
+import Randomness
+import Testing
+
+@testable import KeyFile
+
+@Suite struct SealedExportTests {
+    private static let passphrase = Secret(text: "open sesame")
+
+    @Test func opensAgain() throws {
+        for state in [StoredState(), try StoredState.sample()] {
+            let export = try SealedExport.seal(state, under: Self.passphrase)
+            #expect(try SealedExport.open(export, with: Self.passphrase) == state)
+            #expect(export.count <= SealedExport.maximumSize)
+        }
+    }
+
+    @Test func showsNothing() throws {
+        let export = try SealedExport.seal(try .sample(), under: Self.passphrase)
+        for secret in [SampleNames.password, "Home", "phone", "open sesame"] {
+            #expect(!export.contains(Array(secret.utf8)))
+        }
+        #expect(try SealedExport.seal(try .sample(), under: Self.passphrase) != export)
+    }
+
+    @Test func needsItsPassphrase() throws {
+        let export = try SealedExport.seal(try .sample(), under: Self.passphrase)
+        #expect(throws: ExportError.wrongPassphrase) {
+            try SealedExport.open(export, with: Secret(text: "open sesamf"))
+        }
+        for short in ["", "1234567"] {
+            let passphrase = Secret(text: short)
+            #expect(throws: ExportError.passphraseTooShort(short.count)) {
+                try SealedExport.seal(StoredState(), under: passphrase)
+            }
+            #expect(throws: ExportError.passphraseTooShort(short.count)) {
+                try SealedExport.open(export, with: passphrase)
+            }
+        }
+    }
+
+    /// Without the work of making a key, for the checksum tells.
+    @Test func everyFlippedBitIsSeen() throws {
+        let export = try SealedExport.seal(try .sample(), under: Self.passphrase)
+        for index in export.indices {
+            for bit in 0..<8 {
+                var damaged = export
+                damaged[index] ^= 1 << bit
+                #expect(throws: index < 8 ? ExportError.notAnExport : .damaged) {
+                    try SealedExport.open(damaged, with: Self.passphrase)
+                }
+            }
+        }
+    }
+
+    @Test func everyTruncationIsSeen() throws {
+        let export = try SealedExport.seal(try .sample(), under: Self.passphrase)
+        for count in export.indices {
+            #expect(throws: count < 8 ? ExportError.notAnExport : .damaged) {
+                try SealedExport.open(Array(export.prefix(count)), with: Self.passphrase)
+            }
+        }
+        #expect(throws: ExportError.damaged) { try SealedExport.open(export + [0], with: Self.passphrase) }
+        let endless = export + Array(repeating: 0, count: 1 << 20)
+        #expect(throws: ExportError.damaged) { try SealedExport.open(endless, with: Self.passphrase) }
+    }
+
+    /// Somebody who can make a checksum cannot make the device run out of memory or time.
+    @Test func aHostileCostIsRefused() throws {
+        let export = try SealedExport.seal(StoredState(), under: Self.passphrase)
+        for offset in 10...12 {
+            for value in UInt8.min ... .max where value != export[offset] {
+                // Its neighbours cost a quarter of a second each, and fail as a wrong passphrase does.
+                if offset == 10, (14...16).contains(value) { continue }
+                let forged = Self.forged(export) { $0[offset] = value }
+                #expect(throws: ExportError.unacceptableCost) { try SealedExport.open(forged, with: Self.passphrase) }
+            }
+        }
+    }
+
+    @Test func aForgedExportIsNotOpened() throws {
+        let export = try SealedExport.seal(StoredState(replayCounters: ["a": 1]), under: Self.passphrase)
+        let body = SealedExport.headerSize
+        // Cost, salt, nonce, ciphertext, tag.
+        for offset in [10, 16, 31, 32, 43, body, body + 5, export.count - 5] {
+            let forged = Self.forged(export) { $0[offset] ^= 1 }
+            #expect(throws: ExportError.wrongPassphrase) {
+                try SealedExport.open(forged, with: Self.passphrase)
+            }
+        }
+        for version in [UInt8(0), 2] {
+            let forged = Self.forged(export) { $0[9] = version }
+            #expect(throws: ExportError.otherVersion(UInt16(version))) {
+                try SealedExport.open(forged, with: Self.passphrase)
+            }
+        }
+        // What must be zero, and the size.
+        for offset in [13, 14, 15, 44, 45, 46, 47] {
+            let forged = Self.forged(export) { $0[offset] ^= 1 }
+            #expect(throws: ExportError.damaged) { try SealedExport.open(forged, with: Self.passphrase) }
+        }
+    }
+
+    @Test func anyBytes() throws {
+        var random = SeededRandom(seed: 3)
+        let magic = Array("ALTNETSX".utf8)
+        for _ in 0..<5000 {
+            let count = Int.random(in: 0...300, using: &random)
+            let bytes = magic + (0..<count).map { _ in UInt8.random(in: 0...255, using: &random) }
+            #expect(throws: ExportError.self) { try SealedExport.open(bytes, with: Self.passphrase) }
+        }
+    }
+
+    /// Changed, and with the checksum that goes with it.
+    private static func forged(_ export: [UInt8], _ change: (inout [UInt8]) -> Void) -> [UInt8] {
+        var bytes = Array(export.dropLast(SealedExport.checksumSize))
+        change(&bytes)
+        let checksum = bytes.withUnsafeBytes { CRC32.checksum($0) }
+        return bytes + withUnsafeBytes(of: checksum.bigEndian) { Array($0) }
+    }
+}
