@@ -11,9 +11,7 @@ actor Store {
     private let keyFile: KeyFile
 
     init(_ settings: AgentSettings) throws(KeyFileError) {
-        keyFile = try KeyFile.open(
-            path: settings.keyFilePath, maximumBackups: settings.maximumBackups, rootKey: settings.rootKeySource(),
-            anchor: settings.keyFileAnchor())
+        keyFile = try settings.storePlace.open(maximumBackups: settings.maximumBackups)
     }
 
     var state: StoredState { keyFile.state }

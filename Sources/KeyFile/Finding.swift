@@ -56,7 +56,8 @@ extension Finding {
         case .interruptedWrite, .keyChangeFinished, .keyChangeAbandoned, .readableByOthers, .bitsCorrected,
             .oldSectorDamaged, .postponed:
             false
-        case .unreadable, .erased, .wrongSize, .sectorUnreadable, .changesLost, .newestSectorLost, .sectorsMoved, .rolledBack, .replaced,
+        case .unreadable, .erased, .wrongSize, .sectorUnreadable, .changesLost, .newestSectorLost, .sectorsMoved,
+            .rolledBack, .replaced,
             .impossibleContent, .anchorUnusable:
             true
         }

@@ -63,7 +63,9 @@ struct LogRecovery {
         func order(_ scan: SectorScan, _ header: SectorHeader) -> (UInt64, Int) {
             (header.sequence, header.index == scan.index ? 1 : 0)
         }
-        return scans.compactMap { scan in scan.header.map { (scan, $0) } }.sorted { order($0.0, $0.1) > order($1.0, $1.1) }
+        return scans.compactMap { scan in scan.header.map { (scan, $0) } }.sorted {
+            order($0.0, $0.1) > order($1.0, $1.1)
+        }
     }
 
     private static func match(_ header: SectorHeader, _ roots: [Secret]) -> (Secret, SectorKeys)? {
@@ -123,9 +125,7 @@ struct LogRecovery {
             needsRepair = true
         }
         guard let active else { return }
-        // What an unfinished overwriting has left of the sector's former life is older, and no loss.
-        let isOutlived = scan.generations.map { $0.upperBound <= active.generation } ?? true
-        let lost = (isOutlived ? 0 : scan.records - opened) + scan.changesLost(since: active.generation)
+        let lost = scan.records - opened + scan.changesLost(since: active.generation)
         if scan.tail != .blank || scan.records > opened {
             mustMoveOn = true
             self.active?.isAppendable = false

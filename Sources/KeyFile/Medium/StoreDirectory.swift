@@ -17,8 +17,13 @@ final class StoreDirectory {
 
     /// Keeps every other process from locking the directory for as long as this lives.
     func lock() throws(KeyFileError) {
-        guard Self.retrying({ flock(directory, LOCK_EX | LOCK_NB) }) != 0 else { return }
-        throw errno == EWOULDBLOCK ? .inUse(path: path) : .system(.lock, path: path, errno: errno)
+        // Once more, and again: `altnet keyfile` takes it for a moment to see whether somebody has it.
+        for attempt in 1...5 {
+            guard Self.retrying({ flock(directory, LOCK_EX | LOCK_NB) }) != 0 else { return }
+            guard errno == EWOULDBLOCK else { throw .system(.lock, path: path, errno: errno) }
+            if attempt < 5 { usleep(20_000) }
+        }
+        throw .inUse(path: path)
     }
 
     deinit { _ = Glibc.close(directory) }

@@ -2,7 +2,6 @@ import Agent
 import AgentModel
 import ArgumentParser
 import FoundationEssentials
-import Glibc
 import KeyFile
 
 /// What every command on the key file takes.
@@ -54,22 +53,5 @@ extension StorePlace {
         case .sealed: throw KeyFileError.noRootKey(source: try rootKey.readOnlySource().source)
         case .empty: throw CommandFailure(.badData, "no state can be read from \(path): see 'altnet keyfile verify'")
         }
-    }
-}
-
-extension AgentSettings {
-    /// Where the agent's store is and what opens it: the root key in the file that is set, else the credential that systemd
-    /// hands over, else a file of its own in the state directory.
-    var storePlace: StorePlace {
-        StorePlace(path: keyFilePath, rootKey: rootKeyPlace, anchorPath: keyFileAnchorPath)
-    }
-
-    private var rootKeyPlace: StorePlace.RootKeyPlace {
-        if let rootKeyPath { return .file(path: rootKeyPath) }
-        let credential = "altnet.root-key"
-        if let credentialsDirectory, access("\(credentialsDirectory)/\(credential)", F_OK) == 0 {
-            return .credential(name: credential, directory: credentialsDirectory)
-        }
-        return .file(path: stateDirectory + "/root-key")
     }
 }
