@@ -64,7 +64,7 @@ import Testing
     @Test func noNumberIsBelievedForItsChecksum() throws {
         let (board, states) = try usedBoard(commits: 120)
         var random = SeededRandom(seed: 51)
-        for round in 0..<500 {
+        for round in 0..<250 {
             var bytes = board.store
             for _ in 0..<(1 + random.below(3)) { forge(&bytes, using: &random) }
             let forged = board.replacingStore(with: bytes)

@@ -11,7 +11,7 @@ import Testing
     /// A part of all bits, here; `altnet-lab torture` flips every one. A single wrong bit is always put right.
     @Test func noticesFlippedBits() throws {
         let flips = try BitFlips(seed: 32)
-        let totals = try flips.flip(stride(from: 0, to: flips.bits.count, by: 257))
+        let totals = try flips.flip(stride(from: 0, to: flips.bits.count, by: 521))
         print("key file: \(totals.corrected) flipped bits corrected, \(totals.unused) that hold nothing")
         #expect(totals.fellBack == 0)
         #expect(totals.corrected > totals.unused)

@@ -57,7 +57,7 @@ import Testing
     private func expect(
         _ state: StoredState, on board: SimulatedBoard, using random: inout SeededRandom, _ when: Comment
     ) throws {
-        for _ in 0..<8 {
+        for _ in 0..<4 {
             let restarted = try board.afterPowerCut(using: &random).open()
             #expect(restarted.state == state, when)
             #expect(restarted.report.allSatisfy { !$0.isSerious }, "\(when): \(restarted.report)")

@@ -13,7 +13,7 @@ import Testing
         let storage = scenario.storage(seed: 41)
         var log = try RecordLog(on: storage, random: SeededRandom(seed: random.next()))
         var model: Cells = [:]
-        for step in 0..<1_500 {
+        for step in 0..<800 {
             if random.below(20) == 0 { log = try RecordLog(on: storage, random: SeededRandom(seed: random.next())) }
             #expect(log.report == [])
             for _ in 0..<(1 + random.below(4)) { change(&model, using: &random) }
