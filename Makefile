@@ -7,7 +7,7 @@ RELEASE := .build/release
 # DIRECT=1, as root: on this machine's own kernel, where it has mac80211_hwsim, and not in a virtual machine.
 LAB := board/lab/run $(if $(DIRECT),--direct)
 
-.PHONY: help demo test unit lab torture bench-keyfile build format lint clean deps
+.PHONY: help demo test unit lab torture fuzz bench-keyfile build format lint clean deps
 
 help: ## Show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
@@ -35,6 +35,11 @@ lab: deps ## Run the scenarios on real kernel radios in a virtual machine
 torture: deps ## Cut the power of the key file a million times (CUTS=...)
 	$(BUILD) altnet-lab
 	$(RELEASE)/altnet-lab torture $(if $(CUTS),--cuts $(CUTS))
+
+fuzz: deps ## Fuzz the key file with libFuzzer (SECONDS=600)
+	ALTNET_FUZZ=1 $(SWIFT) build -c release --scratch-path .build/fuzz --product keyfile-fuzz
+	@mkdir -p .build/corpus
+	.build/fuzz/release/keyfile-fuzz .build/corpus -max_len=256 -len_control=0 -max_total_time=$(or $(SECONDS),600)
 
 bench-keyfile: deps ## Measure the key file beside SQLite, a rewritten file and bare writes (BENCH=--markdown)
 	@board/install-dependencies libsqlite3-dev strace

@@ -110,3 +110,16 @@ if Context.environment["ALTNET_BENCH"] != nil {
             path: "Tests/KeyFileBenchmark", swiftSettings: strict),
     ]
 }
+
+// The fuzzer, with ALTNET_FUZZ set only: it is linked with libFuzzer, and what it tests is instrumented.
+if Context.environment["ALTNET_FUZZ"] != nil {
+    let fuzzed: SwiftSetting = .unsafeFlags(["-sanitize=fuzzer", "-parse-as-library"])
+    for target in package.targets where ["AgentModel", "KeyFile"].contains(target.name) {
+        target.swiftSettings = strict + [fuzzed]
+    }
+    package.targets.append(
+        .executableTarget(
+            name: "keyfile-fuzz", dependencies: ["KeyFile", "KeyFileSimulation", "Randomness"],
+            path: "Tests/KeyFileFuzz", swiftSettings: strict + [fuzzed],
+            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]))
+}

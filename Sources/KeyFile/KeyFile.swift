@@ -77,6 +77,8 @@ public final class KeyFile {
     /// Puts the store under a new root key, kept where the present one is. Cut short at any moment, it is finished or
     /// undone when the store is opened next.
     package func changeRootKey(to new: Secret) throws(KeyFileError) {
+        // A sector under a key that was prepared before may be in doubt: not before that is settled is it replaced.
+        try log.commit(log.cells)
         try source.prepare(new)
         try log.rekey(to: new)
         // Before the former key is gone, which the anchor is under.

@@ -20,6 +20,11 @@ package typealias Cells = [CellID: Secret]
 enum CellChanges {
     /// Says in place of a size that the cell is removed.
     private static let removed = UInt16.max
+    /// Name and size of a cell.
+    private static let headSize = 4
+
+    /// How many bytes all of the cells take.
+    static func size(of cells: Cells) -> Int { cells.values.reduce(0) { $0 + headSize + $1.count } }
 
     static func between(_ old: Cells, _ new: Cells) -> [CellID: Secret?] {
         var changes: [CellID: Secret?] = [:]
@@ -30,7 +35,7 @@ enum CellChanges {
 
     static func encode(_ changes: [CellID: Secret?], into buffer: inout WipedBuffer) throws(KeyFileError) {
         for (id, value) in changes.sorted(by: { $0.key < $1.key }) {
-            guard buffer.remaining >= 4 + (value?.count ?? 0) else { throw .stateTooLarge }
+            guard buffer.remaining >= headSize + (value?.count ?? 0) else { throw .stateTooLarge }
             buffer.append(id.kind)
             buffer.append(id.index)
             buffer.append(bigEndian: value.map { UInt16($0.count) } ?? removed)

@@ -25,8 +25,10 @@ struct LogRecovery {
     private(set) var mustMoveOn = false
     /// What counts should be written anew before anything else goes wrong.
     private(set) var needsRepair = false
-    /// Nothing of what is there can be used or kept up.
+    /// Nothing of what is there can be used.
     private(set) var isUnusable = false
+    /// Nothing of what is there was ever a store of this device.
+    private(set) var isForeign = true
     /// Whether the active sector's last record says that the store goes on elsewhere.
     private var isClosed = false
     /// Sectors that are still under the root key before the last change of it.
@@ -199,11 +201,19 @@ struct LogRecovery {
             switch scan.content {
             case .otherVersion(let version): throw .otherVersion(path: path, version: version)
             case .sector(let header) where Self.match(header, roots) == nil: throw .wrongRootKey(path: path)
-            case .sector, .unreadable: isUnusable = true
-            case .blank: break
+            case .sector: isForeign = false
+            case .unreadable, .blank: break
             }
         }
-        if medium.isPresent, !isUnusable, !medium.isNewWhenBlank { findings.append(.erased) }
+        let used = scans.filter { $0.content != .blank }
+        if used.isEmpty {
+            if medium.isPresent, !medium.isNewWhenBlank { findings.append(.erased) }
+        } else if medium.isNewWhenBlank, used.count == 1, used[0].isFirstBeginning {
+            // A device's very first write was cut short. A file is there as a whole or not at all.
+            findings.append(.interruptedWrite)
+        } else {
+            isUnusable = true
+        }
     }
 }
 
@@ -216,5 +226,9 @@ extension SectorScan {
         case .unreadable: true
         case .sector: !hasSnapshot || (isClosed && tail != .blank)
         }
+    }
+    /// Whether a write that was cut short can have left this on a new device.
+    fileprivate var isFirstBeginning: Bool {
+        header.map { $0.sequence == 1 } ?? mayBecomeHeader
     }
 }

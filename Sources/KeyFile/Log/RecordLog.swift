@@ -39,6 +39,8 @@ package final class RecordLog {
     private var isUnsynchronised: Bool
     /// The sectors under a root key that is not in use any more.
     private var formerKeySectors: [Int]
+    /// The sectors that could not be read when the log was opened: the last to be written over.
+    private let failing: [Int]
     /// Why nothing can be committed at all.
     private var refusal: KeyFileError?
 
@@ -74,7 +76,13 @@ package final class RecordLog {
         lastGeneration = Self.highest(
             recovery.scans.compactMap(\.generations?.upperBound), since: active?.generation ?? 0)
         isUnsynchronised = medium.isPresent
-        if recovery.isUnusable { giveUp() }
+        failing = recovery.scans.filter { $0.failure != nil }.map(\.index)
+        if !failing.isEmpty {
+            // Should it be read again one day, what it holds must be older than all that is written from now on.
+            lastSequence += UInt64(medium.geometry.sectorCount)
+            lastGeneration += 1 << 16
+        }
+        if recovery.isUnusable { giveUp(isForeign: recovery.isForeign) }
         bringInOrder(repairing: recovery.needsRepair)
     }
 
@@ -103,9 +111,10 @@ package final class RecordLog {
 
     // MARK: Bringing in order
 
-    private func giveUp() {
+    private func giveUp(isForeign: Bool) {
         do {
-            let kept = try medium.setAside()
+            // A device's own remains are written over: there is only one place.
+            let kept = try isForeign || !medium.isNewWhenBlank ? medium.setAside() : nil
             report.append(.unreadable(keptAs: kept))
             beginAnew()
         } catch {
@@ -155,6 +164,7 @@ package final class RecordLog {
         try settle()
         guard new != cells || isInDoubt else { return }
         if let refusal { throw refusal }
+        guard CellChanges.size(of: new) <= Record.maximumBody - Record.tagSize else { throw .stateTooLarge }
         try medium.requireWritable()
         do {
             try write(new)
@@ -229,7 +239,8 @@ package final class RecordLog {
     private func beginNext(with new: Cells, under root: Secret) throws(KeyFileError) -> LogRecovery.Active {
         let count = medium.geometry.sectorCount
         let first = (lastBegun ?? active?.sector ?? count - 1) + 1
-        var candidates = (first..<(first + count)).map { $0 % count }.filter { $0 != active?.sector }[...]
+        let others = (first..<(first + count)).map { $0 % count }.filter { $0 != active?.sector }
+        var candidates = others.filter { !failing.contains($0) } + others.filter(failing.contains)
         while true {
             let sector = candidates.removeFirst()
             do { return try begin(sector, with: new, under: root) } catch {

@@ -92,12 +92,19 @@ struct SectorHeader: Equatable {
     /// Marks the sector's records as its own: the header's checksum, which the salt makes another one each time.
     var mark: UInt32 { bytes.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0.suffix(4)).bigEndian(UInt32.self) } }
 
-    var bytes: [UInt8] {
-        var bytes = WipedBuffer(capacity: Self.size)
-        bytes.append(Self.magic)
-        bytes.append(bigEndian: Self.version)
+    /// What every header of this version begins with.
+    static let prologue: [UInt8] = {
+        var bytes = WipedBuffer(capacity: prologueSize)
+        bytes.append(magic)
+        bytes.append(bigEndian: version)
         bytes.append(bigEndian: UInt16(0))
         bytes.append(bigEndian: bytes.withBytes { CRC32.checksum($0) })
+        return bytes.withBytes { Array($0) }
+    }()
+
+    var bytes: [UInt8] {
+        var bytes = WipedBuffer(capacity: Self.size)
+        bytes.append(Self.prologue)
         bytes.append(UInt8(geometry.sectorSize.trailingZeroBitCount))
         bytes.append(UInt8(geometry.writeUnit.trailingZeroBitCount))
         bytes.append(UInt8(geometry.sectorCount))

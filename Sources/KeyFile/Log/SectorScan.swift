@@ -39,6 +39,8 @@ struct SectorScan {
         return header
     }
 
+    /// Whether the first bytes could become a header's without being erased: those of a write that was cut short.
+    private(set) var mayBecomeHeader = false
     /// Why the medium did not give all of it.
     private(set) var failure: KeyFileError?
 
@@ -54,6 +56,9 @@ struct SectorScan {
         var bytes = WipedBuffer(size: SectorHeader.size)
         let reading = try bytes.withMutableBytes { memory throws(KeyFileError) in
             try medium.read(at: start, into: memory)
+            mayBecomeHeader = SectorHeader.prologue.indices.allSatisfy { index in
+                memory[index] & SectorHeader.prologue[index] == SectorHeader.prologue[index]
+            }
             return SectorHeader.read(memory)
         }
         switch reading {

@@ -2,9 +2,9 @@ import ArgumentParser
 import Glibc
 import KeyFileSimulation
 
-struct Torture: AsyncParsableCommand {
+struct TortureCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Cuts the key file's power at every moment of a long life.",
+        commandName: "torture", abstract: "Cuts the key file's power at every moment of a long life.",
         discussion: """
             The store runs on simulated files and flash chips. At every operation that changes something, copies are \
             taken as a power cut could leave it, torn in every way; each is started again, with a second cut during \
