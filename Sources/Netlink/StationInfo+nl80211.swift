@@ -20,7 +20,8 @@ extension StationInfo {
 }
 
 extension AttributeValue {
-    fileprivate var decibels: Int? { number(as: Int8.self).map(Int.init) }
+    /// In dBm. 0 is what mac80211 says of an average before it has heard enough frames, and no receiver ever measures it.
+    fileprivate var decibels: Int? { number(as: Int8.self).flatMap { $0 == 0 ? nil : Int($0) } }
 
     /// In kbit/s. The kernel counts in units of 100 kbit/s, and in 16 bits too for programs from before fast rates.
     fileprivate var bitRate: Int? {

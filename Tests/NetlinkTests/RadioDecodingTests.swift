@@ -75,6 +75,18 @@ import Testing
         #expect(StationInfo(try NetlinkMessage(Fixture.home)) == nil)
     }
 
+    /// Right after the association mac80211 has no average of the beacons yet, and says 0.
+    @Test func takesNoAverageForTheStrongestSignalOfAll() throws {
+        var attributes = AttributeWriter()
+        attributes.putNested(NL80211_ATTR_STA_INFO) { station in
+            station.put(NL80211_STA_INFO_SIGNAL, Int8(-58))
+            station.put(NL80211_STA_INFO_BEACON_SIGNAL_AVG, Int8(0))
+        }
+        let station = try #require(StationInfo(.nl80211(attributes)))
+        #expect(station.beaconSignalAverage == nil)
+        #expect(station.strength == -58)
+    }
+
     @Test func readsAnInterface() throws {
         let interface = try #require(WirelessInterface(try NetlinkMessage(Fixture.interface)))
         #expect(interface.name == "wlan0")
