@@ -91,7 +91,7 @@ extension StoredState {
         guard networks != backups else { return }
         for network in networks where !holds(network) { statistics[network.ssid]?.lastFailure = nil }
         backups = networks
-        backupsRevision += 1
+        backupsRevision &+= 1
     }
 
     private func resolve(
@@ -120,7 +120,7 @@ extension StoredState {
             home = network
         } else if let index = backups.firstIndex(where: { $0.ssid == network.ssid }) {
             backups[index] = network
-            backupsRevision += 1
+            backupsRevision &+= 1
         } else {
             chosen = network
         }

@@ -38,6 +38,8 @@ public enum Finding: Sendable, Equatable {
     case rolledBack(generation: UInt64, anchor: UInt64)
     /// The anchor knows another state of the same age: the store was replaced by another image of it.
     case replaced(generation: UInt64)
+    /// There is no anchor, although the store has been used before: it was removed, or is new itself. A new one is begun.
+    case anchorMissing
     /// What was stored is not a state that altnet writes.
     case impossibleContent
 
@@ -57,7 +59,7 @@ extension Finding {
             .oldSectorDamaged, .postponed:
             false
         case .unreadable, .erased, .wrongSize, .sectorUnreadable, .changesLost, .newestSectorLost, .sectorsMoved,
-            .rolledBack, .replaced,
+            .rolledBack, .replaced, .anchorMissing,
             .impossibleContent, .anchorUnusable:
             true
         }
@@ -91,6 +93,9 @@ extension Finding: CustomStringConvertible {
                 + "an old image back, or erased its newest records"
         case .replaced(let generation):
             "the key file is not the one that the anchor knows (generation \(generation)): somebody replaced it"
+        case .anchorMissing:
+            "there is no anchor, although the key file has been in use: whether it was rolled back is unknown; a new anchor "
+                + "is begun"
         case .impossibleContent: "the key file holds a state that altnet does not write: provision the device again"
         case .postponed(let error): "the key file is readable, but could not be tidied up: \(error)"
         case .anchorUnusable(let error): "\(error)"

@@ -92,12 +92,13 @@ public final class KeyFile {
     package func changeRootKey(to other: any RootKeySource) throws(KeyFileError) {
         let new = if let keys = try other.load() { keys.current } else { try other.makeFirst() }
         try log.rekey(to: new)
-        anchor?.follow(log)
+        try anchor?.advance(to: log)
         try log.eraseFormerKeySectors()
     }
 
     private func finishKeyChange(_ roots: RootKeys) {
-        guard let prepared = roots.prepared, let active = log.activeRoot else { return }
+        // Not before it is certain which of the two keys the newest sector is under.
+        guard let prepared = roots.prepared, let active = log.activeRoot, log.isSettled else { return }
         // An anchor that is still under the former key needs it.
         guard anchor?.isUpToDate(with: log) ?? true else { return }
         do {

@@ -20,7 +20,7 @@ extension SimulatedDisk {
         var writes = file.unsynchronised.map { (write: $0, outcome: random.outcome()) }
         switch underWay {
         case .write(file, let write): writes.append((write, outcome))
-        case .synchronise(file) where outcome == .after: return file.cached
+        case .synchronise(file) where outcome == .after: return file.written
         case .synchronise(file): writes = file.unsynchronised.map { ($0, outcome) }
         default: break
         }

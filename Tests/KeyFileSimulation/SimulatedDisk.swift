@@ -35,6 +35,9 @@ package final class SimulatedDisk: SimulatedStorage {
 
         init(_ bytes: [UInt8] = []) { (cached, durable) = (bytes, bytes) }
 
+        /// What has reached the disk or can still do so. What a failed synchronisation forgot is in the memory only.
+        var written: [UInt8] { unsynchronised.reduce(into: durable) { bytes, write in write.apply(to: &bytes) } }
+
         init(copying other: File) {
             (cached, durable, unsynchronised) = (other.cached, other.durable, other.unsynchronised)
         }
@@ -110,7 +113,7 @@ package final class SimulatedDisk: SimulatedStorage {
             file.unsynchronised.append(write)
             bytesWritten += write.bytes.count
         case .synchronise(let file):
-            file.durable = file.cached
+            file.durable = file.written
             file.unsynchronised = []
             synchronisations += 1
         case .rename(let renaming):
@@ -191,6 +194,10 @@ extension SimulatedDisk: FileOperations {
 
     package func synchronise(_ descriptor: Int32) throws(KeyFileError) {
         try perform(.synchronise(try file(descriptor)), .synchronise)
+    }
+
+    package func forgetCached(_ descriptor: Int32) {
+        if let file = descriptors[descriptor] { file.cached = file.written }
     }
 
     package func restrict(_ descriptor: Int32) throws(KeyFileError) -> Bool {

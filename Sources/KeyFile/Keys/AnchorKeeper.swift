@@ -17,21 +17,27 @@ struct AnchorKeeper {
             isUsable = false
             return [.anchorUnusable(error)]
         }
-        guard let last else {
-            follow(log)
-            return []
+        if let last { log.skip(to: last.generation) }
+        // As it was found: what has been repaired since is newer than any anchor.
+        let findings = Self.compare(found: log.foundPosition, with: last)
+            .filter { $0 != .erased || !log.report.contains(.erased) }
+        // Ahead of its anchor, a commit was cut short between the two.
+        if findings.isEmpty || findings == [.anchorMissing] { follow(log) }
+        return findings
+    }
+
+    /// What an anchor says of a store.
+    static func compare(found: StorePosition?, with last: StorePosition?) -> [Finding] {
+        switch (found, last) {
+        case (nil, nil): []
+        case (nil, .some): [.erased]
+        // The first commit of all may have been cut short before the anchor was made.
+        case (let found?, nil): found.generation > 1 ? [.anchorMissing] : []
+        case (let found?, let last?) where found.generation < last.generation:
+            [.rolledBack(generation: found.generation, anchor: last.generation)]
+        case (let found?, let last?):
+            found.generation == last.generation && found.tag != last.tag ? [.replaced(generation: found.generation)] : []
         }
-        log.skip(to: last.generation)
-        guard let position = log.position else { return log.report.contains(.erased) ? [] : [.erased] }
-        if position.generation < last.generation {
-            return [.rolledBack(generation: position.generation, anchor: last.generation)]
-        }
-        if position.generation == last.generation, position.tag != last.tag {
-            return [.replaced(generation: position.generation)]
-        }
-        // A commit was cut short between the store and the anchor.
-        follow(log)
-        return []
     }
 
     /// Notes where the store is now. An anchor that lags behind by a failure does not undo what was stored: it follows

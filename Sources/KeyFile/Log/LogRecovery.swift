@@ -7,7 +7,6 @@ struct LogRecovery {
         let sector: Int
         let header: SectorHeader
         let root: Secret
-        let keys: SectorKeys
         /// Where the next record begins, from the sector's start.
         var end: Int
         /// The last record's.
@@ -15,6 +14,9 @@ struct LogRecovery {
         var generation: UInt64
         /// Behind a write that was cut short nothing can be read.
         var isAppendable = true
+
+        /// Derived each time, so that they do not lie in memory.
+        var keys: SectorKeys { SectorKeys(root: root, salt: header.salt) }
     }
 
     let scans: [SectorScan]
@@ -84,8 +86,8 @@ struct LogRecovery {
         _ scan: SectorScan, of medium: any Medium, _ header: SectorHeader, _ root: Secret, _ keys: SectorKeys
     ) throws(KeyFileError) -> Bool {
         var active = Active(
-            sector: scan.index, header: header, root: root, keys: keys, end: medium.geometry.headerSize,
-            tag: Record.noTag, generation: 0)
+            sector: scan.index, header: header, root: root, end: medium.geometry.headerSize, tag: Record.noTag,
+            generation: 0)
         var cells: Cells = [:]
         var opened = 0
         var isClosed = false
@@ -153,12 +155,12 @@ struct LogRecovery {
             case .blank: break
             case .otherVersion(let version): throw .otherVersion(path: path, version: version)
             case .unreadable, .sector:
-                if lost > 0 {
-                    noteLoss(lost)
-                    isLossNoted = true
-                } else if let failure = scan.failure {
+                if let failure = scan.failure {
                     findings.append(.sectorUnreadable(sector: scan.index, failure))
                     mustMoveOn = true
+                } else if lost > 0 {
+                    noteLoss(lost)
+                    isLossNoted = true
                 } else if isNewer || (isNext(scan, after: active) && scan.isDamaged) {
                     // What a power cut leaves of a sector that was being erased or begun.
                     mustMoveOn = true
@@ -202,7 +204,8 @@ struct LogRecovery {
             case .otherVersion(let version): throw .otherVersion(path: path, version: version)
             case .sector(let header) where Self.match(header, roots) == nil: throw .wrongRootKey(path: path)
             case .sector: isForeign = false
-            case .unreadable, .blank: break
+            case .unreadable: if scan.mayBecomeHeader { isForeign = false }
+            case .blank: break
             }
         }
         let used = scans.filter { $0.content != .blank }
@@ -224,11 +227,11 @@ extension SectorScan {
         switch content {
         case .blank, .otherVersion: false
         case .unreadable: true
-        case .sector: !hasSnapshot || (isClosed && tail != .blank)
+        case .sector: !hasSnapshot || !behind.isEmpty
         }
     }
-    /// Whether a write that was cut short can have left this on a new device.
+    /// Whether a write that was cut short can have left this on a new device: nothing of it is complete.
     fileprivate var isFirstBeginning: Bool {
-        header.map { $0.sequence == 1 } ?? mayBecomeHeader
+        if let header { header.sequence == 1 && records == 0 && behind.isEmpty } else { mayBecomeHeader && endsWithHeader }
     }
 }

@@ -41,8 +41,10 @@ package final class RecordLog {
     private var formerKeySectors: [Int]
     /// The sectors that could not be read when the log was opened: the last to be written over.
     private let failing: [Int]
-    /// Why nothing can be committed at all.
-    private var refusal: KeyFileError?
+    /// Something that is no store is in the way, and could not be set aside.
+    private var isObstructed = false
+    /// Where the log was when it was opened, before anything was repaired.
+    package let foundPosition: StorePosition?
 
     /// Opens what is on the medium.
     /// - Parameters:
@@ -54,6 +56,8 @@ package final class RecordLog {
         medium: any Medium, roots: [Secret], path: String, random: any RandomNumberGenerator,
         now: @escaping () -> UInt32
     ) throws(KeyFileError) {
+        // First of all: what a killed process has left in memory only must reach the medium before it is believed.
+        let doubt = Self.settle(medium)
         let recovery = try LogRecovery(of: medium, roots: roots, path: path)
         self.medium = medium
         self.path = path
@@ -74,8 +78,10 @@ package final class RecordLog {
             : recovery.scans.map { $0.content == .blank ? max(most, 1) - 1 : $0.header?.eraseCount ?? most }
         lastSequence = Self.highest(headers.compactMap { $0?.sequence }, since: active?.header.sequence ?? 0)
         lastGeneration = Self.highest(
-            recovery.scans.compactMap(\.generations?.upperBound), since: active?.generation ?? 0)
-        isUnsynchronised = medium.isPresent
+            recovery.scans.compactMap(\.generations?.upperBound) + recovery.scans.flatMap(\.behind),
+            since: active?.generation ?? 0)
+        isUnsynchronised = doubt != nil
+        foundPosition = recovery.active.map { StorePosition(generation: $0.generation, tag: $0.tag) }
         failing = recovery.scans.filter { $0.failure != nil }.map(\.index)
         if !failing.isEmpty {
             // Should it be read again one day, what it holds must be older than all that is written from now on.
@@ -83,7 +89,13 @@ package final class RecordLog {
             lastGeneration += 1 << 16
         }
         if recovery.isUnusable { giveUp(isForeign: recovery.isForeign) }
-        bringInOrder(repairing: recovery.needsRepair)
+        if let doubt {
+            (mustMoveOn, isInDoubt) = (true, recovery.active != nil)
+            report.append(.postponed(doubt))
+        } else {
+            // What cannot be read may be the newest: it is not superseded before it must be.
+            bringInOrder(repairing: recovery.needsRepair && failing.isEmpty)
+        }
     }
 
     /// The highest of numbers that only a checksum vouches for, as far as accidents can have brought them beyond one that
@@ -119,7 +131,7 @@ package final class RecordLog {
             beginAnew()
         } catch {
             report.append(.unreadable(keptAs: nil))
-            refusal = error
+            isObstructed = true
         }
     }
 
@@ -132,7 +144,6 @@ package final class RecordLog {
 
     private func bringInOrder(repairing needsRepair: Bool) {
         do {
-            try settle()
             if !medium.isWhole {
                 _ = try medium.setAside()
                 beginAnew()
@@ -147,23 +158,35 @@ package final class RecordLog {
         }
     }
 
-    /// Makes durable what was read: a process that was killed may have left it in memory only, and what the agent has
-    /// acted upon must not be gone after the next power cut.
-    private func settle() throws(KeyFileError) {
-        guard isUnsynchronised else { return }
-        try medium.requireWritable()
-        try medium.synchronise()
-        isUnsynchronised = false
+    /// Makes durable what a process that was killed may have left in memory only: what the agent acts upon must not be gone
+    /// after the next power cut. Then the memory is forgotten, for after a failed write it may say what the medium does not.
+    /// - Returns: why that was not possible.
+    private static func settle(_ medium: any Medium) -> KeyFileError? {
+        guard medium.isPresent else { return nil }
+        do {
+            try medium.requireWritable()
+            try medium.synchronise()
+        } catch {
+            return error
+        }
+        medium.forgetCached()
+        return nil
     }
+
+    /// Whether what counts is known to be on the medium, and all of that could be read.
+    var isSettled: Bool { !isUnsynchronised && !isInDoubt && failing.isEmpty }
 
     // MARK: Committing
 
     /// Replaces the cells, all or none. When it returns, they survive a power cut; when it throws, the old ones stand.
     /// Nothing is written if nothing is different.
     package func commit(_ new: Cells) throws(KeyFileError) {
-        try settle()
-        guard new != cells || isInDoubt else { return }
-        if let refusal { throw refusal }
+        guard new != cells || isInDoubt || isUnsynchronised else { return }
+        if isObstructed {
+            _ = try medium.setAside()
+            beginAnew()
+            isObstructed = false
+        }
         guard CellChanges.size(of: new) <= Record.maximumBody - Record.tagSize else { throw .stateTooLarge }
         try medium.requireWritable()
         do {
@@ -171,11 +194,15 @@ package final class RecordLog {
         } catch {
             // Nobody knows what of it a power cut would leave: bring the old state back, as something newer.
             (isInDoubt, mustMoveOn) = (true, true)
-            try? moveOn(with: cells)
+            let inVain = lastBegun
+            do {
+                try moveOn(with: cells)
+                if let inVain, inVain != active?.sector { try medium.erase(sector: inVain) }
+            } catch {}
             throw error
         }
         cells = new
-        isInDoubt = false
+        (isInDoubt, isUnsynchronised) = (false, false)
         usage.commits += 1
     }
 
@@ -225,6 +252,8 @@ package final class RecordLog {
     /// Goes on in another sector, which begins with all cells.
     private func moveOn(with new: Cells) throws(KeyFileError) {
         guard let root else { throw .noRootKey(source: path) }
+        // Until it is done: a sector that was begun in vain may still be the newest on the medium.
+        mustMoveOn = true
         let former = active
         let successor = try beginNext(with: new, under: root)
         try medium.synchronise()
@@ -262,8 +291,7 @@ package final class RecordLog {
             geometry: geometry, index: sector, eraseCount: eraseCounts[sector], sequence: lastSequence, salt: salt,
             keyCheck: keys.check, begun: now())
         var begun = LogRecovery.Active(
-            sector: sector, header: header, root: root, keys: keys, end: geometry.headerSize, tag: Record.noTag,
-            generation: 0)
+            sector: sector, header: header, root: root, end: geometry.headerSize, tag: Record.noTag, generation: 0)
         var body = WipedBuffer(capacity: Record.maximumBody)
         body.append(active?.tag ?? Record.noTag)
         try CellChanges.encode(CellChanges.between([:], new), into: &body)
@@ -278,7 +306,10 @@ package final class RecordLog {
 
     /// Writes into a sector that it is not the last one. Not synchronised: the next commit does that.
     private func close(_ former: LogRecovery.Active, successor: LogRecovery.Active) {
-        guard former.isAppendable else { return }
+        let room = medium.geometry.sectorSize - former.end
+        guard former.isAppendable || medium.isRewritable, room >= medium.geometry.aligned(Record.closingSize) else {
+            return
+        }
         var body = WipedBuffer(capacity: Record.closingBody)
         body.append(bigEndian: successor.header.sequence)
         body.append(successor.tag)
@@ -292,7 +323,6 @@ package final class RecordLog {
     package func rekey(to new: Secret) throws(KeyFileError) {
         // Settles what a failed commit left in doubt.
         try commit(cells)
-        if let refusal { throw refusal }
         try medium.requireWritable()
         let former = root
         let sectors = (0..<medium.geometry.sectorCount)

@@ -1,6 +1,6 @@
 /// One sector as it is found, read without any key: what its checksums say.
 struct SectorScan {
-    let index: Int
+    private(set) var index: Int
     var content: Content
     /// Complete records, and how many of them and of the header had one wrong bit.
     var records = 0
@@ -28,26 +28,44 @@ struct SectorScan {
         case damaged(behind: [UInt64])
     }
 
-    /// How many complete changes behind the damage are newer than `generation`.
-    func changesLost(since generation: UInt64) -> Int {
-        guard case .damaged(let behind) = tail else { return 0 }
-        return behind.count { $0 > generation }
-    }
+    /// The generations of the complete changes behind the damage.
+    var behind: [UInt64] { if case .damaged(let behind) = tail { behind } else { [] } }
+
+    /// How many of them are newer than `generation`.
+    func changesLost(since generation: UInt64) -> Int { behind.count { $0 > generation } }
 
     var header: SectorHeader? {
         guard case .sector(let header) = content else { return nil }
         return header
     }
 
-    /// Whether the first bytes could become a header's without being erased: those of a write that was cut short.
+    /// Whether the first bytes are a header's, or on flash could become such without being erased, as those of a write that
+    /// was cut short.
     private(set) var mayBecomeHeader = false
+    /// Whether everything behind the header is blank.
+    private(set) var endsWithHeader = false
     /// Why the medium did not give all of it.
     private(set) var failure: KeyFileError?
 
     init(_ index: Int, of medium: any Medium) {
         self.index = index
         content = .unreadable
-        do { try read(medium) } catch { failure = error }
+        // A disk that stumbles once is no reason to believe an older sector.
+        for _ in 0..<3 {
+            do {
+                var scan = Self(unread: index)
+                try scan.read(medium)
+                self = scan
+                return
+            } catch {
+                failure = error
+            }
+        }
+    }
+
+    private init(unread index: Int) {
+        self.index = index
+        content = .unreadable
     }
 
     private mutating func read(_ medium: any Medium) throws(KeyFileError) {
@@ -57,7 +75,8 @@ struct SectorScan {
         let reading = try bytes.withMutableBytes { memory throws(KeyFileError) in
             try medium.read(at: start, into: memory)
             mayBecomeHeader = SectorHeader.prologue.indices.allSatisfy { index in
-                memory[index] & SectorHeader.prologue[index] == SectorHeader.prologue[index]
+                let (found, ours) = (memory[index], SectorHeader.prologue[index])
+                return medium.isRewritable ? found == ours : found & ours == ours
             }
             return SectorHeader.read(memory)
         }
@@ -72,7 +91,9 @@ struct SectorScan {
             let isErased = try medium.isBlank(whole)
             let isZero = try medium.isNewWhenBlank ? medium.isUniform(0, in: whole) : false
             content = isErased || isZero ? .blank : .unreadable
-            if content == .unreadable { tail = .damaged(behind: []) }
+            guard content == .unreadable else { return }
+            tail = .damaged(behind: [])
+            endsWithHeader = try medium.isBlank((start + SectorHeader.size)..<whole.upperBound)
         }
     }
 

@@ -49,5 +49,9 @@ package final class BlockMedium: Medium {
         _ = try device.attempt(.synchronise) { fdatasync($0) }
     }
 
+    package func forgetCached() {
+        _ = try? device.attempt(.read) { posix_fadvise($0, 0, 0, POSIX_FADV_DONTNEED) }
+    }
+
     package func setAside() throws(KeyFileError) -> String? { throw .foreignContent(path: device.path) }
 }

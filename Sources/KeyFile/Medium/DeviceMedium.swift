@@ -8,7 +8,13 @@ package enum DeviceMedium {
     /// - Returns: nil if there is no device.
     package static func open(path: String) throws(KeyFileError) -> (any Medium)? {
         var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
+        guard stat(path, &status) == 0 else {
+            // A file made there would be gone at the next start, and with it all that was stored.
+            guard !path.hasPrefix("/dev/") || path.hasPrefix("/dev/shm/") else {
+                throw .system(.open, path: path, errno: ENOENT)
+            }
+            return nil
+        }
         let major = Int32(gnu_dev_major(status.st_rdev))
         switch status.st_mode & S_IFMT {
         case S_IFCHR:

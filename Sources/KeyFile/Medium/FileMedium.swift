@@ -106,11 +106,18 @@ package final class FileMedium: Medium {
         isNameDurable = true
     }
 
+    package func forgetCached() { descriptor.map(files.forgetCached) }
+
     package func setAside() throws(KeyFileError) -> String? {
         try requireWritable()
         var kept: String? = path + ".damaged"
         // Some file systems have no second names.
-        do { try files.link(name, to: name + ".damaged") } catch .system(.rename, _, EPERM) { kept = nil }
+        do { try files.link(name, to: name + ".damaged") } catch {
+            guard case .system(.rename, _, let errno) = error, [EPERM, EOPNOTSUPP, ENOSYS].contains(errno) else {
+                throw error
+            }
+            kept = nil
+        }
         forget()
         geometry = .file
         isWhole = true

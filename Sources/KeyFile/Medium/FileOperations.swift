@@ -19,6 +19,8 @@ package protocol FileOperations {
     /// - Returns: how many bytes were written, which may be fewer than there are.
     func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int) throws(KeyFileError) -> Int
     func synchronise(_ descriptor: Int32) throws(KeyFileError)
+    /// Drops what the system's memory has of the file, as far as it was written.
+    func forgetCached(_ descriptor: Int32)
     /// Takes access away from everybody but the owner.
     /// - Returns: whether somebody else had it.
     func restrict(_ descriptor: Int32) throws(KeyFileError) -> Bool

@@ -22,6 +22,9 @@ package protocol Medium: AnyObject {
     /// Erases a sector to `0xff`.
     func erase(sector: Int) throws(KeyFileError)
     func synchronise() throws(KeyFileError)
+    /// Sees to it that what is read next comes from the medium and not from the system's memory, which after a failed write
+    /// may hold what the medium does not.
+    func forgetCached()
     /// Makes way for a new beginning with the next `begin`, because what is there is no key file or has not all of its
     /// sectors. A file is given a second name, so that nothing is lost.
     /// - Returns: where it will be kept, or nil where that is not possible.
@@ -34,6 +37,7 @@ package protocol Medium: AnyObject {
 }
 
 extension Medium {
+    package func forgetCached() {}
     package var isRewritable: Bool { false }
     package var isWhole: Bool { true }
     package var isNewWhenBlank: Bool { true }

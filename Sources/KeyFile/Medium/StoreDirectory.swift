@@ -129,6 +129,8 @@ extension StoreDirectory: FileOperations {
         _ = try attempt(.synchronise) { fdatasync(descriptor) }
     }
 
+    func forgetCached(_ descriptor: Int32) { _ = posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED) }
+
     func restrict(_ descriptor: Int32) throws(KeyFileError) -> Bool {
         var status = stat()
         _ = try attempt(.open) { fstat(descriptor, &status) }

@@ -89,13 +89,7 @@ package struct Examination: Equatable {
         _ anchor: any RollbackAnchor, _ position: StorePosition?, _ roots: [Secret]
     ) -> [Finding] {
         do {
-            guard let last = try anchor.read(roots.map { AnchorKey(root: $0) }) else { return [] }
-            guard let position else { return [.erased] }
-            if position.generation < last.generation {
-                return [.rolledBack(generation: position.generation, anchor: last.generation)]
-            }
-            let isOther = position.generation == last.generation && position.tag != last.tag
-            return isOther ? [.replaced(generation: position.generation)] : []
+            return AnchorKeeper.compare(found: position, with: try anchor.read(roots.map { AnchorKey(root: $0) }))
         } catch {
             return [.anchorUnusable(error)]
         }

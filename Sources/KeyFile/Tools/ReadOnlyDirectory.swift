@@ -65,6 +65,8 @@ extension ReadOnlyDirectory: FileOperations {
     }
 
     /// Only looks: a mode that lets others in cannot be corrected here.
+    func forgetCached(_ descriptor: Int32) {}
+
     func restrict(_ descriptor: Int32) throws(KeyFileError) -> Bool {
         guard mode(descriptor).map({ $0 & 0o077 == 0 }) == true else { throw refusal(.write, "") }
         return false
