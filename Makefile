@@ -39,7 +39,7 @@ torture: deps ## Cut the power of the key file a million times (CUTS=...)
 fuzz: deps ## Fuzz the key file with libFuzzer (SECONDS=600)
 	ALTNET_FUZZ=1 $(SWIFT) build -c release --scratch-path .build/fuzz --product keyfile-fuzz
 	@mkdir -p .build/corpus
-	.build/fuzz/release/keyfile-fuzz .build/corpus -max_len=256 -len_control=0 -max_total_time=$(or $(SECONDS),600)
+	SWIFT_BACKTRACE=enable=no .build/fuzz/release/keyfile-fuzz .build/corpus -max_len=256 -len_control=0 -max_total_time=$(or $(SECONDS),600)
 
 bench-keyfile: deps ## Measure the key file beside SQLite, a rewritten file and bare writes (BENCH=--markdown)
 	@board/install-dependencies libsqlite3-dev strace
