@@ -36,7 +36,8 @@ struct AnchorKeeper {
         case (let found?, let last?) where found.generation < last.generation:
             [.rolledBack(generation: found.generation, anchor: last.generation)]
         case (let found?, let last?):
-            found.generation == last.generation && found.tag != last.tag ? [.replaced(generation: found.generation)] : []
+            found.generation == last.generation && found.tag != last.tag
+                ? [.replaced(generation: found.generation)] : []
         }
     }
 

@@ -232,6 +232,10 @@ extension SectorScan {
     }
     /// Whether a write that was cut short can have left this on a new device: nothing of it is complete.
     fileprivate var isFirstBeginning: Bool {
-        if let header { header.sequence == 1 && records == 0 && behind.isEmpty } else { mayBecomeHeader && endsWithHeader }
+        if let header {
+            header.sequence == 1 && records == 0 && behind.isEmpty
+        } else {
+            mayBecomeHeader && endsWithHeader
+        }
     }
 }

@@ -9,11 +9,16 @@ struct KeyFileRekey: KeyFileSubcommand {
             in the middle, the key file opens all the same, and the change is finished or undone.
 
             A root key that systemd hands over as a credential cannot be changed from here, for only its file can be read. \
-            Move the key file to a file's key, make a credential of that, and remove the file:
+            Make the new credential first, beside the old one, so that no power cut finds the only key in memory; then \
+            put the key file under its key, and then the credential in its place:
 
-              altnet keyfile rekey --to-root-key /run/root-key
-              systemd-creds encrypt --name=altnet.root-key /run/root-key /etc/credstore.encrypted/altnet.root-key
-              shred -u /run/root-key
+              umask 077; head -c 32 /dev/urandom > /run/root-key
+              systemd-creds encrypt --name=altnet.root-key /run/root-key /etc/altnet/root-key.cred.new && sync
+              altnet keyfile rekey --root-key OLD-KEY-FILE --to-root-key /run/root-key
+              mv /etc/altnet/root-key.cred.new /etc/altnet/root-key.cred && sync
+              rm /run/root-key
+
+            systemd-creds decrypt makes OLD-KEY-FILE of the old credential.
             """)
 
     @OptionGroup var options: KeyFileOptions
