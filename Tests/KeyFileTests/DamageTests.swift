@@ -167,4 +167,20 @@ import Testing
         #expect(store.report.contains(.erased))
         try store.commit(try fullState())
     }
+
+    /// A header that says something else of the whole file than the others and the file's size does not count.
+    @Test func oneHeaderOfAnotherFormDoesNotDecide() throws {
+        let (board, states) = try usedBoard(commits: 100)
+        let form = try #require(Geometry(sectorSize: 8192, sectorCount: 64, writeUnit: 16))
+        let header = SectorHeader(
+            geometry: form, index: 0, eraseCount: 1, sequence: 1,
+            salt: Array(repeating: 1, count: SectorHeader.saltSize),
+            keyCheck: 1, begun: 0)
+        var bytes = board.store
+        bytes.replaceSubrange(0..<SectorHeader.size, with: header.bytes)
+        let store = try board.replacingStore(with: bytes).open()
+        #expect(states.contains(store.state))
+        #expect(store.state != StoredState())
+        #expect(!store.report.isEmpty)
+    }
 }

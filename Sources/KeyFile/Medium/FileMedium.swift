@@ -54,9 +54,10 @@ package final class FileMedium: Medium {
         descriptor = nil
     }
 
-    /// The form that any of the sectors says the file has.
+    /// The form that a sector says the file has: one that agrees with the file's size, or if there is none, the first.
     private func discoverGeometry(_ descriptor: Int32, size: Int) throws(KeyFileError) -> Geometry? {
         var header = WipedBuffer(size: SectorHeader.size)
+        var other: Geometry?
         let last = min(size, Geometry.smallestSector * Geometry.sectorCounts.upperBound)
         for offset in stride(from: 0, to: last, by: Geometry.smallestSector) {
             let reading = try header.withMutableBytes { bytes throws(KeyFileError) -> SectorHeader.Reading in
@@ -65,9 +66,11 @@ package final class FileMedium: Medium {
                 }
                 return SectorHeader.read(bytes)
             }
-            if case .header(let header, _) = reading { return header.geometry }
+            guard case .header(let header, _) = reading else { continue }
+            if header.geometry.size == size { return header.geometry }
+            other = other ?? header.geometry
         }
-        return nil
+        return other
     }
 
     package var isPresent: Bool { descriptor != nil }
