@@ -18,19 +18,22 @@ extension DeviceCommand {
             try await run(device, console)
             await device.close()
         } catch let failure as CommandFailure {
-            try report(failure, console)
+            try console.report(failure, json: connection.json)
         } catch let error as ClientError {
-            try report(CommandFailure(error), console)
+            try console.report(CommandFailure(error), json: connection.json)
         }
     }
+}
 
-    private func report(_ failure: CommandFailure, _ console: Console) throws {
-        if connection.json {
-            console.print(json: FailureDocument(failure))
+extension Console {
+    /// Says why a command did not do what it was asked, and ends it.
+    func report(_ failure: CommandFailure, json: Bool) throws {
+        if json {
+            print(json: FailureDocument(failure))
         } else if failure.status == .success {
-            console.print(failure.message.printable)
+            print(failure.message.printable)
         } else {
-            console.complain(failure.message.printable)
+            complain(failure.message.printable)
         }
         throw ExitCode(failure.status.rawValue)
     }

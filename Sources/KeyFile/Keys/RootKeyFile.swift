@@ -58,9 +58,7 @@ extension RootKeyFile: RootKeySource {
             return keys.current
         }
         var random = random
-        var bytes = WipedBuffer(capacity: RootKeys.size)
-        for _ in 0..<RootKeys.size { bytes.append(random.next()) }
-        let key = bytes.withBytes { Secret($0) }
+        let key = RootKeys.makeRandom(&random)
         try write(key, to: name)
         return key
     }

@@ -37,6 +37,13 @@ package struct RootKeys: Equatable {
     /// The current one first.
     var all: [Secret] { [current] + [prepared].compactMap(\.self) }
 
+    /// A new key.
+    static func makeRandom(_ random: inout any RandomNumberGenerator) -> Secret {
+        var bytes = WipedBuffer(capacity: size)
+        for _ in 0..<size { bytes.append(random.next()) }
+        return bytes.withBytes { Secret($0) }
+    }
+
     /// The bytes of a root key.
     package static let size = 32
 }

@@ -15,6 +15,8 @@ struct LogRecovery {
         /// Behind a write that was cut short nothing can be read.
         var isAppendable = true
 
+        var position: StorePosition { StorePosition(generation: generation, tag: tag) }
+
         /// Derived each time, so that they do not lie in memory.
         var keys: SectorKeys { SectorKeys(root: root, salt: header.salt) }
     }

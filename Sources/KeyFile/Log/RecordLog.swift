@@ -81,7 +81,7 @@ package final class RecordLog {
             recovery.scans.compactMap(\.generations?.upperBound) + recovery.scans.flatMap(\.behind),
             since: active?.generation ?? 0)
         isUnsynchronised = doubt != nil
-        foundPosition = recovery.active.map { StorePosition(generation: $0.generation, tag: $0.tag) }
+        foundPosition = recovery.active?.position
         failing = recovery.scans.filter { $0.failure != nil }.map(\.index)
         if !failing.isEmpty {
             // Should it be read again one day, what it holds must be older than all that is written from now on.
@@ -105,9 +105,7 @@ package final class RecordLog {
     }
 
     /// Where the log is now, or nil if nothing was ever committed.
-    package var position: StorePosition? {
-        active.map { StorePosition(generation: $0.generation, tag: $0.tag) }
-    }
+    package var position: StorePosition? { active?.position }
 
     /// Which of `roots` the newest sector is under.
     package var activeRoot: Secret? { active?.root }

@@ -73,16 +73,8 @@ struct Device: ~Copyable {
     func attempt<Value: SignedInteger>(
         _ attempt: KeyFileError.Attempt, _ call: (Int32) -> Value
     ) throws(KeyFileError) -> Value {
-        let result = Self.retrying { call(descriptor) }
+        let result = retrying { call(descriptor) }
         guard result >= 0 else { throw .system(attempt, path: path, errno: errno) }
         return result
-    }
-
-    /// Repeats a call that a signal interrupted.
-    private static func retrying<Value: SignedInteger>(_ call: () -> Value) -> Value {
-        while true {
-            let result = call()
-            guard result == -1, errno == EINTR else { return result }
-        }
     }
 }

@@ -7,38 +7,19 @@ package final class FlashMedium: Medium {
     package let geometry: Geometry
     package let isPresent = true
     private let device: Device
-    /// Those with an erase block that is marked bad: by the maker of a NAND chip, or later by the kernel.
     private let badSectors: Set<Int>
 
     init(path: String) throws(KeyFileError) {
         device = try Device(path: path)
         try device.lock()
-        var info = mtd_info_user()
-        _ = try device.attempt(.open) { flash_get_info($0, &info) }
-        let eraseSize = Int(info.erasesize)
-        let sectorSize = max(eraseSize, Geometry.smallestSector)
-        guard eraseSize > 0, sectorSize % eraseSize == 0 else {
-            throw .unsuitableDevice(path: path, problem: "its erase blocks have \(eraseSize) bytes")
-        }
-        geometry = try Geometry(
-            of: device, sectorSize: sectorSize, writeUnit: max(Int(info.writesize), Geometry.smallestWriteUnit))
-        badSectors = try Self.badSectors(of: device, geometry, eraseSize: eraseSize)
+        let form = try FlashForm(of: device)
+        (geometry, badSectors) = (form.geometry, form.badSectors)
         let goodSectors = geometry.sectorCount - badSectors.count
-        guard goodSectors >= Geometry.sectorCounts.lowerBound else {
-            throw .tooSmall(
-                path: path, bytes: goodSectors * sectorSize, needed: Geometry.sectorCounts.lowerBound * sectorSize)
+        let needed = Geometry.sectorCounts.lowerBound
+        guard goodSectors >= needed else {
+            let sectorSize = geometry.sectorSize
+            throw .tooSmall(path: path, bytes: goodSectors * sectorSize, needed: needed * sectorSize)
         }
-    }
-
-    private static func badSectors(
-        of device: borrowing Device, _ geometry: Geometry, eraseSize: Int
-    ) throws(KeyFileError) -> Set<Int> {
-        var bad: Set<Int> = []
-        for offset in stride(from: 0, to: geometry.size, by: eraseSize) {
-            let isBad = try device.attempt(.read) { flash_is_bad($0, Int64(offset)) }
-            if isBad > 0 { bad.insert(offset / geometry.sectorSize) }
-        }
-        return bad
     }
 
     package func requireWritable() throws(KeyFileError) {

@@ -19,7 +19,7 @@ final class StoreDirectory {
     func lock() throws(KeyFileError) {
         // Once more, and again: `altnet keyfile` takes it for a moment to see whether somebody has it.
         for attempt in 1...5 {
-            guard Self.retrying({ flock(directory, LOCK_EX | LOCK_NB) }) != 0 else { return }
+            guard retrying({ flock(directory, LOCK_EX | LOCK_NB) }) != 0 else { return }
             guard errno == EWOULDBLOCK else { throw .system(.lock, path: path, errno: errno) }
             if attempt < 5 { usleep(20_000) }
         }
@@ -61,19 +61,11 @@ final class StoreDirectory {
         guard code == EINVAL else { throw .system(.synchronise, path: path, errno: code) }
     }
 
-    /// Repeats a call that a signal interrupted.
-    private static func retrying<Value: SignedInteger>(_ call: () -> Value) -> Value {
-        while true {
-            let result = call()
-            guard result == -1, errno == EINTR else { return result }
-        }
-    }
-
     /// The result of a system call, or an error if it is -1.
     private func attempt<Value: SignedInteger>(
         _ attempt: KeyFileError.Attempt, _ name: String? = nil, _ call: () -> Value
     ) throws(KeyFileError) -> Value {
-        let result = Self.retrying(call)
+        let result = retrying(call)
         guard result >= 0 else {
             let code = errno
             throw .system(attempt, path: name.map { "\(path)/\($0)" } ?? path, errno: code)

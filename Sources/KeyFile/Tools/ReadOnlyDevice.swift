@@ -7,7 +7,6 @@ final class ReadOnlyDevice: Medium {
     let isPresent = true
     let isRewritable: Bool
     private let device: Device
-    /// Those with an erase block that is marked bad. They read as blank.
     private let badSectors: Set<Int>
 
     /// - Returns: nil if there is no device at `path`.
@@ -31,21 +30,8 @@ final class ReadOnlyDevice: Medium {
             badSectors = []
             return
         }
-        var info = mtd_info_user()
-        _ = try device.attempt(.open) { flash_get_info($0, &info) }
-        let eraseSize = Int(info.erasesize)
-        let sectorSize = max(eraseSize, Geometry.smallestSector)
-        guard eraseSize > 0, sectorSize % eraseSize == 0 else {
-            throw .unsuitableDevice(path: path, problem: "its erase blocks have \(eraseSize) bytes")
-        }
-        geometry = try Geometry(
-            of: device, sectorSize: sectorSize, writeUnit: max(Int(info.writesize), Geometry.smallestWriteUnit))
-        var bad: Set<Int> = []
-        for offset in stride(from: 0, to: geometry.size, by: eraseSize) {
-            let isBad = try device.attempt(.read) { flash_is_bad($0, Int64(offset)) }
-            if isBad > 0 { bad.insert(offset / sectorSize) }
-        }
-        badSectors = bad
+        let form = try FlashForm(of: device)
+        (geometry, badSectors) = (form.geometry, form.badSectors)
     }
 
     /// Whether another process has the device open as its store.

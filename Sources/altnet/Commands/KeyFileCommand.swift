@@ -49,19 +49,3 @@ extension KeyFileSubcommand {
         }
     }
 }
-
-extension Console {
-    fileprivate func report(_ failure: CommandFailure, json: Bool) throws {
-        if json {
-            print(json: ["error": FailureDocument(message: failure.message, exitStatus: failure.status.rawValue)])
-        } else {
-            complain(failure.message.printable)
-        }
-        throw ExitCode(failure.status.rawValue)
-    }
-}
-
-private struct FailureDocument: Encodable {
-    let message: String
-    let exitStatus: Int32
-}
