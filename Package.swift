@@ -62,6 +62,7 @@ let package = Package(
             swiftSettings: strict),
 
         // The engineer's tools: nothing of these is linked into what ships.
+        .target(name: "Simulation", dependencies: ["AgentModel", "FailoverPolicy"], swiftSettings: strict),
         .target(name: "Lab", dependencies: ["AgentModel", "AppClient"], swiftSettings: strict),
         .executableTarget(
             name: "altnet-lab",

@@ -16,6 +16,7 @@ extension DeviceAgent {
         case .watchSignal(let watch): watchSignal(watch)
         case .bringInterfaceUp: bringInterfaceUp()
         case .record(let decision): record(decision)
+        case .probe, .store: break
         case .switchProgress(let id, let progress): switchProgressed(id, progress)
         }
     }

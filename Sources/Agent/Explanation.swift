@@ -15,6 +15,10 @@ extension JoinFailure {
         case .timeout: "no answer in time"
         case .linkLost: "the link broke before it was ready"
         case .noAddress: "no address and route in time"
+        case .captive: "somebody has to log in to it first"
+        case .noInternet: "it leads nowhere"
+        case .unconfirmed: "the app did not confirm it in time"
+        case .interrupted: "the device was restarted in the middle"
         case .supplicantUnavailable: "wpa_supplicant is not running"
         case .interfaceDown: "the interface is down"
         }
@@ -29,6 +33,9 @@ extension PolicyDecision.Cause {
         case .linkLost: ReasonCode(rawValue: "linkLost")
         case .weak: ReasonCode(rawValue: "weak")
         case .critical: ReasonCode(rawValue: "critical")
+        case .fading: ReasonCode(rawValue: "fading")
+        case .preferred: ReasonCode(rawValue: "preferred")
+        case .otherUplink: ReasonCode(rawValue: "otherUplink")
         case .commanded: ReasonCode(rawValue: "commanded")
         case .rollback: ReasonCode(rawValue: "rollback")
         case .retry: ReasonCode(rawValue: "retry")
@@ -48,6 +55,9 @@ extension PolicyDecision.Cause {
         case .linkFound: "the link was there already"
         case .linkLost: "the link was lost"
         case .weak: "the link was weak\(level)"
+        case .fading: "the link was fading fast\(level)"
+        case .preferred: "the network that the device belongs in is back"
+        case .otherUplink: "another uplink carries the traffic"
         case .critical: "the link was about to break\(level)"
         case .commanded: "as commanded"
         case .rollback: "back from a switch that failed"
@@ -71,6 +81,7 @@ extension PolicyDecision.Verdict {
         case .belowFloor: ReasonCode(rawValue: "belowFloor")
         case .withinMargin: ReasonCode(rawValue: "withinMargin")
         case .blocked(let failure, _): ReasonCode(rawValue: "blocked:\(failure.rawValue)")
+        case .unusable(let failure, _): ReasonCode(rawValue: "unusable:\(failure.rawValue)")
         }
     }
 }
@@ -88,6 +99,8 @@ extension PolicyDecision {
         case .failed: "\(from) could not be joined: \(why)"
         case .blocked: "\(from) is left alone for a while: \(why)"
         case .search: "nothing to join is in range, the search goes on"
+        case .unusable: "\(from) is of no use: \(why)"
+        case .usable: "\(to) is of use again"
         case .stay: "staying on \(from)\(signal.map { " at \($0) dBm" } ?? ""): \(why)"
         }
     }

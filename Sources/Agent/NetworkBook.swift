@@ -22,7 +22,7 @@ struct NetworkBook {
             guard seen.insert(id).inserted else { return nil }
             return KnownNetwork(
                 id: id, ssid: network.ssid, usesPassphrase: network.credential != .none, isHidden: network.isHidden,
-                isHome: state.home?.isSame(as: network) ?? false)
+                isPreferred: state.home?.isSame(as: network) ?? false)
         }
         networks = networks.filter { seen.contains($0.key) || $0.key == inUse }
         return known

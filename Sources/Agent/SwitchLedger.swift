@@ -61,7 +61,8 @@ extension SwitchStatus {
         switch progress {
         case .accepted: self.init(switchId: switchId, phase: .accepted)
         case .joining: self.init(switchId: switchId, phase: .joining)
-        case .waitingForAddress: self.init(switchId: switchId, phase: .waitingForAddress)
+        case .waitingForAddress, .validating, .waitingForConfirmation:
+            self.init(switchId: switchId, phase: .waitingForAddress)
         case .committed: self.init(switchId: switchId, phase: .committed, text: "the device is on \(target)")
         case .rolledBack(let failure):
             self.init(

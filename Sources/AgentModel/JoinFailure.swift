@@ -15,6 +15,14 @@ public enum JoinFailure: String, Error, Sendable, CaseIterable {
     case linkLost
     /// The link is there, but no address and route came in time.
     case noAddress
+    /// The network wants a person to log in before it lets anything through.
+    case captive
+    /// Link and address are there, but what the device needs does not answer.
+    case noInternet
+    /// A switch that the app had to confirm over the new network was not confirmed in time.
+    case unconfirmed
+    /// The device was restarted in the middle.
+    case interrupted
     /// wpa_supplicant is not running or does not answer.
     case supplicantUnavailable
     /// The interface is down or gone.

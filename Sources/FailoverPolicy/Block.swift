@@ -56,6 +56,7 @@ extension JoinFailure {
         case .noAddress: settings.noAddressStrikes
         case .accessPointFull, .rejected, .notFound: 1
         case .timeout, .linkLost: settings.transientStrikes
+        case .captive, .noInternet, .unconfirmed, .interrupted: .max
         // Not the network's fault.
         case .supplicantUnavailable, .interfaceDown: .max
         }

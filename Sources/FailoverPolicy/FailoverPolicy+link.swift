@@ -13,7 +13,7 @@ extension FailoverPolicy {
             Attempt(
                 network: network, epoch: epoch, purpose: purpose, cause: cause, deadline: now + settings.joinLimit))
         actions.append(
-            .join(LinkTarget(network: network, frequencies: frequencies(of: network, at: now), epoch: epoch)))
+            .join(LinkTarget(network: network, bssid: nil, frequencies: frequencies(of: network, at: now), epoch: epoch)))
         if case .commanded = purpose, let command { actions.append(.switchProgress(id: command.id, .joining)) }
     }
 
@@ -87,7 +87,7 @@ extension FailoverPolicy {
     private mutating func strike(_ network: NetworkID, _ failure: JoinFailure, signal: Int?, at now: Instant) {
         switch failure {
         case .notFound, .timeout, .linkLost: goneSince[network] = now
-        case .wrongKey, .accessPointFull, .rejected, .noAddress: break
+        case .wrongKey, .accessPointFull, .rejected, .noAddress, .captive, .noInternet, .unconfirmed, .interrupted: break
         case .supplicantUnavailable, .interfaceDown: return
         }
         var block = blocks[network] ?? Block(failure)
@@ -178,7 +178,7 @@ extension FailoverPolicy {
         actions.append(
             .record(
                 PolicyDecision(
-                    at: now, kind: kind, from: ssid(from), to: ssid(to), cause: cause,
+                    at: now, kind: kind, from: ssid(from), to: ssid(to), fromBSSID: nil, toBSSID: nil, cause: cause,
                     signal: signal ?? weakness.judge.latest, considered: considered)))
     }
 }

@@ -13,7 +13,7 @@ struct Rank: Hashable, Comparable {
     let isSuspect: Bool
     let quality: Quality
     /// Among networks of one quality the home network comes first.
-    let isHome: Bool
+    let isPreferred: Bool
     /// dBm.
     let signal: Int
     let order: Int
@@ -28,7 +28,7 @@ struct Rank: Hashable, Comparable {
     static func < (left: Self, right: Self) -> Bool { left.key < right.key }
 
     private var key: (Int, Int, Int, Int, Int) {
-        (isSuspect ? 1 : 0, quality.rawValue, isHome ? 0 : 1, -signal, order)
+        (isSuspect ? 1 : 0, quality.rawValue, isPreferred ? 0 : 1, -signal, order)
     }
 }
 
@@ -48,7 +48,7 @@ extension FailoverPolicy {
         networks.enumerated().compactMap { order, network in
             guard let bss = sight(of: network.id, at: now, since: earliest) else { return nil }
             let rank = Rank(
-                isSuspect: blocks[network.id] != nil, quality: quality(of: bss), isHome: network.isHome,
+                isSuspect: blocks[network.id] != nil, quality: quality(of: bss), isPreferred: network.isPreferred,
                 signal: bss.signal, order: order)
             return Candidate(network: network, bss: bss, rank: rank)
         }.sorted { $0.rank < $1.rank }

@@ -109,6 +109,6 @@ extension FailoverPolicy {
     mutating func watchSignal(of accessPoint: AccessPoint, closely: Bool) {
         let threshold = settings.thresholds(for: accessPoint.frequency).weak
         let interval = closely ? settings.alertSampling : settings.calmSampling
-        actions.append(.watchSignal(SignalWatch(threshold: threshold, interval: interval)))
+        actions.append(.watchSignal(SignalWatch(threshold: threshold, interval: interval, unsupervisedInterval: min(interval, settings.unsupervisedSampling))))
     }
 }

@@ -123,8 +123,9 @@ public struct FailoverPolicy: Sendable {
         case .linkLost(let isOwnDoing): linkLost(isOwnDoing: isOwnDoing, at: now)
         case .address(let isReady): addressChanged(isReady: isReady, at: now)
         case .signal(let signal): measured(signal, at: now)
-        case .switchTo(let network, let id): begin(network, id: id, at: now)
+        case .switchTo(let network, let id, _): begin(network, id: id, at: now)
         case .tick: proceed(at: now)
+        case .remembered, .otherUplink, .interrupted, .probed, .confirmed, .resumed, .stop: break
         }
     }
 

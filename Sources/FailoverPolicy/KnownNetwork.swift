@@ -15,15 +15,16 @@ public struct KnownNetwork: Hashable, Sendable {
     public let ssid: SSID
     public let usesPassphrase: Bool
     public let isHidden: Bool
-    /// The network the device was provisioned with: taken before equals.
-    public let isHome: Bool
+    /// The network that the device belongs in (the last commanded choice, or the one it was provisioned with): taken before
+    /// equals, and returned to. At most one is.
+    public let isPreferred: Bool
 
-    public init(id: NetworkID, ssid: SSID, usesPassphrase: Bool, isHidden: Bool = false, isHome: Bool = false) {
+    public init(id: NetworkID, ssid: SSID, usesPassphrase: Bool, isHidden: Bool = false, isPreferred: Bool = false) {
         self.id = id
         self.ssid = ssid
         self.usesPassphrase = usesPassphrase
         self.isHidden = isHidden
-        self.isHome = isHome
+        self.isPreferred = isPreferred
     }
 
     /// Whether `bss` is an access point of this network. An open network that took over the name of a protected one is

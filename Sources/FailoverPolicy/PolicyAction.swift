@@ -9,12 +9,16 @@ public enum PolicyAction: Sendable, Equatable {
     case scan(ScanOrder)
     /// End the scan that is under way: the radio is needed for something better.
     case cancelScan
-    /// Measure the signal of the current link at this interval, and whenever it falls below the threshold in dBm; nil
-    /// ends it.
+    /// Measure the signal of the current link; nil ends it.
     case watchSignal(SignalWatch?)
+    /// Find out whether the link with this epoch leads to what the device needs. Only asked for where
+    /// `PolicySettings.validation` is set.
+    case probe(epoch: UInt64)
     case bringInterfaceUp
     /// For the history: what was decided, and why.
     case record(PolicyDecision)
+    /// To be kept over a restart, before the actions that follow are told to anybody.
+    case store(StoreWrite)
     /// How the commanded switch with this number goes.
     case switchProgress(id: UInt64, SwitchProgress)
 }
@@ -22,10 +26,19 @@ public enum PolicyAction: Sendable, Equatable {
 /// A network to join, and where it was last seen.
 public struct LinkTarget: Hashable, Sendable {
     public let network: NetworkID
+    /// The access point to join; nil for any of the network's.
+    public let bssid: BSSID?
     /// Channels to look for it on. Empty if it is not known where it is.
     public let frequencies: [Frequency]
     /// Comes back with the outcome, so that an answer to an earlier order is known as such.
     public let epoch: UInt64
+
+    public init(network: NetworkID, bssid: BSSID?, frequencies: [Frequency], epoch: UInt64) {
+        self.network = network
+        self.bssid = bssid
+        self.frequencies = frequencies
+        self.epoch = epoch
+    }
 }
 
 public struct ScanOrder: Hashable, Sendable {
@@ -37,21 +50,49 @@ public struct ScanOrder: Hashable, Sendable {
     public let ssids: [SSID]
     public let reason: Reason
 
-    public enum Reason: String, Sendable {
+    public init(id: UInt64, frequencies: [Frequency], ssids: [SSID], reason: Reason) {
+        self.id = id
+        self.frequencies = frequencies
+        self.ssids = ssids
+        self.reason = reason
+    }
+
+    public enum Reason: String, Sendable, CaseIterable {
         /// Nothing is joined: find something to join.
         case offline
         /// All is well: find out where the other networks are, before that is needed.
         case survey
         /// The link is weak: find something better.
         case weak
+        /// The link leads nowhere: find something that does.
+        case unusable
+        /// The device is not in the network that it belongs in: is that one back?
+        case preferred
         /// A commanded switch joins only what it sees.
         case commanded
     }
 }
 
+/// How to measure the signal of the link.
 public struct SignalWatch: Hashable, Sendable {
+    /// In dBm. The kernel tells when the signal falls below it or rises above it, where the driver can.
     public let threshold: Int
+    /// How often to measure besides.
     public let interval: Duration
+    /// How often to measure where the driver cannot watch the threshold by itself.
+    public let unsupervisedInterval: Duration
+
+    public init(threshold: Int, interval: Duration, unsupervisedInterval: Duration) {
+        self.threshold = threshold
+        self.interval = interval
+        self.unsupervisedInterval = unsupervisedInterval
+    }
+}
+
+/// What the policy wants remembered over a restart.
+public enum StoreWrite: Hashable, Sendable {
+    /// The commanded switch with this number has ended. Committed, its target is the network that the device belongs in.
+    case switchEnded(id: UInt64, isCommitted: Bool)
 }
 
 /// A commanded switch from its acceptance to its one outcome.
@@ -59,6 +100,10 @@ public enum SwitchProgress: Hashable, Sendable {
     case accepted
     case joining
     case waitingForAddress
+    /// Address and route are there; does the network lead to what the device needs?
+    case validating
+    /// The network is up, and the app has to say so over it.
+    case waitingForConfirmation
     /// The device is online on the network it was sent to.
     case committed
     /// It did not work, and the device is where it was before.
@@ -68,7 +113,7 @@ public enum SwitchProgress: Hashable, Sendable {
 
     public var isFinal: Bool {
         switch self {
-        case .accepted, .joining, .waitingForAddress: false
+        case .accepted, .joining, .waitingForAddress, .validating, .waitingForConfirmation: false
         case .committed, .rolledBack, .failed: true
         }
     }

@@ -6,14 +6,32 @@ public struct PolicyDecision: Hashable, Sendable {
     public let kind: Kind
     public let from: SSID?
     public let to: SSID?
+    /// The access point that was left or kept, and the one that was chosen.
+    public let fromBSSID: BSSID?
+    public let toBSSID: BSSID?
     public let cause: Cause
     /// Signal of the link that was left or kept, in dBm, where there was one.
     public let signal: Int?
     /// Every known network, best first, and what was held for or against it.
     public let considered: [Consideration]
 
-    public enum Kind: String, Sendable {
-        /// The device sets out to join a network.
+    public init(
+        at: Instant, kind: Kind, from: SSID?, to: SSID?, fromBSSID: BSSID?, toBSSID: BSSID?, cause: Cause,
+        signal: Int?, considered: [Consideration]
+    ) {
+        self.at = at
+        self.kind = kind
+        self.from = from
+        self.to = to
+        self.fromBSSID = fromBSSID
+        self.toBSSID = toBSSID
+        self.cause = cause
+        self.signal = signal
+        self.considered = considered
+    }
+
+    public enum Kind: String, Sendable, CaseIterable {
+        /// The device sets out to join a network, or another access point of the one it is in.
         case join
         /// The network has address and route: the device is online.
         case online
@@ -27,6 +45,10 @@ public struct PolicyDecision: Hashable, Sendable {
         case search
         /// The link is bad, and nothing better is in range.
         case stay
+        /// Link and address are there, but the network leads nowhere.
+        case unusable
+        /// A network leads to what the device needs, which it did not before.
+        case usable
     }
 
     public enum Cause: Hashable, Sendable {
@@ -34,13 +56,19 @@ public struct PolicyDecision: Hashable, Sendable {
         case linkFound
         case linkLost
         case weak
+        /// The link is getting weaker so fast that it will soon be critical.
+        case fading
         case critical
+        /// The network that the device belongs in is back.
+        case preferred
         case commanded
         case rollback
         case retry
         case lastResort
         case failure(JoinFailure)
         case noCandidate
+        /// Another uplink carries the traffic.
+        case otherUplink
         case interfaceDown
         case supplicantUnavailable
     }
@@ -49,6 +77,12 @@ public struct PolicyDecision: Hashable, Sendable {
         public let ssid: SSID
         public let bss: BSS?
         public let verdict: Verdict
+
+        public init(ssid: SSID, bss: BSS?, verdict: Verdict) {
+            self.ssid = ssid
+            self.bss = bss
+            self.verdict = verdict
+        }
     }
 
     public enum Verdict: Hashable, Sendable {
@@ -61,5 +95,7 @@ public struct PolicyDecision: Hashable, Sendable {
         /// Not enough better than the current link: by this many dB.
         case withinMargin(Int)
         case blocked(JoinFailure, until: Instant)
+        /// It was found to lead nowhere, and is not tried again before.
+        case unusable(JoinFailure, until: Instant)
     }
 }

@@ -4,12 +4,19 @@ import AgentModel
 public enum PolicyEvent: Sendable, Equatable {
     /// The networks that may be joined from now on; the whole list, in the order of preference.
     case networks([KnownNetwork])
+    /// Where a network was when the device ran last: the first place to look for it.
+    case remembered(NetworkID, Frequency)
     /// The interface went up or down, or came or went.
     case interface(isUp: Bool)
     /// wpa_supplicant answers, or does not answer any more.
     case supplicant(isAvailable: Bool)
+    /// What else carries the device's traffic; nil where Wi-Fi is the only way out.
+    case otherUplink(Uplink?)
     /// The agent found the device connected already when it started.
     case linkFound(NetworkID, AccessPoint)
+    /// The agent was restarted in the middle of the commanded switch with this number: the device belongs back where it
+    /// came from, if that is still known.
+    case interrupted(id: UInt64, target: NetworkID, cameFrom: NetworkID?)
 
     /// A scan ended well: the policy's own, with its number, or somebody else's.
     case scanned(id: UInt64?, [BSS])
@@ -26,11 +33,30 @@ public enum PolicyEvent: Sendable, Equatable {
     case address(isReady: Bool)
     /// A measurement of the current link, in dBm.
     case signal(Int)
+    /// What came of the probe of the link with this epoch.
+    case probed(epoch: UInt64, ProbeResult)
 
-    /// Somebody wants the device on this network.
-    case switchTo(NetworkID, id: UInt64)
+    /// Somebody wants the device on this network. With `confirmWithin` the switch stands only if `.confirmed` comes that
+    /// soon after the network is up.
+    case switchTo(NetworkID, id: UInt64, confirmWithin: Duration? = nil)
+    /// The app confirms the switch with this number over the new network.
+    case confirmed(id: UInt64)
+    /// The machine was asleep until now, so what was measured before is old.
+    case resumed
     /// A moment that the policy asked to be woken at has come.
     case tick
+    /// The agent ends: nothing is wanted any more, and the link stays as it is.
+    case stop
+}
+
+/// What the device found when it tried to use the link.
+public enum ProbeResult: String, Sendable, CaseIterable {
+    /// What the device needs answers.
+    case online
+    /// Somebody else answered: a person has to log in first.
+    case captive
+    /// No answer in time.
+    case failed
 }
 
 /// The access point that the device is associated with.

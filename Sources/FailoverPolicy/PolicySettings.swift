@@ -31,8 +31,13 @@ public struct PolicySettings: Hashable, Sendable {
     /// Fewer samples than this confirm nothing, however long they took.
     public var confirmationSamples = 3
 
-    /// How often the signal is measured while the kernel's own watch says it is fine, and while it is in doubt.
-    public var calmSampling = Duration.seconds(30)
+    /// A weak link that falls so fast that it will be critical within this time counts as critical already.
+    public var fadingHorizon = Duration.seconds(15)
+
+    /// How often the signal is measured while the kernel's own watch says it is fine, the same where the kernel cannot watch,
+    /// and while it is in doubt.
+    public var calmSampling = Duration.seconds(300)
+    public var unsupervisedSampling = Duration.seconds(10)
     public var alertSampling = Duration.milliseconds(2500)
 
     /// How long a command waits for wpa_supplicant and the interface, which may be starting as well.
@@ -44,6 +49,40 @@ public struct PolicySettings: Hashable, Sendable {
     /// At most `switchLimit` living links are left within `switchLimitWindow`.
     public var switchLimit = 6
     public var switchLimitWindow = Duration.seconds(240)
+
+    /// For every return, within this time, to an access point that was left for being weak, the margin grows by
+    /// `dampingStep` dB, up to `dampingLimit`: near-equal networks are not worth a dance.
+    public var dampingWindow = Duration.seconds(1800)
+    public var dampingStep = 3
+    public var dampingLimit = 12
+
+    /// While the device is not in the network it belongs in, that one is looked for: the first wait, doubling up to the last.
+    public var preferredLook = BackOff(first: .seconds(15), last: .seconds(120))
+    /// It is returned to when every look found it good for this long; longer after every return that did not last.
+    public var preferredConfirmation = BackOff(first: .seconds(30), last: .seconds(3600))
+    /// A return that lasted this long was right.
+    public var preferredProbation = Duration.seconds(600)
+
+    /// Whether networks are tried for what the device needs, once they are up; nil if nothing can be probed.
+    public var validation: Validation?
+
+    /// When to probe a link, and how many failures mean that it leads nowhere.
+    public struct Validation: Hashable, Sendable {
+        /// While all is well, and after a failure.
+        public var interval = Duration.seconds(30)
+        public var retry = Duration.seconds(5)
+        /// Failures in a row.
+        public var strikes = 3
+        /// A probe that has not ended after this has failed.
+        public var limit = Duration.seconds(20)
+
+        public init() {}
+    }
+
+    /// The share of air time that scans on a living link may take in the long run, in thousandths, and how much of it may be
+    /// saved up for a moment of need.
+    public var scanShare = 5
+    public var scanReserve = Duration.seconds(20)
 
     /// Scans on a weak link: the first wait, doubling up to the last.
     public var weakScan = BackOff(first: .seconds(20), last: .seconds(160))
@@ -69,6 +108,11 @@ public struct PolicySettings: Hashable, Sendable {
     /// A network that failed is left alone this long, doubling with every further failure.
     public var wrongKeyBlock = BackOff(first: .seconds(300), last: .seconds(640 * 60))
     public var transientBlock = BackOff(first: .seconds(10), last: .seconds(300))
+    public var fullBlock = BackOff(first: .seconds(30), last: .seconds(300))
+    public var noAddressBlock = BackOff(first: .seconds(10), last: .seconds(300))
+    /// A network that led nowhere, or to a login page, is tried again after this.
+    public var noInternetBlock = BackOff(first: .seconds(300), last: .seconds(7200))
+    public var captiveBlock = BackOff(first: .seconds(600), last: .seconds(7200))
     /// How many failures of a kind in a row it takes to block a network.
     public var wrongKeyStrikes = 2
     public var transientStrikes = 3

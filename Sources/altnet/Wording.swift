@@ -70,6 +70,10 @@ enum Wording {
         case .timeout: "no answer"
         case .linkLost: "link lost"
         case .noAddress: "no address"
+        case .captive: "login page"
+        case .noInternet: "no internet"
+        case .unconfirmed: "not confirmed"
+        case .interrupted: "interrupted"
         case .supplicantUnavailable: "no wpa_supplicant"
         case .interfaceDown: "interface down"
         }

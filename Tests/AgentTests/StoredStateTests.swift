@@ -135,7 +135,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         var state = StoredState(home: try network("Home", "home-password"), backups: [try network("B", "password-b")])
         let first = book.known(in: state)
         #expect(first.map(\.ssid.description) == ["Home", "B"])
-        #expect(first.map(\.isHome) == [true, false])
+        #expect(first.map(\.isPreferred) == [true, false])
         #expect(book.known(in: state) == first)
 
         state.backups = [try network("B", "password-c")]
@@ -152,7 +152,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         let first = book.known(in: StoredState(home: home, backups: [home]))
         home.security = .wpa3
         #expect(book.known(in: StoredState(home: home, backups: [home])) == first)
-        #expect(first.map(\.isHome) == [true])
+        #expect(first.map(\.isPreferred) == [true])
         #expect(book[first[0].id]?.security == .wpa3)
     }
 

@@ -15,16 +15,16 @@ struct Bench {
         send(.networks(networks))
     }
 
-    static let home = network(1, "Home", isHome: true)
+    static let home = network(1, "Home", isPreferred: true)
     static let backup = network(2, "Backup")
     static let spare = network(3, "Spare")
 
     static func network(
-        _ id: Int, _ name: String, isHome: Bool = false, isHidden: Bool = false, usesPassphrase: Bool = true
+        _ id: Int, _ name: String, isPreferred: Bool = false, isHidden: Bool = false, usesPassphrase: Bool = true
     ) -> KnownNetwork {
         guard let ssid = try? SSID(name) else { preconditionFailure("not an SSID: \(name)") }
         return KnownNetwork(
-            id: NetworkID(id), ssid: ssid, usesPassphrase: usesPassphrase, isHidden: isHidden, isHome: isHome)
+            id: NetworkID(id), ssid: ssid, usesPassphrase: usesPassphrase, isHidden: isHidden, isPreferred: isPreferred)
     }
 
     /// A policy with interface and supplicant that is online on its home network.

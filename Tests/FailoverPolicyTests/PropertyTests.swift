@@ -15,7 +15,7 @@ import Testing
         for _ in 0..<500 {
             bench.advance(by: .milliseconds(Int.random(in: 0...5000, using: &random)))
             let event = Self.event(for: bench, switches: &switches, using: &random)
-            if case .switchTo(_, let id) = event { open.insert(id) }
+            if case .switchTo(_, let id, _) = event { open.insert(id) }
             bench.send(event)
             for case .switchProgress(let id, let phase) in bench.take() where phase.isFinal {
                 #expect(open.remove(id) != nil, "a second outcome of switch \(id)")

@@ -65,6 +65,10 @@ extension JoinFailure {
         case .noAddress: 7
         case .supplicantUnavailable: 8
         case .interfaceDown: 9
+        case .captive: 10
+        case .noInternet: 11
+        case .unconfirmed: 12
+        case .interrupted: 13
         }
     }
 
