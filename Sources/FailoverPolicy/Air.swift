@@ -7,22 +7,38 @@ struct Air {
     static let accessPointsPerNetwork = 8
     static let frequenciesPerNetwork = 4
 
-    private var sights: [NetworkID: [BSSID: BSS]] = [:]
+    /// An access point as it was seen last, and how strong it was the time before.
+    private struct Sight {
+        var bss: BSS
+        var before: Int?
+    }
+
+    private var sights: [NetworkID: [BSSID: Sight]] = [:]
     /// Where a network was seen, the latest place first. Outlives the sights: an access point seldom changes its channel.
     private var frequencies: [NetworkID: [Frequency]] = [:]
 
-    mutating func note(_ results: [BSS], of networks: [KnownNetwork]) {
+    /// Two sights that are this close tell of one signal.
+    private static let memory = Duration.seconds(30)
+
+    /// A time stamp from the future would make a sight fresh for ever.
+    mutating func note(_ results: [BSS], of networks: [KnownNetwork], at now: Instant) {
         // The weakest first, so that the strongest is the latest place.
-        for bss in results.sorted(by: { ($0.signal, $1.bssid) < ($1.signal, $0.bssid) }) {
+        for bss in results.sorted(by: { ($0.signal, $1.bssid) < ($1.signal, $0.bssid) })
+        where bss.lastSeen <= now + .seconds(1) {
             for network in networks where network.matches(bss) { note(bss, of: network.id) }
         }
     }
 
     private mutating func note(_ bss: BSS, of network: NetworkID) {
-        if let known = sights[network]?[bss.bssid], known.lastSeen > bss.lastSeen { return }
-        sights[network, default: [:]][bss.bssid] = bss
+        let known = sights[network]?[bss.bssid]
+        if let known, known.bss.lastSeen > bss.lastSeen { return }
+        let before = known.flatMap { known in
+            let age = bss.lastSeen - known.bss.lastSeen
+            return age == .zero ? known.before : age <= Self.memory ? known.bss.signal : nil
+        }
+        sights[network, default: [:]][bss.bssid] = Sight(bss: bss, before: before)
         if let all = sights[network], all.count > Self.accessPointsPerNetwork,
-            let oldest = all.values.min(by: { ($0.lastSeen, $0.bssid) < ($1.lastSeen, $1.bssid) })
+            let oldest = all.values.map(\.bss).min(by: { ($0.lastSeen, $0.bssid) < ($1.lastSeen, $1.bssid) })
         {
             sights[network]?[oldest.bssid] = nil
         }
@@ -30,8 +46,16 @@ struct Air {
     }
 
     mutating func note(_ frequency: Frequency, of network: NetworkID) {
+        if frequencies[network]?.first == frequency { return }
         let others = frequencies[network, default: []].filter { $0 != frequency }
         frequencies[network] = Array(([frequency] + others).prefix(Self.frequenciesPerNetwork))
+    }
+
+    /// Where a network was before the agent started: what was seen since counts more.
+    mutating func remember(_ frequency: Frequency, of network: NetworkID) {
+        guard !places(of: network).contains(frequency), places(of: network).count < Self.frequenciesPerNetwork
+        else { return }
+        frequencies[network, default: []].append(frequency)
     }
 
     mutating func keep(_ networks: [KnownNetwork]) {
@@ -40,17 +64,29 @@ struct Air {
         frequencies = frequencies.filter { ids.contains($0.key) }
     }
 
+    /// The access points of a network that were seen at `since` or later, in no particular order.
+    func accessPoints(of network: NetworkID, since: Instant) -> [BSS] {
+        sights[network]?.values.compactMap { $0.bss.lastSeen >= since ? $0.bss : nil } ?? []
+    }
+
     /// The strongest access point of a network among those seen at `since` or later.
     func best(of network: NetworkID, since: Instant) -> BSS? {
-        sights[network]?.values.filter { $0.lastSeen >= since }
+        sights[network]?.values.lazy.map(\.bss).filter { $0.lastSeen >= since }
             .max { ($0.signal, $1.bssid) < ($1.signal, $0.bssid) }
     }
 
+    /// How strong an access point is, in dBm: the mean of its last two sights, if the time before was not long before.
+    func steadySignal(of bss: BSS, in network: NetworkID) -> Int {
+        guard let sight = sights[network]?[bss.bssid], let before = sight.before else { return bss.signal }
+        return (sight.bss.signal + before) / 2
+    }
+
     /// The channel on which an access point was last seen.
-    func frequency(of bssid: BSSID) -> Frequency? { sights.values.lazy.compactMap { $0[bssid]?.frequency }.first }
+    func frequency(of bssid: BSSID) -> Frequency? { sights.values.lazy.compactMap { $0[bssid]?.bss.frequency }.first }
 
     func latest(of network: NetworkID) -> BSS? {
-        sights[network]?.values.max { ($0.lastSeen, $0.signal, $1.bssid) < ($1.lastSeen, $1.signal, $0.bssid) }
+        sights[network]?.values.lazy.map(\.bss)
+            .max { ($0.lastSeen, $0.signal, $1.bssid) < ($1.lastSeen, $1.signal, $0.bssid) }
     }
 
     func places(of network: NetworkID) -> [Frequency] { frequencies[network, default: []] }

@@ -1,33 +1,29 @@
 import AgentModel
 
-/// What is held against a network that failed.
+/// What is held against a network, or against one of its access points, that failed.
 struct Block: Hashable {
     private(set) var failure: JoinFailure
     /// Failures of this kind in a row, and of any kind.
-    private(set) var strikes = 0
+    private var strikes = 0
     private var failures = 0
     /// How often it was blocked in a row, without a success in between.
     private(set) var blocks = 0
     private(set) var until: Instant?
-    /// The network's signal when it was blocked, in dBm.
+    /// The signal when it was blocked, in dBm.
     private var signal: Int?
 
     init(_ failure: JoinFailure) { self.failure = failure }
 
     /// Counts one more failure.
-    /// - Returns: whether the network is blocked by it.
-    mutating func strike(
-        _ failure: JoinFailure, signal: Int?, at now: Instant, settings: PolicySettings
-    ) -> Bool {
+    /// - Returns: whether it leads to a block.
+    mutating func strike(_ failure: JoinFailure, signal: Int?, at now: Instant, settings: PolicySettings) -> Bool {
         strikes = failure == self.failure ? strikes + 1 : 1
         failures += 1
         self.failure = failure
-        let isWrongKey = failure == .wrongKey && strikes >= settings.wrongKeyStrikes
-        guard isWrongKey || strikes >= failure.strikes(in: settings) || failures >= settings.transientStrikes else {
-            return false
-        }
-        let backOff = isWrongKey ? settings.wrongKeyBlock : settings.transientBlock
-        until = now + backOff.wait(after: blocks)
+        guard strikes >= failure.strikes(in: settings) || failures >= settings.transientStrikes else { return false }
+        // Failures of several kinds that add up are no proof of the last one.
+        let isProven = strikes >= failure.strikes(in: settings)
+        until = now + (isProven ? failure.backOff(in: settings) : settings.transientBlock).wait(after: blocks)
         blocks += 1
         strikes = 0
         failures = 0
@@ -37,8 +33,11 @@ struct Block: Hashable {
 
     func isActive(at now: Instant) -> Bool { until.map { $0 > now } ?? false }
 
-    /// Whether a new sight of the network is reason enough to forget the block: a signal that was too weak then may do
-    /// now, but a key does not become right by getting closer.
+    /// Ends a block early. The next failure is judged as if there had been no pardon.
+    mutating func pardon(at now: Instant) { until = until.map { min($0, now) } }
+
+    /// Whether a new sight is reason enough to end the block: a signal that was too weak then may do now, but a key does
+    /// not become right by getting closer.
     func isOutdated(by bss: BSS, settings: PolicySettings) -> Bool {
         guard failure != .wrongKey, let signal else { return false }
         return bss.signal >= signal + settings.unblockGain
@@ -46,19 +45,47 @@ struct Block: Hashable {
 }
 
 extension JoinFailure {
-    /// Whether it says anything about the network, and not only about the device.
-    var isOfTheNetwork: Bool { self != .supplicantUnavailable && self != .interfaceDown }
+    /// Whether it says anything about the network, and not only about the device or the app.
+    var isOfTheNetwork: Bool {
+        switch self {
+        case .wrongKey, .accessPointFull, .notFound, .rejected, .timeout, .linkLost, .noAddress, .captive, .noInternet:
+            true
+        case .unconfirmed, .interrupted, .supplicantUnavailable, .interfaceDown: false
+        }
+    }
 
-    /// How many in a row it takes to block a network.
+    /// Whether another access point of the same network may well do better.
+    var isOfTheAccessPoint: Bool {
+        switch self {
+        case .accessPointFull, .notFound, .rejected, .timeout, .linkLost: true
+        case .wrongKey, .noAddress, .captive, .noInternet, .unconfirmed, .interrupted, .supplicantUnavailable,
+            .interfaceDown:
+            false
+        }
+    }
+
+    /// How many in a row it takes for a block.
     fileprivate func strikes(in settings: PolicySettings) -> Int {
         switch self {
         case .wrongKey: settings.wrongKeyStrikes
         case .noAddress: settings.noAddressStrikes
-        case .accessPointFull, .rejected, .notFound: 1
+        case .accessPointFull, .rejected, .notFound, .captive, .noInternet: 1
         case .timeout, .linkLost: settings.transientStrikes
-        case .captive, .noInternet, .unconfirmed, .interrupted: .max
         // Not the network's fault.
-        case .supplicantUnavailable, .interfaceDown: .max
+        case .unconfirmed, .interrupted, .supplicantUnavailable, .interfaceDown: .max
+        }
+    }
+
+    fileprivate func backOff(in settings: PolicySettings) -> BackOff {
+        switch self {
+        case .wrongKey: settings.wrongKeyBlock
+        case .accessPointFull: settings.fullBlock
+        case .noAddress: settings.noAddressBlock
+        case .captive: settings.captiveBlock
+        case .noInternet: settings.noInternetBlock
+        case .rejected, .notFound, .timeout, .linkLost, .unconfirmed, .interrupted, .supplicantUnavailable,
+            .interfaceDown:
+            settings.transientBlock
         }
     }
 }

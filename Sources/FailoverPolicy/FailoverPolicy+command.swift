@@ -1,104 +1,107 @@
 import AgentModel
 
-/// A commanded switch: the device scans first, joins only what it sees, and on failure goes back to where it was.
-struct Command: Sendable, Hashable {
-    let id: UInt64
-    let network: NetworkID
-    let cameFrom: NetworkID?
-    /// When it was given. A living link is left only for what was seen since.
-    let since: Instant
-    private(set) var lookedAtKnownPlaces = false
-    private(set) var lookedEverywhere = false
-    var joins: Int
-
-    init(id: UInt64, network: NetworkID, cameFrom: NetworkID?, since: Instant, joins: Int = 0) {
-        self.id = id
-        self.network = network
-        self.cameFrom = cameFrom
-        self.since = since
-        self.joins = joins
-    }
-
-    private(set) var failedScans = 0
-
-    mutating func looked(everywhere: Bool, isComplete: Bool) {
-        guard isComplete else {
-            failedScans += 1
-            return
-        }
-        if everywhere { lookedEverywhere = true } else { lookedAtKnownPlaces = true }
-    }
-}
-
+// A commanded switch, from its acceptance to its one outcome.
 extension FailoverPolicy {
     private static let maximumFailedScans = 3
 
-    mutating func begin(_ network: NetworkID, id: UInt64, at now: Instant) {
+    mutating func begin(_ network: NetworkID, id: UInt64, confirmWithin: Duration?, at now: Instant) {
         guard command == nil else {
-            actions.append(.switchProgress(id: id, .failed(.rejected)))
+            end(id, .failed(.rejected))
             return
         }
         actions.append(.switchProgress(id: id, .accepted))
         guard current != network else {
-            actions.append(.switchProgress(id: id, .committed))
+            choose(network, at: now)
+            end(id, .committed)
             return
         }
-        if let attempt, attempt.network == network {
-            follow(attempt, id: id, at: now)
+        // What was being joined meanwhile was nobody's wish: the command replaces it, or makes it its own.
+        let isUnderWay = attempt?.network == network
+        let cameFrom = isUnderWay ? nil : current ?? attempt?.network
+        command = Command(
+            id: id, to: network, cameFrom: cameFrom, since: now, confirmWithin: confirmWithin, joins: isUnderWay ? 1 : 0
+        )
+        if isUnderWay {
+            follow(id)
+        } else if self.network(network) == nil {
+            abandonCommand(.notFound, at: now)
+        } else {
+            lookForCommanded(at: now)
+        }
+    }
+
+    /// The agent was restarted in the middle of a switch, so the switch has failed: the device belongs back where it was.
+    mutating func undo(_ id: UInt64, _ target: NetworkID, cameFrom: NetworkID?, at now: Instant) {
+        guard command == nil else {
+            end(id, .failed(.interrupted))
             return
         }
-        // What was being joined meanwhile was nobody's wish: the command replaces it.
-        let cameFrom = current ?? attempt?.network
-        command = Command(id: id, network: network, cameFrom: cameFrom, since: now)
-        guard self.network(network) != nil else {
-            abandonCommand(.notFound)
+        guard let cameFrom, network(cameFrom) != nil, cameFrom != target else {
+            end(id, .failed(.interrupted))
             return
         }
-        lookForCommanded(at: now)
+        guard current != cameFrom else {
+            end(id, .rolledBack(.interrupted))
+            return
+        }
+        command = Command(id: id, .comeBack(.interrupted), to: cameFrom, cameFrom: nil, since: now)
+        if case .waitingForAddress(var attempt, let accessPoint) = phase, attempt.network == cameFrom {
+            attempt.purpose = .rollback(.interrupted)
+            phase = .waitingForAddress(attempt, accessPoint)
+        } else {
+            lookForCommanded(at: now)
+        }
     }
 
     /// When a command is given up that came before the device was ready for it; nil where it is ready.
     var patienceEnd: Instant? { isReady ? nil : command.map { $0.since + settings.commandPatience } }
 
     /// The device was not ready in time.
-    mutating func losePatience() { abandonCommand(isInterfaceUp ? .supplicantUnavailable : .interfaceDown) }
+    mutating func losePatience(at now: Instant) {
+        abandonCommand(isInterfaceUp ? .supplicantUnavailable : .interfaceDown, at: now)
+    }
 
     /// The network is being joined already: that join becomes the commanded one.
-    private mutating func follow(_ attempt: Attempt, id: UInt64, at now: Instant) {
-        var attempt = attempt
-        attempt.purpose = .commanded
-        command = Command(id: id, network: attempt.network, cameFrom: nil, since: now, joins: 1)
+    private mutating func follow(_ id: UInt64) {
         actions.append(.switchProgress(id: id, .joining))
-        if case .waitingForAddress(_, let accessPoint) = phase {
+        switch phase {
+        case .joining(var attempt):
+            attempt.purpose = .commanded
+            phase = .joining(attempt)
+        case .waitingForAddress(var attempt, let accessPoint):
+            attempt.purpose = .commanded
             phase = .waitingForAddress(attempt, accessPoint)
             actions.append(.switchProgress(id: id, .waitingForAddress))
-        } else {
-            phase = .joining(attempt)
+        case .offline, .proving, .online: break
         }
     }
 
     /// Takes the next step of a commanded switch that is not joining yet.
     mutating func lookForCommanded(at now: Instant) {
         guard let command, isReady, !isJoiningForCommand else { return }
-        if sight(of: command.network, at: now, since: current == nil ? nil : command.since) != nil {
+        if let bss = sight(of: command.destination, at: now, since: current == nil ? nil : command.since) {
             self.command?.joins += 1
-            join(command.network, purpose: .commanded, cause: .commanded, at: now)
+            switch command.mission {
+            case .go: join(command.destination, at: bss, purpose: .commanded, cause: .commanded, at: now)
+            case .comeBack(let failure):
+                join(command.destination, at: bss, purpose: .rollback(failure), cause: .rollback, at: now)
+            }
             return
         }
         guard scan == nil else { return }
         // A scan that was cut short says nothing about what is not there.
         guard command.failedScans < Self.maximumFailedScans else {
-            abandonCommand(.timeout)
+            abandonCommand(.timeout, at: now)
             proceed(at: now)
             return
         }
-        let places = air.places(of: command.network)
+        let places = air.places(of: command.destination)
         if !places.isEmpty, !command.lookedAtKnownPlaces, !command.lookedEverywhere {
             orderScan(places, reason: .commanded, at: now)
         } else if !command.lookedEverywhere {
             orderScan([], reason: .commanded, at: now)
         } else {
-            abandonCommand(.notFound)
+            abandonCommand(.notFound, at: now)
             proceed(at: now)
         }
     }
@@ -115,9 +118,12 @@ extension FailoverPolicy {
         // One failed handshake may be lost frames. Two are a wrong password.
         if failure == .wrongKey, command.joins < settings.wrongKeyStrikes {
             self.command?.joins += 1
-            join(command.network, purpose: .commanded, cause: .retry, at: now)
+            join(
+                command.destination, at: sight(of: command.destination, at: now), purpose: .commanded, cause: .retry,
+                at: now)
         } else if let cameFrom = command.cameFrom, network(cameFrom) != nil, isReady {
-            join(cameFrom, purpose: .rollback(failure), cause: .rollback, at: now)
+            join(
+                cameFrom, at: sight(of: cameFrom, at: now), purpose: .rollback(failure), cause: .rollback, at: now)
         } else {
             endCommand(.failed(failure))
         }
@@ -126,24 +132,38 @@ extension FailoverPolicy {
     mutating func finishCommand(after attempt: Attempt, at now: Instant) {
         switch attempt.purpose {
         case .commanded:
-            // Where there is one network only, it was no choice.
-            if networks.count > 1 { held = (attempt.network, now + settings.stayAfterCommand) }
+            choose(attempt.network, at: now)
             endCommand(.committed)
         case .rollback(let failure): endCommand(.rolledBack(failure))
         case .automatic: break
         }
     }
 
-    /// Ends a commanded switch before anything was joined for it: the link was never left, if there was one.
-    mutating func abandonCommand(_ failure: JoinFailure) {
-        guard let command else { return }
-        let isWhereItWas = current != nil && current == command.cameFrom
-        endCommand(isWhereItWas ? .rolledBack(failure) : .failed(failure))
+    /// The device belongs there from now on, and stays for a while whatever the signal. Where there is one network only, it
+    /// was no choice.
+    private mutating func choose(_ network: NetworkID, at now: Instant) {
+        choice = (network, networks.count > 1 ? now + settings.stayAfterCommand : now)
     }
 
-    mutating func endCommand(_ phase: SwitchProgress) {
+    /// Ends a commanded switch before anything was joined for it: the link was never left, if there was one.
+    mutating func abandonCommand(_ failure: JoinFailure, at now: Instant) {
+        guard let command else { return }
+        switch command.mission {
+        case .go:
+            let isWhereItWas = current != nil && current == command.cameFrom
+            endCommand(isWhereItWas ? .rolledBack(failure) : .failed(failure))
+        case .comeBack(let reason): endCommand(.failed(reason))
+        }
+    }
+
+    mutating func endCommand(_ outcome: SwitchProgress) {
         guard let command else { return }
         self.command = nil
-        actions.append(.switchProgress(id: command.id, phase))
+        end(command.id, outcome)
+    }
+
+    private mutating func end(_ id: UInt64, _ outcome: SwitchProgress) {
+        actions.append(.store(.switchEnded(id: id, isCommitted: outcome == .committed)))
+        actions.append(.switchProgress(id: id, outcome))
     }
 }

@@ -2,24 +2,28 @@ import AgentModel
 
 // From the order to join until the link is gone again.
 extension FailoverPolicy {
-    mutating func join(_ network: NetworkID, purpose: Purpose, cause: PolicyDecision.Cause, at now: Instant) {
+    /// - Parameter bss: the access point to join; nil for any of the network's.
+    mutating func join(
+        _ network: NetworkID, at bss: BSS?, purpose: Purpose, cause: PolicyDecision.Cause, at now: Instant
+    ) {
         let considered = considerations(choosing: network, at: now)
-        record(.join, from: current, to: network, cause, considered: considered, at: now)
+        record(
+            .join, from: current, to: network, fromBSSID: phase.accessPoint?.bssid, toBSSID: bss?.bssid, cause,
+            considered: considered, at: now)
         epoch += 1
-        triedAt[network] = now
+        standings[network, default: Standing()].setOut(at: now)
         if case .online = phase { actions.append(.watchSignal(nil)) }
+        // The radio is needed now, and what a long scan of all channels would find is not.
+        if let scan, scan.order.frequencies.isEmpty { actions.append(.cancelScan) }
         weakness = Weakness()
         phase = .joining(
             Attempt(
-                network: network, epoch: epoch, purpose: purpose, cause: cause, deadline: now + settings.joinLimit))
+                network: network, bssid: bss?.bssid, epoch: epoch, purpose: purpose, cause: cause,
+                deadline: now + settings.joinLimit))
+        let frequencies = bss.map { [$0.frequency] } ?? air.places(of: network)
         actions.append(
-            .join(LinkTarget(network: network, bssid: nil, frequencies: frequencies(of: network, at: now), epoch: epoch)))
+            .join(LinkTarget(network: network, bssid: bss?.bssid, frequencies: frequencies, epoch: epoch)))
         if case .commanded = purpose, let command { actions.append(.switchProgress(id: command.id, .joining)) }
-    }
-
-    /// Where to look for a network: exactly where it was just seen, or wherever it ever was.
-    private func frequencies(of network: NetworkID, at now: Instant) -> [Frequency] {
-        sight(of: network, at: now).map { [$0.frequency] } ?? air.places(of: network)
     }
 
     mutating func associated(epoch: UInt64, _ accessPoint: AccessPoint, at now: Instant) {
@@ -35,12 +39,15 @@ extension FailoverPolicy {
     mutating func addressChanged(isReady: Bool, at now: Instant) {
         switch phase {
         case .waitingForAddress(let attempt, let accessPoint) where isReady:
-            online(attempt.network, accessPoint, cause: attempt.cause, at: now)
-            finishCommand(after: attempt, at: now)
+            if case .commanded = attempt.purpose {
+                prove(attempt, accessPoint, at: now)
+            } else {
+                goOnline(attempt, accessPoint, at: now)
+            }
         case .online(var link):
             link.addressDeadline = isReady ? nil : link.addressDeadline ?? now + settings.addressLimit
             phase = .online(link)
-        case .offline, .joining, .waitingForAddress: break
+        case .offline, .joining, .waitingForAddress, .proving: break
         }
     }
 
@@ -49,32 +56,43 @@ extension FailoverPolicy {
         guard case .offline = phase, self.network(network) != nil else { return }
         if let frequency = accessPoint.frequency { air.note(frequency, of: network) }
         epoch += 1
+        var purpose = Purpose.automatic
+        if let command, case .comeBack(let failure) = command.mission, command.destination == network {
+            purpose = .rollback(failure)
+        }
         let attempt = Attempt(
-            network: network, epoch: epoch, purpose: .automatic, cause: .linkFound,
+            network: network, bssid: accessPoint.bssid, epoch: epoch, purpose: purpose, cause: .linkFound,
             deadline: now + settings.addressLimit)
         phase = .waitingForAddress(attempt, accessPoint)
     }
 
-    private mutating func online(
-        _ network: NetworkID, _ accessPoint: AccessPoint, cause: PolicyDecision.Cause, at now: Instant
-    ) {
-        blocks[network] = nil
-        goneSince[network] = nil
+    mutating func goOnline(_ attempt: Attempt, _ accessPoint: AccessPoint, at now: Instant) {
+        let network = attempt.network
+        standings[network, default: Standing()].worked(at: accessPoint.bssid)
         search = Search()
         weakness = Weakness()
-        survey = Survey(next: now + settings.surveyDelay)
-        phase = .online(Link(network: network, accessPoint: accessPoint, since: now))
-        record(.online, to: network, cause, at: now)
-        watchSignal(of: accessPoint, closely: false)
+        if attempt.cause != .preferred { homecoming.lookAgain(at: now + settings.preferredLook.first) }
+        if network == preferred { homecoming.cameHome(at: now) }
+        if survey.next == nil { survey.next = now + settings.surveyDelay }
+        var link = Link(
+            network: network, accessPoint: accessPoint, since: now, epoch: attempt.epoch, cause: attempt.cause)
+        if settings.validation != nil, !attempt.isValidated { link.proof.askAgain(at: now) }
+        if attempt.isValidated { link.proof.succeeded(next: settings.validation.map { now + $0.interval }) }
+        phase = .online(link)
+        record(.online, to: network, toBSSID: accessPoint.bssid, attempt.cause, at: now)
+        watchSignal(of: accessPoint)
+        finishCommand(after: attempt, at: now)
+        continueProof(at: now)
     }
 
     mutating func attemptFailed(_ attempt: Attempt, _ failure: JoinFailure, at now: Instant) {
         let signal = air.best(of: attempt.network, since: now - settings.joinLimit)?.signal
-        record(.failed, from: attempt.network, .failure(failure), signal: signal, at: now)
-        strike(attempt.network, failure, signal: signal, at: now)
+        record(.failed, from: attempt.network, fromBSSID: attempt.bssid, .failure(failure), signal: signal, at: now)
+        strike(attempt, failure, signal: signal, at: now)
         phase = .offline
         search.lookAgain(at: now, because: .failure(failure))
         if !failure.isOfTheNetwork { search.pause(until: now + settings.look.first) }
+        if attempt.cause == .preferred { homecoming.returnFailed(at: now) }
         switch attempt.purpose {
         case .commanded: commandedJoinFailed(failure, at: now)
         case .rollback(let reason): endCommand(.failed(reason))
@@ -84,25 +102,38 @@ extension FailoverPolicy {
         if case .offline = phase { actions.append(.leave) }
     }
 
-    private mutating func strike(_ network: NetworkID, _ failure: JoinFailure, signal: Int?, at now: Instant) {
-        switch failure {
-        case .notFound, .timeout, .linkLost: goneSince[network] = now
-        case .wrongKey, .accessPointFull, .rejected, .noAddress, .captive, .noInternet, .unconfirmed, .interrupted: break
-        case .supplicantUnavailable, .interfaceDown: return
+    private mutating func strike(_ attempt: Attempt, _ failure: JoinFailure, signal: Int?, at now: Instant) {
+        guard failure.isOfTheNetwork else { return }
+        let network = attempt.network
+        var standing = standings[network, default: Standing()]
+        defer { standings[network] = standing }
+        if failure == .captive || failure == .noInternet {
+            standing.wasUseless(failure, at: now, settings: settings)
+            return
         }
-        var block = blocks[network] ?? Block(failure)
-        if block.strike(failure, signal: signal, at: now, settings: settings) {
+        if [.notFound, .timeout, .linkLost].contains(failure) { standing.gone(at: now) }
+        if let bssid = attempt.bssid, failure.isOfTheAccessPoint, hasOther(than: bssid, of: network, at: now) {
+            // The others were not gone.
+            standing.failed(at: bssid, failure, signal: signal, at: now, settings: settings)
+            standing.isBack()
+        } else if standing.failed(failure, signal: signal, at: now, settings: settings) {
             search.holdLastResort(until: now + settings.lastResort.wait(after: search.lastResorts))
-            blocks[network] = block
-            record(.blocked, from: network, .failure(failure), signal: signal, at: now)
+            record(.blocked, from: network, fromBSSID: attempt.bssid, .failure(failure), signal: signal, at: now)
         }
-        blocks[network] = block
+    }
+
+    /// Whether another access point of a network was seen just now that nothing is held against.
+    private func hasOther(than bssid: BSSID, of network: NetworkID, at now: Instant) -> Bool {
+        let standing = standings[network]
+        return air.accessPoints(of: network, since: now - settings.freshness).contains {
+            $0.bssid != bssid && !(standing?.isBlocked($0.bssid, at: now) ?? false)
+        }
     }
 
     mutating func linkLost(isOwnDoing: Bool, at now: Instant) {
         switch phase {
         case .online(let link): lose(link, .linkLost, isOwnDoing: isOwnDoing, at: now)
-        case .waitingForAddress(let attempt, _): attemptFailed(attempt, .linkLost, at: now)
+        case .waitingForAddress(let attempt, _), .proving(let attempt, _): attemptFailed(attempt, .linkLost, at: now)
         // While a join is under way the end of the link that was before is expected, and a new one is not there yet.
         case .offline, .joining: break
         }
@@ -111,8 +142,9 @@ extension FailoverPolicy {
     private mutating func lose(
         _ link: Link, _ cause: PolicyDecision.Cause, isOwnDoing: Bool, at now: Instant
     ) {
-        record(.lost, from: link.network, cause, signal: weakness.judge.latest, at: now)
-        if !isOwnDoing { goneSince[link.network] = now }
+        record(.lost, from: link.network, fromBSSID: link.accessPoint.bssid, cause, at: now)
+        if !isOwnDoing { standings[link.network, default: Standing()].gone(at: now) }
+        left(link, at: now)
         actions.append(.watchSignal(nil))
         // A scan of all channels takes seconds; what is needed now takes a fraction of one.
         if let scan, scan.order.frequencies.isEmpty, scan.order.reason != .commanded { actions.append(.cancelScan) }
@@ -122,10 +154,18 @@ extension FailoverPolicy {
         proceed(at: now)
     }
 
+    /// A link has ended that was in use.
+    mutating func left(_ link: Link, at now: Instant) {
+        guard link.cause == .preferred else { return }
+        homecoming.left(after: now - link.since, settings: settings)
+    }
+
     /// The link lives, but its address went and did not come back.
     mutating func addressGone(_ link: Link, at now: Instant) {
         let attempt = Attempt(
-            network: link.network, epoch: epoch, purpose: .automatic, cause: .failure(.noAddress), deadline: now)
+            network: link.network, bssid: nil, epoch: epoch, purpose: .automatic, cause: .failure(.noAddress),
+            deadline: now)
+        left(link, at: now)
         actions.append(.watchSignal(nil))
         attemptFailed(attempt, .noAddress, at: now)
     }
@@ -162,23 +202,6 @@ extension FailoverPolicy {
         } else if case .online(let link) = phase, failure == .interfaceDown {
             lose(link, .interfaceDown, isOwnDoing: true, at: now)
         }
-        abandonCommand(failure)
-    }
-
-    var current: NetworkID? {
-        guard case .online(let link) = phase else { return nil }
-        return link.network
-    }
-
-    mutating func record(
-        _ kind: PolicyDecision.Kind, from: NetworkID? = nil, to: NetworkID? = nil, _ cause: PolicyDecision.Cause,
-        signal: Int? = nil,
-        considered: [PolicyDecision.Consideration] = [], at now: Instant
-    ) {
-        actions.append(
-            .record(
-                PolicyDecision(
-                    at: now, kind: kind, from: ssid(from), to: ssid(to), fromBSSID: nil, toBSSID: nil, cause: cause,
-                    signal: signal ?? weakness.judge.latest, considered: considered)))
+        abandonCommand(failure, at: now)
     }
 }

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// A known network in range, as the ranking sees it.
+/// An access point of a known network in range, as the ranking sees it.
 struct Candidate: Hashable {
     let network: KnownNetwork
     let bss: BSS
@@ -9,14 +9,14 @@ struct Candidate: Hashable {
 
 /// Ranks are compared part by part, the first difference decides: no amount of signal makes up for an earlier part.
 struct Rank: Hashable, Comparable {
-    /// It failed before: only if nothing else is there.
-    let isSuspect: Bool
+    let reputation: Standing.Reputation
     let quality: Quality
-    /// Among networks of one quality the home network comes first.
+    /// Among networks of one quality the one that the device belongs in comes first.
     let isPreferred: Bool
-    /// dBm.
-    let signal: Int
+    /// How far the signal is above where its band gets weak, in dB: so that bands can be compared.
+    let headroom: Int
     let order: Int
+    let bssid: BSSID
 
     enum Quality: Int, Comparable {
         case good, usable, faint
@@ -25,36 +25,78 @@ struct Rank: Hashable, Comparable {
     }
 
     /// Whether `left` is to be preferred.
-    static func < (left: Self, right: Self) -> Bool { left.key < right.key }
+    static func < (left: Self, right: Self) -> Bool {
+        let key = (left.key, right.key)
+        return key.0 == key.1 ? left.bssid < right.bssid : key.0 < key.1
+    }
 
     private var key: (Int, Int, Int, Int, Int) {
-        (isSuspect ? 1 : 0, quality.rawValue, isPreferred ? 0 : 1, -signal, order)
+        (reputation.rawValue, quality.rawValue, isPreferred ? 0 : 1, -headroom, order)
     }
 }
 
+extension PolicySettings {
+    /// How far a signal is above where it gets weak, in dB; negative below.
+    func headroom(_ signal: Int, on frequency: Frequency?) -> Int { signal - thresholds(for: frequency).weak }
+}
+
 extension FailoverPolicy {
+    /// The network that the device belongs in.
+    var preferred: NetworkID? { choice?.network ?? networks.first(where: \.isPreferred)?.id }
+
     /// The strongest access point of a network, if it was seen just now and not only before it got lost.
     ///
     /// - Parameter earliest: older sights do not count either.
     func sight(of network: NetworkID, at now: Instant, since earliest: Instant? = nil) -> BSS? {
-        let limits = [now - settings.freshness, earliest, goneSince[network].map { $0 + .milliseconds(1) }]
-        return air.best(of: network, since: limits.compactMap(\.self).max() ?? now)
+        let start = horizon(of: network, at: now, since: earliest)
+        let standing = standings[network]
+        // Of one that is blocked it is better to know than of none.
+        let all = air.accessPoints(of: network, since: start)
+        let open = all.filter { !(standing?.isBlocked($0.bssid, at: now) ?? false) }
+        return (open.isEmpty ? all : open).max { left, right in
+            let (leftRoom, rightRoom) = (headroom(of: left), headroom(of: right))
+            return leftRoom == rightRoom ? left.bssid > right.bssid : leftRoom < rightRoom
+        }
     }
 
-    func isBlocked(_ network: NetworkID, at now: Instant) -> Bool { blocks[network]?.isActive(at: now) ?? false }
+    /// Sights from before this say nothing about now.
+    private func horizon(of network: NetworkID, at now: Instant, since earliest: Instant?) -> Instant {
+        var start = now - settings.freshness
+        if let earliest { start = max(start, earliest) }
+        if let gone = standings[network]?.goneSince { start = max(start, gone + .milliseconds(1)) }
+        return start
+    }
 
-    /// The known networks in range, best first.
+    func isBlocked(_ network: NetworkID, at now: Instant) -> Bool { standings[network]?.isBlocked(at: now) ?? false }
+
+    private func headroom(of bss: BSS) -> Int { settings.headroom(bss.signal, on: bss.frequency) }
+
+    /// Each known network in range by its best access point, the best network first.
     func candidates(at now: Instant, since earliest: Instant? = nil) -> [Candidate] {
         networks.enumerated().compactMap { order, network in
-            guard let bss = sight(of: network.id, at: now, since: earliest) else { return nil }
-            let rank = Rank(
-                isSuspect: blocks[network.id] != nil, quality: quality(of: bss), isPreferred: network.isPreferred,
-                signal: bss.signal, order: order)
-            return Candidate(network: network, bss: bss, rank: rank)
+            sight(of: network.id, at: now, since: earliest).map { candidate($0, of: network, order: order, at: now) }
         }.sorted { $0.rank < $1.rank }
     }
 
-    private func quality(of bss: BSS) -> Rank.Quality {
+    /// Every access point in range that could take over from a living link, the best first.
+    func alternatives(to link: Link, at now: Instant, since earliest: Instant?) -> [Candidate] {
+        networks.enumerated().flatMap { order, network in
+            guard !isBlocked(network.id, at: now) else { return [Candidate]() }
+            let standing = standings[network.id]
+            return air.accessPoints(of: network.id, since: horizon(of: network.id, at: now, since: earliest))
+                .filter { $0.bssid != link.accessPoint.bssid && !(standing?.isBlocked($0.bssid, at: now) ?? false) }
+                .map { candidate($0, of: network, order: order, at: now) }
+        }.sorted { $0.rank < $1.rank }
+    }
+
+    private func candidate(_ bss: BSS, of network: KnownNetwork, order: Int, at now: Instant) -> Candidate {
+        let rank = Rank(
+            reputation: standings[network.id]?.reputation(at: now) ?? .sound, quality: quality(of: bss),
+            isPreferred: network.id == preferred, headroom: headroom(of: bss), order: order, bssid: bss.bssid)
+        return Candidate(network: network, bss: bss, rank: rank)
+    }
+
+    func quality(of bss: BSS) -> Rank.Quality {
         let thresholds = settings.thresholds(for: bss.frequency)
         return bss.signal >= thresholds.weak ? .good : bss.signal >= thresholds.floor ? .usable : .faint
     }
@@ -70,27 +112,42 @@ extension FailoverPolicy {
     private func consideration(
         _ network: KnownNetwork, _ bss: BSS?, chosen: NetworkID?, at now: Instant
     ) -> PolicyDecision.Consideration {
-        let verdict: PolicyDecision.Verdict =
-            if network.id == chosen {
-                .chosen
-            } else if network.id == current {
-                .current
-            } else if let block = blocks[network.id], block.isActive(at: now), let until = block.until {
-                .blocked(block.failure, until: until)
-            } else if let bss {
-                objection(to: bss) ?? .outranked
-            } else {
-                .notSeen
-            }
-        return PolicyDecision.Consideration(ssid: network.ssid, bss: bss, verdict: verdict)
+        PolicyDecision.Consideration(
+            ssid: network.ssid, bss: bss, verdict: verdict(on: network.id, bss, chosen: chosen, at: now))
     }
 
-    /// Why an access point is not worth leaving the living link for; nil if it is, or if there is none.
-    func objection(to bss: BSS) -> PolicyDecision.Verdict? {
-        guard case .online = phase, let signal = weakness.judge.latest else { return nil }
-        if bss.signal < settings.thresholds(for: bss.frequency).floor { return .belowFloor }
-        let gain = bss.signal - signal
-        return gain < settings.margin ? .withinMargin(gain) : nil
+    private func verdict(
+        on network: NetworkID, _ bss: BSS?, chosen: NetworkID?, at now: Instant
+    ) -> PolicyDecision.Verdict {
+        if network == chosen { return .chosen }
+        if network == current { return .current }
+        if let block = standings[network]?.block, block.isActive(at: now), let until = block.until {
+            return .blocked(block.failure, until: until)
+        }
+        guard let bss else { return .notSeen }
+        if let uselessness = standings[network]?.uselessness, uselessness.isActive(at: now),
+            let until = uselessness.until
+        {
+            return .unusable(uselessness.failure, until: until)
+        }
+        return objection(to: bss, of: network, at: now) ?? .outranked
+    }
+
+    /// Why an access point is not worth leaving the living link for, as far as signals go; nil if it is, or if there is none.
+    func objection(to bss: BSS, of network: NetworkID, at now: Instant) -> PolicyDecision.Verdict? {
+        guard case .online(let link) = phase, link.uselessness == nil, let level = weakness.judge.level else {
+            return nil
+        }
+        let signal = air.steadySignal(of: bss, in: network)
+        if signal < settings.thresholds(for: bss.frequency).floor { return .belowFloor }
+        let gain =
+            settings.headroom(signal, on: bss.frequency) - settings.headroom(level, on: link.accessPoint.frequency)
+        return gain < margin(against: bss.bssid, at: now) ? .withinMargin(gain) : nil
+    }
+
+    /// How much better than the living link an access point has to be, in dB.
+    func margin(against bssid: BSSID, at now: Instant) -> Int {
+        settings.margin + restlessness.damping(of: bssid, at: now, settings: settings)
     }
 }
 
@@ -102,6 +159,6 @@ extension FailoverPolicy {
     /// The channel on which an access point of a known network was last seen.
     public func frequency(of bssid: BSSID) -> Frequency? { air.frequency(of: bssid) }
 
-    /// Why the last attempt to join a network failed; nil once one succeeded.
-    public func lastFailure(of network: NetworkID) -> JoinFailure? { blocks[network]?.failure }
+    /// Why the last attempt to use a network failed; nil once one succeeded.
+    public func lastFailure(of network: NetworkID) -> JoinFailure? { standings[network]?.lastFailure }
 }

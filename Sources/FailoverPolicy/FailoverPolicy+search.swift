@@ -38,15 +38,17 @@ struct Search: Sendable, Hashable {
         nextFull = nextFull ?? now
     }
 
-    mutating func looked(at now: Instant, settings: PolicySettings) {
+    /// - Parameter isSpare: another uplink carries the traffic, so there is no hurry.
+    mutating func looked(at now: Instant, isSpare: Bool, settings: PolicySettings) {
         // Every two seconds in the first minute, and then more patiently: an outage of a minute more or less is felt
         // after five minutes, not after five hours.
         let elapsed = since.map { now - $0 } ?? .zero
-        nextLook = now + max(settings.look.first, min(settings.look.last, elapsed / 30))
+        nextLook =
+            now + (isSpare ? settings.look.last : max(settings.look.first, min(settings.look.last, elapsed / 30)))
     }
 
-    mutating func lookedEverywhere(at now: Instant, settings: PolicySettings) {
-        nextFull = now + settings.fullScan.wait(after: fulls)
+    mutating func lookedEverywhere(at now: Instant, isSpare: Bool, settings: PolicySettings) {
+        nextFull = now + (isSpare ? settings.fullScan.last : settings.fullScan.wait(after: fulls))
         fulls += 1
     }
 
@@ -75,11 +77,11 @@ extension FailoverPolicy {
             guard notBefore <= now else { return }
             search.pause(until: nil)
         }
-        if let network = bestCandidate(at: now) {
-            join(network, purpose: .automatic, cause: search.cause, at: now)
-        } else if let network = lastResort(at: now) {
+        if let best = bestCandidate(at: now) {
+            join(best.network.id, at: best.bss, purpose: .automatic, cause: search.cause, at: now)
+        } else if let last = lastResort(at: now) {
             search.tookLastResort(at: now, settings: settings)
-            join(network, purpose: .automatic, cause: .lastResort, at: now)
+            join(last.network.id, at: last.bss, purpose: .automatic, cause: .lastResort, at: now)
         } else if scan == nil {
             orderSearch(at: now)
         }
@@ -88,10 +90,10 @@ extension FailoverPolicy {
     private mutating func orderSearch(at now: Instant) {
         let places = knownPlaces
         if let nextLook = search.nextLook, nextLook <= now, !places.isEmpty {
-            search.looked(at: now, settings: settings)
+            search.looked(at: now, isSpare: otherUplink != nil, settings: settings)
             orderScan(places, reason: .offline, at: now)
         } else if let nextFull = search.nextFull, nextFull <= now {
-            search.lookedEverywhere(at: now, settings: settings)
+            search.lookedEverywhere(at: now, isSpare: otherUplink != nil, settings: settings)
             orderScan([], reason: .offline, at: now)
         } else if !search.isReported {
             search.isReported = true
@@ -99,19 +101,23 @@ extension FailoverPolicy {
         }
     }
 
-    private func bestCandidate(at now: Instant) -> NetworkID? {
-        candidates(at: now).first { !isBlocked($0.network.id, at: now) }?.network.id
+    private func bestCandidate(at now: Instant) -> Candidate? {
+        candidates(at: now).first { candidate in
+            let standing = standings[candidate.network.id]
+            return !(standing?.isBlocked(at: now) ?? false)
+                && !(standing?.isBlocked(candidate.bss.bssid, at: now) ?? false)
+        }
     }
 
     /// With every network in range blocked, one of them may still be right: never strand the device.
-    private func lastResort(at now: Instant) -> NetworkID? {
+    private func lastResort(at now: Instant) -> Candidate? {
         guard let moment = search.nextLastResort, moment <= now else { return nil }
         // Not always the same one: the strongest may be the one with the wrong password.
-        return candidates(at: now).map(\.network.id).min { triedLongerAgo($0, $1) }
+        return candidates(at: now).min { triedLongerAgo($0.network.id, $1.network.id) }
     }
 
     private func triedLongerAgo(_ left: NetworkID, _ right: NetworkID) -> Bool {
-        guard let rightTime = triedAt[right] else { return false }
-        return triedAt[left].map { $0 < rightTime } ?? true
+        guard let rightTime = standings[right]?.triedAt else { return false }
+        return standings[left]?.triedAt.map { $0 < rightTime } ?? true
     }
 }

@@ -22,93 +22,157 @@ struct Survey: Sendable, Hashable {
     var scans = 0
 }
 
-// What is done about a link that is alive, be it good or weak.
+// What is done about a link that is alive, be it good, weak, useless or not where the device belongs.
 extension FailoverPolicy {
     mutating func measured(_ signal: Int, at now: Instant) {
         guard case .online(let link) = phase else { return }
-        weakness.judge.add(signal, at: now, thresholds: settings.thresholds(for: link.accessPoint.frequency))
+        weakness.judge.add(
+            signal, at: now, thresholds: settings.thresholds(for: link.accessPoint.frequency), settings: settings)
         proceed(at: now)
     }
 
-    /// Leaves a link that is confirmed to be weak for a better one, and sees to it that a better one would be known.
+    /// Leaves a link for a better one where there is reason to, and sees to it that a better one would be known.
     mutating func reconsider(_ link: Link, at now: Instant) {
+        judge(link, at: now)
+        guard otherUplink == nil else { return }
+        let isBad = weakness.verdict > .fine || link.uselessness != nil
+        if weakness.verdict >= .weak || link.uselessness != nil, let better = betterAccessPoint(than: link, at: now) {
+            depart(from: link, to: better, at: now)
+            return
+        }
+        if isBad {
+            if let nextScan = weakness.nextScan, nextScan <= now, scan == nil { orderEscapeScan(link, at: now) }
+            reportStay(link, at: now)
+        }
+        if returnHome(from: link, at: now) { return }
+        if !isBad { lookForUnseen(at: now) }
+    }
+
+    /// Follows the signal from fine to critical and back.
+    private mutating func judge(_ link: Link, at now: Instant) {
         let verdict = weakness.judge.verdict(at: now, settings: settings)
         let previous = weakness.verdict
         weakness.verdict = verdict
-        guard verdict > .fine else {
-            if previous > .fine {
-                weakness = Weakness(quietUntil: weakness.quietUntil)
-                watchSignal(of: link.accessPoint, closely: false)
-            }
-            lookForUnseen(at: now)
+        if verdict == .fine {
+            guard previous > .fine else { return }
+            weakness = Weakness(
+                nextScan: link.uselessness == nil ? nil : weakness.nextScan, quietUntil: weakness.quietUntil)
+            watchSignal(of: link.accessPoint)
             return
         }
-        if previous == .fine { watchSignal(of: link.accessPoint, closely: true) }
         // Once when the doubt begins, to know what else there is, and once when it is confirmed, to decide on fresh sights.
         if previous == .fine { weakness.nextScan = max(now, weakness.quietUntil ?? now) }
         if previous < .weak, verdict >= .weak {
             weakness.nextScan = now
             weakness.confirmedAt = now
         }
+        if previous == .fine || (previous < .fading) != (verdict < .fading) { watchSignal(of: link.accessPoint) }
+    }
 
-        if verdict >= .weak, let better = betterNetwork(than: link, at: now) {
-            departures.append(now)
-            join(better, purpose: .automatic, cause: verdict == .critical ? .critical : .weak, at: now)
+    private mutating func depart(from link: Link, to better: Candidate, at now: Instant) {
+        let cause: PolicyDecision.Cause =
+            if let uselessness = link.uselessness {
+                .failure(uselessness)
+            } else {
+                switch weakness.verdict {
+                case .critical: .critical
+                case .fading: .fading
+                case .weak, .doubtful, .fine: .weak
+                }
+            }
+        restlessness.departs(from: link.accessPoint.bssid, to: better.bss.bssid, at: now, settings: settings)
+        left(link, at: now)
+        join(better.network.id, at: better.bss, purpose: .automatic, cause: cause, at: now)
+    }
+
+    private mutating func reportStay(_ link: Link, at now: Instant) {
+        guard weakness.verdict >= .weak || link.uselessness != nil, scan == nil, !weakness.isReported else { return }
+        weakness.isReported = true
+        record(
+            .stay, from: link.network, fromBSSID: link.accessPoint.bssid,
+            isHeld(link, at: now) ? .commanded : .noCandidate,
+            considered: considerations(choosing: nil, at: now), at: now)
+    }
+
+    private mutating func orderEscapeScan(_ link: Link, at now: Instant) {
+        // Other access points of the same network count as well; where none was ever seen, there may still be one.
+        let places = Set(networks.flatMap { air.places(of: $0.id) })
+        let allAreKnown = networks.allSatisfy { !air.places(of: $0.id).isEmpty }
+        // The first looks are quick where they can be; when they found nothing, every channel is worth its time.
+        let isQuick = allAreKnown && weakness.scans < 2
+        let frequencies = isQuick ? places.sorted() : []
+        guard orderScan(frequencies, reason: link.uselessness == nil ? .weak : .unusable, at: now) else {
+            let isUrgent = weakness.verdict >= .weak
+            weakness.nextScan = now + max(.seconds(1), budget.wait(for: frequencies, isUrgent: isUrgent, at: now))
             return
         }
-        if let nextScan = weakness.nextScan, nextScan <= now, scan == nil { orderWeakScan(link, at: now) }
-        if verdict >= .weak, scan == nil, !weakness.isReported {
-            weakness.isReported = true
-            record(
-                .stay, from: link.network, isHeld(link, at: now) ? .commanded : .noCandidate,
-                considered: considerations(choosing: nil, at: now), at: now)
-        }
+        weakness.nextScan = now + settings.weakScan.wait(after: weakness.scans)
+        weakness.scans += 1
+        weakness.quietUntil = now + settings.weakScan.first
+    }
+
+    /// When to look, while the link lives.
+    func lookMoments(_ link: Link) -> [Instant?] {
+        guard otherUplink == nil else { return [] }
+        let isBad = weakness.verdict > .fine || link.uselessness != nil
+        return [isBad ? weakness.nextScan : nextSurvey, homecomingMoment(link)]
+    }
+
+    private func homecomingMoment(_ link: Link) -> Instant? {
+        guard let preferred, preferred != link.network, !air.places(of: preferred).isEmpty,
+            let look = homecoming.nextLook
+        else { return nil }
+        // Where it is blocked or of no use, the wait is for the end of that.
+        let standing = standings[preferred]
+        return [look, standing?.block?.until, standing?.uselessness?.until].compactMap(\.self).max()
     }
 
     /// When to look for networks that were never seen; nil if all were.
-    var nextSurvey: Instant? {
-        guard weakness.verdict == .fine, command == nil else { return nil }
-        return networks.contains { air.places(of: $0.id).isEmpty } ? survey.next : nil
+    private var nextSurvey: Instant? {
+        networks.contains { air.places(of: $0.id).isEmpty } ? survey.next : nil
     }
 
     private mutating func lookForUnseen(at now: Instant) {
         guard scan == nil, let nextSurvey, nextSurvey <= now else { return }
+        guard orderScan([], reason: .survey, at: now) else {
+            survey.next = now + budget.wait(for: [], isUrgent: false, at: now)
+            return
+        }
         survey.next = now + settings.survey.wait(after: survey.scans)
         survey.scans += 1
-        orderScan([], reason: .survey, at: now)
-    }
-
-    private mutating func orderWeakScan(_ link: Link, at now: Instant) {
-        let others = networks.filter { $0.id != link.network }
-        let places = Set(others.flatMap { air.places(of: $0.id) })
-        let allAreKnown = others.allSatisfy { !air.places(of: $0.id).isEmpty }
-        // The first looks are quick where they can be; when they found nothing, every channel is worth its time.
-        let isQuick = allAreKnown && weakness.scans < 2
-        weakness.nextScan = now + settings.weakScan.wait(after: weakness.scans)
-        weakness.scans += 1
-        weakness.quietUntil = now + settings.weakScan.first
-        guard !others.isEmpty else { return }
-        orderScan(isQuick ? places.sorted() : [], reason: .weak, at: now)
     }
 
     /// Whether a command put the device where it is, not long ago.
     private func isHeld(_ link: Link, at now: Instant) -> Bool {
-        held.map { $0.network == link.network && $0.until > now } ?? false
+        choice.map { $0.network == link.network && $0.heldUntil > now } ?? false
     }
 
-    private mutating func betterNetwork(than link: Link, at now: Instant) -> NetworkID? {
-        departures.removeAll { now - $0 > settings.switchLimitWindow }
-        guard !isHeld(link, at: now), departures.count < settings.switchLimit,
-            now - link.since >= settings.betweenSwitches
+    private func betterAccessPoint(than link: Link, at now: Instant) -> Candidate? {
+        guard now - link.since >= settings.betweenSwitches, restlessness.allowsDeparture(at: now, settings: settings)
         else { return nil }
-        return candidates(at: now, since: weakness.confirmedAt).first {
-            $0.network.id != link.network && !isBlocked($0.network.id, at: now) && objection(to: $0.bss) == nil
-        }?.network.id
+        let isHeld = isHeld(link, at: now)
+        let earliest = link.uselessness == nil ? weakness.confirmedAt : nil
+        return alternatives(to: link, at: now, since: earliest).first { candidate in
+            let isRoaming = candidate.network.id == link.network
+            if isHeld, !isRoaming { return false }
+            guard objection(to: candidate.bss, of: candidate.network.id, at: now) == nil else { return false }
+            guard let uselessness = link.uselessness else { return candidate.rank.reputation <= .suspect }
+            // Another access point leads to the same nowhere, and another login page is no way out.
+            return !isRoaming && candidate.rank.reputation < (uselessness == .captive ? .captive : .useless)
+                && candidate.rank.quality <= .usable
+        }
     }
 
-    mutating func watchSignal(of accessPoint: AccessPoint, closely: Bool) {
+    mutating func watchSignal(of accessPoint: AccessPoint) {
         let threshold = settings.thresholds(for: accessPoint.frequency).weak
-        let interval = closely ? settings.alertSampling : settings.calmSampling
-        actions.append(.watchSignal(SignalWatch(threshold: threshold, interval: interval, unsupervisedInterval: min(interval, settings.unsupervisedSampling))))
+        let interval: Duration
+        let unsupervised: Duration
+        switch weakness.verdict {
+        case .fine: (interval, unsupervised) = (settings.calmSampling, settings.unsupervisedSampling)
+        case .doubtful, .weak: (interval, unsupervised) = (settings.alertSampling, settings.alertSampling)
+        case .fading, .critical: (interval, unsupervised) = (settings.criticalSampling, settings.criticalSampling)
+        }
+        actions.append(
+            .watchSignal(SignalWatch(threshold: threshold, interval: interval, unsupervisedInterval: unsupervised)))
     }
 }

@@ -9,112 +9,76 @@ public struct FailoverPolicy: Sendable {
     public let settings: PolicySettings
     public internal(set) var networks: [KnownNetwork] = []
     public internal(set) var phase = Phase.offline
+    /// When the policy wants to be told the time, at the latest.
+    public private(set) var nextWake: Instant?
     /// The network in use, if it is not one of `networks` any more.
     private var retired: KnownNetwork?
 
     var isInterfaceUp = false
     var isSupplicantAvailable = false
+    /// What carries the device's traffic instead of Wi-Fi.
+    var otherUplink: Uplink?
     var air = Air()
-    var blocks: [NetworkID: Block] = [:]
-    /// A network that was just lost or not found has to be seen again before it is joined again.
-    var goneSince: [NetworkID: Instant] = [:]
-    /// When each network was last set out for.
-    var triedAt: [NetworkID: Instant] = [:]
+    var standings: [NetworkID: Standing] = [:]
     /// The policy's own scan that is under way, and when to give it up.
-    var scan: (order: ScanOrder, deadline: Instant)?
+    var scan: (order: ScanOrder, since: Instant, deadline: Instant)?
+    var budget: ScanBudget
     var search = Search()
     var weakness = Weakness()
     var survey = Survey()
+    var homecoming = Homecoming()
     var command: Command?
-    /// When living links were left by the policy's own decision, as far back as the limit looks.
-    var departures: [Instant] = []
-    /// The network that was chosen by command, and until when that stands against the policy's own choice.
-    var held: (network: NetworkID, until: Instant)?
+    var restlessness = Restlessness()
+    /// The network that was last chosen by command, and until when it is not left for being weak.
+    var choice: (network: NetworkID, heldUntil: Instant)?
     var interfaceUpAt: Instant?
 
     var epoch: UInt64 = 0
     private var scans: UInt64 = 0
+    private var latest: Instant?
+    private var isStopped = false
     var actions: [PolicyAction] = []
 
-    public init(settings: PolicySettings = PolicySettings()) { self.settings = settings }
-
-    /// Where the device is with its network.
-    public enum Phase: Sendable, Hashable {
-        case offline
-        case joining(Attempt)
-        case waitingForAddress(Attempt, AccessPoint)
-        case online(Link)
-
-        /// The network that is being joined or is in use.
-        public var network: NetworkID? {
-            switch self {
-            case .offline: nil
-            case .joining(let attempt), .waitingForAddress(let attempt, _): attempt.network
-            case .online(let link): link.network
-            }
-        }
-
-        public var accessPoint: AccessPoint? {
-            switch self {
-            case .offline, .joining: nil
-            case .waitingForAddress(_, let accessPoint): accessPoint
-            case .online(let link): link.accessPoint
-            }
-        }
-    }
-
-    /// One try to join one network.
-    public struct Attempt: Sendable, Hashable {
-        public let network: NetworkID
-        public let epoch: UInt64
-        var purpose: Purpose
-        /// Why it is made.
-        let cause: PolicyDecision.Cause
-        var deadline: Instant
-    }
-
-    enum Purpose: Sendable, Hashable {
-        case automatic
-        case commanded
-        /// Back to where a commanded switch started, which failed with this.
-        case rollback(JoinFailure)
-    }
-
-    public struct Link: Sendable, Hashable {
-        public let network: NetworkID
-        public let accessPoint: AccessPoint
-        public let since: Instant
-        /// When the address went away, if it has.
-        var addressDeadline: Instant?
+    public init(settings: PolicySettings = PolicySettings()) {
+        self.settings = settings
+        budget = ScanBudget(settings)
     }
 
     /// Takes in one event.
     /// - Returns: what is to be done now, in this order.
     public mutating func handle(_ event: PolicyEvent, at now: Instant) -> [PolicyAction] {
-        defer { actions.removeAll() }
-        expire(at: now)
-        apply(event, at: now)
-        return actions
+        takeIn(CollectionOfOne(event), at: now)
     }
 
-    /// When the policy wants to be told the time, at the latest.
-    public var nextWake: Instant? {
-        var moments = [scan?.deadline, interfaceUpAt, patienceEnd]
-        switch phase {
-        case .offline: moments += searchMoments
-        case .joining(let attempt), .waitingForAddress(let attempt, _): moments.append(attempt.deadline)
-        case .online(let link):
-            moments += [link.addressDeadline] + (scan == nil && command == nil ? [weakness.nextScan, nextSurvey] : [])
-        }
-        return moments.compactMap(\.self).min()
+    /// Takes in events that happened at once: what is decided does not depend on their order.
+    /// - Returns: what is to be done now, in this order.
+    public mutating func handle(_ events: [PolicyEvent], at now: Instant) -> [PolicyAction] {
+        takeIn(events.inCanonicalOrder, at: now)
+    }
+
+    private mutating func takeIn(_ events: some Collection<PolicyEvent>, at moment: Instant) -> [PolicyAction] {
+        // A clock that goes back has not gone on.
+        let now = max(moment, latest ?? moment)
+        latest = now
+        actions.removeAll(keepingCapacity: true)
+        guard !isStopped else { return [] }
+        if let due = nextWake, now - due > settings.sleepSuspicion { resume(at: now) }
+        expire(at: now)
+        for event in events { apply(event, at: now) }
+        nextWake = isStopped ? nil : wakeMoment
+        return actions
     }
 
     private mutating func apply(_ event: PolicyEvent, at now: Instant) {
         switch event {
         case .networks(let networks): replaceNetworks(networks, at: now)
+        case .remembered(let network, let frequency):
+            if self.network(network) != nil { air.remember(frequency, of: network) }
         case .interface(let isUp): interfaceChanged(isUp: isUp, at: now)
         case .supplicant(let isAvailable): supplicantChanged(isAvailable: isAvailable, at: now)
+        case .otherUplink(let uplink): otherUplinkChanged(uplink, at: now)
         case .linkFound(let network, let accessPoint): adopt(network, accessPoint, at: now)
+        case .interrupted(let id, let target, let cameFrom): undo(id, target, cameFrom: cameFrom, at: now)
         case .scanned(let id, let results): scanned(id: id, results, at: now)
         case .scanFailed(let id): scanEnded(id: id, isComplete: false, at: now)
         case .associated(let epoch, let accessPoint): associated(epoch: epoch, accessPoint, at: now)
@@ -123,16 +87,33 @@ public struct FailoverPolicy: Sendable {
         case .linkLost(let isOwnDoing): linkLost(isOwnDoing: isOwnDoing, at: now)
         case .address(let isReady): addressChanged(isReady: isReady, at: now)
         case .signal(let signal): measured(signal, at: now)
-        case .switchTo(let network, let id, _): begin(network, id: id, at: now)
+        case .probed(let epoch, let result): probed(epoch: epoch, result, at: now)
+        case .switchTo(let network, let id, let confirmWithin):
+            begin(network, id: id, confirmWithin: confirmWithin, at: now)
+        case .confirmed(let id): confirmed(id, at: now)
+        case .resumed: resume(at: now)
         case .tick: proceed(at: now)
-        case .remembered, .otherUplink, .interrupted, .probed, .confirmed, .resumed, .stop: break
+        case .stop: isStopped = true
         }
+    }
+
+    private var wakeMoment: Instant? {
+        var moments = [scan?.deadline, interfaceUpAt, patienceEnd]
+        switch phase {
+        case .offline: moments += searchMoments
+        case .joining(let attempt), .waitingForAddress(let attempt, _), .proving(let attempt, _):
+            moments += [attempt.deadline, attempt.proof.moment]
+        case .online(let link):
+            moments += [link.addressDeadline, link.proof.moment]
+            if scan == nil, command == nil { moments += lookMoments(link) }
+        }
+        return moments.compactMap(\.self).min()
     }
 
     /// Ends what has taken too long.
     private mutating func expire(at now: Instant) {
         if let scan, scan.deadline <= now { scanEnded(id: scan.order.id, isComplete: false, at: now) }
-        if let patienceEnd, patienceEnd <= now { losePatience() }
+        if let patienceEnd, patienceEnd <= now { losePatience(at: now) }
         if let interfaceUpAt, interfaceUpAt <= now {
             self.interfaceUpAt = now + settings.interfaceGrace
             actions.append(.bringInterfaceUp)
@@ -141,9 +122,12 @@ public struct FailoverPolicy: Sendable {
         case .joining(let attempt) where attempt.deadline <= now: attemptFailed(attempt, .timeout, at: now)
         case .waitingForAddress(let attempt, _) where attempt.deadline <= now:
             attemptFailed(attempt, .noAddress, at: now)
+        case .proving(let attempt, _) where attempt.deadline <= now:
+            attemptFailed(attempt, attempt.isValidated ? .unconfirmed : .noInternet, at: now)
         case .online(let link): if let deadline = link.addressDeadline, deadline <= now { addressGone(link, at: now) }
-        case .offline, .joining, .waitingForAddress: break
+        case .offline, .joining, .waitingForAddress, .proving: break
         }
+        continueProof(at: now)
     }
 
     /// Takes the next step that the present state calls for.
@@ -154,63 +138,9 @@ public struct FailoverPolicy: Sendable {
             switch phase {
             case .offline: seek(at: now)
             case .online(let link): reconsider(link, at: now)
-            case .joining, .waitingForAddress: break
+            case .joining, .waitingForAddress, .proving: break
             }
         }
-    }
-
-    var isReady: Bool { isInterfaceUp && isSupplicantAvailable }
-
-    var attempt: Attempt? {
-        switch phase {
-        case .joining(let attempt), .waitingForAddress(let attempt, _): attempt
-        case .offline, .online: nil
-        }
-    }
-
-    func network(_ id: NetworkID) -> KnownNetwork? { networks.first { $0.id == id } }
-
-    func ssid(_ id: NetworkID?) -> SSID? {
-        guard let id else { return nil }
-        return network(id)?.ssid ?? (retired?.id == id ? retired?.ssid : nil)
-    }
-
-    /// Orders a scan, unless one is under way: its results serve as well.
-    mutating func orderScan(_ frequencies: [Frequency], reason: ScanOrder.Reason, at now: Instant) {
-        guard scan == nil, isInterfaceUp else { return }
-        scans += 1
-        let order = ScanOrder(id: scans, frequencies: frequencies, ssids: hiddenNames, reason: reason)
-        scan = (order, now + settings.scanLimit)
-        actions.append(.scan(order))
-    }
-
-    /// The names to call hidden networks by, from scan to scan beginning with another one: a radio can call only so many.
-    private var hiddenNames: [SSID] {
-        let names = networks.filter(\.isHidden).map(\.ssid)
-        guard !names.isEmpty else { return [] }
-        let start = Int(scans % UInt64(names.count))
-        return Array(names[start...] + names[..<start])
-    }
-
-    private mutating func scanned(id: UInt64?, _ results: [BSS], at now: Instant) {
-        air.note(results, of: networks)
-        for network in networks {
-            guard let block = blocks[network.id], block.isActive(at: now),
-                let bss = air.best(of: network.id, since: now - settings.freshness),
-                block.isOutdated(by: bss, settings: settings)
-            else { continue }
-            blocks[network.id] = nil
-        }
-        if let id { scanEnded(id: id, isComplete: true, at: now) } else { proceed(at: now) }
-    }
-
-    private mutating func scanEnded(id: UInt64, isComplete: Bool, at now: Instant) {
-        guard let scan, scan.order.id == id else { return }
-        self.scan = nil
-        if scan.order.reason == .commanded {
-            command?.looked(everywhere: scan.order.frequencies.isEmpty, isComplete: isComplete)
-        }
-        proceed(at: now)
     }
 
     private mutating func replaceNetworks(_ networks: [KnownNetwork], at now: Instant) {
@@ -222,11 +152,147 @@ public struct FailoverPolicy: Sendable {
         self.networks = networks
         let ids = Set(networks.map(\.id))
         air.keep(networks)
-        blocks = blocks.filter { ids.contains($0.key) }
-        goneSince = goneSince.filter { ids.contains($0.key) }
-        triedAt = triedAt.filter { ids.contains($0.key) }
+        standings = standings.filter { ids.contains($0.key) }
+        if let choice, !ids.contains(choice.network) { self.choice = nil }
+        homecoming.lookAgain(at: now + settings.preferredLook.first)
         search.startOver(at: now, settings: settings)
         survey = Survey(next: now + settings.surveyDelay)
         proceed(at: now)
+    }
+
+    private mutating func otherUplinkChanged(_ uplink: Uplink?, at now: Instant) {
+        guard uplink != otherUplink else { return }
+        otherUplink = uplink
+        if uplink == nil { search.startOver(at: now, settings: settings) }
+        proceed(at: now)
+    }
+
+    /// The machine slept, or was so busy that it might as well have: what was measured is old, and what was due was not done.
+    private mutating func resume(at now: Instant) {
+        if var scan {
+            scan.deadline = now + settings.scanLimit
+            self.scan = scan
+        }
+        weakness = Weakness()
+        search.startOver(at: now, settings: settings)
+        homecoming.lookAgain(at: now)
+        switch phase {
+        case .offline: break
+        case .joining(var attempt):
+            attempt.deadline = now + settings.joinLimit
+            phase = .joining(attempt)
+        case .waitingForAddress(var attempt, let accessPoint):
+            attempt.deadline = now + settings.addressLimit
+            phase = .waitingForAddress(attempt, accessPoint)
+        case .proving: break
+        case .online(var link):
+            if settings.validation != nil { link.proof.askAgain(at: now) }
+            if link.addressDeadline != nil { link.addressDeadline = now + settings.addressLimit }
+            phase = .online(link)
+            watchSignal(of: link.accessPoint)
+        }
+        continueProof(at: now)
+        proceed(at: now)
+    }
+
+    // MARK: What the rest reads
+
+    var isReady: Bool { isInterfaceUp && isSupplicantAvailable }
+
+    var attempt: Attempt? {
+        switch phase {
+        case .joining(let attempt), .waitingForAddress(let attempt, _), .proving(let attempt, _): attempt
+        case .offline, .online: nil
+        }
+    }
+
+    /// The network in use.
+    var current: NetworkID? {
+        guard case .online(let link) = phase else { return nil }
+        return link.network
+    }
+
+    func network(_ id: NetworkID) -> KnownNetwork? { networks.first { $0.id == id } }
+
+    func ssid(_ id: NetworkID?) -> SSID? {
+        guard let id else { return nil }
+        return network(id)?.ssid ?? (retired?.id == id ? retired?.ssid : nil)
+    }
+
+    mutating func record(
+        _ kind: PolicyDecision.Kind, from: NetworkID? = nil, to: NetworkID? = nil, fromBSSID: BSSID? = nil,
+        toBSSID: BSSID? = nil, _ cause: PolicyDecision.Cause, signal: Int? = nil,
+        considered: [PolicyDecision.Consideration] = [], at now: Instant
+    ) {
+        actions.append(
+            .record(
+                PolicyDecision(
+                    at: now, kind: kind, from: ssid(from), to: ssid(to), fromBSSID: fromBSSID, toBSSID: toBSSID,
+                    cause: cause, signal: signal ?? weakness.judge.latest, considered: considered)))
+    }
+}
+
+// MARK: Scans
+
+extension FailoverPolicy {
+    /// Orders a scan, unless one is under way: its results serve as well.
+    ///
+    /// - Returns: false where a living link has no air time to spare for it now.
+    @discardableResult
+    mutating func orderScan(_ frequencies: [Frequency], reason: ScanOrder.Reason, at now: Instant) -> Bool {
+        guard scan == nil, isInterfaceUp else { return true }
+        // A person waits for a command, and while nothing is joined the radio has nothing better to do.
+        if case .online = phase, reason != .commanded {
+            guard budget.spend(on: frequencies, isUrgent: weakness.verdict >= .weak, at: now) else { return false }
+        }
+        scans += 1
+        let order = ScanOrder(id: scans, frequencies: frequencies, ssids: hiddenNames, reason: reason)
+        scan = (order, now, now + settings.scanLimit)
+        actions.append(.scan(order))
+        return true
+    }
+
+    /// The names to call hidden networks by, from scan to scan beginning with another one: a radio can call only so many.
+    private var hiddenNames: [SSID] {
+        let names = networks.filter(\.isHidden).map(\.ssid)
+        guard !names.isEmpty else { return [] }
+        let start = Int(scans % UInt64(names.count))
+        return Array(names[start...] + names[..<start])
+    }
+
+    private mutating func scanned(id: UInt64?, _ results: [BSS], at now: Instant) {
+        let strangers = networks.filter { air.latest(of: $0.id) == nil }.map(\.id)
+        air.note(results, of: networks, at: now)
+        for network in networks {
+            guard let bss = air.best(of: network.id, since: now - settings.freshness) else { continue }
+            standings[network.id]?.seen(bss, isNew: strangers.contains(network.id), at: now, settings: settings)
+        }
+        if let id { scanEnded(id: id, isComplete: true, at: now) } else { proceed(at: now) }
+    }
+
+    private mutating func scanEnded(id: UInt64, isComplete: Bool, at now: Instant) {
+        guard let scan, scan.order.id == id else { return }
+        self.scan = nil
+        let isFull = scan.order.frequencies.isEmpty
+        if isComplete {
+            if isFull, case .online = phase { budget.measured(now - scan.since) }
+            noteAbsences(after: scan.order, since: scan.since, at: now)
+        }
+        if scan.order.reason == .commanded { command?.looked(everywhere: isFull, isComplete: isComplete) }
+        proceed(at: now)
+    }
+
+    /// Which networks a scan looked for where they were before, and did not find.
+    private mutating func noteAbsences(after order: ScanOrder, since start: Instant, at now: Instant) {
+        for network in networks {
+            let places = air.places(of: network.id)
+            guard order.frequencies.isEmpty || (!places.isEmpty && places.allSatisfy(order.frequencies.contains))
+            else { continue }
+            let isThere = air.best(of: network.id, since: start) != nil
+            if !isThere { standings[network.id, default: Standing()].missed(at: now) }
+            if network.id == preferred, current != nil {
+                homecoming.looked(found: isThere ? quality(ofPreferred: network, since: start) : nil, at: now)
+            }
+        }
     }
 }

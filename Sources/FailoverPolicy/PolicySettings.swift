@@ -39,6 +39,7 @@ public struct PolicySettings: Hashable, Sendable {
     public var calmSampling = Duration.seconds(300)
     public var unsupervisedSampling = Duration.seconds(10)
     public var alertSampling = Duration.milliseconds(2500)
+    public var criticalSampling = Duration.milliseconds(1000)
 
     /// How long a command waits for wpa_supplicant and the interface, which may be starting as well.
     public var commandPatience = Duration.seconds(10)
@@ -52,7 +53,7 @@ public struct PolicySettings: Hashable, Sendable {
 
     /// For every return, within this time, to an access point that was left for being weak, the margin grows by
     /// `dampingStep` dB, up to `dampingLimit`: near-equal networks are not worth a dance.
-    public var dampingWindow = Duration.seconds(1800)
+    public var dampingWindow = Duration.seconds(600)
     public var dampingStep = 3
     public var dampingLimit = 12
 
@@ -60,6 +61,8 @@ public struct PolicySettings: Hashable, Sendable {
     public var preferredLook = BackOff(first: .seconds(15), last: .seconds(120))
     /// It is returned to when every look found it good for this long; longer after every return that did not last.
     public var preferredConfirmation = BackOff(first: .seconds(30), last: .seconds(3600))
+    /// It is good this many dB above where it would be weak.
+    public var returnHeadroom = 5
     /// A return that lasted this long was right.
     public var preferredProbation = Duration.seconds(600)
 
@@ -79,9 +82,10 @@ public struct PolicySettings: Hashable, Sendable {
         public init() {}
     }
 
-    /// The share of air time that scans on a living link may take in the long run, in thousandths, and how much of it may be
-    /// saved up for a moment of need.
+    /// The share of air time that scans may take in the long run, in thousandths: on a good link and on a weak one; and how
+    /// much of it may be saved up for a moment of need.
     public var scanShare = 5
+    public var weakScanShare = 50
     public var scanReserve = Duration.seconds(20)
 
     /// Scans on a weak link: the first wait, doubling up to the last.
@@ -119,14 +123,19 @@ public struct PolicySettings: Hashable, Sendable {
     public var noAddressStrikes = 2
     /// A block made for a transient failure ends early when the network is this many dB stronger than it was then.
     public var unblockGain = 5
+    /// A network that scans looked for in vain for this long and that is there again gets another chance, whatever it did.
+    public var reappearance = Duration.seconds(20)
     /// Where all networks in range are blocked, the best one is tried all the same, at these intervals.
     public var lastResort = BackOff(first: .seconds(30), last: .seconds(300))
 
+    /// A wake-up that comes later than this was slept over.
+    public var sleepSuspicion = Duration.seconds(60)
     /// An interface that somebody took down is brought up again after this.
     public var interfaceGrace = Duration.seconds(30)
 
     public init() {}
 
+    /// - Parameter frequency: nil counts as 2.4 GHz.
     public func thresholds(for frequency: Frequency?) -> Thresholds {
         frequency.map { $0.band != .twoPointFour } ?? false ? five : twoPointFour
     }

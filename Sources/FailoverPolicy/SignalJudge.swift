@@ -9,6 +9,8 @@ struct SignalJudge: Hashable {
         case doubtful
         /// Weak for long enough.
         case weak
+        /// Weak, and at this pace soon critical.
+        case fading
         /// Critical for long enough.
         case critical
     }
@@ -16,6 +18,15 @@ struct SignalJudge: Hashable {
     private(set) var latest: Int?
     private var weak = Streak()
     private var critical = Streak()
+    private var samples: [Sample] = []
+
+    private struct Sample: Hashable {
+        let at: Instant
+        let signal: Int
+    }
+
+    private static let sampleLimit = 8
+    private static let memory = Duration.seconds(20)
 
     /// An uninterrupted run of samples below a threshold.
     private struct Streak: Hashable {
@@ -37,16 +48,56 @@ struct SignalJudge: Hashable {
         }
     }
 
-    mutating func add(_ signal: Int, at now: Instant, thresholds: PolicySettings.Thresholds) {
+    mutating func add(
+        _ signal: Int, at now: Instant, thresholds: PolicySettings.Thresholds, settings: PolicySettings
+    ) {
         latest = signal
         weak.add(signal < thresholds.weak, at: now)
         critical.add(signal < thresholds.critical, at: now)
+        samples.removeAll { now - $0.at > Self.memory }
+        if samples.count == Self.sampleLimit { samples.removeFirst() }
+        samples.append(Sample(at: now, signal: signal))
+        isFading = weak.samples > settings.confirmationSamples && isFalling(to: thresholds.critical, settings: settings)
+    }
+
+    /// Whether the last samples fall so fast that the link will soon be critical.
+    private var isFading = false
+
+    private func isFalling(to critical: Int, settings: PolicySettings) -> Bool {
+        guard let trend, let level, trend <= Self.clearFall else { return false }
+        return Double(level) + trend * settings.fadingHorizon.seconds < Double(critical)
+    }
+
+    /// In dB a second; less may be noise.
+    private static let clearFall = -0.5
+
+    /// How the signal changes, in dB a second: the slope of the line that fits the samples best.
+    private var trend: Double? {
+        guard let first = samples.first, let last = samples.last, last.at - first.at >= .seconds(5) else { return nil }
+        let points = samples.map { (x: ($0.at - first.at).seconds, y: Double($0.signal)) }
+        let count = Double(points.count)
+        let mean = (x: points.reduce(0) { $0 + $1.x } / count, y: points.reduce(0) { $0 + $1.y } / count)
+        let spread = points.reduce(0) { $0 + ($1.x - mean.x) * ($1.x - mean.x) }
+        guard spread > 0 else { return nil }
+        return points.reduce(0) { $0 + ($1.x - mean.x) * ($1.y - mean.y) } / spread
+    }
+
+    /// The link's signal in dBm, without the quick changes of single samples.
+    var level: Int? {
+        guard let last = samples.last else { return nil }
+        let recent = samples.filter { last.at - $0.at <= .seconds(8) }
+        return recent.reduce(0) { $0 + $1.signal } / recent.count
     }
 
     func verdict(at now: Instant, settings: PolicySettings) -> Verdict {
         let samples = settings.confirmationSamples
         if critical.isConfirmed(at: now, after: settings.criticalConfirmation, samples: samples) { return .critical }
+        if isFading { return .fading }
         if weak.isConfirmed(at: now, after: settings.weakConfirmation, samples: samples) { return .weak }
         return weak.start == nil ? .fine : .doubtful
     }
+}
+
+extension Duration {
+    fileprivate var seconds: Double { Double(milliseconds) / 1000 }
 }

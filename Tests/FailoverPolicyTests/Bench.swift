@@ -141,13 +141,7 @@ struct Bench {
     // MARK: What the policy wants
 
     /// The network that is being joined or is in use.
-    var target: KnownNetwork? {
-        switch policy.phase {
-        case .offline: nil
-        case .joining(let attempt), .waitingForAddress(let attempt, _): policy.network(attempt.network)
-        case .online(let link): policy.network(link.network)
-        }
-    }
+    var target: KnownNetwork? { policy.phase.network.flatMap(policy.network) }
 
     var isOnline: Bool { if case .online = policy.phase { true } else { false } }
 }

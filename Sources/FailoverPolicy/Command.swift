@@ -1,0 +1,45 @@
+import AgentModel
+
+/// A commanded switch: the device scans first, joins only what it sees, and on failure goes back to where it was.
+struct Command: Sendable, Hashable {
+    let id: UInt64
+    let mission: Mission
+    /// The network that the device is to go to now.
+    let destination: NetworkID
+    let cameFrom: NetworkID?
+    /// When it was given. A living link is left only for what was seen since.
+    let since: Instant
+    /// The app has so long to confirm it over the new network; nil if it need not.
+    let confirmWithin: Duration?
+    private(set) var lookedAtKnownPlaces = false
+    private(set) var lookedEverywhere = false
+    private(set) var failedScans = 0
+    var joins: Int
+
+    enum Mission: Sendable, Hashable {
+        case go
+        /// The switch has failed, and the device is on its way back.
+        case comeBack(JoinFailure)
+    }
+
+    init(
+        id: UInt64, _ mission: Mission = .go, to destination: NetworkID, cameFrom: NetworkID?, since: Instant,
+        confirmWithin: Duration? = nil, joins: Int = 0
+    ) {
+        self.id = id
+        self.mission = mission
+        self.destination = destination
+        self.cameFrom = cameFrom
+        self.since = since
+        self.confirmWithin = confirmWithin
+        self.joins = joins
+    }
+
+    mutating func looked(everywhere: Bool, isComplete: Bool) {
+        guard isComplete else {
+            failedScans += 1
+            return
+        }
+        if everywhere { lookedEverywhere = true } else { lookedAtKnownPlaces = true }
+    }
+}

@@ -1,0 +1,141 @@
+import AgentModel
+
+// Whether a link leads to what the device needs.
+extension FailoverPolicy {
+    /// Asks what is due to be asked, and counts what was not answered.
+    mutating func continueProof(at now: Instant) {
+        guard let validation = settings.validation, var proof else { return }
+        if let next = proof.next, next <= now {
+            proof.asked(until: now + validation.limit)
+            self.proof = proof
+            actions.append(.probe(epoch: epoch))
+        } else if let deadline = proof.deadline, deadline <= now {
+            probed(epoch: epoch, .failed, at: now)
+        }
+    }
+
+    private var proof: Proof? {
+        get {
+            switch phase {
+            case .proving(let attempt, _): attempt.proof
+            case .online(let link): link.proof
+            case .offline, .joining, .waitingForAddress: nil
+            }
+        }
+        set {
+            guard let newValue else { return }
+            switch phase {
+            case .proving(var attempt, let accessPoint):
+                attempt.proof = newValue
+                phase = .proving(attempt, accessPoint)
+            case .online(var link):
+                link.proof = newValue
+                phase = .online(link)
+            case .offline, .joining, .waitingForAddress: break
+            }
+        }
+    }
+
+    mutating func probed(epoch: UInt64, _ result: ProbeResult, at now: Instant) {
+        guard let validation = settings.validation, epoch == self.epoch, proof?.deadline != nil else { return }
+        switch phase {
+        case .proving(let attempt, let accessPoint): proven(attempt, accessPoint, result, validation, at: now)
+        case .online(let link): found(link, result, validation, at: now)
+        case .offline, .joining, .waitingForAddress: break
+        }
+    }
+
+    // MARK: A commanded switch
+
+    /// Address and route are there; the rest of the transaction follows.
+    mutating func prove(_ attempt: Attempt, _ accessPoint: AccessPoint, at now: Instant) {
+        guard let command else { return goOnline(attempt, accessPoint, at: now) }
+        var attempt = attempt
+        if let validation = settings.validation, !attempt.isValidated {
+            attempt.deadline = now + validation.limit * 2
+            attempt.proof.askAgain(at: now)
+            phase = .proving(attempt, accessPoint)
+            actions.append(.switchProgress(id: command.id, .validating))
+            continueProof(at: now)
+        } else {
+            attempt.isValidated = true
+            askForConfirmation(attempt, accessPoint, at: now)
+        }
+    }
+
+    private mutating func proven(
+        _ attempt: Attempt, _ accessPoint: AccessPoint, _ result: ProbeResult, _ validation: PolicySettings.Validation,
+        at now: Instant
+    ) {
+        var attempt = attempt
+        switch result {
+        case .online:
+            attempt.isValidated = true
+            attempt.proof.succeeded(next: nil)
+            standings[attempt.network]?.wasUseful()
+            askForConfirmation(attempt, accessPoint, at: now)
+        case .captive: attemptFailed(attempt, .captive, at: now)
+        case .failed:
+            attempt.proof.failed(next: now + validation.retry)
+            phase = .proving(attempt, accessPoint)
+            if attempt.proof.failures >= validation.strikes { attemptFailed(attempt, .noInternet, at: now) }
+        }
+    }
+
+    private mutating func askForConfirmation(_ attempt: Attempt, _ accessPoint: AccessPoint, at now: Instant) {
+        guard let command, let confirmWithin = command.confirmWithin, !attempt.isConfirmed else {
+            return goOnline(attempt, accessPoint, at: now)
+        }
+        var attempt = attempt
+        attempt.deadline = now + confirmWithin
+        phase = .proving(attempt, accessPoint)
+        actions.append(.switchProgress(id: command.id, .waitingForConfirmation))
+    }
+
+    mutating func confirmed(_ id: UInt64, at now: Instant) {
+        guard case .proving(var attempt, let accessPoint) = phase, command?.id == id else { return }
+        attempt.isConfirmed = true
+        if attempt.isValidated {
+            goOnline(attempt, accessPoint, at: now)
+        } else {
+            phase = .proving(attempt, accessPoint)
+        }
+    }
+
+    // MARK: A link in use
+
+    private mutating func found(
+        _ link: Link, _ result: ProbeResult, _ validation: PolicySettings.Validation, at now: Instant
+    ) {
+        var link = link
+        var standing = standings[link.network, default: Standing()]
+        switch result {
+        case .online:
+            link.proof.succeeded(next: now + validation.interval)
+            standing.wasUseful()
+            if link.uselessness != nil {
+                link.uselessness = nil
+                weakness.isReported = false
+                weakness.scans = 0
+                record(.usable, to: link.network, toBSSID: link.accessPoint.bssid, link.cause, at: now)
+            }
+        case .captive, .failed:
+            let failure: JoinFailure = result == .captive ? .captive : .noInternet
+            let isNew = link.uselessness == nil
+            link.proof.failed(next: now + (isNew ? validation.retry : validation.interval))
+            // A login page is no accident, and a network that led nowhere the last time has used its chance.
+            let isProven =
+                result == .captive || standing.uselessness != nil || link.proof.failures >= validation.strikes
+            if isProven, isNew || link.uselessness != failure {
+                link.uselessness = failure
+                standing.wasUseless(failure, at: now, settings: settings)
+                record(
+                    .unusable, from: link.network, fromBSSID: link.accessPoint.bssid, .failure(failure), at: now)
+                weakness.nextScan = now
+            }
+        }
+        standings[link.network] = standing
+        phase = .online(link)
+        proceed(at: now)
+    }
+}

@@ -1,0 +1,114 @@
+import AgentModel
+
+/// The way back to the network that the device belongs in.
+struct Homecoming: Hashable, Sendable {
+    private(set) var nextLook: Instant?
+    /// Looks since it was there last.
+    private var looks = 0
+    /// Since when every look found it good.
+    private(set) var goodSince: Instant?
+    private var goodLooks = 0
+    private var misses = 0
+    /// Returns that did not last, in a row.
+    private var failures = 0
+
+    private static let lookBetween = Duration.seconds(10)
+    private static let looksNeeded = 3
+
+    mutating func lookAgain(at moment: Instant) {
+        nextLook = moment
+        looks = 0
+        goodSince = nil
+        goodLooks = 0
+    }
+
+    /// There is no air time for a look now.
+    mutating func wait(until moment: Instant) { nextLook = moment }
+
+    mutating func ordered(at now: Instant, settings: PolicySettings) {
+        nextLook = now + (goodSince == nil ? settings.preferredLook.wait(after: looks) : Self.lookBetween)
+        looks += 1
+    }
+
+    /// - Parameter quality: what was found, or nil if it was not there.
+    mutating func looked(found quality: Quality?, at now: Instant) {
+        switch quality {
+        case .good:
+            goodSince = goodSince ?? now
+            goodLooks += 1
+            misses = 0
+            nextLook = now + Self.lookBetween
+        case .poor, nil:
+            // One scan does not always show what is there.
+            misses += 1
+            guard misses > 1 || quality == .poor else { return }
+            goodSince = nil
+            goodLooks = 0
+        }
+    }
+
+    enum Quality { case good, poor }
+
+    func isConfirmed(at now: Instant, settings: PolicySettings) -> Bool {
+        guard let goodSince, goodLooks >= Self.looksNeeded else { return false }
+        return now - goodSince >= settings.preferredConfirmation.wait(after: failures)
+    }
+
+    mutating func cameHome(at now: Instant) {
+        nextLook = nil
+        goodSince = nil
+        goodLooks = 0
+        looks = 0
+    }
+
+    mutating func returnFailed(at now: Instant) {
+        failures += 1
+        lookAgain(at: now)
+    }
+
+    /// The device had returned, and the link has ended after this time.
+    mutating func left(after time: Duration, settings: PolicySettings) {
+        failures = time < settings.preferredProbation ? failures + 1 : 0
+    }
+}
+
+// What is done to be in the network that the device belongs in.
+extension FailoverPolicy {
+    /// Whether there is reason to go back, sooner or later.
+    func wantsHome(from link: Link, at now: Instant) -> Bool {
+        guard let preferred, preferred != link.network, otherUplink == nil, command == nil else { return false }
+        let standing = standings[preferred]
+        return !isBlocked(preferred, at: now) && (standing?.reputation(at: now) ?? .sound) <= .suspect
+    }
+
+    /// Returns home, or looks whether it is there.
+    /// - Returns: whether the device leaves.
+    mutating func returnHome(from link: Link, at now: Instant) -> Bool {
+        guard wantsHome(from: link, at: now), let preferred else { return false }
+        if homecoming.isConfirmed(at: now, settings: settings), now - link.since >= settings.betweenSwitches,
+            let bss = sight(of: preferred, at: now), isGood(bss)
+        {
+            left(link, at: now)
+            join(preferred, at: bss, purpose: .automatic, cause: .preferred, at: now)
+            return true
+        }
+        let places = air.places(of: preferred)
+        if let nextLook = homecoming.nextLook, nextLook <= now, scan == nil, !places.isEmpty {
+            if orderScan(places, reason: .preferred, at: now) {
+                homecoming.ordered(at: now, settings: settings)
+            } else {
+                homecoming.wait(until: now + budget.wait(for: places, isUrgent: weakness.verdict >= .weak, at: now))
+            }
+        }
+        return false
+    }
+
+    func quality(ofPreferred network: KnownNetwork, since start: Instant) -> Homecoming.Quality? {
+        air.best(of: network.id, since: start).map { isGood($0) ? .good : .poor }
+    }
+
+    /// Good with something to spare: a network at the threshold would be left again.
+    private func isGood(_ bss: BSS) -> Bool {
+        settings.headroom(bss.signal, on: bss.frequency) >= settings.returnHeadroom
+    }
+}

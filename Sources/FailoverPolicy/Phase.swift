@@ -1,0 +1,101 @@
+import AgentModel
+
+extension FailoverPolicy {
+    /// Where the device is with its network.
+    public enum Phase: Sendable, Hashable {
+        case offline
+        case joining(Attempt)
+        case waitingForAddress(Attempt, AccessPoint)
+        /// A commanded switch has an address; whether it leads anywhere, and whether the app agrees, is open.
+        case proving(Attempt, AccessPoint)
+        case online(Link)
+
+        /// The network that is being joined or is in use.
+        public var network: NetworkID? {
+            switch self {
+            case .offline: nil
+            case .joining(let attempt), .waitingForAddress(let attempt, _), .proving(let attempt, _): attempt.network
+            case .online(let link): link.network
+            }
+        }
+
+        public var accessPoint: AccessPoint? {
+            switch self {
+            case .offline, .joining: nil
+            case .waitingForAddress(_, let accessPoint), .proving(_, let accessPoint): accessPoint
+            case .online(let link): link.accessPoint
+            }
+        }
+    }
+
+    /// One try to join one network.
+    public struct Attempt: Sendable, Hashable {
+        public let network: NetworkID
+        /// The access point that was chosen, where one was.
+        public let bssid: BSSID?
+        public let epoch: UInt64
+        var purpose: Purpose
+        /// Why it is made.
+        let cause: PolicyDecision.Cause
+        var deadline: Instant
+        var proof = Proof()
+        /// What the device needs was reached.
+        var isValidated = false
+        /// The app has confirmed it already.
+        var isConfirmed = false
+    }
+
+    enum Purpose: Sendable, Hashable {
+        case automatic
+        case commanded
+        /// Back to where a commanded switch started, which failed with this.
+        case rollback(JoinFailure)
+    }
+
+    public struct Link: Sendable, Hashable {
+        public let network: NetworkID
+        public let accessPoint: AccessPoint
+        public let since: Instant
+        public let epoch: UInt64
+        /// Why the device came here.
+        let cause: PolicyDecision.Cause
+        /// When the address went away, if it has, plus the time it has to come back.
+        var addressDeadline: Instant?
+        var proof = Proof()
+        /// Why it leads nowhere, if that is so.
+        public internal(set) var uselessness: JoinFailure?
+    }
+}
+
+/// When a link is probed.
+struct Proof: Sendable, Hashable {
+    /// When to ask next, and by when what was asked has to be answered; never both.
+    private(set) var next: Instant?
+    private(set) var deadline: Instant?
+    /// In a row.
+    private(set) var failures = 0
+
+    var moment: Instant? { next ?? deadline }
+
+    mutating func askAgain(at moment: Instant) {
+        next = moment
+        deadline = nil
+    }
+
+    mutating func asked(until deadline: Instant) {
+        next = nil
+        self.deadline = deadline
+    }
+
+    mutating func succeeded(next moment: Instant?) {
+        failures = 0
+        next = moment
+        deadline = nil
+    }
+
+    mutating func failed(next moment: Instant) {
+        failures += 1
+        next = moment
+        deadline = nil
+    }
+}

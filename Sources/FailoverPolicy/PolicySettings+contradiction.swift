@@ -1,0 +1,65 @@
+extension PolicySettings {
+    /// Two settings that cannot both be meant, or one that makes no sense.
+    public struct Contradiction: Error, Hashable, Sendable, CustomStringConvertible {
+        /// The setting's name in `PolicySettings`: `twoPointFour.weak`.
+        public let setting: String
+        /// What is wrong with it: `is -80, not above critical, which is -70`.
+        public let problem: String
+
+        public var description: String { "\(setting) \(problem)" }
+    }
+
+    /// The first contradiction among the settings; nil if there is none.
+    public var contradiction: Contradiction? {
+        contradiction(in: twoPointFour, of: "twoPointFour") ?? contradiction(in: five, of: "five")
+            ?? contradictionOfConfirmation ?? contradictionOfNumbers ?? contradictionOfWaits
+    }
+
+    private func contradiction(in thresholds: Thresholds, of band: String) -> Contradiction? {
+        if thresholds.weak <= thresholds.critical {
+            return Contradiction(
+                setting: "\(band).weak",
+                problem: "is \(thresholds.weak), not above critical, which is \(thresholds.critical)")
+        }
+        if thresholds.weak <= thresholds.floor {
+            return Contradiction(
+                setting: "\(band).weak", problem: "is \(thresholds.weak), not above floor, which is \(thresholds.floor)"
+            )
+        }
+        return nil
+    }
+
+    private var contradictionOfConfirmation: Contradiction? {
+        criticalConfirmation > weakConfirmation
+            ? Contradiction(setting: "criticalConfirmation", problem: "is longer than weakConfirmation") : nil
+    }
+
+    /// Numbers that have to be one at least: a margin of nothing is a dance between equals.
+    private var contradictionOfNumbers: Contradiction? {
+        let numbers = [
+            ("margin", margin), ("confirmationSamples", confirmationSamples), ("switchLimit", switchLimit),
+            ("wrongKeyStrikes", wrongKeyStrikes), ("transientStrikes", transientStrikes),
+            ("noAddressStrikes", noAddressStrikes), ("scanShare", scanShare), ("weakScanShare", weakScanShare),
+            ("validation.strikes", validation?.strikes ?? 1),
+        ]
+        return numbers.first { $0.1 < 1 }.map {
+            Contradiction(setting: $0.0, problem: "is \($0.1), and has to be 1 at least")
+        }
+    }
+
+    private var contradictionOfWaits: Contradiction? {
+        let backOffs = [
+            ("weakScan", weakScan), ("survey", survey), ("fullScan", fullScan), ("look", look),
+            ("preferredLook", preferredLook), ("preferredConfirmation", preferredConfirmation),
+            ("wrongKeyBlock", wrongKeyBlock), ("transientBlock", transientBlock), ("fullBlock", fullBlock),
+            ("noAddressBlock", noAddressBlock), ("noInternetBlock", noInternetBlock), ("captiveBlock", captiveBlock),
+            ("lastResort", lastResort),
+        ]
+        if let (name, _) = backOffs.first(where: { $0.1.first <= .zero }) {
+            return Contradiction(setting: "\(name).first", problem: "has to be longer than nothing")
+        }
+        return backOffs.first { $0.1.last < $0.1.first }.map {
+            Contradiction(setting: "\($0.0).last", problem: "is shorter than the first wait")
+        }
+    }
+}

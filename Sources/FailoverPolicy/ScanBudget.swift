@@ -1,0 +1,47 @@
+import AgentModel
+
+/// The air time that scans may take on a living link: it comes in at an even pace, and can be saved up to a limit.
+struct ScanBudget: Hashable, Sendable {
+    /// What a scan of one channel takes, and of all of them until that was measured: the radio returns to its own channel in
+    /// between (Docs/lab.md).
+    static let channelTime = Duration.milliseconds(100)
+    private static let firstFullScan = Duration.seconds(6)
+
+    private let share: Int
+    private let urgentShare: Int
+    private let reserve: Duration
+    private var fullScan = firstFullScan
+    private var saved: Duration
+    private var since: Instant?
+
+    init(_ settings: PolicySettings) {
+        share = settings.scanShare
+        urgentShare = settings.weakScanShare
+        reserve = settings.scanReserve
+        saved = reserve
+    }
+
+    func cost(of frequencies: [Frequency]) -> Duration {
+        frequencies.isEmpty ? fullScan : min(Self.channelTime * frequencies.count, fullScan)
+    }
+
+    /// Takes the price of a scan out of the budget, or leaves it.
+    mutating func spend(on frequencies: [Frequency], isUrgent: Bool, at now: Instant) -> Bool {
+        let earned = since.map { (now - $0) * (isUrgent ? urgentShare : share) / 1000 } ?? .zero
+        saved = min(reserve, saved + earned)
+        since = now
+        let cost = cost(of: frequencies)
+        guard cost <= saved else { return false }
+        saved -= cost
+        return true
+    }
+
+    /// How long to wait until a scan can be paid for.
+    func wait(for frequencies: [Frequency], isUrgent: Bool, at now: Instant) -> Duration {
+        let missing = cost(of: frequencies) - saved
+        return missing <= .zero ? .zero : missing * 1000 / max(1, isUrgent ? urgentShare : share)
+    }
+
+    /// How long a scan of all channels really took. What takes longer than the reserve could never be paid.
+    mutating func measured(_ time: Duration) { fullScan = min(max(time, Self.channelTime), reserve) }
+}
