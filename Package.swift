@@ -35,6 +35,7 @@ let package = Package(
         .target(name: "Netlink", dependencies: ["AgentModel", "EventLoop", "CNetlink"], swiftSettings: strict),
         .target(name: "Supplicant", dependencies: ["AgentModel", "EventLoop", "CWpaClient"], swiftSettings: strict),
         .target(name: "FailoverPolicy", dependencies: ["AgentModel"], swiftSettings: strict),
+        .target(name: "PolicyRecord", dependencies: ["AgentModel", "FailoverPolicy"], swiftSettings: strict),
         .systemLibrary(name: "CFlash"),
         .target(
             name: "KeyFile", dependencies: ["AgentModel", "CFlash", crypto, cryptoExtras], swiftSettings: strict),
@@ -49,7 +50,7 @@ let package = Package(
             name: "Agent",
             dependencies: [
                 "AgentModel", "EventLoop", "Netlink", "Supplicant", "FailoverPolicy", "KeyFile", "AppProtocol",
-                "AppServer", cryptoExtras,
+                "AppServer", "PolicyRecord", cryptoExtras,
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
@@ -62,16 +63,21 @@ let package = Package(
             swiftSettings: strict),
 
         // The engineer's tools: nothing of these is linked into what ships.
-        .target(name: "Simulation", dependencies: ["AgentModel", "FailoverPolicy"], swiftSettings: strict),
+        .target(
+            name: "Simulation", dependencies: ["AgentModel", "FailoverPolicy"],
+            resources: [.embedInCode("Scenarios")], swiftSettings: strict),
         .target(name: "Lab", dependencies: ["AgentModel", "AppClient"], swiftSettings: strict),
         .executableTarget(
             name: "altnet-lab",
             dependencies: [
-                "Lab", "AppClient", "KeyFileSimulation",
+                "Lab", "AppClient", "FailoverPolicy", "Simulation", "PolicyRecord", "PolicyProperties", "KeyFileSimulation",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
 
+        .target(
+            name: "PolicyProperties", dependencies: ["AgentModel", "FailoverPolicy", "Randomness"],
+            path: "Tests/PolicyProperties", swiftSettings: strict),
         .target(name: "Randomness", path: "Tests/Randomness", swiftSettings: strict),
         .target(
             name: "KeyFileSimulation", dependencies: ["AgentModel", "KeyFile", "Randomness"],
@@ -81,7 +87,14 @@ let package = Package(
         .testTarget(name: "NetlinkTests", dependencies: ["Netlink", "CNetlink", "Randomness"], swiftSettings: strict),
         .testTarget(name: "SupplicantTests", dependencies: ["Supplicant", "Randomness"], swiftSettings: strict),
         .testTarget(
-            name: "FailoverPolicyTests", dependencies: ["FailoverPolicy", "Randomness"], swiftSettings: strict),
+            name: "FailoverPolicyTests", dependencies: ["FailoverPolicy", "PolicyProperties", "Randomness"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SimulationTests", dependencies: ["Simulation", "FailoverPolicy", "AgentModel", "Randomness"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "PolicyRecordTests", dependencies: ["PolicyRecord", "FailoverPolicy", "AgentModel", "Randomness"],
+            swiftSettings: strict),
         .testTarget(
             name: "KeyFileTests", dependencies: ["KeyFile", "KeyFileSimulation", "Randomness"], swiftSettings: strict),
         .testTarget(name: "AppProtocolTests", dependencies: ["AppProtocol", "Randomness"], swiftSettings: strict),
@@ -92,7 +105,10 @@ let package = Package(
         .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),
         .testTarget(
             name: "LabTests",
-            dependencies: ["Lab", "AppClient", "altnet", "Netlink", "EventLoop", "AgentModel", "KeyFile"],
+            dependencies: [
+                "Lab", "AppClient", "altnet", "Netlink", "EventLoop", "AgentModel", "KeyFile", "PolicyRecord", "FailoverPolicy",
+                "Simulation",
+            ],
             swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

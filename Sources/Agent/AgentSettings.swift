@@ -23,6 +23,12 @@ public struct AgentSettings: Sendable {
     public var maximumBackups: Int
     public var logLevel: Logger.Level
     public var policy: PolicySettings
+    /// Whether the device goes back by itself to the network that it belongs in.
+    public var returnsToPreferred: Bool
+    /// The file in which what the policy hears and decides is recorded, if it is to be.
+    public var recordPath: String?
+    /// The size in bytes that the record may grow to.
+    public var recordLimit: Int
 
     public var controlSocket: String { supplicantDirectory + "/" + interface }
     /// The folder of `socketPath`, which is the agent's own.
@@ -46,7 +52,12 @@ public struct AgentSettings: Sendable {
         socketPath = try reader.path("ALTNET_SOCKET", default: "/run/altnet/altnet.sock")
         maximumBackups = try reader.number("ALTNET_MAX_BACKUPS", default: 3, in: KeyFile.allowedMaximum)
         logLevel = try reader.level("ALTNET_LOG_LEVEL", default: .notice)
+        recordPath = try reader.path("ALTNET_RECORD", example: "/var/lib/altnet/record")
+        recordLimit = try reader.number("ALTNET_RECORD_MB", default: 16, in: 1...1024) << 20
+        let returnConfirmation = try reader.number("ALTNET_RETURN_CONFIRM_S", default: 30, in: 0...86_400)
+        returnsToPreferred = returnConfirmation > 0
         policy = try Self.policy(from: &reader)
+        if returnsToPreferred { policy.preferredConfirmation.begin(with: .seconds(returnConfirmation)) }
         try reader.finish()
     }
 
@@ -60,13 +71,12 @@ public struct AgentSettings: Sendable {
         try reader.read("ALTNET_STAY_AFTER_COMMAND_S", into: &policy.stayAfterCommand, in: 0...86_400)
         try reader.read("ALTNET_JOIN_LIMIT_S", into: &policy.joinLimit, in: 2...120)
         try reader.read("ALTNET_ADDRESS_LIMIT_S", into: &policy.addressLimit, in: 2...120)
-        try reader.read("ALTNET_WRONG_KEY_BLOCK_S", into: &policy.wrongKeyBlock.first, in: 1...86_400)
-        policy.wrongKeyBlock.last = max(policy.wrongKeyBlock.first, policy.wrongKeyBlock.last)
-        guard policy.criticalConfirmation <= policy.weakConfirmation else {
-            throw InvalidSetting(
-                name: "ALTNET_CRITICAL_CONFIRM_S", problem: "is longer than ALTNET_WEAK_CONFIRM_S",
-                allowed: "at most as long")
-        }
+        var wrongKeyBlock = policy.wrongKeyBlock.first
+        try reader.read("ALTNET_WRONG_KEY_BLOCK_S", into: &wrongKeyBlock, in: 1...86_400)
+        policy.wrongKeyBlock.begin(with: wrongKeyBlock)
+        try reader.read("ALTNET_FADING_HORIZON_S", into: &policy.fadingHorizon, in: 0...300)
+        policy.scanShare = try reader.number("ALTNET_SCAN_SHARE", default: policy.scanShare, in: 1...1000)
+        if let contradiction = policy.contradiction { throw InvalidSetting(contradiction) }
         return policy
     }
 
@@ -77,13 +87,6 @@ public struct AgentSettings: Sendable {
         thresholds.weak = try reader.number("ALTNET_WEAK_\(band)_DBM", default: thresholds.weak, in: dBm)
         thresholds.critical = try reader.number("ALTNET_CRITICAL_\(band)_DBM", default: thresholds.critical, in: dBm)
         thresholds.floor = try reader.number("ALTNET_FLOOR_\(band)_DBM", default: thresholds.floor, in: dBm)
-        guard thresholds.critical < thresholds.weak, thresholds.floor < thresholds.weak else {
-            throw InvalidSetting(
-                name: "ALTNET_WEAK_\(band)_DBM",
-                problem:
-                    "is \(thresholds.weak), with critical at \(thresholds.critical) and floor at \(thresholds.floor)",
-                allowed: "above both")
-        }
     }
 }
 
@@ -94,6 +97,28 @@ public struct InvalidSetting: Error, Equatable, CustomStringConvertible {
     public let allowed: String
 
     public var description: String { "\(name) \(problem); allowed: \(allowed)" }
+}
+
+extension InvalidSetting {
+    /// Two settings that do not go together. Each of them could be the one that is wrong; the policy names one.
+    fileprivate init(_ contradiction: PolicySettings.Contradiction) {
+        let (name, allowed) =
+            switch contradiction.setting {
+            case "twoPointFour.weak": ("ALTNET_WEAK_2G_DBM", "above ALTNET_CRITICAL_2G_DBM and ALTNET_FLOOR_2G_DBM")
+            case "five.weak": ("ALTNET_WEAK_5G_DBM", "above ALTNET_CRITICAL_5G_DBM and ALTNET_FLOOR_5G_DBM")
+            case "criticalConfirmation": ("ALTNET_CRITICAL_CONFIRM_S", "at most as long as ALTNET_WEAK_CONFIRM_S")
+            case let other: (other, "see Docs/failover.md")
+            }
+        self.init(name: name, problem: contradiction.problem, allowed: allowed)
+    }
+}
+
+extension BackOff {
+    /// Replaces the first wait; none is shorter.
+    fileprivate mutating func begin(with first: Duration) {
+        self.first = first
+        last = max(first, last)
+    }
 }
 
 /// Takes settings out of the environment one by one, and knows in the end which were never asked for.

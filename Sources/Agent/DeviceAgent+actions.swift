@@ -16,7 +16,9 @@ extension DeviceAgent {
         case .watchSignal(let watch): watchSignal(watch)
         case .bringInterfaceUp: bringInterfaceUp()
         case .record(let decision): record(decision)
-        case .probe, .store: break
+        case .store(.switchEnded(let id, let isCommitted)): switchEnded(id, isCommitted: isCommitted)
+        // Never asked for while `PolicySettings.validation` is nil. Unanswered, it counts as failed in the end.
+        case .probe: log.error("a probe was asked for, and there is nothing to probe with")
         case .switchProgress(let id, let progress): switchProgressed(id, progress)
         }
     }
@@ -26,10 +28,11 @@ extension DeviceAgent {
             handle(.joinFailed(epoch: target.epoch, .notFound))
             return
         }
+        // Also where it is another access point of that network: the address still counts there.
         if target.network == lastLinked { gate.open() } else { gate.close(over: addresses) }
         let request = JoinRequest(
-            ssid: network.ssid, credential: network.credential, isHidden: network.isHidden, bssid: nil,
-            frequencies: target.frequencies)
+            ssid: network.ssid, credential: network.credential, isHidden: network.isHidden,
+            bssid: target.bssid, frequencies: target.frequencies)
         Task {
             do throws(SupplicantError) { try await supplicant.join(request, attempt: target.epoch) } catch .superseded {
                 return

@@ -39,7 +39,16 @@ extension DeviceAgent {
         case .addressRemoved(let address) where address.index == radio.interfaceIndex: gate.removed(address)
         default: break
         }
+        checkOtherUplink()
         checkAddress()
+    }
+
+    /// Tells the policy what else carries the traffic, where that has changed.
+    private func checkOtherUplink() {
+        let found = Uplink.besides(radio.interfaceIndex, links: routes.links, routes: routes.defaultRoutes)
+        guard found != otherUplink else { return }
+        otherUplink = found
+        handle(.otherUplink(found))
     }
 
     private func observe(_ event: SupplicantEvent) {

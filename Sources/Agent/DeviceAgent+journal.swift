@@ -7,20 +7,37 @@ import KeyFile
 // What is learnt of the stored networks, and how it gets into the key file.
 extension DeviceAgent {
     /// Notes what an event, which the policy has taken in, says of the stored networks.
-    func note(_ event: PolicyEvent) {
-        for known in policy.networks {
-            guard let network = book[known.id] else { continue }
-            if case .scanned(_, let results) = event, let bss = policy.lastSight(of: known.id), results.contains(bss) {
+    /// - Returns: whether it says anything that may be worth a write.
+    func note(_ event: PolicyEvent) -> Bool {
+        var isNews = false
+        switch event {
+        case .signal(let signal):
+            if case .online(let link) = policy.phase, let network = book[link.network] {
+                journal.measured(signal, of: network, at: .now)
+            }
+        case .scanned(_, let results):
+            for known in policy.networks {
+                guard let network = book[known.id], let bss = policy.lastSight(of: known.id), results.contains(bss)
+                else { continue }
                 journal.saw(bss, of: network)
             }
-            if let failure = policy.lastFailure(of: known.id) { journal.failed(network, failure) }
+            isNews = true
+        // What is stored may have changed.
+        case .networks: isNews = true
+        default: break
         }
-        guard case .online(let link) = policy.phase, let network = book[link.network] else {
+        let failures = policy.networks.map { policy.lastFailure(of: $0.id) }
+        guard isNews || failures != noted.failures || policy.phase != noted.phase else { return false }
+        noted = JournalNoted(phase: policy.phase, failures: failures)
+        for (known, failure) in zip(policy.networks, failures) {
+            if let failure, let network = book[known.id] { journal.failed(network, failure) }
+        }
+        if case .online(let link) = policy.phase, let network = book[link.network] {
+            journal.online(in: network, frequency: link.accessPoint.frequency)
+        } else {
             journal.offline()
-            return
         }
-        journal.online(in: network, frequency: link.accessPoint.frequency)
-        if case .signal(let signal) = event { journal.measured(signal, of: network, at: .now) }
+        return true
     }
 
     /// Writes the journal if that is due, or sets the timer for when it will be.
@@ -64,4 +81,11 @@ extension DeviceAgent {
             if state != before { journal.update(&state, clock) }
         }
     }
+}
+
+/// What of the policy's state the journal knows: most events change nothing of it.
+struct JournalNoted {
+    var phase: FailoverPolicy.Phase?
+    /// Of the policy's networks, in their order.
+    var failures: [JoinFailure?] = []
 }

@@ -6,6 +6,7 @@ import FailoverPolicy
 import KeyFile
 import Logging
 import Netlink
+import PolicyRecord
 import Supplicant
 
 /// The agent: hands what happens to the policy, and has done what the policy wants.
@@ -21,6 +22,7 @@ public final class DeviceAgent {
     let routes: RouteMonitor
     let supplicant: Supplicant
     private let inbox: Inbox
+    private let recording: Recording?
     let hub: EventHub
     let log: Logger
 
@@ -29,13 +31,21 @@ public final class DeviceAgent {
     var state: StoredState
     var book = NetworkBook()
     var journal: NetworkJournal
+    var noted = JournalNoted()
     var journalTimer: LoopTimer?
     var isWritingJournal = false
     var ledger = SwitchLedger()
+    /// Outcomes of switches on their way to the disk, by the ledger's number.
+    var settlements: [UInt64: Task<Void, Never>] = [:]
+    /// Of which networks the policy was told where they were.
+    var remembered: Set<NetworkID> = []
     var history = DecisionHistory()
     var gate = AddressGate()
     var scans = ScanDesk()
     var signal: SignalWatcher?
+    /// What the policy was told last.
+    var otherUplink: Uplink?
+    var sleepWatch = SleepWatch()
     var isSupplicantAvailable = false
     /// How often wpa_supplicant was asked what it does: only the last answer counts.
     var supplicantQuestions: UInt64 = 0
@@ -50,7 +60,7 @@ public final class DeviceAgent {
 
     private init(
         settings: AgentSettings, identity: DeviceIdentity, store: Store, state: StoredState, radio: WirelessRadio,
-        routes: RouteMonitor, supplicant: Supplicant, inbox: Inbox, hub: EventHub, log: Logger
+        routes: RouteMonitor, supplicant: Supplicant, inbox: Inbox, recording: Recording?, hub: EventHub, log: Logger
     ) {
         self.settings = settings
         self.identity = identity
@@ -60,6 +70,7 @@ public final class DeviceAgent {
         self.routes = routes
         self.supplicant = supplicant
         self.inbox = inbox
+        self.recording = recording
         self.hub = hub
         self.log = log
         policy = FailoverPolicy(settings: settings.policy)
@@ -82,50 +93,61 @@ public final class DeviceAgent {
             routes: try await RouteMonitor { inbox.put(.route($0)) },
             supplicant: Supplicant(
                 controlSocket: settings.controlSocket, replyDirectory: settings.socketFolder, timing: timing
-            ) { inbox.put(.supplicant($0)) }, inbox: inbox, hub: hub, log: log)
-        if let pending = agent.state.pendingSwitch { await agent.undo(pending) }
+            ) { inbox.put(.supplicant($0)) }, inbox: inbox, recording: settings.recording(log: log), hub: hub, log: log)
         return agent
     }
 
     /// Sets to work.
     public func begin() {
         publishNetworks()
+        if let pending = state.pendingSwitch { resume(pending) }
         inbox.deliver { [weak self] in self?.observe($0) }
         if routes.link(named: settings.interface) == nil {
             log.warning("there is no interface \(settings.interface) yet: waiting for it")
         }
         handle(.interface(isUp: isInterfaceUp))
+        otherUplink = .besides(radio.interfaceIndex, links: routes.links, routes: routes.defaultRoutes)
+        handle(.otherUplink(otherUplink))
         supplicant.start()
         updateStatus()
     }
 
     /// Lets go of everything, and keeps what was learnt. The link stays up.
     public func stop() async {
+        handle(.stop)
         wake = nil
         signal = nil
         supplicant.stop()
         journalTimer = nil
         await writeJournal()
+        recording?.finish()
     }
 
     // MARK: Events and actions
 
     /// Hands an event to the policy and carries out what it wants. An event that comes up meanwhile waits its turn.
     func handle(_ event: PolicyEvent) {
+        if sleepWatch.hasSlept() { events.append(.resumed) }
         events.append(event)
         guard !isHandling else { return }
         isHandling = true
+        var isNews = false
         while !events.isEmpty {
             let event = events.removeFirst()
             log.trace("event: \(event)")
-            let actions = policy.handle(event, at: .now)
-            note(event)
+            let now = Instant.now
+            let actions = policy.handle(event, at: now)
+            recording?.append(event, at: now, actions)
+            isNews = note(event) || isNews
             for action in actions { perform(action) }
         }
         isHandling = false
-        if case .online(let link) = policy.phase { lastLinked = link.network }
+        switch policy.phase {
+        case .online, .proving: lastLinked = policy.phase.network
+        case .offline, .joining, .waitingForAddress: break
+        }
         sleep()
-        reviewJournal()
+        if isNews { reviewJournal() }
         updateStatus()
     }
 
@@ -135,8 +157,17 @@ public final class DeviceAgent {
         }
     }
 
-    /// Tells the policy which networks there are now.
-    func publishNetworks() { handle(.networks(book.known(in: state, keeping: policy.phase.network))) }
+    /// Tells the policy which networks there are now, and of the new ones where they were.
+    func publishNetworks() {
+        let networks = book.known(
+            in: state, keeping: policy.phase.network, marksPreferred: settings.returnsToPreferred)
+        handle(.networks(networks))
+        for network in networks where !remembered.contains(network.id) {
+            guard let frequency = state.statistics[network.ssid]?.lastFrequency else { continue }
+            handle(.remembered(network.id, frequency))
+        }
+        remembered = Set(networks.map(\.id))
+    }
 
     // MARK: Status
 
@@ -186,7 +217,8 @@ extension FailoverPolicy.Phase {
         case .offline: .offline
         case .joining: .joining
         case .waitingForAddress: .waitingForAddress
-        case .online: .online
+        // Whether the device stays there is another question, which the switch's progress answers.
+        case .proving, .online: .online
         }
     }
 }

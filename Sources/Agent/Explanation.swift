@@ -93,6 +93,8 @@ extension PolicyDecision {
         let to = to?.description ?? "nothing"
         let why = cause.explanation(signal: signal)
         return switch kind {
+        case .join where self.from == self.to && self.to != nil:
+            "moving to \(toBSSID.map { "the access point \($0)" } ?? "another access point") of \(to): \(why)"
         case .join: "joining \(to): \(why)"
         case .online: cause == .linkFound ? "online on \(to): \(why)" : "online on \(to)"
         case .lost: cause == .linkLost ? "\(from) is lost" : "\(from) is lost: \(why)"

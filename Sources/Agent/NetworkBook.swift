@@ -8,21 +8,26 @@ struct NetworkBook {
     private var networks: [NetworkID: StoredNetwork] = [:]
     private var lastID = 0
 
-    /// The networks that may be joined, in the order of preference: home, the commanded choice, the backups, and the
-    /// target of a commanded switch that is under way.
+    /// The networks that may be joined, in the order of preference: the one that the device belongs in, home, the backups,
+    /// and the target of a commanded switch that is under way.
     ///
-    /// - Parameter inUse: kept in the book, although it may not be one to join any more.
-    mutating func known(in state: StoredState, keeping inUse: NetworkID? = nil) -> [KnownNetwork] {
+    /// - Parameters:
+    ///   - inUse: kept in the book, although it may not be one to join any more.
+    ///   - marksPreferred: whether the policy is to know which one the device belongs in, and so return to it.
+    mutating func known(
+        in state: StoredState, keeping inUse: NetworkID? = nil, marksPreferred: Bool = true
+    ) -> [KnownNetwork] {
         var seen: Set<NetworkID> = []
+        let preferred = state.preferred
         let ordered =
-            [state.home, state.chosen].compactMap(\.self) + state.backups
+            [preferred, state.home].compactMap(\.self) + state.backups
             + [state.pendingSwitch?.target].compactMap(\.self)
         let known = ordered.compactMap { network -> KnownNetwork? in
             let id = number(of: network)
             guard seen.insert(id).inserted else { return nil }
             return KnownNetwork(
                 id: id, ssid: network.ssid, usesPassphrase: network.credential != .none, isHidden: network.isHidden,
-                isPreferred: state.home?.isSame(as: network) ?? false)
+                isPreferred: marksPreferred && preferred?.isSame(as: network) ?? false)
         }
         networks = networks.filter { seen.contains($0.key) || $0.key == inUse }
         return known

@@ -4,13 +4,15 @@ import FailoverPolicy
 import Logging
 import Netlink
 
-/// Measures the signal of the current link at an interval, and at once when the kernel sees it cross the threshold.
+/// Measures the signal of the current link at an interval, and at once when the kernel sees it cross the threshold. Where
+/// the driver cannot watch the threshold, the interval is a shorter one.
 @AgentLoop
 final class SignalWatcher {
     private let watch: SignalWatch
     private let radio: WirelessRadio
     private let log: Logger
     private let onReading: (Int) -> Void
+    private var interval: Duration
     private var timer: LoopTimer?
 
     init(_ watch: SignalWatch, radio: WirelessRadio, log: Logger, onReading: @escaping (Int) -> Void) {
@@ -18,24 +20,40 @@ final class SignalWatcher {
         self.radio = radio
         self.log = log
         self.onReading = onReading
+        interval = watch.interval
         setThreshold()
-        wait()
+        // The kernel tells of crossings only, and nobody has measured this link yet.
+        wait(min(interval, Self.firstSample))
     }
 
-    /// Some drivers cannot watch the signal by themselves; then the interval alone has to do.
+    private static let firstSample = Duration.seconds(1)
+
     private func setThreshold() {
-        Task { [radio, watch, log] in
-            do { try await radio.setSignalThresholds([watch.threshold]) } catch {
+        Task { [weak self, radio, watch, log] in
+            do {
+                // The kernel tells of a crossing only when it is past by the hysteresis.
+                try await radio.setSignalThresholds([watch.threshold + Self.hysteresis], hysteresis: Self.hysteresis)
+            } catch {
                 log.debug("no signal supervision by the driver: \(error)")
+                self?.isUnsupervised()
             }
         }
     }
 
-    private func wait() {
-        // A tenth of the interval as leeway lets the kernel wake the processor for several things at once.
-        timer = LoopTimer(after: watch.interval, leeway: watch.interval / 10) { [weak self] in
-            self?.measure()
-            self?.wait()
+    /// In dB.
+    private static let hysteresis = 2
+
+    private func isUnsupervised() {
+        interval = watch.unsupervisedInterval
+        wait(interval)
+    }
+
+    private func wait(_ time: Duration) {
+        // A tenth of the time as leeway lets the kernel wake the processor for several things at once.
+        timer = LoopTimer(after: time, leeway: time / 10) { [weak self] in
+            guard let self else { return }
+            measure()
+            wait(interval)
         }
     }
 

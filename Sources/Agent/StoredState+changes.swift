@@ -67,6 +67,9 @@ extension StoredState {
     /// Every network that a hash can name: those the device has a password of.
     var namedNetworks: [StoredNetwork] { backups + [home, chosen].compactMap(\.self) }
 
+    /// The network that the device belongs in: the last one that it was switched to, else the one it was provisioned with.
+    var preferred: StoredNetwork? { chosen ?? home }
+
     private func holds(_ network: StoredNetwork) -> Bool { namedNetworks.contains { $0.isSame(as: network) } }
 
     func network(_ hash: NetworkHash, localKey: Secret) -> StoredNetwork? {
@@ -90,6 +93,14 @@ extension StoredState {
         }
         guard networks != backups else { return }
         for network in networks where !holds(network) { statistics[network.ssid]?.lastFailure = nil }
+        if let former = chosen {
+            if let listed = networks.first(where: { $0.ssid == former.ssid }) {
+                chosen = listed
+            } else if backups.contains(where: { $0.ssid == former.ssid }) {
+                // Somebody has removed it.
+                chosen = nil
+            }
+        }
         backups = networks
         backupsRevision &+= 1
     }
@@ -111,16 +122,19 @@ extension StoredState {
         }
     }
 
-    /// A commanded switch worked: the network is kept. Under a new password it replaces the stored one of its name; the
-    /// first network that a device is ever sent to is its home.
+    /// A commanded switch worked: the network is kept, and is the one that the device belongs in. Its password is proven, so
+    /// it replaces whatever else is stored under its name; the first network that a device is ever sent to is its home.
     mutating func adopt(_ network: StoredNetwork) {
-        guard !holds(network) else { return }
-        statistics[network.ssid]?.lastFailure = nil
-        if home == nil || home?.ssid == network.ssid {
-            home = network
-        } else if let index = backups.firstIndex(where: { $0.ssid == network.ssid }) {
+        let isNew = !holds(network)
+        let network = namedNetworks.first { $0.isSame(as: network) } ?? network
+        if isNew { statistics[network.ssid]?.lastFailure = nil }
+        if let index = backups.firstIndex(where: { $0.ssid == network.ssid }), !backups[index].isSame(as: network) {
             backups[index] = network
             backupsRevision &+= 1
+        }
+        if home?.ssid == network.ssid || (home == nil && isNew) {
+            if home?.isSame(as: network) != true { home = network }
+            chosen = nil
         } else {
             chosen = network
         }

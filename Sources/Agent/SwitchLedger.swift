@@ -8,6 +8,10 @@ struct SwitchLedger {
     struct Entry {
         let id: UInt64
         let target: StoredNetwork
+        /// The switch as a restart found it, if one cut it short.
+        let isResumed: Bool
+        /// How soon the app has to confirm it, if it has to.
+        let confirmWithin: Duration?
         var status: SwitchStatus
     }
 
@@ -16,22 +20,15 @@ struct SwitchLedger {
     private var lastID: UInt64 = 0
 
     /// Opens an entry for a switch that is accepted.
-    mutating func open(_ switchID: String, target: StoredNetwork) -> Entry {
+    mutating func open(
+        _ switchID: String, target: StoredNetwork, confirmWithin: Duration? = nil, isResumed: Bool = false
+    ) -> Entry {
         lastID += 1
         let entry = Entry(
-            id: lastID, target: target, status: SwitchStatus(switchId: switchID, phase: .accepted))
+            id: lastID, target: target, isResumed: isResumed, confirmWithin: confirmWithin,
+            status: SwitchStatus(switchId: switchID, phase: .accepted))
         entries = entries.suffix(Self.capacity - 1) + [entry]
         return entry
-    }
-
-    /// Enters a switch that a restart cut short.
-    mutating func interrupted(_ pending: PendingSwitch) {
-        let entry = open(pending.id, target: pending.target)
-        set(
-            SwitchStatus(
-                switchId: pending.id, phase: .failed, reason: ReasonCode(rawValue: "interrupted"),
-                text: "the device was restarted in the middle of the switch"),
-            of: entry.id)
     }
 
     /// - Returns: the entry with its new status, or nil if there is none with this number.
@@ -61,8 +58,9 @@ extension SwitchStatus {
         switch progress {
         case .accepted: self.init(switchId: switchId, phase: .accepted)
         case .joining: self.init(switchId: switchId, phase: .joining)
-        case .waitingForAddress, .validating, .waitingForConfirmation:
-            self.init(switchId: switchId, phase: .waitingForAddress)
+        case .waitingForAddress: self.init(switchId: switchId, phase: .waitingForAddress)
+        case .validating: self.init(switchId: switchId, phase: .validating)
+        case .waitingForConfirmation: self.init(switchId: switchId, phase: .waitingForConfirmation)
         case .committed: self.init(switchId: switchId, phase: .committed, text: "the device is on \(target)")
         case .rolledBack(let failure):
             self.init(

@@ -23,14 +23,15 @@ extension DeviceClient {
 
     /// Switches and waits for the outcome. Subscribes this connection to events.
     /// - Parameters:
+    ///   - confirmWithin: in seconds, as of the call that does not wait. Somebody else has to confirm meanwhile.
     ///   - limit: how long the switch may take, roll-back included.
     ///   - onProgress: is told each phase, the outcome included.
     public func switchNetwork(
-        to network: NetworkReference, within limit: Duration,
+        to network: NetworkReference, confirmWithin: Int? = nil, within limit: Duration,
         onProgress: @escaping @Sendable (SwitchStatus) -> Void = { _ in }
     ) async throws(ClientError) -> SwitchStatus {
         let events = try await events()
-        let accepted = try await switchNetwork(to: network)
+        let accepted = try await switchNetwork(to: network, confirmWithin: confirmWithin)
         onProgress(accepted)
         if accepted.phase.isOutcome { return accepted }
         return try await first(in: events, within: limit) { event throws(ClientError) -> SwitchStatus? in

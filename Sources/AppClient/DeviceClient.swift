@@ -30,8 +30,17 @@ public struct DeviceClient: Sendable {
     }
 
     /// Returns when the device has accepted the command, before it leaves the network that it is on.
-    public func switchNetwork(to network: NetworkReference) async throws(ClientError) -> SwitchStatus {
-        try await ask(.switchNetwork(network))
+    /// - Parameter confirmWithin: in seconds, 5 to 600: the device goes back unless `confirmSwitch` comes that soon after
+    ///   the network is up. Nil if the switch stands by itself.
+    public func switchNetwork(
+        to network: NetworkReference, confirmWithin: Int? = nil
+    ) async throws(ClientError) -> SwitchStatus {
+        try await ask(.switchNetwork(SwitchRequest(target: network, confirmWithin: confirmWithin)))
+    }
+
+    /// Has a switch stand that waits for it. To be sent over the new network: that it gets there is what it confirms.
+    public func confirmSwitch(_ switchId: String) async throws(ClientError) -> SwitchStatus {
+        try await ask(.confirmSwitch(SwitchQuery(switchId: switchId)))
     }
 
     public func switchStatus(_ switchId: String) async throws(ClientError) -> SwitchStatus {

@@ -16,6 +16,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     case cannotSwitch
     case cannotUpdate
     case unknownSwitch
+    case notWaiting
     case storageFailed
     case radioFailed
     case interfaceMissing
@@ -44,6 +45,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
         case .cannotSwitch: "Look at flags in network.get: the uplink in use does not allow a switch."
         case .cannotUpdate: "Look at flags in network.get: the uplink in use does not allow an update."
         case .unknownSwitch: "Use a switchId that network.switch returned since the agent started."
+        case .notWaiting: "Confirm a switch while its phase is waitingForConfirmation; switch.get tells how it stands."
         case .storageFailed: "Check that the disk of the key file is writable and not full; the old list still stands."
         case .radioFailed: "Try again; if it persists, look at the agent's log for the driver's error."
         case .interfaceMissing: "Check that the Wi-Fi interface exists, is not blocked by rfkill and has its driver."
@@ -64,8 +66,8 @@ public enum ErrorCode: String, Sendable, CaseIterable {
         case .unknownNetwork, .unknownSwitch: .networkIDNotFound
         case .alreadyConnected: .success
         case .radioFailed, .interfaceMissing, .cannotSwitch, .switchInProgress: .otherConnectionFailure
-        case .unsupportedVersion, .unknownType, .revisionConflict, .cannotUpdate, .storageFailed, .scanBusy,
-            .notPermitted, .busy, .unsupported, .internalError:
+        case .unsupportedVersion, .unknownType, .revisionConflict, .cannotUpdate, .notWaiting, .storageFailed,
+            .scanBusy, .notPermitted, .busy, .unsupported, .internalError:
             .unknownError
         }
     }
@@ -78,7 +80,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
         case .unsupportedVersion, .unknownType, .unsupported: .unsupported
         case .revisionConflict, .switchInProgress, .scanBusy, .busy: .tryLater
         case .alreadyConnected: .alreadySo
-        case .cannotSwitch, .cannotUpdate: .refused
+        case .cannotSwitch, .cannotUpdate, .notWaiting: .refused
         case .storageFailed, .radioFailed, .interfaceMissing: .deviceFailure
         case .notPermitted: .notPermitted
         case .internalError: .defect

@@ -6,6 +6,7 @@ public enum MessageType: String, Sendable, CaseIterable {
     case updateBackups = "backups.update"
     case switchNetwork = "network.switch"
     case getSwitch = "switch.get"
+    case confirmSwitch = "switch.confirm"
     case startScan = "scan.start"
     case getScan = "scan.get"
     case subscribe = "events.subscribe"

@@ -87,33 +87,31 @@ extension BackupsUpdate: Codable {
     }
 }
 
-/// The body of `network.switch`: the target, and conditions that this version knows and refuses.
-struct SwitchBody: Codable {
-    let target: NetworkReference
-
-    init(target: NetworkReference) { self.target = target }
-
+/// The target's members with the conditions beside them; of these, one that this version knows and refuses.
+extension SwitchRequest: Codable {
     private enum CodingKeys: String, CodingKey {
         case joinOnce, confirmWithin
     }
 
     /// A switch that silently ignored a condition of its sender would be worse than none.
-    init(from decoder: any Decoder) throws {
+    public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        let refused: CodingKeys? =
-            if try container.decodeIfPresent(Bool.self, forKey: .joinOnce) == true {
-                .joinOnce
-            } else if container.contains(.confirmWithin), try !container.decodeNil(forKey: .confirmWithin) {
-                .confirmWithin
-            } else {
-                nil
-            }
-        if let refused {
-            let field = ProtocolError.fieldName(decoder.codingPath + [refused])
+        if try container.decodeIfPresent(Bool.self, forKey: .joinOnce) == true {
+            let field = ProtocolError.fieldName(decoder.codingPath + [CodingKeys.joinOnce])
             throw ProtocolError(.unsupported, "\(field) is not supported", details: ["field": .text(field)])
         }
-        target = try NetworkReference(from: decoder)
+        let confirmWithin = try container.decodeIfPresent(Int.self, forKey: .confirmWithin)
+        if let confirmWithin, !ProtocolLimits.confirmWithin.contains(confirmWithin) {
+            let (least, most) = (ProtocolLimits.confirmWithin.lowerBound, ProtocolLimits.confirmWithin.upperBound)
+            throw ProtocolError.malformed(
+                at: decoder.codingPath + [CodingKeys.confirmWithin], "is \(least) to \(most) seconds")
+        }
+        self.init(target: try NetworkReference(from: decoder), confirmWithin: confirmWithin)
     }
 
-    func encode(to encoder: any Encoder) throws { try target.encode(to: encoder) }
+    public func encode(to encoder: any Encoder) throws {
+        try target.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(confirmWithin, forKey: .confirmWithin)
+    }
 }

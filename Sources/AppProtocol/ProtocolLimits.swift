@@ -10,6 +10,8 @@ public enum ProtocolLimits {
     public static let updateEntries = 64
     /// The most SSIDs and the most frequencies that one scan may be limited to.
     public static let scanTargets = 64
+    /// How soon a switch may have to be confirmed, in seconds.
+    public static let confirmWithin = 5...600
     /// How many decisions one `history.get` may ask for.
     public static let historyDecisions = 1...200
     /// How many it gets when it does not say.

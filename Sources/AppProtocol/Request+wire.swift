@@ -77,8 +77,9 @@ private struct RequestEnvelope: Codable {
         case .getNetwork: .device(.getNetwork)
         case .getBackups: .device(.getBackups)
         case .updateBackups: .device(.updateBackups(try body(BackupsUpdate.self)))
-        case .switchNetwork: .device(.switchNetwork(try body(SwitchBody.self).target))
+        case .switchNetwork: .device(.switchNetwork(try body(SwitchRequest.self)))
         case .getSwitch: .device(.getSwitch(try body(SwitchQuery.self)))
+        case .confirmSwitch: .device(.confirmSwitch(try body(SwitchQuery.self)))
         case .startScan: .device(.startScan(try body(otherwise: ScanRequest())))
         case .getScan: .device(.getScan)
         case .subscribe: .subscribe(try body(otherwise: EventSubscription()))
@@ -95,8 +96,9 @@ private struct RequestEnvelope: Codable {
         switch content {
         case .subscribe(let body): try container.encode(body, forKey: .body)
         case .device(.updateBackups(let body)): try container.encode(body, forKey: .body)
-        case .device(.switchNetwork(let target)): try container.encode(SwitchBody(target: target), forKey: .body)
-        case .device(.getSwitch(let body)): try container.encode(body, forKey: .body)
+        case .device(.switchNetwork(let body)): try container.encode(body, forKey: .body)
+        case .device(.getSwitch(let body)), .device(.confirmSwitch(let body)):
+            try container.encode(body, forKey: .body)
         case .device(.startScan(let body)): try container.encode(body, forKey: .body)
         case .device(.getHistory(let body)): try container.encode(body, forKey: .body)
         case .device(.getCapabilities), .device(.getNetwork), .device(.getBackups), .device(.getScan): break

@@ -24,8 +24,9 @@ public struct Request: Sendable, Equatable {
         case getNetwork
         case getBackups
         case updateBackups(BackupsUpdate)
-        case switchNetwork(NetworkReference)
+        case switchNetwork(SwitchRequest)
         case getSwitch(SwitchQuery)
+        case confirmSwitch(SwitchQuery)
         case startScan(ScanRequest)
         case getScan
         case getHistory(HistoryQuery)
@@ -48,6 +49,7 @@ extension Request.Body {
         case .updateBackups: .updateBackups
         case .switchNetwork: .switchNetwork
         case .getSwitch: .getSwitch
+        case .confirmSwitch: .confirmSwitch
         case .startScan: .startScan
         case .getScan: .getScan
         case .getHistory: .getHistory

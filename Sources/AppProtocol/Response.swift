@@ -15,7 +15,7 @@ public struct Response: Sendable, Equatable {
         case network(NetworkStatus)
         /// To `backups.get` and `backups.update`.
         case backups(BackupList)
-        /// To `network.switch`, with the phase `accepted`, and to `switch.get`.
+        /// To `network.switch`, with the phase `accepted`, and to `switch.get` and `switch.confirm`.
         case switchStatus(SwitchStatus)
         case scanStarted(ScanStarted)
         case scan(ScanResults)

@@ -1,13 +1,27 @@
 import AgentModel
 
-/// Which switch is asked about: the body of `switch.get`.
+/// Where the device is to go: the body of `network.switch`.
+public struct SwitchRequest: Sendable, Equatable {
+    public let target: NetworkReference
+    /// In seconds. The switch stands only if `switch.confirm` comes that soon after the network is up; nil if it stands by
+    /// itself.
+    public let confirmWithin: Int?
+
+    public init(target: NetworkReference, confirmWithin: Int? = nil) {
+        self.target = target
+        self.confirmWithin = confirmWithin
+    }
+}
+
+/// Which switch is meant: the body of `switch.get` and `switch.confirm`.
 public struct SwitchQuery: Sendable, Equatable, Codable {
     public let switchId: String
 
     public init(switchId: String) { self.switchId = switchId }
 }
 
-/// How far a commanded switch has come: the answer to `network.switch` and `switch.get`, the body of `switch.progress`.
+/// How far a commanded switch has come: the answer to `network.switch`, `switch.get` and `switch.confirm`, the body of
+/// `switch.progress`.
 public struct SwitchStatus: Sendable, Equatable, Codable {
     public let switchId: String
     public let phase: SwitchPhase
@@ -30,6 +44,10 @@ public enum SwitchPhase: String, Sendable, CaseIterable, Codable {
     case accepted
     case joining
     case waitingForAddress
+    /// Address and route are there; the device tries whether the network leads to what it needs.
+    case validating
+    /// The network is up, and `switch.confirm` has to come over it, or the device goes back.
+    case waitingForConfirmation
     /// The device is on the new network.
     case committed
     /// The device is back on the network it came from.

@@ -15,14 +15,19 @@ struct Block: Hashable {
     init(_ failure: JoinFailure) { self.failure = failure }
 
     /// Counts one more failure.
+    ///
+    /// - Parameter isDecisive: it takes no second one.
     /// - Returns: whether it leads to a block.
-    mutating func strike(_ failure: JoinFailure, signal: Int?, at now: Instant, settings: PolicySettings) -> Bool {
+    mutating func strike(
+        _ failure: JoinFailure, isDecisive: Bool = false, signal: Int?, at now: Instant, settings: PolicySettings
+    ) -> Bool {
         strikes = failure == self.failure ? strikes + 1 : 1
         failures += 1
         self.failure = failure
-        guard strikes >= failure.strikes(in: settings) || failures >= settings.transientStrikes else { return false }
+        // After a block one more failure renews it.
+        guard isDecisive || blocks > 0 || strikes >= failure.strikes(in: settings) || failures >= settings.transientStrikes else { return false }
         // Failures of several kinds that add up are no proof of the last one.
-        let isProven = strikes >= failure.strikes(in: settings)
+        let isProven = isDecisive || blocks > 0 || strikes >= failure.strikes(in: settings)
         until = now + (isProven ? failure.backOff(in: settings) : settings.transientBlock).wait(after: blocks)
         blocks += 1
         strikes = 0
@@ -57,8 +62,8 @@ extension JoinFailure {
     /// Whether another access point of the same network may well do better.
     var isOfTheAccessPoint: Bool {
         switch self {
-        case .accessPointFull, .notFound, .rejected, .timeout, .linkLost: true
-        case .wrongKey, .noAddress, .captive, .noInternet, .unconfirmed, .interrupted, .supplicantUnavailable,
+        case .wrongKey, .accessPointFull, .notFound, .rejected, .timeout, .linkLost: true
+        case .noAddress, .captive, .noInternet, .unconfirmed, .interrupted, .supplicantUnavailable,
             .interfaceDown:
             false
         }

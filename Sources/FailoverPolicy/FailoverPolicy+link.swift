@@ -11,15 +11,16 @@ extension FailoverPolicy {
             .join, from: current, to: network, fromBSSID: phase.accessPoint?.bssid, toBSSID: bss?.bssid, cause,
             considered: considered, at: now)
         epoch += 1
-        standings[network, default: Standing()].setOut(at: now)
-        if case .online = phase { actions.append(.watchSignal(nil)) }
+        standings[network, default: Standing()].setOut(for: bss?.bssid, at: now)
+        let wasOnline = current != nil
+        if wasOnline { actions.append(.watchSignal(nil)) }
         // The radio is needed now, and what a long scan of all channels would find is not.
         if let scan, scan.order.frequencies.isEmpty { actions.append(.cancelScan) }
         weakness = Weakness()
         phase = .joining(
             Attempt(
                 network: network, bssid: bss?.bssid, epoch: epoch, purpose: purpose, cause: cause,
-                deadline: now + settings.joinLimit))
+                deadline: now + settings.joinLimit, leftALivingLink: purpose == .automatic && wasOnline))
         let frequencies = bss.map { [$0.frequency] } ?? air.places(of: network)
         actions.append(
             .join(LinkTarget(network: network, bssid: bss?.bssid, frequencies: frequencies, epoch: epoch)))
@@ -28,7 +29,8 @@ extension FailoverPolicy {
 
     mutating func associated(epoch: UInt64, _ accessPoint: AccessPoint, at now: Instant) {
         guard case .joining(var attempt) = phase, attempt.epoch == epoch else { return }
-        attempt.deadline = now + settings.addressLimit
+        attempt.deadline =
+            now + (attempt.leftALivingLink ? settings.addressLimitAfterLeaving : settings.addressLimit)
         if let frequency = accessPoint.frequency { air.note(frequency, of: attempt.network) }
         phase = .waitingForAddress(attempt, accessPoint)
         if case .commanded = attempt.purpose, let command {
@@ -44,6 +46,12 @@ extension FailoverPolicy {
             } else {
                 goOnline(attempt, accessPoint, at: now)
             }
+        case .proving(var attempt, let accessPoint) where !isReady:
+            // Whatever was proven, it has to be proven again.
+            attempt.deadline = now + settings.addressLimit
+            attempt.isValidated = false
+            attempt.proof = Proof()
+            phase = .waitingForAddress(attempt, accessPoint)
         case .online(var link):
             link.addressDeadline = isReady ? nil : link.addressDeadline ?? now + settings.addressLimit
             phase = .online(link)
@@ -77,12 +85,11 @@ extension FailoverPolicy {
         var link = Link(
             network: network, accessPoint: accessPoint, since: now, epoch: attempt.epoch, cause: attempt.cause)
         if settings.validation != nil, !attempt.isValidated { link.proof.askAgain(at: now) }
-        if attempt.isValidated { link.proof.succeeded(next: settings.validation.map { now + $0.interval }) }
+        if attempt.isValidated { link.proof.ended(well: true, next: settings.validation.map { now + $0.interval }) }
         phase = .online(link)
         record(.online, to: network, toBSSID: accessPoint.bssid, attempt.cause, at: now)
         watchSignal(of: accessPoint)
         finishCommand(after: attempt, at: now)
-        continueProof(at: now)
     }
 
     mutating func attemptFailed(_ attempt: Attempt, _ failure: JoinFailure, at now: Instant) {
@@ -116,7 +123,9 @@ extension FailoverPolicy {
             // The others were not gone.
             standing.failed(at: bssid, failure, signal: signal, at: now, settings: settings)
             standing.isBack()
-        } else if standing.failed(failure, signal: signal, at: now, settings: settings) {
+        } else if standing.failed(
+            failure, isDecisive: attempt.leftALivingLink, signal: signal, at: now, settings: settings)
+        {
             search.holdLastResort(until: now + settings.lastResort.wait(after: search.lastResorts))
             record(.blocked, from: network, fromBSSID: attempt.bssid, .failure(failure), signal: signal, at: now)
         }

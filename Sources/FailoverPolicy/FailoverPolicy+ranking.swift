@@ -53,10 +53,12 @@ extension FailoverPolicy {
         // Of one that is blocked it is better to know than of none.
         let all = air.accessPoints(of: network, since: start)
         let open = all.filter { !(standing?.isBlocked($0.bssid, at: now) ?? false) }
-        return (open.isEmpty ? all : open).max { left, right in
-            let (leftRoom, rightRoom) = (headroom(of: left), headroom(of: right))
-            return leftRoom == rightRoom ? left.bssid > right.bssid : leftRoom < rightRoom
+        // Where the network failed, the access points have their turns.
+        let isSuspect = standing?.block != nil
+        func key(_ bss: BSS) -> (Instant, Int, BSSID) {
+            (isSuspect ? standing?.triedAt(bss.bssid) ?? .distantPast : .distantPast, -headroom(of: bss), bss.bssid)
         }
+        return (open.isEmpty ? all : open).min { key($0) < key($1) }
     }
 
     /// Sights from before this say nothing about now.
@@ -78,15 +80,18 @@ extension FailoverPolicy {
         }.sorted { $0.rank < $1.rank }
     }
 
-    /// Every access point in range that could take over from a living link, the best first.
-    func alternatives(to link: Link, at now: Instant, since earliest: Instant?) -> [Candidate] {
+    /// Every access point of a known network in range, the best first.
+    func accessPoints(at now: Instant, since earliest: Instant? = nil) -> [Candidate] {
         networks.enumerated().flatMap { order, network in
-            guard !isBlocked(network.id, at: now) else { return [Candidate]() }
-            let standing = standings[network.id]
-            return air.accessPoints(of: network.id, since: horizon(of: network.id, at: now, since: earliest))
-                .filter { $0.bssid != link.accessPoint.bssid && !(standing?.isBlocked($0.bssid, at: now) ?? false) }
+            air.accessPoints(of: network.id, since: horizon(of: network.id, at: now, since: earliest))
                 .map { candidate($0, of: network, order: order, at: now) }
         }.sorted { $0.rank < $1.rank }
+    }
+
+    /// Whether nothing is held against joining an access point now.
+    func isOpen(_ candidate: Candidate, at now: Instant) -> Bool {
+        guard let standing = standings[candidate.network.id] else { return true }
+        return !standing.isBlocked(at: now) && !standing.isBlocked(candidate.bss.bssid, at: now)
     }
 
     private func candidate(_ bss: BSS, of network: KnownNetwork, order: Int, at now: Instant) -> Candidate {
@@ -135,18 +140,25 @@ extension FailoverPolicy {
 
     /// Why an access point is not worth leaving the living link for, as far as signals go; nil if it is, or if there is none.
     func objection(to bss: BSS, of network: NetworkID, at now: Instant) -> PolicyDecision.Verdict? {
-        guard case .online(let link) = phase, link.uselessness == nil, let level = weakness.judge.level else {
+        guard case .online(let link) = phase, link.uselessness == nil, let gain = gain(of: bss, in: network) else {
             return nil
         }
-        let signal = air.steadySignal(of: bss, in: network)
-        if signal < settings.thresholds(for: bss.frequency).floor { return .belowFloor }
-        let gain =
-            settings.headroom(signal, on: bss.frequency) - settings.headroom(level, on: link.accessPoint.frequency)
-        return gain < margin(against: bss.bssid, at: now) ? .withinMargin(gain) : nil
+        if air.steadySignal(of: bss, in: network) < settings.thresholds(for: bss.frequency).floor { return .belowFloor }
+        // Between a link that breaks and one that is good there is no dance.
+        let isEscape = weakness.verdict >= .fading && quality(of: bss) == .good
+        let margin = isEscape ? settings.margin : margin(against: bss.bssid, at: now)
+        return gain < margin ? .withinMargin(gain) : nil
+    }
+
+    /// How much better than the link in use an access point is, in dB.
+    func gain(of bss: BSS, in network: NetworkID) -> Int? {
+        guard let accessPoint = phase.accessPoint, let level = weakness.judge.level else { return nil }
+        return settings.headroom(air.steadySignal(of: bss, in: network), on: bss.frequency)
+            - settings.headroom(level, on: accessPoint.frequency)
     }
 
     /// How much better than the living link an access point has to be, in dB.
-    func margin(against bssid: BSSID, at now: Instant) -> Int {
+    private func margin(against bssid: BSSID, at now: Instant) -> Int {
         settings.margin + restlessness.damping(of: bssid, at: now, settings: settings)
     }
 }

@@ -102,22 +102,25 @@ extension FailoverPolicy {
     }
 
     private func bestCandidate(at now: Instant) -> Candidate? {
-        candidates(at: now).first { candidate in
-            let standing = standings[candidate.network.id]
-            return !(standing?.isBlocked(at: now) ?? false)
-                && !(standing?.isBlocked(candidate.bss.bssid, at: now) ?? false)
-        }
+        candidates(at: now).first { isOpen($0, at: now) }
     }
 
     /// With every network in range blocked, one of them may still be right: never strand the device.
     private func lastResort(at now: Instant) -> Candidate? {
         guard let moment = search.nextLastResort, moment <= now else { return nil }
         // Not always the same one: the strongest may be the one with the wrong password.
-        return candidates(at: now).min { triedLongerAgo($0.network.id, $1.network.id) }
+        let all = accessPoints(at: now)
+        guard let network = all.map(\.network.id).min(by: { triedAt($0) < triedAt($1) }) else { return nil }
+        return all.filter { $0.network.id == network }.min { triedAt($0) < triedAt($1) }
     }
 
-    private func triedLongerAgo(_ left: NetworkID, _ right: NetworkID) -> Bool {
-        guard let rightTime = standings[right]?.triedAt else { return false }
-        return standings[left]?.triedAt.map { $0 < rightTime } ?? true
+    private func triedAt(_ network: NetworkID) -> Instant { standings[network]?.triedAt ?? .distantPast }
+
+    private func triedAt(_ candidate: Candidate) -> Instant {
+        standings[candidate.network.id]?.triedAt(candidate.bss.bssid) ?? .distantPast
     }
+}
+
+extension Instant {
+    static let distantPast = Instant(milliseconds: .min / 2)
 }

@@ -37,7 +37,7 @@ extension FailoverPolicy {
     }
 
     mutating func probed(epoch: UInt64, _ result: ProbeResult, at now: Instant) {
-        guard let validation = settings.validation, epoch == self.epoch, proof?.deadline != nil else { return }
+        guard let validation = settings.validation, epoch == self.epoch, proof?.isUnderWay == true else { return }
         switch phase {
         case .proving(let attempt, let accessPoint): proven(attempt, accessPoint, result, validation, at: now)
         case .online(let link): found(link, result, validation, at: now)
@@ -56,7 +56,6 @@ extension FailoverPolicy {
             attempt.proof.askAgain(at: now)
             phase = .proving(attempt, accessPoint)
             actions.append(.switchProgress(id: command.id, .validating))
-            continueProof(at: now)
         } else {
             attempt.isValidated = true
             askForConfirmation(attempt, accessPoint, at: now)
@@ -71,12 +70,12 @@ extension FailoverPolicy {
         switch result {
         case .online:
             attempt.isValidated = true
-            attempt.proof.succeeded(next: nil)
-            standings[attempt.network]?.wasUseful()
+            attempt.proof.ended(well: true, next: nil)
+            standings[attempt.network]?.wasUseful(at: now)
             askForConfirmation(attempt, accessPoint, at: now)
         case .captive: attemptFailed(attempt, .captive, at: now)
         case .failed:
-            attempt.proof.failed(next: now + validation.retry)
+            attempt.proof.ended(well: false, next: now + validation.retry)
             phase = .proving(attempt, accessPoint)
             if attempt.proof.failures >= validation.strikes { attemptFailed(attempt, .noInternet, at: now) }
         }
@@ -111,9 +110,14 @@ extension FailoverPolicy {
         var standing = standings[link.network, default: Standing()]
         switch result {
         case .online:
-            link.proof.succeeded(next: now + validation.interval)
-            standing.wasUseful()
-            if link.uselessness != nil {
+            link.proof.ended(well: true, next: nil)
+            // Where something is amiss, the next probe says more than the last.
+            let isCalm = link.proof.failures == 0
+            link.proof.askAgain(at: now + (isCalm ? validation.interval : validation.retry))
+            if link.uselessness == nil {
+                standing.wasUseful(at: now)
+            } else if link.proof.successes >= validation.strikes {
+                standing.wasUseful(at: now)
                 link.uselessness = nil
                 weakness.isReported = false
                 weakness.scans = 0
@@ -121,12 +125,13 @@ extension FailoverPolicy {
             }
         case .captive, .failed:
             let failure: JoinFailure = result == .captive ? .captive : .noInternet
-            let isNew = link.uselessness == nil
-            link.proof.failed(next: now + (isNew ? validation.retry : validation.interval))
-            // A login page is no accident, and a network that led nowhere the last time has used its chance.
+            link.proof.ended(well: false, next: now + validation.retry)
+            // A login page is no accident, and a network that led nowhere not long ago has used its chance.
             let isProven =
-                result == .captive || standing.uselessness != nil || link.proof.failures >= validation.strikes
-            if isProven, isNew || link.uselessness != failure {
+                result == .captive || standing.wasUselessLately(at: now, settings: settings)
+                || link.proof.failures >= validation.strikes
+            if isProven { link.proof.askAgain(at: now + validation.interval) }
+            if isProven, link.uselessness != failure {
                 link.uselessness = failure
                 standing.wasUseless(failure, at: now, settings: settings)
                 record(

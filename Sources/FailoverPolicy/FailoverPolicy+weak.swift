@@ -1,17 +1,23 @@
 import AgentModel
 
 /// How a living link is doing, and what was done about it.
-struct Weakness: Sendable, Hashable {
+struct Weakness: Sendable {
     var judge = SignalJudge()
     /// Nil while the link is fine.
     var nextScan: Instant?
     var scans = 0
+    /// When all channels were looked at.
+    var fullScanAt: Instant?
+    /// When it was looked around last, and how strong the link was then, in dBm.
+    var lastScan: (at: Instant, level: Int?)?
     /// A signal that wavers about the threshold is no reason to scan all the time.
     var quietUntil: Instant?
     /// Since when the link is confirmed to be weak. What was seen before may be gone, and the link still lives.
     var confirmedAt: Instant?
     /// What the verdict was when it was last looked at.
     var verdict = SignalJudge.Verdict.fine
+    /// Whether every second counts.
+    var isHurried = false
     /// Whether the history says already that nothing better is there.
     var isReported = false
 }
@@ -36,7 +42,7 @@ extension FailoverPolicy {
         judge(link, at: now)
         guard otherUplink == nil else { return }
         let isBad = weakness.verdict > .fine || link.uselessness != nil
-        if weakness.verdict >= .weak || link.uselessness != nil, let better = betterAccessPoint(than: link, at: now) {
+        if weakness.verdict >= .sagging || link.uselessness != nil, let better = betterAccessPoint(than: link, at: now) {
             depart(from: link, to: better, at: now)
             return
         }
@@ -50,7 +56,7 @@ extension FailoverPolicy {
 
     /// Follows the signal from fine to critical and back.
     private mutating func judge(_ link: Link, at now: Instant) {
-        let verdict = weakness.judge.verdict(at: now, settings: settings)
+        let verdict = weakness.judge.verdict(settings: settings)
         let previous = weakness.verdict
         weakness.verdict = verdict
         if verdict == .fine {
@@ -62,11 +68,24 @@ extension FailoverPolicy {
         }
         // Once when the doubt begins, to know what else there is, and once when it is confirmed, to decide on fresh sights.
         if previous == .fine { weakness.nextScan = max(now, weakness.quietUntil ?? now) }
-        if previous < .weak, verdict >= .weak {
-            weakness.nextScan = now
+        if previous < .sagging, verdict >= .sagging {
             weakness.confirmedAt = now
+            weakness.nextScan = now
         }
-        if previous == .fine || (previous < .fading) != (verdict < .fading) { watchSignal(of: link.accessPoint) }
+        if previous < .weak, verdict >= .weak { weakness.nextScan = now }
+        if previous < .fading, verdict >= .fading {
+            weakness.nextScan = now
+            weakness.scans = 0
+        }
+        // A link that got worse since the last look moves, and so does what is around it.
+        if let last = weakness.lastScan, let before = last.level, let level = weakness.judge.level,
+            level <= before - settings.lookAgainDrop, now - last.at >= settings.criticalScan.first
+        {
+            weakness.nextScan = now
+        }
+        let wasHurried = weakness.isHurried
+        weakness.isHurried = verdict >= .fading || weakness.judge.isBelowCritical
+        if previous == .fine || weakness.isHurried != wasHurried { watchSignal(of: link.accessPoint) }
     }
 
     private mutating func depart(from link: Link, to better: Candidate, at now: Instant) {
@@ -77,7 +96,7 @@ extension FailoverPolicy {
                 switch weakness.verdict {
                 case .critical: .critical
                 case .fading: .fading
-                case .weak, .doubtful, .fine: .weak
+                case .weak, .sagging, .doubtful, .fine: .weak
                 }
             }
         restlessness.departs(from: link.accessPoint.bssid, to: better.bss.bssid, at: now, settings: settings)
@@ -97,16 +116,19 @@ extension FailoverPolicy {
     private mutating func orderEscapeScan(_ link: Link, at now: Instant) {
         // Other access points of the same network count as well; where none was ever seen, there may still be one.
         let places = Set(networks.flatMap { air.places(of: $0.id) })
-        let allAreKnown = networks.allSatisfy { !air.places(of: $0.id).isEmpty }
-        // The first looks are quick where they can be; when they found nothing, every channel is worth its time.
-        let isQuick = allAreKnown && weakness.scans < 2
+        // The first look is quick where it can be; when it found nothing, every channel is worth its time now and then.
+        let wasFull = weakness.fullScanAt.map { now - $0 < settings.weakScan.first * 2 } ?? false
+        let isQuick = !places.isEmpty && (weakness.scans == 0 || wasFull)
         let frequencies = isQuick ? places.sorted() : []
         guard orderScan(frequencies, reason: link.uselessness == nil ? .weak : .unusable, at: now) else {
             let isUrgent = weakness.verdict >= .weak
-            weakness.nextScan = now + max(.seconds(1), budget.wait(for: frequencies, isUrgent: isUrgent, at: now))
+            weakness.nextScan = now + budget.wait(for: frequencies, isUrgent: isUrgent)
             return
         }
-        weakness.nextScan = now + settings.weakScan.wait(after: weakness.scans)
+        if frequencies.isEmpty { weakness.fullScanAt = now }
+        weakness.lastScan = (now, weakness.judge.level)
+        let waits = weakness.verdict >= .fading || link.uselessness != nil ? settings.criticalScan : settings.weakScan
+        weakness.nextScan = now + waits.wait(after: weakness.scans)
         weakness.scans += 1
         weakness.quietUntil = now + settings.weakScan.first
     }
@@ -135,7 +157,7 @@ extension FailoverPolicy {
     private mutating func lookForUnseen(at now: Instant) {
         guard scan == nil, let nextSurvey, nextSurvey <= now else { return }
         guard orderScan([], reason: .survey, at: now) else {
-            survey.next = now + budget.wait(for: [], isUrgent: false, at: now)
+            survey.next = now + budget.wait(for: [], isUrgent: false)
             return
         }
         survey.next = now + settings.survey.wait(after: survey.scans)
@@ -148,15 +170,23 @@ extension FailoverPolicy {
     }
 
     private func betterAccessPoint(than link: Link, at now: Instant) -> Candidate? {
-        guard now - link.since >= settings.betweenSwitches, restlessness.allowsDeparture(at: now, settings: settings)
+        // A link that leads nowhere is no place to rest; its own back-off sees to it that this is no dance.
+        guard now - link.since >= settings.betweenSwitches || link.uselessness != nil,
+            restlessness.allowsDeparture(at: now, settings: settings)
         else { return nil }
         let isHeld = isHeld(link, at: now)
         let earliest = link.uselessness == nil ? weakness.confirmedAt : nil
-        return alternatives(to: link, at: now, since: earliest).first { candidate in
+        return accessPoints(at: now, since: earliest).first { candidate in
+            guard candidate.bss.bssid != link.accessPoint.bssid, isOpen(candidate, at: now) else { return false }
             let isRoaming = candidate.network.id == link.network
             if isHeld, !isRoaming { return false }
             guard objection(to: candidate.bss, of: candidate.network.id, at: now) == nil else { return false }
-            guard let uselessness = link.uselessness else { return candidate.rank.reputation <= .suspect }
+            guard let uselessness = link.uselessness else {
+                let isUrgent = weakness.verdict >= .fading
+                guard candidate.rank.reputation <= (isUrgent ? .suspect : .sound) else { return false }
+                return isRoaming || weakness.verdict >= .weak
+                    || gain(of: candidate.bss, in: candidate.network.id) ?? 0 >= 2 * settings.margin
+            }
             // Another access point leads to the same nowhere, and another login page is no way out.
             return !isRoaming && candidate.rank.reputation < (uselessness == .captive ? .captive : .useless)
                 && candidate.rank.quality <= .usable
@@ -169,8 +199,9 @@ extension FailoverPolicy {
         let unsupervised: Duration
         switch weakness.verdict {
         case .fine: (interval, unsupervised) = (settings.calmSampling, settings.unsupervisedSampling)
-        case .doubtful, .weak: (interval, unsupervised) = (settings.alertSampling, settings.alertSampling)
-        case .fading, .critical: (interval, unsupervised) = (settings.criticalSampling, settings.criticalSampling)
+        case .doubtful, .sagging, .weak, .fading, .critical:
+            interval = weakness.isHurried ? settings.criticalSampling : settings.alertSampling
+            unsupervised = interval
         }
         actions.append(
             .watchSignal(SignalWatch(threshold: threshold, interval: interval, unsupervisedInterval: unsupervised)))

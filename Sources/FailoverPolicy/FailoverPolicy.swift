@@ -36,6 +36,7 @@ public struct FailoverPolicy: Sendable {
     var epoch: UInt64 = 0
     private var scans: UInt64 = 0
     private var latest: Instant?
+    private var resumedAt: Instant?
     private var isStopped = false
     var actions: [PolicyAction] = []
 
@@ -62,9 +63,14 @@ public struct FailoverPolicy: Sendable {
         latest = now
         actions.removeAll(keepingCapacity: true)
         guard !isStopped else { return [] }
-        if let due = nextWake, now - due > settings.sleepSuspicion { resume(at: now) }
-        expire(at: now)
-        for event in events { apply(event, at: now) }
+        let wasAsleep = nextWake.map { now - $0 > settings.sleepSuspicion } ?? false
+        // What comes in counts before what is overdue: a success in hand is no time-out.
+        if wasAsleep {
+            for event in (events + [.resumed]).inCanonicalOrder { apply(event, at: now) }
+        } else {
+            for event in events { apply(event, at: now) }
+        }
+        if !isStopped { expire(at: now) }
         nextWake = isStopped ? nil : wakeMoment
         return actions
     }
@@ -91,7 +97,7 @@ public struct FailoverPolicy: Sendable {
         case .switchTo(let network, let id, let confirmWithin):
             begin(network, id: id, confirmWithin: confirmWithin, at: now)
         case .confirmed(let id): confirmed(id, at: now)
-        case .resumed: resume(at: now)
+        case .resumed: if resumedAt != now { resume(at: now) }
         case .tick: proceed(at: now)
         case .stop: isStopped = true
         }
@@ -113,7 +119,10 @@ public struct FailoverPolicy: Sendable {
     /// Ends what has taken too long.
     private mutating func expire(at now: Instant) {
         if let scan, scan.deadline <= now { scanEnded(id: scan.order.id, isComplete: false, at: now) }
-        if let patienceEnd, patienceEnd <= now { losePatience(at: now) }
+        if let patienceEnd, patienceEnd <= now {
+            losePatience(at: now)
+            proceed(at: now)
+        }
         if let interfaceUpAt, interfaceUpAt <= now {
             self.interfaceUpAt = now + settings.interfaceGrace
             actions.append(.bringInterfaceUp)
@@ -169,6 +178,7 @@ public struct FailoverPolicy: Sendable {
 
     /// The machine slept, or was so busy that it might as well have: what was measured is old, and what was due was not done.
     private mutating func resume(at now: Instant) {
+        resumedAt = now
         if var scan {
             scan.deadline = now + settings.scanLimit
             self.scan = scan
@@ -187,11 +197,11 @@ public struct FailoverPolicy: Sendable {
         case .proving: break
         case .online(var link):
             if settings.validation != nil { link.proof.askAgain(at: now) }
+            if link.uselessness != nil { weakness.nextScan = now }
             if link.addressDeadline != nil { link.addressDeadline = now + settings.addressLimit }
             phase = .online(link)
             watchSignal(of: link.accessPoint)
         }
-        continueProof(at: now)
         proceed(at: now)
     }
 
@@ -241,8 +251,8 @@ extension FailoverPolicy {
     @discardableResult
     mutating func orderScan(_ frequencies: [Frequency], reason: ScanOrder.Reason, at now: Instant) -> Bool {
         guard scan == nil, isInterfaceUp else { return true }
-        // A person waits for a command, and while nothing is joined the radio has nothing better to do.
-        if case .online = phase, reason != .commanded {
+        // A person waits for a command, and while the link leads nowhere the radio has nothing better to do.
+        if case .online(let link) = phase, reason != .commanded, link.uselessness == nil {
             guard budget.spend(on: frequencies, isUrgent: weakness.verdict >= .weak, at: now) else { return false }
         }
         scans += 1
@@ -261,11 +271,13 @@ extension FailoverPolicy {
     }
 
     private mutating func scanned(id: UInt64?, _ results: [BSS], at now: Instant) {
-        let strangers = networks.filter { air.latest(of: $0.id) == nil }.map(\.id)
         air.note(results, of: networks, at: now)
         for network in networks {
             guard let bss = air.best(of: network.id, since: now - settings.freshness) else { continue }
-            standings[network.id]?.seen(bss, isNew: strangers.contains(network.id), at: now, settings: settings)
+            standings[network.id]?.seen(bss, at: now, settings: settings)
+            for bss in air.accessPoints(of: network.id, since: now - settings.freshness) {
+                standings[network.id]?.seenUntried(bss, at: now)
+            }
         }
         if let id { scanEnded(id: id, isComplete: true, at: now) } else { proceed(at: now) }
     }

@@ -61,14 +61,19 @@ struct Homecoming: Hashable, Sendable {
         looks = 0
     }
 
+    /// The device gave a link up for it, and it was not to be had: that must not happen often.
     mutating func returnFailed(at now: Instant) {
-        failures += 1
+        failures += 3
         lookAgain(at: now)
     }
 
     /// The device had returned, and the link has ended after this time.
     mutating func left(after time: Duration, settings: PolicySettings) {
-        failures = time < settings.preferredProbation ? failures + 1 : 0
+        if time < settings.preferredProbation {
+            failures += 2
+        } else if time >= settings.preferredProbation * 4 {
+            failures = 0
+        }
     }
 }
 
@@ -97,7 +102,7 @@ extension FailoverPolicy {
             if orderScan(places, reason: .preferred, at: now) {
                 homecoming.ordered(at: now, settings: settings)
             } else {
-                homecoming.wait(until: now + budget.wait(for: places, isUrgent: weakness.verdict >= .weak, at: now))
+                homecoming.wait(until: now + budget.wait(for: places, isUrgent: weakness.verdict >= .weak))
             }
         }
         return false

@@ -43,6 +43,8 @@ extension FailoverPolicy {
         var isValidated = false
         /// The app has confirmed it already.
         var isConfirmed = false
+        /// A link that worked was given up for it, without anybody's command.
+        var leftALivingLink = false
     }
 
     enum Purpose: Sendable, Hashable {
@@ -64,38 +66,5 @@ extension FailoverPolicy {
         var proof = Proof()
         /// Why it leads nowhere, if that is so.
         public internal(set) var uselessness: JoinFailure?
-    }
-}
-
-/// When a link is probed.
-struct Proof: Sendable, Hashable {
-    /// When to ask next, and by when what was asked has to be answered; never both.
-    private(set) var next: Instant?
-    private(set) var deadline: Instant?
-    /// In a row.
-    private(set) var failures = 0
-
-    var moment: Instant? { next ?? deadline }
-
-    mutating func askAgain(at moment: Instant) {
-        next = moment
-        deadline = nil
-    }
-
-    mutating func asked(until deadline: Instant) {
-        next = nil
-        self.deadline = deadline
-    }
-
-    mutating func succeeded(next moment: Instant?) {
-        failures = 0
-        next = moment
-        deadline = nil
-    }
-
-    mutating func failed(next moment: Instant) {
-        failures += 1
-        next = moment
-        deadline = nil
     }
 }

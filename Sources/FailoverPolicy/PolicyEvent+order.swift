@@ -19,13 +19,13 @@ extension PolicyEvent {
         case .remembered: 1
         case .otherUplink: 2
         case .resumed: 3
-        case .scanned: 4
-        case .scanFailed: 5
-        case .interface: 6
-        case .supplicant: 7
-        case .interrupted: 8
-        case .linkFound: 9
-        case .signal: 10
+        case .signal: 4
+        case .scanned: 5
+        case .scanFailed: 6
+        case .interface: 7
+        case .supplicant: 8
+        case .interrupted: 9
+        case .linkFound: 10
         case .linkLost: 11
         case .joinFailed: 12
         case .associated: 13

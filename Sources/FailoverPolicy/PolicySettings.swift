@@ -28,6 +28,8 @@ public struct PolicySettings: Hashable, Sendable {
     public var criticalConfirmation = Duration.seconds(10)
     /// A link that stays weak this long is left for a candidate.
     public var weakConfirmation = Duration.seconds(60)
+    /// A weak link is fine again when it is this many dB above weak.
+    public var recovery = 2
     /// Fewer samples than this confirm nothing, however long they took.
     public var confirmationSamples = 3
 
@@ -62,9 +64,9 @@ public struct PolicySettings: Hashable, Sendable {
     /// It is returned to when every look found it good for this long; longer after every return that did not last.
     public var preferredConfirmation = BackOff(first: .seconds(30), last: .seconds(3600))
     /// It is good this many dB above where it would be weak.
-    public var returnHeadroom = 5
-    /// A return that lasted this long was right.
-    public var preferredProbation = Duration.seconds(600)
+    public var returnHeadroom = 6
+    /// A return that did not last this long was wrong; one that lasted four times as long was right.
+    public var preferredProbation = Duration.seconds(3600)
 
     /// Whether networks are tried for what the device needs, once they are up; nil if nothing can be probed.
     public var validation: Validation?
@@ -72,15 +74,18 @@ public struct PolicySettings: Hashable, Sendable {
     /// When to probe a link, and how many failures mean that it leads nowhere.
     public struct Validation: Hashable, Sendable {
         /// While all is well, and after a failure.
-        public var interval = Duration.seconds(30)
-        public var retry = Duration.seconds(5)
+        public var interval = Duration.seconds(15)
+        public var retry = Duration.seconds(1)
         /// Failures in a row.
         public var strikes = 3
-        /// A probe that has not ended after this has failed.
-        public var limit = Duration.seconds(20)
+        /// A probe that has not ended after this has failed; a working one takes a tenth of a second.
+        public var limit = Duration.seconds(5)
 
         public init() {}
     }
+
+    /// A network that led nowhere is trusted again when it has led somewhere for this long.
+    public var usefulProbation = Duration.seconds(3600)
 
     /// The share of air time that scans may take in the long run, in thousandths: on a good link and on a weak one; and how
     /// much of it may be saved up for a moment of need.
@@ -88,14 +93,17 @@ public struct PolicySettings: Hashable, Sendable {
     public var weakScanShare = 50
     public var scanReserve = Duration.seconds(20)
 
-    /// Scans on a weak link: the first wait, doubling up to the last.
+    /// Scans on a weak link: the first wait, doubling up to the last; and on one that is about to break.
     public var weakScan = BackOff(first: .seconds(20), last: .seconds(160))
+    public var criticalScan = BackOff(first: .seconds(5), last: .seconds(10))
+    /// A weak link that got this many dB weaker since the last scan is reason for another.
+    public var lookAgainDrop = 3
     /// Scans for networks that were never seen, while the link is good: the first wait after coming online, and the waits
     /// between further ones. A scan takes some seconds in which the link is slow.
     public var surveyDelay = Duration.seconds(2)
-    public var survey = BackOff(first: .seconds(600), last: .seconds(6 * 3600))
+    public var survey = BackOff(first: .seconds(120), last: .seconds(6 * 3600))
     /// Scans of all channels while disconnected.
-    public var fullScan = BackOff(first: .seconds(10), last: .seconds(300))
+    public var fullScan = BackOff(first: .seconds(10), last: .seconds(30))
     /// Looks at the channels of known networks while disconnected: every `first` at the beginning, and seldomer as the
     /// outage goes on, but at least every `last`.
     public var look = BackOff(first: .seconds(2), last: .seconds(10))
@@ -106,6 +114,8 @@ public struct PolicySettings: Hashable, Sendable {
     public var joinLimit = Duration.seconds(20)
     /// From there until there are an address and a route.
     public var addressLimit = Duration.seconds(15)
+    /// The same where a living link was given up for it.
+    public var addressLimitAfterLeaving = Duration.seconds(5)
     /// A network seen longer ago than this is looked for again before it is joined.
     public var freshness = Duration.seconds(10)
 

@@ -6,6 +6,8 @@ struct ScanBudget: Hashable, Sendable {
     /// between (Docs/lab.md).
     static let channelTime = Duration.milliseconds(100)
     private static let firstFullScan = Duration.seconds(6)
+    /// Less is no scan: somebody answered from memory.
+    private static let shortestFullScan = Duration.seconds(1)
 
     private let share: Int
     private let urgentShare: Int
@@ -36,12 +38,12 @@ struct ScanBudget: Hashable, Sendable {
         return true
     }
 
-    /// How long to wait until a scan can be paid for.
-    func wait(for frequencies: [Frequency], isUrgent: Bool, at now: Instant) -> Duration {
+    /// How long to wait until a scan can be paid for that was refused.
+    func wait(for frequencies: [Frequency], isUrgent: Bool) -> Duration {
         let missing = cost(of: frequencies) - saved
-        return missing <= .zero ? .zero : missing * 1000 / max(1, isUrgent ? urgentShare : share)
+        return max(.seconds(1), missing * 1000 / max(1, isUrgent ? urgentShare : share))
     }
 
     /// How long a scan of all channels really took. What takes longer than the reserve could never be paid.
-    mutating func measured(_ time: Duration) { fullScan = min(max(time, Self.channelTime), reserve) }
+    mutating func measured(_ time: Duration) { fullScan = min(max(time, Self.shortestFullScan), reserve) }
 }

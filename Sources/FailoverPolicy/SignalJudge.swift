@@ -7,7 +7,10 @@ struct SignalJudge: Hashable {
         case fine
         /// The last sample was weak: look closer, and see what else there is.
         case doubtful
-        /// Weak for long enough.
+        /// Weak for long enough to take another access point of the same network, which costs next to nothing, or another
+        /// network that is better by far.
+        case sagging
+        /// Weak for long enough to take any network that is better.
         case weak
         /// Weak, and at this pace soon critical.
         case fading
@@ -31,6 +34,7 @@ struct SignalJudge: Hashable {
     /// An uninterrupted run of samples below a threshold.
     private struct Streak: Hashable {
         var start: Instant?
+        var last: Instant?
         var samples = 0
 
         mutating func add(_ isBelow: Bool, at now: Instant) {
@@ -39,12 +43,14 @@ struct SignalJudge: Hashable {
                 return
             }
             start = start ?? now
+            last = now
             samples += 1
         }
 
-        func isConfirmed(at now: Instant, after duration: Duration, samples minimum: Int) -> Bool {
-            guard let start else { return false }
-            return samples >= minimum && now - start >= duration
+        /// Silence confirms nothing.
+        func isConfirmed(after duration: Duration, samples minimum: Int) -> Bool {
+            guard let start, let last else { return false }
+            return samples >= minimum && last - start >= duration
         }
     }
 
@@ -52,7 +58,8 @@ struct SignalJudge: Hashable {
         _ signal: Int, at now: Instant, thresholds: PolicySettings.Thresholds, settings: PolicySettings
     ) {
         latest = signal
-        weak.add(signal < thresholds.weak, at: now)
+        // A signal at the threshold is neither here nor there: it has to be better to be fine again.
+        weak.add(signal < thresholds.weak + (weak.start == nil ? 0 : settings.recovery), at: now)
         critical.add(signal < thresholds.critical, at: now)
         samples.removeAll { now - $0.at > Self.memory }
         if samples.count == Self.sampleLimit { samples.removeFirst() }
@@ -64,23 +71,30 @@ struct SignalJudge: Hashable {
     private var isFading = false
 
     private func isFalling(to critical: Int, settings: PolicySettings) -> Bool {
-        guard let trend, let level, trend <= Self.clearFall else { return false }
-        return Double(level) + trend * settings.fadingHorizon.seconds < Double(critical)
+        guard let trend, let level, trend.slope + 2 * trend.error < Self.clearFall else { return false }
+        return Double(level) + trend.slope * settings.fadingHorizon.seconds < Double(critical)
     }
 
-    /// In dB a second; less may be noise.
-    private static let clearFall = -0.5
+    /// In dB a second; less may be noise, and so may be what the samples scatter about.
+    private static let clearFall = -0.3
 
-    /// How the signal changes, in dB a second: the slope of the line that fits the samples best.
-    private var trend: Double? {
+    /// How the signal changes, in dB a second: the slope of the line that fits the samples best, and its standard error.
+    private var trend: (slope: Double, error: Double)? {
         guard let first = samples.first, let last = samples.last, last.at - first.at >= .seconds(5) else { return nil }
         let points = samples.map { (x: ($0.at - first.at).seconds, y: Double($0.signal)) }
         let count = Double(points.count)
         let mean = (x: points.reduce(0) { $0 + $1.x } / count, y: points.reduce(0) { $0 + $1.y } / count)
         let spread = points.reduce(0) { $0 + ($1.x - mean.x) * ($1.x - mean.x) }
-        guard spread > 0 else { return nil }
-        return points.reduce(0) { $0 + ($1.x - mean.x) * ($1.y - mean.y) } / spread
+        guard spread > 0, points.count > 2 else { return nil }
+        let slope = points.reduce(0) { $0 + ($1.x - mean.x) * ($1.y - mean.y) } / spread
+        let scatter = points.reduce(0) { sum, point in
+            let distance = point.y - mean.y - slope * (point.x - mean.x)
+            return sum + distance * distance
+        }
+        return (slope, (scatter / (count - 2) / spread).squareRoot())
     }
+
+    var isBelowCritical: Bool { critical.samples > 0 }
 
     /// The link's signal in dBm, without the quick changes of single samples.
     var level: Int? {
@@ -89,11 +103,13 @@ struct SignalJudge: Hashable {
         return recent.reduce(0) { $0 + $1.signal } / recent.count
     }
 
-    func verdict(at now: Instant, settings: PolicySettings) -> Verdict {
+    func verdict(settings: PolicySettings) -> Verdict {
         let samples = settings.confirmationSamples
-        if critical.isConfirmed(at: now, after: settings.criticalConfirmation, samples: samples) { return .critical }
+        if critical.isConfirmed(after: settings.criticalConfirmation, samples: samples) { return .critical }
         if isFading { return .fading }
-        if weak.isConfirmed(at: now, after: settings.weakConfirmation, samples: samples) { return .weak }
+        if weak.isConfirmed(after: settings.weakConfirmation, samples: samples) { return .weak }
+        if critical.isConfirmed(after: .zero, samples: samples) { return .sagging }
+        if weak.isConfirmed(after: settings.criticalConfirmation, samples: samples) { return .sagging }
         return weak.start == nil ? .fine : .doubtful
     }
 }

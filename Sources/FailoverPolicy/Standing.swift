@@ -3,15 +3,18 @@ import AgentModel
 /// What the device has experienced with a network, as far as it matters for joining it again.
 struct Standing: Hashable {
     /// Failures to join it since it last worked.
-    private(set) var block: Block?
+    fileprivate(set) var block: Block?
     /// The same of those of its access points that others could stand in for.
     private var blocks: [BSSID: Block] = [:]
     /// It was joined, and led nowhere or to a login page.
     private(set) var uselessness: Block?
+    /// Since when it leads somewhere again.
+    private var usefulSince: Instant?
     /// It was just lost or not found: it has to be seen again before it is joined again.
     private(set) var goneSince: Instant?
-    /// When it was last set out for.
+    /// When it was last set out for, and for which of its access points.
     private(set) var triedAt: Instant?
+    fileprivate var tries: [BSSID: Instant] = [:]
     /// Since when scans look for it in vain.
     private var missedSince: Instant?
 
@@ -29,10 +32,9 @@ struct Standing: Hashable {
     }
 
     func reputation(at now: Instant) -> Reputation {
-        if let uselessness, uselessness.isActive(at: now) {
-            return uselessness.failure == .captive ? .captive : .useless
-        }
-        return block == nil && uselessness == nil ? .sound : .suspect
+        guard usefulSince == nil, let uselessness else { return block == nil ? .sound : .suspect }
+        guard uselessness.isActive(at: now) else { return .suspect }
+        return uselessness.failure == .captive ? .captive : .useless
     }
 
     func isBlocked(at now: Instant) -> Bool { block?.isActive(at: now) ?? false }
@@ -40,21 +42,34 @@ struct Standing: Hashable {
     func isBlocked(_ bssid: BSSID, at now: Instant) -> Bool { blocks[bssid]?.isActive(at: now) ?? false }
 
     /// Why the last attempt to use it failed; nil once one succeeded.
-    var lastFailure: JoinFailure? { block?.failure ?? uselessness?.failure }
+    var lastFailure: JoinFailure? { block?.failure ?? (usefulSince == nil ? uselessness?.failure : nil) }
 
     // MARK: What happened
 
-    mutating func setOut(at now: Instant) { triedAt = now }
+    mutating func setOut(for bssid: BSSID?, at now: Instant) {
+        triedAt = now
+        guard let bssid else { return }
+        tries[bssid] = now
+        if tries.count > Air.accessPointsPerNetwork,
+            let oldest = tries.min(by: { ($0.value, $0.key) < ($1.value, $1.key) })
+        {
+            tries[oldest.key] = nil
+        }
+    }
+
+    func triedAt(_ bssid: BSSID) -> Instant? { tries[bssid] }
 
     mutating func gone(at now: Instant) { goneSince = now }
 
     mutating func isBack() { goneSince = nil }
 
     /// - Returns: whether the network is blocked by it.
-    mutating func failed(_ failure: JoinFailure, signal: Int?, at now: Instant, settings: PolicySettings) -> Bool {
+    mutating func failed(
+        _ failure: JoinFailure, isDecisive: Bool, signal: Int?, at now: Instant, settings: PolicySettings
+    ) -> Bool {
         var block = block ?? Block(failure)
         defer { self.block = block }
-        return block.strike(failure, signal: signal, at: now, settings: settings)
+        return block.strike(failure, isDecisive: isDecisive, signal: signal, at: now, settings: settings)
     }
 
     /// One access point failed, and there are others: the network is not to blame.
@@ -62,7 +77,8 @@ struct Standing: Hashable {
         at bssid: BSSID, _ failure: JoinFailure, signal: Int?, at now: Instant, settings: PolicySettings
     ) {
         var block = blocks[bssid] ?? Block(failure)
-        _ = block.strike(failure, signal: signal, at: now, settings: settings)
+        // One handshake that failed may be lost frames, also where there are other access points to try.
+        _ = block.strike(failure, isDecisive: failure != .wrongKey, signal: signal, at: now, settings: settings)
         blocks[bssid] = block
         if blocks.count > Air.accessPointsPerNetwork,
             let oldest = blocks.min(by: { ($0.value.order, $0.key) < ($1.value.order, $1.key) })
@@ -76,34 +92,50 @@ struct Standing: Hashable {
         blocks[bssid] = nil
         goneSince = nil
         missedSince = nil
+        tries = [:]
     }
 
     mutating func wasUseless(_ failure: JoinFailure, at now: Instant, settings: PolicySettings) {
-        var block = uselessness ?? Block(failure)
+        var block = (wasUselessLately(at: now, settings: settings) ? uselessness : nil) ?? Block(failure)
         _ = block.strike(failure, signal: nil, at: now, settings: settings)
         uselessness = block
+        usefulSince = nil
     }
 
-    mutating func wasUseful() { uselessness = nil }
+    mutating func wasUseful(at now: Instant) {
+        guard uselessness != nil else { return }
+        usefulSince = usefulSince ?? now
+    }
+
+    /// Whether it leads nowhere, or did not long ago: what comes and goes is not trusted at once.
+    func wasUselessLately(at now: Instant, settings: PolicySettings) -> Bool {
+        uselessness != nil && usefulSince.map { now - $0 < settings.usefulProbation } ?? true
+    }
 
     mutating func missed(at now: Instant) { missedSince = missedSince ?? now }
 
     /// A scan found an access point of it.
-    ///
-    /// - Parameter isNew: nothing had been seen of it before.
-    mutating func seen(_ bss: BSS, isNew: Bool, at now: Instant, settings: PolicySettings) {
+    mutating func seen(_ bss: BSS, at now: Instant, settings: PolicySettings) {
         if blocks[bss.bssid]?.isOutdated(by: bss, settings: settings) ?? false { blocks[bss.bssid] = nil }
         if block?.isOutdated(by: bss, settings: settings) ?? false { block = nil }
         // It was away and is back: whoever restarted it may have mended it.
-        if let missedSince, now - missedSince >= settings.reappearance, !isNew {
-            block?.pardon(at: now)
-            uselessness?.pardon(at: now)
-        }
-        missedSince = nil
+        guard let missedSince, bss.lastSeen > missedSince else { return }
+        self.missedSince = nil
+        guard now - missedSince >= settings.reappearance else { return }
+        block?.pardon(at: now)
+        uselessness?.pardon(at: now)
+    }
+}
+
+extension Standing {
+    /// An access point that was not tried since the network worked last: it may do what the others did not.
+    mutating func seenUntried(_ bss: BSS, at now: Instant) {
+        guard let block, block.isActive(at: now), tries[bss.bssid] == nil else { return }
+        self.block?.pardon(at: now)
     }
 }
 
 extension Block {
     /// Those that matter least come first.
-    fileprivate var order: Instant { until ?? Instant(milliseconds: .min) }
+    fileprivate var order: Instant { until ?? .distantPast }
 }

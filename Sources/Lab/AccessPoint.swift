@@ -12,6 +12,8 @@ public actor AccessPoint {
     public static let signalRange = -100...(-1)
 
     private let number: Int
+    /// The number of the access point to whose network it belongs: its own, unless it extends another.
+    private let network: Int
     private let radio: Radio
     private let namespace: NetworkNamespace
     private let interface: NetworkInterface
@@ -22,17 +24,19 @@ public actor AccessPoint {
     private var givesAddresses = true
 
     init(
-        number: Int, radio: Radio, namespace: NetworkNamespace, directory: String, settings: AccessPointSettings,
+        number: Int, extending network: Int? = nil, radio: Radio, namespace: NetworkNamespace, directory: String,
+        settings: AccessPointSettings,
         signal: Int
     ) throws(LabError) {
         self.number = number
+        self.network = network ?? number
         self.radio = radio
         self.namespace = namespace
         self.directory = directory
         self.settings = settings
         ssid = settings.ssid
         bssid = radio.address
-        gateway = IPv4Address(10, UInt8(number), 0, 1)
+        gateway = IPv4Address(10, UInt8(self.network), 0, 1)
         interface = try namespace.enter { () throws(LabError) in
             try NetworkInterface("lo").setUp(true)
             return try NetworkInterface(radio.interface)
@@ -41,6 +45,9 @@ public actor AccessPoint {
         try interface.add(Lab.everywhere, prefix: 32, label: "all")
         try radio.setReceivedSignal(signal)
     }
+
+    /// The number of its IP network.
+    nonisolated var networkNumber: Int { network }
 
     // MARK: Power
 
@@ -137,7 +144,7 @@ public actor AccessPoint {
             [
                 "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--user=root", "--pid-file=",
                 "--interface=\(radio.interface)", "--no-ping", "--dhcp-authoritative", "--dhcp-rapid-commit",
-                "--dhcp-range=10.\(number).0.10,10.\(number).0.200,1h", "--dhcp-option=option:router,\(gateway)",
+                "--dhcp-range=10.\(network).0.10,10.\(network).0.200,1h", "--dhcp-option=option:router,\(gateway)",
                 "--dhcp-leasefile=\(directory)/dnsmasq\(number).leases", "--log-dhcp", "--log-facility=-",
             ])
     }

@@ -47,6 +47,8 @@ public actor Device {
     }
 
     public nonisolated var socket: String { directory + "/altnet.sock" }
+    /// Where it records what its policy hears and decides.
+    public nonisolated static func record(in lab: Lab) -> String { lab.directory + "/altnet/record" }
 
     // MARK: Power
 
@@ -55,6 +57,7 @@ public actor Device {
         let environment = [
             "ALTNET_INTERFACE": lab.station.interface, "ALTNET_SUPPLICANT_DIR": lab.station.controlDirectory,
             "ALTNET_STATE_DIR": directory, "ALTNET_SOCKET": socket, "ALTNET_LOG_LEVEL": "trace",
+            "ALTNET_RECORD": Self.record(in: lab),
         ]
         try prepareFolder()
         let command = user.map { ["setpriv", "--reuid=\($0)", "--regid=\($0)", "--clear-groups", Self.binary] }
@@ -171,11 +174,23 @@ public actor Device {
     }
 
     /// Commands the device to a stored backup, by its hash.
-    public func switchNetwork(toStored ssid: SSID) async throws -> SwitchStatus {
+    public func switchNetwork(toStored ssid: SSID, confirmWithin: Int? = nil) async throws -> SwitchStatus {
         try await ask { client throws(ClientError) in
             let stored = try await client.backups().networks.first { $0.ssid == ssid }
             guard let stored else { throw .refused(ProtocolError(.unknownNetwork, "\(ssid) is not stored")) }
-            return try await client.switchNetwork(to: .stored(stored.hash))
+            return try await client.switchNetwork(to: .stored(stored.hash), confirmWithin: confirmWithin)
+        }
+    }
+
+    /// Confirms a switch that waits for it.
+    public func confirm(_ status: SwitchStatus) async throws -> SwitchStatus {
+        try await ask { client throws(ClientError) in try await client.confirmSwitch(status.switchId) }
+    }
+
+    /// Waits until a commanded switch is in this phase.
+    public func phase(_ phase: SwitchPhase, of status: SwitchStatus, within limit: Duration) async throws {
+        try await eventually(within: limit, "switch \(status.switchId) to be \(phase.rawValue)") {
+            record.withLock { $0.switches[status.switchId]?.phase == phase }
         }
     }
 

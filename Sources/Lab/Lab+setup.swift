@@ -35,6 +35,9 @@ extension Lab {
         if files.fileExists(atPath: "/sys/module/mac80211_hwsim") {
             try Program.run("modprobe", ["-r", "mac80211_hwsim"], log: log)
         }
+        if files.fileExists(atPath: "/sys/class/net/cable0") {
+            try Program.run("ip", ["link", "delete", "cable0"], log: log)
+        }
         let namespaces = ((try? files.contentsOfDirectory(atPath: "/run/netns")) ?? []).filter(isOurs)
         if !namespaces.isEmpty {
             try batch(namespaces.map { "netns delete \($0)" }, directory: root, log: log)

@@ -83,9 +83,11 @@ public actor Lab {
     ///   - channel: 1 to 14 are on 2.4 GHz, 36 and above on 5 GHz.
     ///   - hidden: Its beacons do not carry the SSID.
     ///   - settings: More lines of hostapd.conf, such as further networks that it has (`bss=`).
+    ///   - other: Another access point of the same network, whose addresses are good here too: from one to the other a
+    ///     station keeps its address.
     public func accessPoint(
         _ ssid: SSID, security: NetworkSecurity, channel: Int, signal: Int = -50, hidden: Bool = false,
-        settings: [String] = []
+        settings: [String] = [], extending other: AccessPoint? = nil
     ) throws -> AccessPoint {
         guard accessPoints.count < namespaces.count, let radio = freeRadios.popLast() else {
             throw LabError.noRadioLeft(accessPoints: namespaces.count)
@@ -97,7 +99,8 @@ public actor Lab {
         try Program.run("iw", ["phy", radio.phy, "set", "txpower", "fixed", "0"], log: commandLog)
         try Program.run("iw", ["phy", radio.phy, "set", "netns", "name", namespace.name], log: commandLog)
         let accessPoint = try AccessPoint(
-            number: accessPoints.count + 1, radio: radio, namespace: namespace, directory: directory,
+            number: accessPoints.count + 1, extending: other?.networkNumber, radio: radio, namespace: namespace,
+            directory: directory,
             settings: settings, signal: signal)
         accessPoints.append(accessPoint)
         greetings.append(try namespace.enter { () throws(LabError) in try GatewayGreeting(ssid.bytes) })
@@ -107,16 +110,20 @@ public actor Lab {
     /// An access point whose SSID is text.
     public func accessPoint(
         _ name: String, security: NetworkSecurity, channel: Int, signal: Int = -50, hidden: Bool = false,
-        settings: [String] = []
+        settings: [String] = [], extending other: AccessPoint? = nil
     ) throws -> AccessPoint {
         try accessPoint(
-            SSID(name), security: security, channel: channel, signal: signal, hidden: hidden, settings: settings)
+            SSID(name), security: security, channel: channel, signal: signal, hidden: hidden, settings: settings,
+            extending: other)
     }
 
     /// Puts all radios into another regulatory domain: a country (ISO 3166-1 alpha-2), or 00 for the world's.
     public func setRegulatoryDomain(_ country: String) throws {
         try Program.run("iw", ["reg", "set", country], log: commandLog)
     }
+
+    /// Plugs a cable into the device, which carries its traffic from then on. The scenario pulls it out again.
+    public func cable() throws -> Cable { try Cable(log: commandLog) }
 
     /// Pings `address` from the station, every 20 ms, from now to the end of the scenario.
     public func pinger(to address: IPv4Address = everywhere) throws -> Pinger {
@@ -220,8 +227,14 @@ public actor Lab {
         try? files.removeItem(atPath: kept)
         try? files.createDirectory(atPath: kept, withIntermediateDirectories: true)
         // File by file: what cannot be copied, such as a socket, must not keep the rest from being kept.
-        for file in (try? files.contentsOfDirectory(atPath: directory)) ?? [] {
-            try? files.copyItem(atPath: "\(directory)/\(file)", toPath: "\(kept)/\(file)")
+        for file in (try? files.subpathsOfDirectory(atPath: directory)) ?? [] {
+            var isFolder = false
+            guard files.fileExists(atPath: "\(directory)/\(file)", isDirectory: &isFolder) else { continue }
+            if isFolder {
+                try? files.createDirectory(atPath: "\(kept)/\(file)", withIntermediateDirectories: true)
+            } else {
+                try? files.copyItem(atPath: "\(directory)/\(file)", toPath: "\(kept)/\(file)")
+            }
         }
     }
 }

@@ -27,6 +27,8 @@ extension Supplicant {
         case .over, nil:
             switch (link, status.link) {
             case (nil, let bssid?): handleUnbidden(.connected(network: nil, bssid))
+            // A link that gets new keys is none that is gone.
+            case (.some, nil) where status.state == .fourWayHandshake || status.state == .groupHandshake: break
             case (.some, nil): handleUnbidden(.disconnected(reason: 0, locallyGenerated: false))
             case (.some, let bssid?): link = bssid
             case (nil, nil): break

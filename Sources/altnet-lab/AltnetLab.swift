@@ -5,5 +5,8 @@ struct AltnetLab: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "altnet-lab",
         abstract: "The engineer's tools around altnet; none of this ships on a device.",
-        subcommands: [DemoCommand.self, TortureCommand.self])
+        subcommands: [
+            DemoCommand.self, SimulateCommand.self, ReplayCommand.self, BenchPolicyCommand.self, TortureCommand.self,
+            PolicyPropertiesCommand.self,
+        ])
 }

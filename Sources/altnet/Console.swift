@@ -26,6 +26,9 @@ struct Console: Sendable {
 
     func complain(_ message: String) { errors(style.paint("altnet: ", .red) + message + "\n") }
 
+    /// What a person has to know while the command runs, watched or not.
+    func advise(_ text: String) { errors(text + "\n") }
+
     func progress(_ text: String) {
         if isWatched { errors(text + "\n") }
     }

@@ -84,6 +84,8 @@ enum Wording {
         case .accepted: "accepted"
         case .joining: "joining"
         case .waitingForAddress: "waiting for an address"
+        case .validating: "trying where the network leads"
+        case .waitingForConfirmation: "waiting to be confirmed"
         case .committed: "connected"
         case .rolledBack: "rolled back"
         case .failed: "failed"

@@ -14,6 +14,9 @@ import Testing
         #expect(settings.credentialsDirectory == nil)
         #expect(settings.maximumBackups == 3)
         #expect(settings.policy == PolicySettings())
+        #expect(settings.returnsToPreferred)
+        #expect(settings.recordPath == nil)
+        #expect(settings.recordLimit == 16 * 1024 * 1024)
     }
 
     @Test func readsWhatIsSet() throws {
@@ -26,6 +29,24 @@ import Testing
         #expect(settings.policy.twoPointFour.weak == -72)
         #expect(settings.policy.criticalConfirmation == .seconds(5))
         #expect(settings.logLevel == .debug)
+    }
+
+    @Test func readsWhatThePolicyIsToDo() throws {
+        let settings = try AgentSettings(environment: [
+            "ALTNET_RETURN_CONFIRM_S": "7200", "ALTNET_SCAN_SHARE": "20", "ALTNET_FADING_HORIZON_S": "0",
+            "ALTNET_RECORD": "/data/record", "ALTNET_RECORD_MB": "2",
+        ])
+        #expect(settings.policy.preferredConfirmation == BackOff(first: .seconds(7200), last: .seconds(7200)))
+        #expect(settings.policy.scanShare == 20)
+        #expect(settings.policy.fadingHorizon == .zero)
+        #expect(settings.recordPath == "/data/record")
+        #expect(settings.recordLimit == 2 * 1024 * 1024)
+    }
+
+    @Test func withoutConfirmationTheDeviceDoesNotReturn() throws {
+        let settings = try AgentSettings(environment: ["ALTNET_RETURN_CONFIRM_S": "0"])
+        #expect(!settings.returnsToPreferred)
+        #expect(settings.policy == PolicySettings())
     }
 
     @Test func theKeyFileAndItsKeyCanBeElsewhere() throws {
@@ -45,9 +66,13 @@ import Testing
     @Test(arguments: [
         ("ALTNET_MAX_BACKUPS", "0", "1 to 10"), ("ALTNET_MAX_BACKUPS", "11", "1 to 10"),
         ("ALTNET_MAX_BACKUPS", "three", "1 to 10"), ("ALTNET_MARGIN_DB", "0", "1 to 40"),
-        ("ALTNET_WEAK_2G_DBM", "-90", "above both"),
-        ("ALTNET_FLOOR_5G_DBM", "-50", "above both"), ("ALTNET_WEAK_2G_DBM", "70", "-110 to -20"),
-        ("ALTNET_CRITICAL_CONFIRM_S", "61", "at most as long"), ("ALTNET_STATE_DIR", "var/lib", "a name such as"),
+        ("ALTNET_WEAK_2G_DBM", "-90", "above ALTNET_CRITICAL_2G_DBM"),
+        ("ALTNET_FLOOR_5G_DBM", "-50", "and ALTNET_FLOOR_5G_DBM"), ("ALTNET_SCAN_SHARE", "0", "1 to 1000"),
+        ("ALTNET_RETURN_CONFIRM_S", "-1", "0 to 86400"), ("ALTNET_RECORD", "record", "a name such as"),
+        ("ALTNET_RECORD_MB", "0", "1 to 1024"), ("ALTNET_FADING_HORIZON_S", "1h", "0 to 300"),
+        ("ALTNET_WEAK_2G_DBM", "70", "-110 to -20"),
+        ("ALTNET_CRITICAL_CONFIRM_S", "61", "at most as long as ALTNET_WEAK_CONFIRM_S"),
+        ("ALTNET_STATE_DIR", "var/lib", "a name such as"),
         ("ALTNET_KEYFILE", "keyfile", "a name such as"), ("ALTNET_ROOT_KEY", "", "/etc/altnet/root-key"),
         ("ALTNET_KEYFILE_ANCHOR", "anchor", "a name such as"), ("ALTNET_INTERFACE", "../etc", "a name such as"),
         ("ALTNET_INTERFACE", "", "a name such as"),
@@ -55,7 +80,7 @@ import Testing
     ])
     func refusesAndSaysWhatIsAllowed(name: String, value: String, allowed: String) {
         let error = #expect(throws: InvalidSetting.self) { try AgentSettings(environment: [name: value]) }
-        #expect(error?.name == name || allowed == "above both")
+        #expect(error?.name == name || name == "ALTNET_FLOOR_5G_DBM")
         #expect(error?.description.contains(allowed) == true, "\(error?.description ?? "")")
     }
 }

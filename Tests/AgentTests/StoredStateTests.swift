@@ -85,31 +85,68 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
     }
 }
 
+/// Where the device belongs: in the last network that it was sent to, else in the one it was provisioned with.
 @Suite struct AdoptionTests {
+    private let home = Result { try network("Home", "home-password") }
+    private let backup = Result { try network("Backup", "password-b") }
+
     @Test func theFirstNetworkIsHomeAndTheNextOneTheChoice() throws {
-        var state = StoredState(backups: [try network("Backup", "password-b")])
-        state.adopt(try network("Home", "home-password"))
-        #expect(state.home == (try network("Home", "home-password")))
-        state.adopt(try network("Backup", "password-b"))
-        #expect(state.chosen == nil, "it is in the list already")
+        var state = StoredState(backups: [try backup.get()])
+        state.adopt(try home.get())
+        #expect(state.home == (try home.get()))
+        #expect(state.chosen == nil)
+        state.adopt(try backup.get())
+        #expect(state.chosen == (try backup.get()))
         state.adopt(try network("Guest"))
         #expect(state.chosen == (try network("Guest")))
-        state.adopt(try network("Another"))
-        #expect(state.chosen == (try network("Another")))
-        #expect(state.home == (try network("Home", "home-password")))
+        state.adopt(try home.get())
+        #expect(state.chosen == nil, "back home")
+        #expect(state == StoredState(home: try home.get(), backups: [try backup.get()]))
+    }
+
+    @Test func aBackupThatIsTheFirstNetworkIsNoHome() throws {
+        var state = StoredState(backups: [try backup.get()])
+        state.adopt(try backup.get())
+        #expect(state.home == nil, "or it could not be removed from the list")
+        #expect(state.preferred == (try backup.get()))
     }
 
     /// The router's password was rotated, and the app sends the device there with the new one.
-    @Test func aNewPasswordReplacesTheOldOne() throws {
+    @Test func aNewPasswordReplacesTheOldOneEverywhere() throws {
         var state = StoredState(
-            home: try network("Home", "old-password"), backups: [try network("Backup", "old-password")],
+            home: try network("Home", "old-password"), chosen: try network("Backup", "old-password"),
+            backups: [try network("Backup", "old-password"), try network("Home", "older-password")],
             backupsRevision: 7)
         state.adopt(try network("Home", "new-password"))
         #expect(state.home == (try network("Home", "new-password")))
-        state.adopt(try network("Backup", "new-password"))
-        #expect(state.backups == [try network("Backup", "new-password")])
+        #expect(state.backups[1] == (try network("Home", "new-password")))
         #expect(state.backupsRevision == 8)
         #expect(state.chosen == nil)
+        state.adopt(try network("Backup", "new-password"))
+        #expect(state.backups[0] == (try network("Backup", "new-password")))
+        #expect(state.chosen == (try network("Backup", "new-password")))
+        #expect(state.backupsRevision == 9)
+        #expect(Set(state.namedNetworks.map(\.ssid)).count == 2)
+    }
+
+    @Test func theChoiceGoesWithTheListThatItWasIn() throws {
+        func update(_ state: inout StoredState, _ networks: [NetworkReference]) throws {
+            try state.apply(
+                PreparedUpdate(BackupsUpdate(networks: networks, ifRevision: nil), maximum: 3), localKey: localKey)
+        }
+        var state = StoredState(home: try home.get(), backups: [try backup.get()])
+        state.adopt(try backup.get())
+        try update(&state, [reference("Other", "password-o"), .stored(backup.get().hash(localKey: localKey))])
+        #expect(state.preferred == (try backup.get()), "still in the list")
+        try update(&state, [reference("Backup", "password-c")])
+        #expect(state.preferred == (try network("Backup", "password-c")))
+        try update(&state, [reference("Other", "password-o")])
+        #expect(state.preferred == (try home.get()))
+
+        // What was never in the list does not go with it.
+        state.adopt(try network("Guest"))
+        try update(&state, [])
+        #expect(state.preferred == (try network("Guest")))
     }
 
     @Test func aNetworkThatIsStoredIsNotStoredAgain() throws {
@@ -165,6 +202,18 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(book.known(in: state).map(\.ssid) == [home.ssid, target.ssid])
     }
 
+    @Test func theNetworkThatTheDeviceBelongsInComesFirst() throws {
+        var book = NetworkBook()
+        let (home, a, b) = (try network("Home", "home-password"), try network("A"), try network("B"))
+        var state = StoredState(home: home, chosen: b, backups: [a, b])
+        let chosen = book.known(in: state)
+        #expect(chosen.map(\.ssid) == [b.ssid, home.ssid, a.ssid])
+        #expect(chosen.map(\.isPreferred) == [true, false, false])
+        state.chosen = nil
+        #expect(book.known(in: state).filter(\.isPreferred).map(\.ssid) == [home.ssid])
+        #expect(book.known(in: state, marksPreferred: false).map(\.isPreferred) == [false, false, false])
+    }
+
     @Test func aNetworkInUseIsNotForgottenWhenItLeavesTheList() throws {
         var book = NetworkBook()
         let backup = try network("B", "password-b")
@@ -205,10 +254,26 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(ledger.update(99, .committed) == nil)
     }
 
-    @Test func aRestartInTheMiddleIsAFailure() throws {
+    @Test func everyPhaseIsTold() throws {
         var ledger = SwitchLedger()
-        ledger.interrupted(PendingSwitch(id: "abc", target: try network("Guest"), cameFrom: nil))
-        #expect(ledger["abc"]?.status.phase == .failed)
+        let entry = ledger.open("abc", target: try network("Guest"), confirmWithin: .seconds(30))
+        let phases: [(SwitchProgress, SwitchPhase)] = [
+            (.joining, .joining), (.waitingForAddress, .waitingForAddress), (.validating, .validating),
+            (.waitingForConfirmation, .waitingForConfirmation), (.committed, .committed),
+        ]
+        for (progress, phase) in phases {
+            #expect(ledger.update(entry.id, progress)?.status.phase == phase)
+            #expect((ledger.current == nil) == phase.isOutcome)
+        }
+    }
+
+    @Test func aSwitchThatARestartCutShortEndsLikeAnyOther() throws {
+        var ledger = SwitchLedger()
+        let entry = ledger.open("abc", target: try network("Guest"), isResumed: true)
+        #expect(ledger.current?.isResumed == true)
+        #expect(ledger.update(entry.id, .rolledBack(.interrupted))?.status.reason?.rawValue == "interrupted")
+        #expect(
+            ledger["abc"]?.status.text == "Guest: the device was restarted in the middle; the device is where it was")
         #expect(ledger.current == nil)
     }
 

@@ -67,8 +67,15 @@ import Testing
             #"{"v":1,"id":"a","type":"network.switch","body":{"hash":"\#(hash)","joinOnce":true}}"#, .unsupported,
             id: "a", field: "body.joinOnce"),
         Case(
-            #"{"v":1,"id":"a","type":"network.switch","body":{"hash":"\#(hash)","confirmWithin":30}}"#, .unsupported,
+            #"{"v":1,"id":"a","type":"network.switch","body":{"hash":"\#(hash)","confirmWithin":4}}"#, .malformed,
             id: "a", field: "body.confirmWithin"),
+        Case(
+            #"{"v":1,"id":"a","type":"network.switch","body":{"hash":"\#(hash)","confirmWithin":601}}"#, .malformed,
+            id: "a", field: "body.confirmWithin"),
+        Case(
+            #"{"v":1,"id":"a","type":"network.switch","body":{"hash":"\#(hash)","confirmWithin":"30"}}"#, .malformed,
+            id: "a", field: "body.confirmWithin"),
+        Case(#"{"v":1,"id":"a","type":"switch.confirm"}"#, .malformed, id: "a", field: "body"),
         Case(#"{"v":1,"id":"a","type":"switch.get","body":{}}"#, .malformed, id: "a", field: "body.switchId"),
         Case(
             #"{"v":1,"id":"a","type":"scan.start","body":{"frequencies":["2412"]}}"#, .malformed, id: "a",
@@ -116,12 +123,16 @@ import Testing
     @Test func aPasswordMakesAnEntryNewEvenBesideItsHash() throws {
         let line = #"{"v":1,"id":"a","type":"network.switch","body":{"hash":"?","ssid":"A","password":"12345678"}}"#
         let expected = NewNetwork(ssid: try SSID("A"), password: Secret(text: "12345678"))
-        #expect(try Request(line: Array(line.utf8)).content == .device(.switchNetwork(.new(expected))))
+        #expect(
+            try Request(line: Array(line.utf8)).content
+                == .device(.switchNetwork(SwitchRequest(target: .new(expected)))))
     }
 
     @Test func conditionsThatAskForNothingAreAccepted() throws {
         let line = #"{"v":1,"id":"a","type":"network.switch","body":{"ssid":"A","security":"open","joinOnce":false}}"#
         let expected = NewNetwork(ssid: try SSID("A"), password: nil)
-        #expect(try Request(line: Array(line.utf8)).content == .device(.switchNetwork(.new(expected))))
+        #expect(
+            try Request(line: Array(line.utf8)).content
+                == .device(.switchNetwork(SwitchRequest(target: .new(expected)))))
     }
 }

@@ -30,7 +30,8 @@ import Testing
             device.bodies == [
                 .getCapabilities, .getNetwork, .getBackups,
                 .updateBackups(BackupsUpdate(networks: [.stored(hash), .new(new)], ifRevision: 1)),
-                .switchNetwork(.stored(hash)), .getSwitch(SwitchQuery(switchId: "s-1")), .startScan(scan), .getScan,
+                .switchNetwork(SwitchRequest(target: .stored(hash))), .getSwitch(SwitchQuery(switchId: "s-1")),
+                .startScan(scan), .getScan,
                 .getHistory(HistoryQuery(limit: 3)),
             ])
         let peer = Peer(pid: getpid(), uid: getuid(), gid: getgid())

@@ -37,7 +37,8 @@ final class FakeDevice: DeviceService {
         case .getNetwork: .network(Self.network)
         case .getBackups, .updateBackups: .backups(Self.backups)
         case .switchNetwork: .switchStatus(SwitchStatus(switchId: "s-1", phase: .accepted))
-        case .getSwitch(let query): .switchStatus(SwitchStatus(switchId: query.switchId, phase: .committed))
+        case .getSwitch(let query), .confirmSwitch(let query):
+            .switchStatus(SwitchStatus(switchId: query.switchId, phase: .committed))
         case .startScan: .scanStarted(ScanStarted(scanId: 5))
         case .getScan: .scan(ScanResults(isScanning: false, lastScanId: 5, networks: []))
         case .getHistory(let query): .history(History(decisions: Array(repeating: Self.decision, count: query.limit)))

@@ -57,6 +57,10 @@ final class ScriptedDevice: DeviceService {
             return .success(.switchStatus(SwitchStatus(switchId: "s-1", phase: .accepted)))
         case .getSwitch(let query):
             return .success(.switchStatus(SwitchStatus(switchId: query.switchId, phase: .joining)))
+        case .confirmSwitch(let query):
+            return .success(
+                .switchStatus(
+                    SwitchStatus(switchId: query.switchId, phase: .committed, text: "the device is on Attic")))
         case .startScan:
             hub.publish(.scanFinished(ScanFinished(scanId: 3, outcome: state.scanOutcome, networks: 3)))
             return .success(.scanStarted(ScanStarted(scanId: 3)))

@@ -23,7 +23,7 @@ import Testing
         #expect(run.status == 0)
         #expect(run.output == "Connected to Attic.\n")
         #expect(run.errors == "  accepted...\n  joining...\n  waiting for an address...\n")
-        #expect(device.asked.last == .switchNetwork(.stored(try Sample.backup("Attic").hash)))
+        #expect(device.asked.last == .switchNetwork(SwitchRequest(target: .stored(try Sample.backup("Attic").hash))))
     }
 
     @Test func toANewNetwork() async throws {
@@ -32,7 +32,7 @@ import Testing
             ["switch", "--new", "Cafe \\\\ Bar", "--password-stdin", "--json"], device: device, input: "12345678\n")
         #expect(run.status == 0)
         let cafe = NewNetwork(ssid: try SSID("Cafe \\ Bar"), password: Secret(text: "12345678"))
-        #expect(device.asked == [.switchNetwork(.new(cafe))])
+        #expect(device.asked == [.switchNetwork(SwitchRequest(target: .new(cafe)))])
         let status = try JSONDecoder().decode(SwitchStatus.self, from: Data(run.output.utf8))
         #expect(status == SwitchStatus(switchId: "s-1", phase: .committed))
     }
@@ -55,6 +55,30 @@ import Testing
         #expect(run.output.hasPrefix("The device will move to Attic"))
     }
 
+    @Test func thatHasToBeConfirmed() async throws {
+        let device = try device(ending: .rolledBack, "Attic: the app did not confirm it in time")
+        let run = try await CommandRun.altnet(["switch", "Attic", "--confirm-within", "30"], device: device)
+        #expect(run.status == 1)
+        let target = NetworkReference.stored(try Sample.backup("Attic").hash)
+        #expect(device.asked.last == .switchNetwork(SwitchRequest(target: target, confirmWithin: 30)))
+        // Told before the device leaves the network on which this is read.
+        #expect(
+            run.errors.hasPrefix("Within 30 s of being connected, confirm it with: altnet switch --confirm s-1\n"))
+        #expect(run.errors.hasSuffix("altnet: rolled back: Attic: the app did not confirm it in time\n"))
+
+        let unwatched = try await CommandRun.altnet(
+            ["switch", "Attic", "--confirm-within", "30", "--no-wait"], device: ScriptedDevice())
+        #expect(unwatched.output.contains("altnet switch --confirm s-1"))
+    }
+
+    @Test func thatIsConfirmed() async throws {
+        let device = try ScriptedDevice()
+        let run = try await CommandRun.altnet(["switch", "--confirm", "s-7"], device: device)
+        #expect(run.status == 0)
+        #expect(run.output == "Confirmed: the device is on Attic.\n")
+        #expect(device.asked == [.confirmSwitch(SwitchQuery(switchId: "s-7"))])
+    }
+
     @Test func thatTakesTooLong() async throws {
         let run = try await CommandRun.altnet(["switch", "Attic", "--timeout", "1"], device: ScriptedDevice())
         #expect(run.status == 75)
@@ -62,7 +86,8 @@ import Testing
     }
 
     @Test(arguments: [
-        (ErrorCode.alreadyConnected, Int32(0)), (.switchInProgress, 75), (.cannotSwitch, 1), (.unknownNetwork, 65),
+        (ErrorCode.alreadyConnected, Int32(0)), (.switchInProgress, 75), (.cannotSwitch, 1), (.notWaiting, 1),
+        (.unknownNetwork, 65),
         (.interfaceMissing, 74), (.notPermitted, 77), (.unsupported, 76), (.internalError, 70),
     ])
     func thatIsRefused(code: ErrorCode, status: Int32) async throws {

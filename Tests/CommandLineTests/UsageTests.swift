@@ -9,7 +9,9 @@ import Testing
         ["nonsense"], ["scan", "--frequency", "1"], ["scan", "--no-scan", "--ssid", "a"], ["scan", "--ssid", ""],
         ["scan", "--ssid", "\\z"], ["scan", "--ssid", "\\x4"], ["scan", "--ssid", String(repeating: "x", count: 33)],
         ["switch"], ["switch", "a", "--new", "b"], ["switch", "a", "--open"],
-        ["switch", "--new", "a", "--timeout", "0"],
+        ["switch", "--new", "a", "--timeout", "0"], ["switch", "a", "--confirm-within", "4"],
+        ["switch", "a", "--confirm-within", "601"], ["switch", "a", "--confirm", "s-1"],
+        ["switch", "--confirm", "s-1", "--no-wait"], ["switch", "--confirm-within", "30"],
         ["switch", "--new", "a", "--open", "--password-stdin"], ["switch", "--new", "a", "--password", "12345678"],
         ["backups", "add"], ["backups", "add", "a", "password"], ["backups", "set"], ["backups", "set", "a", "--none"],
         ["backups", "set", "--stdin", "--none"], ["backups", "remove"], ["history", "--limit", "0"],
@@ -47,8 +49,9 @@ import Testing
 
     @Test func everyCommandIsDocumented() {
         for command in [
-            "status", "scan", "backups list", "backups add", "backups remove", "backups set", "switch", "watch",
-            "history",
+            "status", "scan", "backups list", "backups add", "backups remove", "backups set", "switch",
+            "switch --confirm",
+            "watch", "history",
         ] {
             #expect(Document.text("cli.md").contains("altnet \(command)"))
         }

@@ -61,6 +61,9 @@ struct Bench {
         now = end
     }
 
+    /// Moves the clock, and nobody is awake to notice.
+    mutating func jump(by duration: Duration) { now = now + duration }
+
     /// Moves the clock from wake to wake until the policy wants something that `isWanted`.
     mutating func advance(upTo limit: Duration, until isWanted: (PolicyAction) -> Bool) -> Bool {
         let end = now + limit
@@ -110,8 +113,12 @@ struct Bench {
             Issue.record("nothing is being joined")
             return
         }
-        send(.associated(epoch: attempt.epoch, Bench.accessPoint(of: attempt.network, frequency: frequency)))
+        let any = Bench.accessPoint(of: attempt.network, frequency: frequency)
+        send(.associated(epoch: attempt.epoch, AccessPoint(bssid: attempt.bssid ?? any.bssid, frequency: any.frequency)))
     }
+
+    /// The probe that is under way ends.
+    mutating func probeEnds(_ result: ProbeResult) { send(.probed(epoch: policy.epoch, result)) }
 
     mutating func joinFails(_ failure: JoinFailure) {
         guard let attempt = policy.attempt else {
@@ -143,6 +150,9 @@ struct Bench {
     /// The network that is being joined or is in use.
     var target: KnownNetwork? { policy.phase.network.flatMap(policy.network) }
 
+    /// The access point that is being joined or is in use.
+    var targetBSSID: BSSID? { policy.attempt?.bssid ?? policy.phase.accessPoint?.bssid }
+
     var isOnline: Bool { if case .online = policy.phase { true } else { false } }
 }
 
@@ -154,4 +164,8 @@ extension [PolicyAction] {
         compactMap { if case .switchProgress(_, let phase) = $0, phase.isFinal { phase } else { nil } }
     }
     var isLeaving: Bool { contains(.leave) }
+    var probes: Int { count { if case .probe = $0 { true } else { false } } }
+    var progress: [SwitchProgress] { compactMap { if case .switchProgress(_, let progress) = $0 { progress } else { nil } } }
+    var writes: [StoreWrite] { compactMap { if case .store(let write) = $0 { write } else { nil } } }
+    var watches: [SignalWatch?] { compactMap { if case .watchSignal(let watch) = $0 { .some(watch) } else { nil } } }
 }

@@ -48,11 +48,11 @@ import Testing
         var bench = Bench.online()
         bench.send(.signal(-85))
         #expect(bench.take().scans.count == 1, "see what else there is")
-        bench.finishScan([bench.sight(Bench.backup, -50)])
+        bench.finishScan([bench.sight(Bench.backup, -70)])
         bench.measure(-85, for: .seconds(9))
         #expect(bench.target == Bench.home)
         bench.measure(-85, for: .milliseconds(2500))
-        if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -50)]) }
+        if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -70)]) }
         #expect(bench.target == Bench.backup)
         let join = try #require(bench.take().decisions.last { $0.kind == .join })
         #expect(join.cause == .critical)
@@ -62,9 +62,9 @@ import Testing
 
     @Test func aWeakLinkIsLeftOnlyForWhatIsStillThere() {
         var bench = Bench.online([Bench.home, Bench.backup])
-        bench.measure(-85, for: .milliseconds(7500))
+        bench.measure(-85, for: .milliseconds(2500))
         bench.send(.scanned(id: bench.policy.scan?.order.id, [bench.sight(Bench.backup, -40)]))
-        bench.measure(-85, for: .milliseconds(5000))
+        bench.measure(-85, for: .milliseconds(7000))
         #expect(bench.target == Bench.home, "it was seen before the weakness was confirmed")
         while bench.policy.scan != nil { bench.finishScan() }
         #expect(bench.target == Bench.home)
@@ -75,7 +75,7 @@ import Testing
         bench.measure(-74, for: .seconds(57))
         #expect(bench.target == Bench.home)
         bench.measure(-74, for: .seconds(5))
-        bench.finishScan([bench.sight(Bench.backup, -50)])
+        bench.finishScan([bench.sight(Bench.backup, -60)])
         #expect(bench.target == Bench.backup)
     }
 
@@ -83,7 +83,7 @@ import Testing
         var bench = Bench.online()
         for _ in 1...20 {
             bench.measure(-85, for: .seconds(8))
-            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -40)]) }
+            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -70)]) }
             bench.send(.signal(-65))
         }
         #expect(bench.target == Bench.home)

@@ -82,6 +82,52 @@ extension Radios {
             }
         }
 
+        @Test func aSwitchThatIsNotConfirmedIsUndone() async throws {
+            try await scenario("switch without confirmation", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                let mark = house.mark
+                let lost = try await house.device.switchNetwork(toStored: house.backup.ssid, confirmWithin: 5)
+                try await house.device.phase(.waitingForConfirmation, of: lost, within: .seconds(30))
+                try await house.expectTraffic(through: house.backup)
+                let outcome = try await house.device.outcome(of: lost, within: .seconds(40))
+                #expect(outcome.phase == .rolledBack)
+                #expect(outcome.reason?.rawValue == "unconfirmed")
+                try await house.expectTraffic(through: house.home)
+                house.expectWay([house.backup, house.home], since: mark)
+                await #expect(throws: ClientError.self) { try await house.device.confirm(lost) }
+
+                let kept = try await house.device.switchNetwork(toStored: house.backup.ssid, confirmWithin: 60)
+                try await house.device.phase(.waitingForConfirmation, of: kept, within: .seconds(30))
+                #expect(try await house.device.confirm(kept).phase == .committed)
+                #expect(try await house.device.confirm(kept).phase == .committed, "the answer may have been lost")
+
+                // It is the network that the device belongs in now, also after a power cut.
+                await house.device.kill()
+                await lab.station.killSupplicant()
+                try await lab.station.startSupplicant()
+                try await house.device.start()
+                try await house.device.online(on: house.backup, within: .seconds(30))
+            }
+        }
+
+        /// The power goes while the app has not yet confirmed: the device is back where it came from.
+        @Test func aRestartBeforeTheConfirmationUndoesTheSwitch() async throws {
+            try await scenario("restart before the confirmation", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                let accepted = try await house.device.switchNetwork(toStored: house.backup.ssid, confirmWithin: 300)
+                try await house.device.phase(.waitingForConfirmation, of: accepted, within: .seconds(30))
+                await house.device.kill()
+                try await house.device.start()
+                try await house.device.phase(.rolledBack, of: accepted, within: .seconds(40))
+                try await house.device.online(on: house.home, within: .seconds(5))
+                try await house.expectTraffic(through: house.home)
+                let client = try await house.device.client()
+                let status = try await client.switchStatus(accepted.switchId)
+                #expect(status.reason?.rawValue == "interrupted")
+                await client.close()
+            }
+        }
+
         @Test func switchWithSSIDAndPassword() async throws {
             try await scenario("switch to a network that is not stored", accessPoints: 3) { lab in
                 let house = try await House(lab)

@@ -1,4 +1,6 @@
+import Glibc
 import Lab
+import PolicyRecord
 import Synchronization
 import Testing
 
@@ -26,7 +28,7 @@ extension Trait where Self == IssueHandlingTrait {
 /// There is one air, so one scenario runs at a time.
 private let hasFailed = Mutex(false)
 
-/// Runs `body` in a fresh lab; the records of a scenario that failed are kept.
+/// Runs `body` in a fresh lab; the records of a scenario that failed are kept. What the agent recorded must replay exactly.
 func scenario(
     _ name: String, accessPoints: Int = 1, isolation: isolated (any Actor)? = #isolation,
     body: (Lab) async throws -> Void
@@ -34,6 +36,27 @@ func scenario(
     try await Lab.run(name, accessPoints: accessPoints) { lab in
         hasFailed.withLock { $0 = false }
         try await body(lab)
+        expectReplay(in: lab)
         if hasFailed.withLock({ $0 }) { await lab.keepRecords() }
+    }
+}
+
+/// The policy decides as it did in the agent, from nothing but what was recorded: it has no other inputs.
+private func expectReplay(in lab: Lab) {
+    // There is nothing to replay where no agent was started.
+    guard access(lab.directory + "/altnet/device-id", F_OK) == 0 else { return }
+    let path = Device.record(in: lab)
+    do throws(RecordError) {
+        for run in try RecordReader.read(path) {
+            var replay = Replay(of: run, settings: run.settings)
+            let difference = run.steps.lazy.map { replay.handle($0) }.first(where: \.isDifferent)
+            if let difference {
+                Issue.record(
+                    "line \(difference.step.line): recorded \(difference.step.actions), now \(difference.actions)")
+            }
+            if case .gap(_, let missed) = run.end { Issue.record("\(missed) events were not recorded") }
+        }
+    } catch {
+        Issue.record("\(error)")
     }
 }

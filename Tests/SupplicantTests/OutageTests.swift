@@ -145,6 +145,20 @@ import Testing
         bench.fake.setStatus("wpa_state=DISCONNECTED\n")
         #expect(await bench.log.next() == .disconnected(reason: 0, locallyGenerated: false))
     }
+
+    /// wpa_supplicant is in the midst of it for a moment whenever the access point sends new keys.
+    @Test(arguments: ["4WAY_HANDSHAKE", "GROUP_HANDSHAKE"])
+    @AgentLoop func aLinkThatGetsNewKeysIsNotLost(_ state: String) async throws {
+        let bench = Bench(timing: Self.brisk)
+        bench.fake.setStatus("wpa_state=COMPLETED\nid=0\nbssid=02:00:00:00:01:00\n")
+        await bench.start()
+        bench.fake.setStatus("wpa_state=\(state)\nid=0\nbssid=02:00:00:00:01:00\n")
+        let before = bench.fake.asked.count { $0 == "STATUS" }
+        #expect(await bench.fake.reaches { view in view.asked.count { $0 == "STATUS" } >= before + 3 })
+        #expect(bench.log.all == [.available])
+        bench.fake.setStatus("wpa_state=DISCONNECTED\n")
+        #expect(await bench.log.next() == .disconnected(reason: 0, locallyGenerated: false))
+    }
 }
 
 extension Supplicant {

@@ -61,7 +61,8 @@ public struct PendingSwitch: Sendable, Equatable {
 public struct StoredState: Sendable, Equatable {
     /// The network that the device was provisioned with.
     public var home: StoredNetwork?
-    /// A network joined by a commanded switch that is not in the list; it stands until the next such switch.
+    /// The network that the device was last sent to by command, where that is not `home`: the one that it belongs in. It may
+    /// be in the list too.
     public var chosen: StoredNetwork?
     /// The network that the device was last in, and the one before.
     public var current: StoredNetwork?

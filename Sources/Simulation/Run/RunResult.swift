@@ -11,8 +11,8 @@ public struct RunResult: Sendable {
     public var duration = Duration.zero
     /// Time without use: none while offline, and on a bad link the share of traffic that got lost.
     public var outage = Duration.zero
-    /// Times that the device came online on another network than it was on before, and how many of these were returns to the
-    /// preferred one.
+    /// Times that the device came online on another network than it was on before, and how many of these were returns
+    /// to the preferred one.
     public var switches = 0
     public var returns = 0
     /// Times that it moved to another access point of its network.

@@ -12,6 +12,13 @@ struct SwitchCommand: DeviceCommand {
 
               altnet switch BackupNet
               altnet switch --new Attic
+
+            Who works on a device over the very network that he is about to change gives --confirm-within: the device \
+            goes back by itself unless the switch is confirmed that soon after the new network is up. To confirm it, log \
+            in over the new network, with nothing but the identifier that was printed:
+
+              altnet switch BackupNet --confirm-within 120
+              altnet switch --confirm 5e1f09a3c2d4
             """)
 
     @OptionGroup var connection: ConnectionOptions
@@ -24,27 +31,51 @@ struct SwitchCommand: DeviceCommand {
 
     @OptionGroup var options: NewNetworkOptions
 
+    @Option(help: ArgumentHelp("Go back unless confirmed that soon after connecting (5-600).", valueName: "seconds"))
+    var confirmWithin: Int?
+
+    @Option(help: ArgumentHelp("Confirm the switch that waits for it.", valueName: "identifier"))
+    var confirm: String?
+
     @Flag(help: "Return once the device has accepted the command.")
     var noWait = false
 
-    @Option(help: ArgumentHelp("How long to wait for the outcome.", valueName: "seconds"))
-    var timeout = 120
+    @Option(
+        help: ArgumentHelp(
+            "How long to wait for the outcome (default: 120, and the time to confirm).", valueName: "seconds"))
+    var timeout: Int?
 
     func validate() throws {
+        if confirm != nil {
+            guard target == nil, new == nil, !options.isGiven, confirmWithin == nil, timeout == nil, !noWait else {
+                throw ValidationError("--confirm goes with nothing else: it says which switch is meant.")
+            }
+            return
+        }
         guard (target == nil) != (new == nil) else {
             throw ValidationError("Name a stored network, or give --new with an SSID.")
         }
         if new == nil, options.isGiven {
             throw ValidationError("--open, --hidden and --password-stdin go with --new.")
         }
-        guard (1...3600).contains(timeout) else { throw ValidationError("--timeout is 1 to 3600 seconds.") }
+        guard timeout.map((1...3600).contains) ?? true else {
+            throw ValidationError("--timeout is 1 to 3600 seconds.")
+        }
+        guard confirmWithin.map(ProtocolLimits.confirmWithin.contains) ?? true else {
+            throw ValidationError("--confirm-within is 5 to 600 seconds.")
+        }
     }
 
     func run(_ device: DeviceClient, _ console: Console) async throws {
+        if let confirm {
+            let status = try await device.confirmSwitch(confirm)
+            return show(status, "Confirmed: \(status.text ?? "the device stays where it is").", console)
+        }
         let (reference, ssid) = try await network(device, console)
         if noWait {
-            let status = try await device.switchNetwork(to: reference)
-            return show(status, "The device will move to \(ssid); 'altnet status' shows where it is.", console)
+            let status = try await device.switchNetwork(to: reference, confirmWithin: confirmWithin)
+            let sentence = "The device will move to \(ssid); 'altnet status' shows where it is."
+            return show(status, ([sentence] + instruction(status)).joined(separator: "\n"), console)
         }
         let status = try await outcome(device, reference, console)
         guard status.phase == .committed else { throw try failure(status, ssid, console) }
@@ -60,8 +91,13 @@ struct SwitchCommand: DeviceCommand {
     private func outcome(_ device: DeviceClient, _ reference: NetworkReference, _ console: Console) async throws
         -> SwitchStatus
     {
+        let timeout = timeout ?? 120 + (confirmWithin ?? 0)
         do {
-            return try await device.switchNetwork(to: reference, within: .seconds(timeout)) { status in
+            return try await device.switchNetwork(
+                to: reference, confirmWithin: confirmWithin, within: .seconds(timeout)
+            ) { status in
+                // Before the network changes, for the terminal may be gone afterwards.
+                if status.phase == .accepted { for line in instruction(status) { console.advise(line) } }
                 if !status.phase.isOutcome { console.progress("  \(Wording.phase(status.phase))...") }
             }
         } catch {
@@ -70,6 +106,12 @@ struct SwitchCommand: DeviceCommand {
                 .tryLater,
                 "no outcome after \(timeout) s: the switch goes on, 'altnet status' shows where the device is")
         }
+    }
+
+    private func instruction(_ status: SwitchStatus) -> [String] {
+        confirmWithin.map {
+            ["Within \($0) s of being connected, confirm it with: altnet switch --confirm \(status.switchId.printable)"]
+        } ?? []
     }
 
     private func show(_ status: SwitchStatus, _ sentence: String, _ console: Console) {

@@ -1,0 +1,190 @@
+/// The way of least outage through a course of cells, for one who knows them all; among equals the one with the fewest moves.
+///
+/// Dynamic programming over time: for every access point, the best way that ends there. A move begins where a cell begins;
+/// what it takes is dead time. A move has to save more than `worth`, so that ties go to the quiet way.
+struct Optimum {
+    /// What the device can be associated with: by access point, the network it belongs to.
+    private let networks: [Int]
+    /// The best way that ends on each access point.
+    private var on: [Path?]
+    /// The same for those that are on nothing, by the network that they were in last; the last one was in none.
+    private var off: [Path?]
+    /// Moves under way to each access point.
+    private var flights: [[Flight]]
+    private var moves: [Move] = []
+
+    /// Seconds that a move has to save.
+    static let worth = 0.001
+
+    init(networks: [Int]) {
+        self.networks = networks
+        on = Array(repeating: nil, count: networks.count)
+        off = Array(repeating: nil, count: (networks.max() ?? -1) + 2)
+        flights = Array(repeating: [], count: networks.count)
+        off[off.count - 1] = Path()
+    }
+
+    /// A stretch of time in which nothing changes. All times are in seconds.
+    struct Cell: Hashable {
+        var start: Double
+        var end: Double
+        /// Whether lost time counts: not while something else carries the traffic.
+        var counts = true
+        var places: [Place]
+    }
+
+    /// One access point during a cell.
+    struct Place: Hashable {
+        /// Share of the traffic that gets through.
+        var quality: Double
+        /// Whether who is associated, or about to be, when the cell begins stays so.
+        var keepsLink: Bool
+        /// From the order to join until everything gets through, coming from elsewhere and from the same network; nil if
+        /// it cannot be joined.
+        var joinTime: Double?
+        var roamTime: Double?
+        /// Whether who is there may go elsewhere.
+        var mayBeLeft = true
+    }
+
+    struct Way: Sendable, Hashable {
+        /// In seconds.
+        var outage: Double
+        var switches: Int
+        var roams: Int
+        /// In the order of time.
+        var moves: [Stop]
+
+        struct Stop: Sendable, Hashable {
+            let start: Double
+            let arrival: Double
+            let accessPoint: Int
+        }
+    }
+
+    private struct Path {
+        var lost = 0.0
+        var switches = 0
+        var roams = 0
+        var lastMove: Int?
+
+        var score: Double { lost + Optimum.worth * Double(switches + roams) }
+    }
+
+    private struct Flight {
+        let arrival: Double
+        var path: Path
+    }
+
+    private struct Move {
+        let stop: Way.Stop
+        let previous: Int?
+    }
+
+    /// Takes in the next cell.
+    mutating func advance(through cell: Cell) {
+        dropLinks(in: cell)
+        depart(in: cell)
+        pass(cell)
+    }
+
+    /// The best way through all cells so far.
+    var best: Way {
+        let paths = on + off + flights.flatMap(\.self).map(\.path)
+        // `off` is never empty of paths: being on nothing is always possible.
+        let best = paths.compactMap(\.self).min { $0.score < $1.score } ?? Path()
+        var stops: [Way.Stop] = []
+        var next = best.lastMove
+        while let index = next {
+            stops.append(moves[index].stop)
+            next = moves[index].previous
+        }
+        return Way(outage: best.lost, switches: best.switches, roams: best.roams, moves: stops.reversed())
+    }
+
+    private mutating func dropLinks(in cell: Cell) {
+        for (place, state) in cell.places.enumerated() where !state.keepsLink {
+            flights[place].removeAll()
+            guard let path = on[place] else { continue }
+            off[networks[place]] = Self.better(off[networks[place]], path)
+            on[place] = nil
+        }
+    }
+
+    /// Sets out for every access point that can be joined, from wherever that is best.
+    private mutating func depart(in cell: Cell) {
+        let linked = bestOnByNetwork(in: cell)
+        let anywhere = linked.indices.map { Self.better(linked[$0], off[$0]) }
+        let best = Self.best(of: anywhere, without: nil)
+        let second = Self.best(of: anywhere, without: best)
+        for (place, state) in cell.places.enumerated() {
+            let network = networks[place]
+            if let roamTime = state.roamTime, var path = linked[network] {
+                path.roams += 1
+                launch(path, to: place, from: cell.start, taking: roamTime)
+            }
+            guard let joinTime = state.joinTime else { continue }
+            if let path = Self.better(off[network], off[off.count - 1]) {
+                launch(path, to: place, from: cell.start, taking: joinTime)
+            }
+            if let origin = best == network ? second : best, var path = anywhere[origin] {
+                path.switches += 1
+                launch(path, to: place, from: cell.start, taking: joinTime)
+            }
+        }
+    }
+
+    private func bestOnByNetwork(in cell: Cell) -> [Path?] {
+        var best = [Path?](repeating: nil, count: off.count - 1)
+        for (place, path) in on.enumerated() where cell.places[place].mayBeLeft {
+            best[networks[place]] = Self.better(best[networks[place]], path)
+        }
+        return best
+    }
+
+    private static func best(of paths: [Path?], without excluded: Int?) -> Int? {
+        var best: (index: Int, score: Double)?
+        for (index, path) in paths.enumerated() where index != excluded {
+            if let score = path?.score, best.map({ score < $0.score }) ?? true { best = (index, score) }
+        }
+        return best?.index
+    }
+
+    private static func better(_ left: Path?, _ right: Path?) -> Path? {
+        guard let left else { return right }
+        guard let right else { return left }
+        return right.score < left.score ? right : left
+    }
+
+    /// Begins a move, unless it can only be worse than what is there already.
+    private mutating func launch(_ path: Path, to place: Int, from start: Double, taking time: Double) {
+        if let present = on[place], present.score <= path.score { return }
+        let arrival = start + time
+        guard !flights[place].contains(where: { $0.arrival <= arrival && $0.path.score <= path.score }) else { return }
+        var path = path
+        let stop = Way.Stop(start: start, arrival: arrival, accessPoint: place)
+        moves.append(Move(stop: stop, previous: path.lastMove))
+        path.lastMove = moves.count - 1
+        flights[place].removeAll { $0.arrival >= arrival && $0.path.score >= path.score }
+        flights[place].append(Flight(arrival: arrival, path: path))
+    }
+
+    /// Lets the cell's time pass for everybody.
+    private mutating func pass(_ cell: Cell) {
+        let dead = cell.counts ? cell.end - cell.start : 0
+        for network in off.indices { off[network]?.lost += dead }
+        for (place, state) in cell.places.enumerated() {
+            on[place]?.lost += dead * (1 - state.quality)
+            guard !flights[place].isEmpty else { continue }
+            for index in flights[place].indices {
+                let flown = min(cell.end, flights[place][index].arrival) - cell.start
+                let rest = cell.end - cell.start - flown
+                flights[place][index].path.lost += cell.counts ? flown + rest * (1 - state.quality) : 0
+            }
+            for flight in flights[place] where flight.arrival <= cell.end {
+                on[place] = Self.better(on[place], flight.path)
+            }
+            flights[place].removeAll { $0.arrival <= cell.end }
+        }
+    }
+}

@@ -1,0 +1,87 @@
+import AgentModel
+
+/// Which runs are to be made, and what comes of them.
+public struct RunPlan {
+    public enum Extent: Sendable {
+        /// Runs of one pass each.
+        case passes(Int)
+        /// So many hours of each scenario, in lives of devices.
+        case hours(Int)
+    }
+
+    private let scenarios: [Scenario]
+    private let seed: UInt64
+    private let extent: Extent
+    private let recordsFirst: Bool
+
+    public struct Outcome: Sendable {
+        /// In the order of the scenarios.
+        public let totals: [RunTotals]
+        /// The very first run, with its timeline if that was wanted.
+        public let first: RunResult?
+    }
+
+    /// Runs a scenario with a seed for so long, with a timeline or without.
+    public typealias Runner = @Sendable (Scenario, _ seed: UInt64, Duration, _ recordsTimeline: Bool) -> RunResult
+
+    /// - Parameters:
+    ///   - seed: of each scenario's first run; the others have the numbers that follow.
+    ///   - recordsFirst: whether the first scenario's first run has a timeline.
+    public init(_ scenarios: [Scenario], seed: UInt64, extent: Extent, recordsFirst: Bool) {
+        self.scenarios = scenarios
+        self.seed = seed
+        self.extent = extent
+        self.recordsFirst = recordsFirst
+    }
+
+    private struct Run: Sendable {
+        let scenario: Int
+        /// Counted from 0 in its scenario.
+        let number: Int
+        let duration: Duration
+
+        var isFirst: Bool { scenario == 0 && number == 0 }
+    }
+
+    /// How much is simulated in all.
+    public var duration: Duration { scenarios.indices.reduce(.zero) { $0 + duration(of: $1) } }
+
+    /// - Parameters:
+    ///   - jobs: how many runs at once.
+    ///   - progress: called with each run's length when it is done.
+    public func run(jobs: Int, by runner: @escaping Runner, progress: (Duration) -> Void = { _ in }) async -> Outcome {
+        var totals = [RunTotals?](repeating: nil, count: scenarios.count)
+        var first: RunResult?
+        let (scenarios, seed, recordsFirst) = (scenarios, seed, recordsFirst)
+        let work = Work(scenarios.indices.lazy.flatMap(runs)) { run in
+            runner(scenarios[run.scenario], seed &+ UInt64(run.number), run.duration, recordsFirst && run.isFirst)
+        }
+        await work.run(jobs: jobs) { run, result in
+            if run.isFirst { first = result }
+            if totals[run.scenario]?.add(result) == nil { totals[run.scenario] = RunTotals(result) }
+            progress(run.duration)
+        }
+        return Outcome(totals: totals.compactMap(\.self), first: first)
+    }
+
+    private func duration(of scenario: Int) -> Duration {
+        switch extent {
+        case .passes(let count): scenarios[scenario].duration * count
+        case .hours(let hours): .seconds(hours) * 3600
+        }
+    }
+
+    /// A life is a pass at least, and short enough that the work can be shared and its progress be seen.
+    private func runs(of scenario: Int) -> [Run] {
+        let pass = scenarios[scenario].duration
+        let all = duration(of: scenario)
+        let life =
+            switch extent {
+            case .passes: pass
+            case .hours: min(all, max(pass, min(all / 64, .seconds(1000 * 3600))))
+            }
+        return sequence(first: Duration.zero) { $0 + life }.prefix { $0 < all }.enumerated().map { number, start in
+            Run(scenario: scenario, number: number, duration: min(life, all - start))
+        }
+    }
+}

@@ -1,0 +1,63 @@
+/// Gives each password a number, so that comparing them is cheap. Open is a password of its own kind.
+struct Keys {
+    private var numbers: [String: AccessPointState.Key] = [:]
+
+    static let open: AccessPointState.Key = 0
+
+    mutating func key(for password: String?) -> AccessPointState.Key {
+        guard let password else { return Self.open }
+        if let number = numbers[password] { return number }
+        let number = numbers.count + 1
+        numbers[password] = number
+        return number
+    }
+}
+
+/// An access point's states over a pass, as they come about one after the other.
+struct StateHistory {
+    private(set) var steps: Steps<AccessPointState>
+    /// The passwords that the device knows of networks by this name, and those that it was ever told.
+    private var known: [AccessPointState.Key]
+    private var told: Set<AccessPointState.Key>
+
+    init(_ accessPoint: Scenario.AccessPoint, known: [AccessPointState.Key], keys: inout Keys) {
+        self.known = known
+        told = Set(known)
+        var first = AccessPointState(
+            isOn: accessPoint.isOn, internet: accessPoint.internet, addressTime: accessPoint.addressTime,
+            isFull: accessPoint.isFull, admission: .notKnown, key: keys.key(for: accessPoint.password),
+            hasToldKey: false)
+        Self.judge(&first, known: known, told: told)
+        steps = Steps(first)
+    }
+
+    mutating func change(at moment: Int64, _ change: (inout AccessPointState) -> Void) {
+        var state = steps.last
+        change(&state)
+        Self.judge(&state, known: known, told: told)
+        steps.set(state, from: moment)
+    }
+
+    /// The device is told a new password of the network by this name.
+    mutating func tell(_ key: AccessPointState.Key, at moment: Int64) {
+        guard !known.isEmpty else { return }
+        known[0] = key
+        told.insert(key)
+        change(at: moment) { _ in }
+    }
+
+    private static func judge(
+        _ state: inout AccessPointState, known: [AccessPointState.Key], told: Set<AccessPointState.Key>
+    ) {
+        let key = state.key
+        state.hasToldKey = told.contains(key)
+        state.admission =
+            if known.contains(key) {
+                .admitted
+            } else if key != Keys.open, known.contains(where: { $0 != Keys.open }) {
+                .wrongPassword
+            } else {
+                .notKnown
+            }
+    }
+}

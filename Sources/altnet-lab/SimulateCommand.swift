@@ -1,0 +1,161 @@
+import AgentModel
+import ArgumentParser
+import Glibc
+import Simulation
+
+struct SimulateCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "simulate",
+        abstract: "Runs the failover policy through scenarios, thousands of times faster than time.",
+        discussion: """
+            A scenario is a place with access points, a device in it, and what happens there: power cuts, fading signals, \
+            dead internet lines, changed passwords, commands. The policy that ships decides; radio, wpa_supplicant, DHCP \
+            and time are simulated. The same arguments give the same result. Docs/simulation.md tells what is assumed \
+            and how to write a scenario.
+
+            A single run prints its figures and its decisions with their reasons; several runs print the means. Of the \
+            figures, /D is per day and /H per hour: OUTAGE is time without use (on a bad link, the share of traffic that \
+            is lost), RETURNS are switches back to the preferred network, ROAMS are changes of access point within a \
+            network, AIR % is the share of time that scans take, and EVENTS are the times that the policy was called.
+
+            EXAMPLES
+              altnet-lab simulate --list
+              altnet-lab simulate house-with-repeater --svg picture.svg
+              altnet-lab simulate ./my-flat.scenario --runs 20
+              altnet-lab simulate --all --compare
+              altnet-lab simulate fleet --hours 1000000
+
+            EXIT STATUS
+              0   done
+              1   a scenario has a mistake, or a file could not be read or written
+              64  the command line is wrong
+            """)
+
+    @Argument(help: "Scenarios of the library, or paths of .scenario files.")
+    var scenarios: [String] = []
+
+    @Flag(help: "Every scenario of the library.")
+    var all = false
+
+    @Flag(help: "Print the names and titles of the library's scenarios.")
+    var list = false
+
+    @Option(help: "Where the randomness starts; further runs take the numbers that follow.")
+    var seed: UInt64 = 1
+
+    @Option(help: "How many passes of each scenario, each with other noise. (default: 1, with --compare 5)")
+    var runs: Int?
+
+    @Option(
+        help:
+            "Simulate this many hours of each scenario instead, in lives of devices that go through it again and again."
+    )
+    var hours: Int?
+
+    @Option(help: "How many runs at once.")
+    var jobs = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+
+    @Option(help: "Who decides: \(Decider.names).")
+    var policy = Decider.altnet
+
+    @Flag(help: "Put altnet, models of other connection managers and the optimum that knows the future side by side.")
+    var compare = false
+
+    @Option(help: "Write a picture (SVG) of the first run's first pass to this file; one scenario only.")
+    var svg: String?
+
+    @Flag(help: "Print JSON: times in seconds, signals in dBm. A single run has its whole timeline in it.")
+    var json = false
+
+    func validate() throws {
+        if list { return }
+        if scenarios.isEmpty && !all {
+            throw ValidationError("name a scenario, or use --all; --list shows what there is")
+        }
+        if !scenarios.isEmpty && all { throw ValidationError("either name scenarios or use --all") }
+        if !(1...256).contains(jobs) { throw ValidationError("run 1 to 256 jobs at once") }
+        if !(1...1_000_000).contains(runs ?? 1) { throw ValidationError("1 to 1000000 runs") }
+        if !(1...1_000_000_000).contains(hours ?? 1) { throw ValidationError("1 to 1000000000 hours") }
+        if runs != nil && hours != nil { throw ValidationError("either --runs or --hours") }
+        if svg != nil && (all || scenarios.count > 1) { throw ValidationError("a picture shows one scenario") }
+        if compare && (hours != nil || svg != nil || policy != .altnet) {
+            throw ValidationError("--compare runs every policy, and goes with neither --policy, --hours nor --svg")
+        }
+        for name in scenarios {
+            if let unknown = UnknownScenario(name) { throw ValidationError("\(unknown)") }
+        }
+    }
+
+    func run() async throws {
+        do {
+            if list { return try printList() }
+            let scenarios = try (all ? ScenarioLibrary.names : scenarios).map(ScenarioLibrary.scenario(named:))
+            if compare { try await printComparisons(of: scenarios) } else { try await printRuns(of: scenarios) }
+        } catch let error as ScenarioError {
+            throw Failure("\(error)")
+        }
+    }
+
+    /// Ends the command with status 1.
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+
+        init(_ description: String) { self.description = description }
+    }
+
+    private func printList() throws {
+        let scenarios = try ScenarioLibrary.all()
+        let width = scenarios.map(\.name.count).max() ?? 0
+        for scenario in scenarios {
+            print(scenario.name + String(repeating: " ", count: width - scenario.name.count) + "  \(scenario.title)")
+        }
+    }
+
+    private func printRuns(of scenarios: [Scenario]) async throws {
+        let isSingle = scenarios.count == 1 && (runs ?? 1) == 1 && hours == nil
+        let plan = RunPlan(
+            scenarios, seed: seed, extent: hours.map(RunPlan.Extent.hours) ?? .passes(runs ?? 1),
+            recordsFirst: isSingle || svg != nil)
+        let hour = Duration.seconds(3600)
+        var progress = Progress("of \(Int(plan.duration / hour)) device-hours", wanted: plan.duration / hour)
+        let start = ContinuousClock.now
+        let outcome = await plan.run(jobs: jobs, by: policy.run) { progress.add($0 / hour) }
+        progress.end()
+        let time = ContinuousClock.now - start
+        if let svg, let first = outcome.first, let picture = TimelinePicture(of: first, in: scenarios[0]) {
+            try write(picture.svg, to: svg)
+        }
+        let timeline = isSingle ? outcome.first?.timeline : nil
+        if json {
+            return print(
+                try JSONText.of(RunsDocument(outcome.totals.map { RunDocument($0, timeline: timeline) })))
+        }
+        print(RunTable(outcome.totals).render(.terminal))
+        if let timeline { print(DecisionList(timeline).render(.terminal)) }
+        if let hours { print(speed(hours: hours * scenarios.count, time)) }
+    }
+
+    private func printComparisons(of scenarios: [Scenario]) async throws {
+        let runs = runs ?? 5
+        var progress = Progress("of \(scenarios.count * runs) passes", wanted: Double(scenarios.count * runs))
+        let comparisons = await ComparisonPlan(scenarios, seed: seed, runs: runs).run(jobs: jobs) { progress.add(1) }
+        progress.end()
+        if json { return print(try JSONText.of(ComparisonsDocument(comparisons))) }
+        print(comparisons.map { ComparisonTable($0).render(.terminal) }.joined(separator: "\n\n"))
+    }
+
+    private func speed(hours: Int, _ time: Duration) -> String {
+        let tenths = max(time.milliseconds / 100, 1)
+        return "\(hours) device-hours in \(tenths / 10).\(tenths % 10) s (\(Int64(hours) * 10 / tenths) a second)"
+    }
+
+    private func write(_ text: String, to path: String) throws {
+        guard let file = fopen(path, "w") else { throw unwritable(path) }
+        let written = fwrite(text, 1, text.utf8.count, file)
+        guard fclose(file) == 0, written == text.utf8.count else { throw unwritable(path) }
+    }
+
+    private func unwritable(_ path: String) -> Failure {
+        Failure("\(path) could not be written: \(String(cString: strerror(errno)))")
+    }
+}

@@ -1,0 +1,33 @@
+import AgentModel
+import FailoverPolicy
+import Testing
+
+@testable import Agent
+
+@Suite struct ExplanationTests {
+    private func decision(
+        _ kind: PolicyDecision.Kind, from: String?, to: String?, bssid: String? = nil, _ cause: PolicyDecision.Cause
+    ) throws -> PolicyDecision {
+        PolicyDecision(
+            at: Instant(milliseconds: 1), kind: kind, from: try from.map { try SSID($0) },
+            to: try to.map { try SSID($0) },
+            fromBSSID: nil, toBSSID: bssid.flatMap { BSSID($0) }, cause: cause, signal: -81, considered: [])
+    }
+
+    @Test func aMoveWithinANetworkIsNoJoin() throws {
+        let roam = try decision(.join, from: "Home", to: "Home", bssid: "02:00:00:00:01:01", .weak)
+        #expect(roam.text == "moving to the access point 02:00:00:00:01:01 of Home: the link was weak at -81 dBm")
+        #expect(
+            try decision(.join, from: "Home", to: "Attic", .weak).text == "joining Attic: the link was weak at -81 dBm")
+        #expect(try decision(.join, from: nil, to: "Attic", .start).text == "joining Attic: nothing was joined yet")
+    }
+
+    @Test func whatANetworkIsGoodForIsTold() throws {
+        #expect(
+            try decision(.unusable, from: "Home", to: nil, .failure(.noInternet)).text
+                == "Home is of no use: it leads nowhere")
+        #expect(
+            try decision(.join, from: "Attic", to: "Home", .preferred).text
+                == "joining Home: the network that the device belongs in is back")
+    }
+}

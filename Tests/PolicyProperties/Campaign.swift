@@ -1,0 +1,93 @@
+/// Very many random histories, in which everything must hold.
+package enum Campaign: String, CaseIterable, Sendable {
+    /// Anything at any moment.
+    case hostile
+    /// A world that could be.
+    case plausible
+    /// Near-equal networks under noise, eight hours each.
+    case nearEquals = "near-equals"
+
+    /// What was seen at worst, in histories in which everything held.
+    package struct Worst: Sendable {
+        package var histories = 0
+        /// Offline with a usable network in range, and on a network without internet with a better one in range.
+        package var stranded = Duration.zero
+        package var withoutInternet = Duration.zero
+        /// From a command to its outcome.
+        package var outcome = Duration.zero
+        /// How many of the hours among near-equal networks had so many switches.
+        package var hours: [Int: Int] = [:]
+
+        package init() {}
+
+        package static func += (left: inout Worst, right: Worst) {
+            left.histories += right.histories
+            left.stranded = max(left.stranded, right.stranded)
+            left.withoutInternet = max(left.withoutInternet, right.withoutInternet)
+            left.outcome = max(left.outcome, right.outcome)
+            left.hours.merge(right.hours, uniquingKeysWith: +)
+        }
+    }
+
+    /// A property did not hold, and this is the shortest history found in which it does not.
+    package struct Failure: Error, CustomStringConvertible {
+        package let campaign: Campaign
+        package let seed: UInt64
+        package let violation: Violation
+        package let story: String
+
+        package var description: String { "\(campaign.rawValue), seed \(seed): \(violation)\n\(story)" }
+    }
+
+    /// - Throws: the first failure, shrunk.
+    package func run(seeds: some Sequence<UInt64>) throws(Failure) -> Worst {
+        var worst = Worst()
+        for seed in seeds {
+            switch self {
+            case .hostile: worst += try hostile(seed)
+            case .plausible: worst += try plausible(seed)
+            case .nearEquals: worst += try nearEquals(seed)
+            }
+            worst.histories += 1
+        }
+        return worst
+    }
+
+    private func hostile(_ seed: UInt64) throws(Failure) -> Worst {
+        let (history, violation) = HostileHistory.random(seed: seed, length: 60)
+        if let violation {
+            throw Failure(campaign: self, seed: seed, violation: violation, story: history.shrunk().story)
+        }
+        return Worst()
+    }
+
+    private func plausible(_ seed: UInt64) throws(Failure) -> Worst {
+        let history = PlausibleHistory.random(seed: seed, length: 30)
+        var world = World(settings: history.settings, traits: history.traits)
+        if let violation = history.live(in: &world) {
+            throw Failure(campaign: self, seed: seed, violation: violation, story: history.shrunk().story)
+        }
+        var worst = Worst()
+        worst.stranded = world.liveness.longestStranded
+        worst.withoutInternet = world.liveness.longestWithoutInternet
+        worst.outcome = world.watched.longestSwitch
+        return worst
+    }
+
+    private func nearEquals(_ seed: UInt64) throws(Failure) -> Worst {
+        do {
+            var worst = Worst()
+            for hour in try NearEquals(seed: seed).departuresPerHour { worst.hours[hour, default: 0] += 1 }
+            return worst
+        } catch {
+            throw Failure(campaign: self, seed: seed, violation: error, story: "")
+        }
+    }
+
+    /// Everything that the policy wants in a hostile history, in one number: the same in every run of every process.
+    package static func digest(seed: UInt64) -> UInt64 {
+        let (history, _) = HostileHistory.random(seed: seed, length: 60)
+        // FNV-1a.
+        return history.story.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+    }
+}

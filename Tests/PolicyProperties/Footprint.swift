@@ -1,0 +1,16 @@
+import FailoverPolicy
+
+extension FailoverPolicy {
+    /// How many elements all of its collections have, at any depth: all that can grow in it.
+    package var elementCount: Int { countElements(of: self) }
+}
+
+private func countElements(of value: Any) -> Int {
+    let mirror = Mirror(reflecting: value)
+    let own =
+        switch mirror.displayStyle {
+        case .collection, .set, .dictionary: mirror.children.count
+        default: 0
+        }
+    return mirror.children.reduce(own) { $0 + countElements(of: $1.value) }
+}

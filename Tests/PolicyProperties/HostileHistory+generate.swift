@@ -1,0 +1,168 @@
+import AgentModel
+import FailoverPolicy
+import Randomness
+
+extension HostileHistory {
+    /// A random history, up to the first property that does not hold in it.
+    package static func random(seed: UInt64, length: Int) -> (history: HostileHistory, violation: Violation?) {
+        var random = SeededRandom(seed: seed)
+        let settings = PolicySettings.random(using: &random)
+        var run = HostileRun(settings: settings)
+        var steps: [Step] = []
+        do {
+            for step in beginning(using: &random) {
+                steps.append(step)
+                try run.take(step)
+            }
+            while steps.count < length {
+                let step = Step.random(after: run.watched.policy, using: &random)
+                steps.append(step)
+                try run.take(step)
+            }
+            try run.finish()
+            return (HostileHistory(steps: steps, settings: settings), nil)
+        } catch {
+            return (HostileHistory(steps: steps, settings: settings), error)
+        }
+    }
+
+    /// Mostly a device that works, so that there is something to break.
+    private static func beginning(using random: inout SeededRandom) -> [Step] {
+        var stimuli: [Stimulus] = [.networks(Array(0..<Int.random(in: 1...5, using: &random)), preferred: 0)]
+        if random.chance(1, in: 8) {
+            stimuli.append(.interrupted(target: 1, cameFrom: random.chance(1, in: 2) ? 0 : nil))
+        }
+        if random.chance(1, in: 4) { stimuli.append(.remembered(0, Neighbourhood.frequencies[0])) }
+        if random.chance(1, in: 8) { stimuli.append(.linkFound(1)) }
+        if random.chance(7, in: 8) { stimuli += [.interface(true), .supplicant(true)] }
+        return [Step(delay: 0, stimuli: stimuli)]
+    }
+}
+
+extension PolicySettings {
+    package static func random(using random: inout SeededRandom) -> PolicySettings {
+        var settings = PolicySettings()
+        if random.chance(1, in: 2) { settings.validation = Validation() }
+        return settings
+    }
+}
+
+extension Step {
+    fileprivate static func random(after policy: FailoverPolicy, using random: inout SeededRandom) -> Step {
+        let count = random.chance(1, in: 5) ? Int.random(in: 2...5, using: &random) : 1
+        var stimuli: [Stimulus] = []
+        for _ in 0..<count {
+            let stimulus = Stimulus.random(after: policy, using: &random)
+            // One source tells of one state at a time.
+            guard !stimuli.contains(where: { $0.isOfTheSameSource(as: stimulus) }) else { continue }
+            stimuli.append(stimulus)
+        }
+        return Step(delay: delay(using: &random), isPunctual: !random.chance(1, in: 16), stimuli: stimuli)
+    }
+
+    private static func delay(using random: inout SeededRandom) -> Int {
+        switch Int.random(in: 0..<32, using: &random) {
+        case 0...3: 0
+        case 4...11: Int.random(in: 1...500, using: &random)
+        case 12...23: Int.random(in: 500...5000, using: &random)
+        case 24...28: Int.random(in: 5000...60_000, using: &random)
+        case 29: Int.random(in: 60_000...3_600_000, using: &random)
+        // Days forward, and back.
+        case 30: Int.random(in: 3_600_000...864_000_000, using: &random)
+        default: -Int.random(in: 1...100_000, using: &random)
+        }
+    }
+}
+
+extension Stimulus {
+    fileprivate func isOfTheSameSource(as other: Stimulus) -> Bool {
+        switch (self, other) {
+        case (.networks, .networks), (.interface, .interface), (.supplicant, .supplicant), (.address, .address),
+            (.otherUplink, .otherUplink), (.signal, .signal), (.scanned, .scanned), (.linkFound, .linkFound),
+            (.associated, .associated), (.interrupted, .interrupted), (.remembered, .remembered):
+            true
+        default: self == other
+        }
+    }
+
+    /// Whatever the policy waits for more often than anything else.
+    static func random(after policy: FailoverPolicy, using random: inout SeededRandom) -> Stimulus {
+        if random.chance(1, in: 2) {
+            let index = policy.phase.network.map { $0.rawValue % Neighbourhood.networkCount }
+            let accessPoint = (index ?? 0) + (random.chance(1, in: 3) ? Neighbourhood.networkCount : 0)
+            switch policy.phase {
+            case .offline: return .scanned(.latest, sights(using: &random))
+            case .joining: return .associated(.latest, accessPoint: accessPoint)
+            case .waitingForAddress: return .address(true)
+            case .proving:
+                return random.chance(1, in: 2)
+                    ? .probed(.latest, random.chance(2, in: 3) ? .online : random.element(ProbeResult.allCases))
+                    : .confirmed(.latest)
+            case .online:
+                switch Int.random(in: 0..<4, using: &random) {
+                case 0: return .scanned(.latest, sights(using: &random))
+                case 1: return .probed(.latest, random.element(ProbeResult.allCases))
+                default: return .signal(random.chance(2, in: 3) ? -84 : -60)
+                }
+            }
+        }
+        return anything(using: &random)
+    }
+
+    private static func anything(using random: inout SeededRandom) -> Stimulus {
+        let network = Int.random(in: 0..<Neighbourhood.networkCount, using: &random)
+        let accessPoint = Int.random(in: 0..<Neighbourhood.accessPointCount, using: &random)
+        switch Int.random(in: 0..<48, using: &random) {
+        case 0...1:
+            let indices = (0..<Neighbourhood.networkCount).filter { _ in random.chance(3, in: 4) }
+            return .networks(
+                indices.shuffled(using: &random), preferred: random.chance(1, in: 8) ? nil : indices.first,
+                generation: random.chance(1, in: 4) ? 1 : 0)
+        case 2: return .remembered(network, random.element(Neighbourhood.frequencies))
+        case 3...4: return .interface(random.chance(3, in: 4))
+        case 5...6: return .supplicant(random.chance(3, in: 4))
+        case 7: return .otherUplink(random.chance(1, in: 3) ? .wired : nil)
+        case 8: return .linkFound(accessPoint)
+        case 9:
+            guard random.chance(1, in: 4) else { return .resumed }
+            return .interrupted(target: network, cameFrom: random.chance(1, in: 2) ? 0 : nil)
+        case 10...17: return .scanned(answer(using: &random), sights(using: &random))
+        case 18...19: return .scanFailed(answer(using: &random))
+        case 20...23: return .associated(answer(using: &random), accessPoint: accessPoint)
+        case 24...26: return .joinFailed(answer(using: &random), random.element(JoinFailure.allCases))
+        case 27...28: return .linkLost(isOwnDoing: random.chance(1, in: 4))
+        case 29...30: return .address(random.chance(1, in: 2))
+        case 31...35: return .signal(Int.random(in: -95 ... -30, using: &random))
+        case 36...39: return .probed(answer(using: &random), random.element(ProbeResult.allCases))
+        case 40...43:
+            return .switchTo(
+                network, confirmWithin: random.chance(1, in: 3) ? Int.random(in: 0...120, using: &random) : nil)
+        case 44: return .confirmed(answer(using: &random))
+        case 45: return .resumed
+        case 46: return .tick
+        default: return random.chance(1, in: 16) ? .stop : .tick
+        }
+    }
+
+    private static func answer(using random: inout SeededRandom) -> Answer {
+        random.chance(3, in: 4) ? .latest : random.element(Answer.allCases)
+    }
+
+    private static func sights(using random: inout SeededRandom) -> [Sight] {
+        (0..<Neighbourhood.accessPointCount).compactMap { index in
+            guard random.chance(1, in: 2) else { return nil }
+            return Sight(
+                accessPoint: index, signal: Int.random(in: -95 ... -30, using: &random),
+                age: random.chance(1, in: 4) ? Int.random(in: -5000...60_000, using: &random) : 0,
+                isEvilTwin: random.chance(1, in: 16))
+        }
+    }
+}
+
+extension SeededRandom {
+    mutating func chance(_ part: Int, in whole: Int) -> Bool { Int.random(in: 0..<whole, using: &self) < part }
+
+    mutating func element<Element>(_ elements: [Element]) -> Element {
+        elements[Int.random(in: 0..<elements.count, using: &self)]
+    }
+}

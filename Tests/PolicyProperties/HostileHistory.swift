@@ -1,0 +1,108 @@
+import AgentModel
+import FailoverPolicy
+import Randomness
+
+/// A history in which anything may happen at any moment, and at once, and the clock may jump.
+package struct HostileHistory: Shrinkable, Sendable {
+    package var steps: [Step]
+    package let settings: PolicySettings
+
+    package init(steps: [Step], settings: PolicySettings) {
+        self.steps = steps
+        self.settings = settings
+    }
+
+    package func violation() -> Violation? {
+        var run = HostileRun(settings: settings)
+        do {
+            for step in steps { try run.take(step) }
+            try run.finish()
+            return nil
+        } catch {
+            return error
+        }
+    }
+}
+
+/// A policy in the middle of a hostile history.
+struct HostileRun {
+    var watched: WatchedPolicy
+    private var orders = Orders()
+    private var now = Self.start
+
+    private static let start = Instant(milliseconds: 1_000_000)
+
+    init(settings: PolicySettings) { watched = WatchedPolicy(settings: settings, at: Self.start) }
+
+    mutating func take(_ step: Step) throws(Violation) {
+        let moment = now + .milliseconds(step.delay)
+        if step.isPunctual { try sleep(until: moment) }
+        now = moment
+        let events = step.stimuli.map { orders.event($0, at: moment) }
+        guard !events.isEmpty else { return }
+        if events.count > 1 { try checkOrder(of: events) }
+        try send(events)
+    }
+
+    /// Every switch ends once time passes.
+    mutating func finish() throws(Violation) {
+        for _ in 0..<120 where watched.isSwitching { try sleep(until: now + .seconds(10)) }
+    }
+
+    private mutating func sleep(until moment: Instant) throws(Violation) {
+        var ticks = 0
+        while let wake = watched.nextWake, wake <= moment {
+            now = max(now, wake)
+            try send([.tick])
+            ticks += 1
+            // A day without any answer is over when the policy has settled.
+            if ticks > 100 { break }
+        }
+        now = max(now, moment)
+    }
+
+    private mutating func send(_ events: [PolicyEvent]) throws(Violation) {
+        let actions = try watched.handle(events, at: now)
+        orders.note(actions)
+    }
+
+    /// Events of one moment come from different sources, and which is read first is chance.
+    private func checkOrder(of events: [PolicyEvent]) throws(Violation) {
+        let expected = Outcome(of: events, on: watched.policy, at: now)
+        for other in Self.permutations(of: events) {
+            let actual = Outcome(of: other, on: watched.policy, at: now)
+            guard actual != expected else { continue }
+            throw Violation(
+                .orderIndependent,
+                """
+                \(events)
+                gives \(expected.actions)
+                but \(other)
+                gives \(actual.actions)
+                """, at: now)
+        }
+    }
+
+    /// What some events lead to, and what they leave behind as far as it shows later.
+    private struct Outcome: Equatable {
+        let actions: [PolicyAction]
+        let phase: FailoverPolicy.Phase
+        var later: [PolicyAction] = []
+
+        init(of events: [PolicyEvent], on policy: FailoverPolicy, at now: Instant) {
+            var policy = policy
+            actions = policy.handle(events, at: now)
+            phase = policy.phase
+            for _ in 0..<3 {
+                guard let wake = policy.nextWake else { break }
+                later += policy.handle(.tick, at: wake)
+            }
+        }
+    }
+
+    /// Backwards, and with each event at another place.
+    private static func permutations(of events: [PolicyEvent]) -> [[PolicyEvent]] {
+        let rotated = Array(events.dropFirst() + events.prefix(1))
+        return [Array(events.reversed())] + (events.count > 2 ? [rotated, rotated.reversed()] : [])
+    }
+}

@@ -1,0 +1,213 @@
+import AgentModel
+import FailoverPolicy
+
+/// Links are left, joined and probed for good reasons only.
+struct LinkWatch {
+    private let settings: PolicySettings
+    private var uplink: Uplink?
+    /// The newest sight of each access point, and of those that only pretend to be it.
+    private var sights: [Transmitter: BSS] = [:]
+    /// Since when the link in use gave reason to leave it.
+    private var doubt: Doubt?
+    /// Networks blocked for a wrong key, which nothing but time or a new password makes right.
+    private var blocked: [SSID: Instant] = [:]
+    /// When each network was in use last: it has to be seen since.
+    private var usedAt: [NetworkID: Instant] = [:]
+    private var networks: [NetworkID: KnownNetwork] = [:]
+    private var epoch: UInt64 = 0
+    private var commandedAt: Instant?
+
+    private struct Transmitter: Hashable {
+        let bssid: BSSID
+        let security: Security
+    }
+
+    private struct Doubt {
+        var since: Instant
+        /// The last sample that was bad.
+        var latest: Instant
+    }
+
+    init(settings: PolicySettings) { self.settings = settings }
+
+    mutating func check(_ exchange: Exchange) throws(Violation) {
+        for event in exchange.events { note(event, in: exchange) }
+        defer { networks = Dictionary(uniqueKeysWithValues: exchange.policy.networks.map { ($0.id, $0) }) }
+        for network in exchange.policy.networks { networks[network.id] = network }
+        if let network = exchange.before.network { usedAt[network] = exchange.at }
+        var decision: PolicyDecision?
+        for action in exchange.actions {
+            switch action {
+            case .record(let next):
+                note(next, in: exchange)
+                decision = next
+            case .join(let target):
+                guard let cause = decision, cause.kind == .join else {
+                    throw Violation(.isExplained, "no decision before \(target)", at: exchange.at)
+                }
+                try check(target, cause, in: exchange)
+                epoch = target.epoch
+                doubt = nil
+            case .switchProgress(_, .accepted): commandedAt = exchange.at
+            case .probe(let epoch): try checkProbe(epoch, in: exchange)
+            default: break
+            }
+        }
+        if case .online = exchange.policy.phase {} else { doubt = nil }
+    }
+
+    private mutating func note(_ event: PolicyEvent, in exchange: Exchange) {
+        switch event {
+        case .scanned(_, let results):
+            for bss in results {
+                let transmitter = Transmitter(bssid: bss.bssid, security: bss.security)
+                if let known = sights[transmitter], known.lastSeen > bss.lastSeen { continue }
+                sights[transmitter] = bss
+            }
+        case .signal(let signal):
+            guard case .online(let link) = exchange.before else { return }
+            let thresholds = settings.thresholds(for: link.accessPoint.frequency)
+            if signal < thresholds.weak {
+                doubt = Doubt(since: doubt?.since ?? exchange.at, latest: exchange.at)
+            } else if let doubt, exchange.at - doubt.latest > settings.weakConfirmation {
+                // Until then a smoothed signal may lag behind.
+                self.doubt = nil
+            }
+        case .networks: blocked = [:]
+        case .otherUplink(let uplink): self.uplink = uplink
+        default: break
+        }
+    }
+
+    private mutating func note(_ decision: PolicyDecision, in exchange: Exchange) {
+        switch (decision.kind, decision.cause) {
+        case (.blocked, .failure(.wrongKey)):
+            // A network that left the list may have a namesake in it, which has another password.
+            let isListed = exchange.policy.networks.contains { $0.id == exchange.before.network }
+            if isListed, let ssid = decision.from { blocked[ssid] = decision.at + settings.wrongKeyBlock.first }
+        case (.online, _): if let ssid = decision.to { blocked[ssid] = nil }
+        default: break
+        }
+    }
+
+    private func check(_ target: LinkTarget, _ decision: PolicyDecision, in exchange: Exchange) throws(Violation) {
+        if target.epoch <= epoch {
+            throw Violation(.freshNumbers, "join \(target.epoch) after \(epoch)", at: exchange.at)
+        }
+        try checkSight(target, decision, in: exchange)
+        try checkBlocks(target, decision, in: exchange)
+        guard exchange.leavesLivingLink, target == exchange.firstJoin else { return }
+        switch decision.cause {
+        case .weak, .fading, .critical, .failure, .preferred:
+            if uplink != nil { throw Violation(.restsOnOtherUplink, "leaves: \(decision.cause)", at: exchange.at) }
+            try checkDeparture(target, decision, since: doubt?.since, in: exchange)
+        case .commanded: try checkDeparture(target, decision, since: commandedAt, in: exchange)
+        default: break
+        }
+    }
+
+    /// The access point that is named was just seen, as the network's own.
+    private func checkSight(
+        _ target: LinkTarget, _ decision: PolicyDecision, in exchange: Exchange
+    ) throws(Violation) {
+        guard let bssid = target.bssid else { return }
+        guard let network = networks[target.network],
+            let bss = sights.values.first(where: { $0.bssid == bssid && network.owns($0) })
+        else {
+            throw Violation(
+                .joinsFreshSights, "\(bssid) was never seen as one of network \(target.network.rawValue)'s",
+                at: exchange.at)
+        }
+        guard exchange.at - bss.lastSeen <= settings.freshness else {
+            throw Violation(.joinsFreshSights, "\(bssid) was last seen at \(bss.lastSeen.inSeconds)", at: exchange.at)
+        }
+        if !target.frequencies.isEmpty, !target.frequencies.contains(bss.frequency) {
+            throw Violation(.joinsFreshSights, "\(bssid) is not on \(target.frequencies)", at: exchange.at)
+        }
+    }
+
+    private func checkDeparture(
+        _ target: LinkTarget, _ decision: PolicyDecision, since reason: Instant?, in exchange: Exchange
+    ) throws(Violation) {
+        let earliest =
+            switch decision.cause {
+            case .preferred, .failure: exchange.at - settings.freshness
+            default: reason
+            }
+        guard let earliest else {
+            throw Violation(.leavesForSeenOnly, "nothing was wrong: \(decision.cause)", at: exchange.at)
+        }
+        let isSeen = sights.values.contains { bss in
+            bss.lastSeen >= earliest && (target.bssid ?? bss.bssid) == bss.bssid
+                && networks[target.network]?.owns(bss) == true
+        }
+        guard isSeen else {
+            throw Violation(
+                .leavesForSeenOnly,
+                "\(decision.cause) since \(earliest.inSeconds); network \(target.network.rawValue) was not seen since",
+                at: exchange.at)
+        }
+    }
+
+    private func checkBlocks(
+        _ target: LinkTarget, _ decision: PolicyDecision, in exchange: Exchange
+    ) throws(Violation) {
+        switch decision.cause {
+        case .commanded, .rollback, .retry, .lastResort: return
+        default: break
+        }
+        guard let network = networks[target.network], let until = blocked[network.ssid], exchange.at < until
+        else { return }
+        let sound = exchange.policy.networks.first { other in
+            other.id != network.id && exchange.policy.lastFailure(of: other.id) == nil
+                && sights.values.contains { isSound($0, of: other, in: exchange) }
+        }
+        if let sound {
+            throw Violation(
+                .avoidsBlocked, "joins \(network.ssid), blocked until \(until.inSeconds), while \(sound.ssid) is there",
+                at: exchange.at)
+        }
+    }
+
+    private func isSound(_ bss: BSS, of network: KnownNetwork, in exchange: Exchange) -> Bool {
+        network.owns(bss) && bss.signal >= settings.thresholds(for: bss.frequency).weak
+            && exchange.at - bss.lastSeen <= settings.freshness
+            && (usedAt[network.id].map { bss.lastSeen > $0 } ?? true)
+    }
+
+    private mutating func checkProbe(_ epoch: UInt64, in exchange: Exchange) throws(Violation) {
+        if settings.validation == nil {
+            throw Violation(.probesCurrentLink, "probes, and nobody set that", at: exchange.at)
+        }
+        if epoch < self.epoch {
+            throw Violation(.probesCurrentLink, "probes link \(epoch), the last is \(self.epoch)", at: exchange.at)
+        }
+        self.epoch = epoch
+        switch exchange.policy.phase {
+        case .offline, .joining: throw Violation(.probesCurrentLink, "probes without a link", at: exchange.at)
+        default: break
+        }
+    }
+}
+
+extension Exchange {
+    fileprivate var firstJoin: LinkTarget? {
+        for case .join(let target) in actions { return target }
+        return nil
+    }
+
+    /// Whether the link that was there before the events is still there with them, and is left by the actions.
+    fileprivate var leavesLivingLink: Bool {
+        guard case .online = before else { return false }
+        let isEnded = events.contains { event in
+            switch event {
+            case .linkLost, .interface(isUp: false), .address(isReady: false), .supplicant(isAvailable: false): true
+            default: false
+            }
+        }
+        return !isEnded
+            && !actions.contains {
+                if case .record(let decision) = $0 { decision.kind == .lost || decision.kind == .failed } else { false }
+            }
+    }
+}

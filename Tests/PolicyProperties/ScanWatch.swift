@@ -1,0 +1,114 @@
+import AgentModel
+import FailoverPolicy
+
+/// Scans on a living link keep to their budget, and there are none while another uplink carries the traffic.
+struct ScanWatch {
+    private var uplink: Uplink?
+    private var lastOrder: UInt64?
+    /// The scan under way.
+    private var current: (id: UInt64, isFull: Bool, since: Instant)?
+    /// The device slept in the middle of the scan under way: what it took is anybody's guess.
+    private var isSleptOver = false
+    private var fullScan = Duration.seconds(6)
+    private let settings: PolicySettings
+    /// Whether the link was weak when it was measured last.
+    private var isWeak = false
+    /// What all scans may take together, and what those on a link that is not weak may.
+    private var all: TokenBucket
+    private var calm: TokenBucket
+
+    init(settings: PolicySettings) {
+        self.settings = settings
+        all = TokenBucket(perThousand: settings.weakScanShare, limit: settings.scanReserve)
+        calm = TokenBucket(perThousand: settings.scanShare, limit: settings.scanReserve)
+    }
+
+    mutating func check(_ exchange: Exchange) throws(Violation) {
+        isSleptOver = isSleptOver || exchange.isLate || exchange.events.contains(.resumed)
+        // A scan that is told of twice has worked.
+        for case .scanned(let id?, _) in exchange.events { ended(id, in: exchange) }
+        for event in exchange.events { note(event, in: exchange) }
+        for case .scan(let order) in exchange.actions {
+            if let lastOrder, order.id <= lastOrder {
+                throw Violation(.freshNumbers, "scan \(order.id) after scan \(lastOrder)", at: exchange.at)
+            }
+            lastOrder = order.id
+            current = (order.id, order.frequencies.isEmpty, exchange.at)
+            isSleptOver = false
+            guard case .online = exchange.before, case .online(let link) = exchange.policy.phase,
+                order.reason != .commanded
+            else { continue }
+            if uplink != nil {
+                throw Violation(.restsOnOtherUplink, "scans for reason \(order.reason)", at: exchange.at)
+            }
+            // A link that leads nowhere has nothing to disturb.
+            if link.uselessness == nil { try spend(on: order, at: exchange.at) }
+        }
+    }
+
+    private mutating func note(_ event: PolicyEvent, in exchange: Exchange) {
+        switch event {
+        case .signal(let signal):
+            let accessPoint = exchange.before.accessPoint ?? exchange.policy.phase.accessPoint
+            isWeak = signal < settings.thresholds(for: accessPoint?.frequency).weak
+            // A weak link earns its scans at the larger share, and what it saved up may be spent when it is well again.
+            if isWeak { calm.refill(at: exchange.at) }
+        case .otherUplink(let uplink): self.uplink = uplink
+        case .scanFailed(let id) where current?.id == id: current = nil
+        default: break
+        }
+    }
+
+    /// What a scan of all channels costs the policy learns from those that it has done.
+    /// Less than a second is no scan.
+    private mutating func ended(_ id: UInt64, in exchange: Exchange) {
+        guard let scan = current, scan.id == id else { return }
+        let time = exchange.at - scan.since
+        guard isSleptOver || time < settings.scanLimit else { return }
+        current = nil
+        guard scan.isFull, case .online = exchange.before else { return }
+        // In doubt it was cheap: what is not known is no violation.
+        fullScan = isSleptOver ? .seconds(1) : min(max(time, .seconds(1)), settings.scanReserve)
+    }
+
+    private mutating func spend(on order: ScanOrder, at now: Instant) throws(Violation) {
+        let cost =
+            order.frequencies.isEmpty
+            ? fullScan : min(fullScan, .milliseconds(100) * order.frequencies.count)
+        let isWithinAll = all.spend(cost, at: now)
+        // A smoothed signal may be weak a while longer than its last sample.
+        if order.reason == .weak { calm.refill(at: now) }
+        let isWithinCalm = isWeak || order.reason == .weak || calm.spend(cost, at: now)
+        guard isWithinAll, isWithinCalm else {
+            throw Violation(.scanBudget, "no air time left for \(cost) because of \(order.reason)", at: now)
+        }
+    }
+}
+
+/// Air time that comes in at an even pace and can be saved up to a limit.
+private struct TokenBucket {
+    let perThousand: Int
+    let limit: Duration
+    private var saved: Duration
+    private var since: Instant?
+
+    init(perThousand: Int, limit: Duration) {
+        self.perThousand = perThousand
+        self.limit = limit
+        saved = limit
+    }
+
+    mutating func refill(at now: Instant) {
+        saved = limit
+        since = now
+    }
+
+    /// - Returns: whether there was enough.
+    mutating func spend(_ cost: Duration, at now: Instant) -> Bool {
+        saved = min(limit, saved + (since.map { (now - $0) * perThousand / 1000 } ?? .zero))
+        since = now
+        saved -= cost
+        // What is lost to rounding is no overspending.
+        return saved >= .milliseconds(-1)
+    }
+}

@@ -1,0 +1,60 @@
+extension HostileHistory {
+    package static func joined(_ first: Step, _ second: Step) -> Step {
+        Step(delay: first.delay + second.delay, isPunctual: second.isPunctual, stimuli: second.stimuli)
+    }
+
+    package static func simpler(_ step: Step) -> [Step] {
+        var simpler: [Step] = []
+        for index in step.stimuli.indices where step.stimuli.count > 1 {
+            var shorter = step
+            shorter.stimuli.remove(at: index)
+            simpler.append(shorter)
+        }
+        for delay in [0, 1, step.delay / 2, step.delay / 1000 * 1000] where abs(delay) < abs(step.delay) {
+            var sooner = step
+            sooner.delay = delay
+            simpler.append(sooner)
+        }
+        if !step.isPunctual {
+            var punctual = step
+            punctual.isPunctual = true
+            simpler.append(punctual)
+        }
+        for index in step.stimuli.indices {
+            for stimulus in step.stimuli[index].simpler {
+                var plainer = step
+                plainer.stimuli[index] = stimulus
+                simpler.append(plainer)
+            }
+        }
+        return simpler
+    }
+}
+
+extension Stimulus {
+    fileprivate var simpler: [Stimulus] {
+        switch self {
+        case .networks(let indices, let preferred, let generation):
+            var simpler = indices.indices.map { left in
+                var fewer = indices
+                fewer.remove(at: left)
+                return Stimulus.networks(fewer, preferred: preferred, generation: generation)
+            }
+            if preferred != nil { simpler.append(.networks(indices, preferred: nil, generation: generation)) }
+            return simpler
+        case .scanned(let answer, let sights):
+            return sights.indices.flatMap { index -> [Stimulus] in
+                var fewer = sights
+                fewer.remove(at: index)
+                var plainer = sights
+                plainer[index] = Sight(accessPoint: sights[index].accessPoint, signal: sights[index].signal)
+                let isPlain = plainer == sights
+                return [.scanned(answer, fewer)] + (isPlain ? [] : [.scanned(answer, plainer)])
+            }
+        case .switchTo(let index, .some): return [.switchTo(index, confirmWithin: nil)]
+        case .interrupted(let target, .some): return [.interrupted(target: target, cameFrom: nil)]
+        case .linkLost(isOwnDoing: true): return [.linkLost(isOwnDoing: false)]
+        default: return []
+        }
+    }
+}

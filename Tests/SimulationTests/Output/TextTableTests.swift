@@ -1,0 +1,105 @@
+import AgentModel
+import Testing
+
+@testable import Simulation
+
+@Suite struct TextTableTests {
+    private let plain = TextStyle(hasColour: false)
+
+    @Test func columnsAlignWhateverTheNamesAre() {
+        var table = TextTable(headings: ["NAME", "A", "BB"])
+        table.rows = [["好的", "1", "22.5"], ["x\u{1b}[2J\n", "100", "3"], ["e\u{301}", "7", "8"]]
+        let lines = table.lines(plain)
+        #expect(
+            lines == [
+                "NAME            A     BB",
+                "好的            1   22.5",
+                "x\\x1b[2J\\x0a  100      3",
+                "e\\xcc\\x81       7      8",
+            ])
+        #expect(Set(lines.map(\.columns)).count == 1)
+    }
+
+    @Test func aMarkIsAStarWhereThereIsNoColour() {
+        var table = TextTable(headings: ["P", "X"])
+        table.rows = [["a", .init("1", isMarked: true)], ["b", "2"]]
+        #expect(table.lines(plain) == ["P  X", "a  1*", "b  2"])
+        let coloured = table.lines(TextStyle(hasColour: true))
+        #expect(coloured[1] == "a  \u{1b}[32m1\u{1b}[0m*")
+    }
+}
+
+@Suite struct RunTableTests {
+    private var totals: RunTotals {
+        var totals = RunTotals(Sample.result(nil))
+        totals.add(Sample.result(nil))
+        return totals
+    }
+
+    @Test func totalsAreSumsAndRatesAreMeans() {
+        #expect(totals.runs == 2 && totals.sum.duration == .seconds(7200) && totals.sum.outage == .seconds(72))
+        #expect(totals.perDay(totals.sum.switches) == 24)
+        #expect(totals.share(totals.sum.scanTime) == 4.0 / 7200)
+    }
+
+    @Test func everyFigureIsAdded() {
+        var one = RunResult(scenario: "s", policy: "p", seed: 3)
+        (one.switches, one.returns, one.roams, one.joins, one.failedJoins) = (1, 2, 3, 4, 5)
+        (one.scans, one.probes, one.events, one.committed, one.rolledBack, one.failed) = (6, 7, 8, 9, 10, 11)
+        (one.scanTime, one.scanTimeOnLink) = (.seconds(12), .seconds(13))
+        var totals = RunTotals(one)
+        totals.add(one)
+        let sum = totals.sum
+        #expect([sum.switches, sum.returns, sum.roams, sum.joins, sum.failedJoins] == [2, 4, 6, 8, 10])
+        #expect(
+            [sum.scans, sum.probes, sum.events, sum.committed, sum.rolledBack, sum.failed] == [12, 14, 16, 18, 20, 22])
+        #expect([sum.scanTime, sum.scanTimeOnLink] == [.seconds(24), .seconds(26)])
+    }
+
+    @Test func aTableHasAnOutageADayAndEventsAnHour() {
+        let lines = RunTable([totals]).render(TextStyle(hasColour: false)).split(separator: "\n")
+        let row = lines.last?.split(separator: " ").map(String.init)
+        #expect(
+            row == [
+                "power-cut", "2", "h", "1", "min", "12", "s", "864.0", "s", "24.0", "0.0", "0.0", "0.0", "0.0", "24.0",
+                "0.06", "0", "120.0",
+            ])
+    }
+
+    @Test func commandsAreToldWhereThereWereSome() {
+        var result = Sample.result(nil)
+        (result.committed, result.failed) = (2, 1)
+        let text = RunTable([RunTotals(result)]).render(TextStyle(hasColour: false))
+        #expect(text.hasSuffix("\npower-cut: commands 2 committed, 1 failed"))
+    }
+
+    @Test func decisionsHaveTheirTimeAndReason() {
+        #expect(
+            DecisionList(Sample.timeline()).render(TextStyle(hasColour: false)) == """
+                  0:30:01.0  HomeNet is lost
+                  0:30:04.0  joining BackupNet: the link was lost
+                """)
+    }
+}
+
+@Suite struct ComparisonTableTests {
+    private func row(_ policy: String, _ outage: Double, _ switches: Double) -> Comparison.Row {
+        .init(
+            policy: policy, outagePerDay: outage, switchesPerDay: switches, returnsPerDay: 0, roamsPerDay: 1,
+            regretPerDay: outage - 1)
+    }
+
+    private func table(_ rows: [Comparison.Row]) -> [String] {
+        let comparison = Comparison(scenario: "s", title: "T\u{7}", seeds: 5, duration: .seconds(3600), rows: rows)
+        return ComparisonTable(comparison).render(TextStyle(hasColour: false)).split(separator: "\n").map(String.init)
+    }
+
+    @Test func theBestOfEachColumnIsMarkedAndTheOracleIsNoPeer() {
+        let lines = table([row("altnet", 2.04, 3), row("iwd", 2.01, 2), row("slow", 9, 3), row("oracle", 1, 1)])
+        #expect(lines[0] == "s: T\\x07 (5 runs of 1 h)")
+        #expect(lines[2].split(separator: " ") == ["altnet", "2.0*", "1.0*", "3.0", "0.0", "1.0"])
+        #expect(lines[3].split(separator: " ") == ["iwd", "2.0*", "1.0*", "2.0*", "0.0", "1.0"])
+        #expect(lines[4].split(separator: " ") == ["slow", "9.0", "8.0", "3.0", "0.0", "1.0"])
+        #expect(lines[5].split(separator: " ") == ["oracle", "1.0", "0.0", "1.0", "0.0", "1.0"])
+    }
+}
