@@ -126,7 +126,7 @@ extension FailoverPolicy {
         } else if standing.failed(
             failure, isDecisive: attempt.leftALivingLink, signal: signal, at: now, settings: settings)
         {
-            search.holdLastResort(until: now + settings.lastResort.wait(after: search.lastResorts))
+            search.holdLastResort(at: now, settings: settings)
             record(.blocked, from: network, fromBSSID: attempt.bssid, .failure(failure), signal: signal, at: now)
         }
     }

@@ -52,7 +52,11 @@ struct Search: Sendable, Hashable {
         fulls += 1
     }
 
-    mutating func holdLastResort(until moment: Instant) { nextLastResort = moment }
+    /// A network was just blocked: the others get their chance first. One that fails again and again must not hold up the
+    /// last resort for ever, so this is the shortest wait.
+    mutating func holdLastResort(at now: Instant, settings: PolicySettings) {
+        nextLastResort = max(nextLastResort ?? now, now + settings.lastResort.first)
+    }
 
     mutating func tookLastResort(at now: Instant, settings: PolicySettings) {
         lastResorts += 1

@@ -30,6 +30,8 @@ struct SignalJudge: Hashable {
 
     private static let sampleLimit = 8
     private static let memory = Duration.seconds(20)
+    /// Samples further apart than this are no run.
+    private static let longestSilence = Duration.seconds(30)
 
     /// An uninterrupted run of samples below a threshold.
     private struct Streak: Hashable {
@@ -42,6 +44,7 @@ struct SignalJudge: Hashable {
                 self = Streak()
                 return
             }
+            if let last, now - last > SignalJudge.longestSilence { self = Streak() }
             start = start ?? now
             last = now
             samples += 1

@@ -182,8 +182,7 @@ import Testing
             bench.advance(by: .milliseconds(2500))
         }
         #expect(bench.target == Bench.backup)
-        bench.advance(by: .seconds(110))
-        bench.measure(-85, for: .seconds(3))
+        bench.measure(-85, for: .seconds(110))
         bench.send(.scanned(id: nil, [bench.sight(Bench.home, -40)]))
         #expect(bench.target == Bench.home)
     }

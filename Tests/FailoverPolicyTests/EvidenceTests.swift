@@ -49,11 +49,74 @@ import Testing
         while bench.policy.scan == nil { bench.advance(by: .milliseconds(500)) }
         bench.finishScan([bench.sight(Bench.home, -50)])
         #expect(bench.target == Bench.home)
+        _ = bench.take()
         bench.joinFails(.wrongKey)
-        while bench.policy.attempt == nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
-        bench.joinFails(.wrongKey)
-        let decision = bench.take().decisions.last { $0.kind == .blocked }
-        #expect(decision != nil, "and with it a longer block")
+        #expect(bench.take().decisions.contains { $0.kind == .blocked }, "one more failure, and a longer block")
+        bench.finishScan([bench.sight(Bench.home, -50)])
+        #expect(bench.target == nil)
+    }
+
+    /// One access point answers with another key: a neighbour with the same name, or somebody who wants to be joined.
+    @Test func anAccessPointWithAnotherKeyDoesNotStrandTheDevice() {
+        var bench = Bench([Bench.home])
+        bench.start()
+        let wrong = Bench.accessPoint(of: Bench.home.id).bssid
+        let start = bench.now
+        while !bench.isOnline, bench.now - start < .seconds(60) {
+            if bench.policy.scan != nil {
+                bench.finishScan([bench.sight(Bench.home, -40), bench.sight(Bench.home, -60, radio: 1)])
+            }
+            if let attempt = bench.policy.attempt {
+                if attempt.bssid == wrong { bench.joinFails(.wrongKey) } else { bench.joinSucceeds() }
+            }
+            bench.advance(by: .milliseconds(500))
+        }
+        #expect(bench.isOnline)
+    }
+
+    /// The access point that came first gives no address; the one that comes later would.
+    @Test func anAccessPointThatIsNewGetsItsTurn() {
+        var bench = Bench([Bench.home])
+        bench.start()
+        let bad = Bench.accessPoint(of: Bench.home.id).bssid
+        let start = bench.now
+        while !bench.isOnline, bench.now - start < .seconds(1000) {
+            if bench.policy.scan != nil {
+                let good = bench.now - start > .seconds(600) ? [bench.sight(Bench.home, -60, radio: 1)] : []
+                bench.finishScan([bench.sight(Bench.home, -40)] + good)
+            }
+            if let attempt = bench.policy.attempt {
+                if attempt.bssid == bad { bench.joinFails(.noAddress) } else { bench.joinSucceeds() }
+            }
+            bench.advance(by: .milliseconds(500))
+        }
+        #expect(bench.isOnline)
+        #expect(bench.now - start < .seconds(640), "it is tried when it is seen")
+    }
+
+    /// One network times out again and again; the other's password, which was wrong, is right again.
+    @Test func aNetworkThatFailsForEverDoesNotKeepTheLastResortFromTheOthers() {
+        var bench = Bench([Bench.home, Bench.backup])
+        bench.start()
+        let start = bench.now
+        while !bench.isOnline, bench.now - start < .seconds(3600) {
+            if bench.policy.scan != nil {
+                bench.finishScan([bench.sight(Bench.home, -50), bench.sight(Bench.backup, -50)])
+            }
+            if let attempt = bench.policy.attempt {
+                if attempt.network == Bench.backup.id {
+                    bench.advance(by: .seconds(5))
+                    bench.joinFails(.timeout)
+                } else if bench.now - start < .seconds(1400) {
+                    bench.joinFails(.wrongKey)
+                } else {
+                    bench.joinSucceeds()
+                }
+            }
+            bench.advance(by: .milliseconds(500))
+        }
+        #expect(bench.target == Bench.home && bench.isOnline)
+        #expect(bench.now - start < .seconds(2400))
     }
 
     @Test func oneScanThatMissesABlockedNetworkIsNoReappearance() {

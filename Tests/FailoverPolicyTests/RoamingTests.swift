@@ -58,8 +58,7 @@ import Testing
         // 2 dB below weak; -71 on 5 GHz is 5 above: 7 dB better, and 8 are wanted.
         bench.send(.scanned(id: nil, [bench.sight(Bench.home, -71, channel: 5180, radio: 1)]))
         #expect(bench.isOnline)
-        bench.advance(by: .seconds(31))
-        bench.send(.signal(-72))
+        bench.measure(-72, for: .seconds(31))
         bench.send(.scanned(id: nil, [bench.sight(Bench.home, -70, channel: 5180, radio: 1)]))
         #expect(bench.take().joins.last?.frequencies == [Frequency(megahertz: 5180)])
     }

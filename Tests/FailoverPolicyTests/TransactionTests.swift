@@ -102,6 +102,18 @@ import Testing
         #expect(bench.take().outcomes == [.rolledBack(.linkLost)])
     }
 
+    @Test func nothingIsCommittedWithoutAnAddress() {
+        var bench = Self.switching(confirmWithin: .seconds(30))
+        bench.send(.address(isReady: true))
+        bench.send(.address(isReady: false))
+        bench.send(.confirmed(id: 5))
+        #expect(bench.take().outcomes.isEmpty)
+        bench.advance(by: .seconds(15))
+        #expect(bench.target == Bench.home)
+        bench.joinSucceeds()
+        #expect(bench.take().outcomes == [.rolledBack(.noAddress)])
+    }
+
     @Test func whereTheWayBackIsClosedTheSwitchHasFailed() {
         var bench = Self.switching()
         bench.joinFails(.rejected)

@@ -201,11 +201,12 @@ import Testing
             bench.advance(by: .seconds(1))
         }
         #expect(bench.take().decisions.last?.kind == .usable)
-        bench.advance(by: .seconds(600))
-        if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
-        bench.probeEnds(.online)
-        bench.advance(by: .seconds(15))
-        _ = bench.take()
+        for _ in 1...600 {
+            bench.advance(by: .seconds(1))
+            bench.probeEnds(.online)
+        }
+        #expect(!bench.take().decisions.contains { $0.kind == .unusable })
+        while bench.take().probes == 0 { bench.advance(by: .seconds(1)) }
         bench.probeEnds(.failed)
         #expect(bench.take().decisions.contains { $0.kind == .unusable }, "one failure is enough this soon")
     }

@@ -90,6 +90,19 @@ import Testing
         #expect(bench.isOnline)
     }
 
+    /// Two bad samples, a minute of silence, and a middling one: that is no minute of weakness.
+    @Test func silenceConfirmsNothing() {
+        var bench = Bench.online([Bench.home, Bench.backup])
+        bench.send(.signal(-84))
+        bench.advance(by: .seconds(1))
+        bench.send(.signal(-84))
+        if bench.policy.scan != nil { bench.finishScan() }
+        bench.advance(by: .seconds(66))
+        bench.send(.signal(-69))
+        while bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -60)]) }
+        #expect(bench.target == Bench.home)
+    }
+
     @Test func threeSamplesAreNeeded() {
         var bench = Bench.online()
         bench.send(.signal(-85))

@@ -141,9 +141,9 @@ import Testing
         #expect(Set(securities) == Set(Security.allCases))
         let failures: [JoinFailure] = [
             .wrongKey, .accessPointFull, .notFound, .rejected, .timeout, .linkLost, .noAddress, .supplicantUnavailable,
-            .interfaceDown,
+            .interfaceDown, .captive, .noInternet, .unconfirmed, .interrupted,
         ]
-        #expect(failures.map(\.code) == Array(1...9))
+        #expect(failures.map(\.code) == Array(1...13))
         #expect(Set(failures) == Set(JoinFailure.allCases))
         for code in UInt8.min...UInt8.max {
             #expect(Security(code: code) == securities.first { $0.code == code })

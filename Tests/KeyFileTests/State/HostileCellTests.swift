@@ -88,7 +88,7 @@ import Testing
             "a passphrase of 7 bytes")
         refused([CellID(.statistics): cell([0])], "statistics without content")
         refused([CellID(.statistics): cell([4, 0, 0])], "a frequency of 0")
-        refused([CellID(.statistics): cell([8, 10])], "an unknown failure")
+        refused([CellID(.statistics): cell([8, 14])], "an unknown failure")
         refused([CellID(.statistics, slot: 1): cell([2, 0xc0])], "statistics of no network")
         refused([CellID(.counter): cell(revision)], "a counter without a name")
         refused([CellID(.counter): cell(revision + [0xff])], "a name that is no text")
