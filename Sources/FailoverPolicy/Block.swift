@@ -25,7 +25,10 @@ struct Block: Hashable {
         failures += 1
         self.failure = failure
         // After a block one more failure renews it.
-        guard isDecisive || blocks > 0 || strikes >= failure.strikes(in: settings) || failures >= settings.transientStrikes else { return false }
+        guard
+            isDecisive || blocks > 0 || strikes >= failure.strikes(in: settings)
+                || failures >= settings.transientStrikes
+        else { return false }
         // Failures of several kinds that add up are no proof of the last one.
         let isProven = isDecisive || blocks > 0 || strikes >= failure.strikes(in: settings)
         until = now + (isProven ? failure.backOff(in: settings) : settings.transientBlock).wait(after: blocks)

@@ -42,7 +42,8 @@ extension FailoverPolicy {
         judge(link, at: now)
         guard otherUplink == nil else { return }
         let isBad = weakness.verdict > .fine || link.uselessness != nil
-        if weakness.verdict >= .sagging || link.uselessness != nil, let better = betterAccessPoint(than: link, at: now) {
+        if weakness.verdict >= .sagging || link.uselessness != nil, let better = betterAccessPoint(than: link, at: now)
+        {
             depart(from: link, to: better, at: now)
             return
         }

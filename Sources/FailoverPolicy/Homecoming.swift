@@ -12,7 +12,6 @@ struct Homecoming: Hashable, Sendable {
     /// Returns that did not last, in a row.
     private var failures = 0
 
-    private static let lookBetween = Duration.seconds(10)
     private static let looksNeeded = 3
 
     mutating func lookAgain(at moment: Instant) {
@@ -26,18 +25,27 @@ struct Homecoming: Hashable, Sendable {
     mutating func wait(until moment: Instant) { nextLook = moment }
 
     mutating func ordered(at now: Instant, settings: PolicySettings) {
-        nextLook = now + (goodSince == nil ? settings.preferredLook.wait(after: looks) : Self.lookBetween)
+        nextLook = now + (goodSince == nil ? settings.preferredLook.wait(after: looks) : lookBetween(settings))
         looks += 1
     }
 
+    /// While it is good it is looked at twice as often as it has to be.
+    private func lookBetween(_ settings: PolicySettings) -> Duration {
+        max(.seconds(10), confirmation(settings) / (2 * Self.looksNeeded))
+    }
+
+    private func confirmation(_ settings: PolicySettings) -> Duration {
+        settings.preferredConfirmation.wait(after: failures)
+    }
+
     /// - Parameter quality: what was found, or nil if it was not there.
-    mutating func looked(found quality: Quality?, at now: Instant) {
+    mutating func looked(found quality: Quality?, at now: Instant, settings: PolicySettings) {
         switch quality {
         case .good:
             goodSince = goodSince ?? now
             goodLooks += 1
             misses = 0
-            nextLook = now + Self.lookBetween
+            nextLook = now + lookBetween(settings)
         case .poor, nil:
             // One scan does not always show what is there.
             misses += 1
@@ -51,7 +59,7 @@ struct Homecoming: Hashable, Sendable {
 
     func isConfirmed(at now: Instant, settings: PolicySettings) -> Bool {
         guard let goodSince, goodLooks >= Self.looksNeeded else { return false }
-        return now - goodSince >= settings.preferredConfirmation.wait(after: failures)
+        return now - goodSince >= confirmation(settings)
     }
 
     mutating func cameHome(at now: Instant) {

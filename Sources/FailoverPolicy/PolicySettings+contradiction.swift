@@ -49,7 +49,8 @@ extension PolicySettings {
 
     private var contradictionOfWaits: Contradiction? {
         let backOffs = [
-            ("weakScan", weakScan), ("criticalScan", criticalScan), ("survey", survey), ("fullScan", fullScan), ("look", look),
+            ("weakScan", weakScan), ("criticalScan", criticalScan), ("survey", survey), ("fullScan", fullScan),
+            ("look", look),
             ("preferredLook", preferredLook), ("preferredConfirmation", preferredConfirmation),
             ("wrongKeyBlock", wrongKeyBlock), ("transientBlock", transientBlock), ("fullBlock", fullBlock),
             ("noAddressBlock", noAddressBlock), ("noInternetBlock", noInternetBlock), ("captiveBlock", captiveBlock),

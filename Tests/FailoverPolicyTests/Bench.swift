@@ -114,7 +114,8 @@ struct Bench {
             return
         }
         let any = Bench.accessPoint(of: attempt.network, frequency: frequency)
-        send(.associated(epoch: attempt.epoch, AccessPoint(bssid: attempt.bssid ?? any.bssid, frequency: any.frequency)))
+        send(
+            .associated(epoch: attempt.epoch, AccessPoint(bssid: attempt.bssid ?? any.bssid, frequency: any.frequency)))
     }
 
     /// The probe that is under way ends.
@@ -165,7 +166,9 @@ extension [PolicyAction] {
     }
     var isLeaving: Bool { contains(.leave) }
     var probes: Int { count { if case .probe = $0 { true } else { false } } }
-    var progress: [SwitchProgress] { compactMap { if case .switchProgress(_, let progress) = $0 { progress } else { nil } } }
+    var progress: [SwitchProgress] {
+        compactMap { if case .switchProgress(_, let progress) = $0 { progress } else { nil } }
+    }
     var writes: [StoreWrite] { compactMap { if case .store(let write) = $0 { write } else { nil } } }
     var watches: [SignalWatch?] { compactMap { if case .watchSignal(let watch) = $0 { .some(watch) } else { nil } } }
 }

@@ -68,6 +68,6 @@ import Testing
             }
             bench.advance(by: .milliseconds(2500))
         }
-        #expect(moves <= 72, "\(moves) moves in a day")
+        #expect(moves <= 96, "\(moves) moves in a day")
     }
 }

@@ -11,7 +11,9 @@ import Testing
         return settings
     }
 
-    static func online(_ networks: [KnownNetwork] = [Bench.home, Bench.backup], _ result: ProbeResult = .online) -> Bench {
+    static func online(_ networks: [KnownNetwork] = [Bench.home, Bench.backup], _ result: ProbeResult = .online)
+        -> Bench
+    {
         var bench = Bench.online(networks, settings: settings)
         bench.probeEnds(result)
         bench.advance(by: .seconds(3))
