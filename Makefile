@@ -7,7 +7,7 @@ RELEASE := .build/release
 # DIRECT=1, as root: on this machine's own kernel, where it has mac80211_hwsim, and not in a virtual machine.
 LAB := board/lab/run $(if $(DIRECT),--direct)
 
-.PHONY: help demo test unit lab torture fuzz bench-keyfile build format lint clean deps
+.PHONY: help demo test unit lab torture torture-policy fuzz bench-keyfile bench-policy build format lint clean deps
 
 help: ## Show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
@@ -36,6 +36,10 @@ torture: deps ## Cut the power of the key file a million times (CUTS=...)
 	$(BUILD) altnet-lab
 	$(RELEASE)/altnet-lab torture $(if $(CUTS),--cuts $(CUTS))
 
+torture-policy: deps ## Look for a history in which the failover policy breaks a promise (SEQUENCES=1000000)
+	$(BUILD) altnet-lab
+	$(RELEASE)/altnet-lab torture-policy $(if $(SEQUENCES),--sequences $(SEQUENCES))
+
 fuzz: deps ## Fuzz the key file with libFuzzer (SECONDS=600)
 	ALTNET_FUZZ=1 $(SWIFT) build -c release --scratch-path .build/fuzz --product keyfile-fuzz
 	@mkdir -p .build/corpus
@@ -45,6 +49,10 @@ bench-keyfile: deps ## Measure the key file beside SQLite, a rewritten file and 
 	@board/install-dependencies libsqlite3-dev strace
 	ALTNET_BENCH=1 $(BUILD) keyfile-bench
 	$(RELEASE)/keyfile-bench $(BENCH)
+
+bench-policy: deps ## Hold the failover policy against others and against the optimum (BENCH="--seeds 5")
+	$(BUILD) altnet-lab
+	$(RELEASE)/altnet-lab bench-policy $(BENCH)
 
 build: deps ## Build the agent as it ships: one static binary
 	$(BUILD) altnet

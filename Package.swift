@@ -90,8 +90,8 @@ let package = Package(
             name: "FailoverPolicyTests", dependencies: ["FailoverPolicy", "PolicyProperties", "Randomness"],
             swiftSettings: strict),
         .testTarget(
-            name: "SimulationTests", dependencies: ["Simulation", "FailoverPolicy", "AgentModel", "Randomness"],
-            swiftSettings: strict),
+            name: "SimulationTests",
+            dependencies: ["Simulation", "PolicyRecord", "FailoverPolicy", "AgentModel", "Randomness"], swiftSettings: strict),
         .testTarget(
             name: "PolicyRecordTests", dependencies: ["PolicyRecord", "FailoverPolicy", "AgentModel", "Randomness"],
             swiftSettings: strict),

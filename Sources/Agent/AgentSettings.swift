@@ -23,8 +23,6 @@ public struct AgentSettings: Sendable {
     public var maximumBackups: Int
     public var logLevel: Logger.Level
     public var policy: PolicySettings
-    /// Whether the device goes back by itself to the network that it belongs in.
-    public var returnsToPreferred: Bool
     /// The file in which what the policy hears and decides is recorded, if it is to be.
     public var recordPath: String?
     /// The size in bytes that the record may grow to.
@@ -55,9 +53,9 @@ public struct AgentSettings: Sendable {
         recordPath = try reader.path("ALTNET_RECORD", example: "/var/lib/altnet/record")
         recordLimit = try reader.number("ALTNET_RECORD_MB", default: 16, in: 1...1024) << 20
         let returnConfirmation = try reader.number("ALTNET_RETURN_CONFIRM_S", default: 30, in: 0...86_400)
-        returnsToPreferred = returnConfirmation > 0
         policy = try Self.policy(from: &reader)
-        if returnsToPreferred { policy.preferredConfirmation.begin(with: .seconds(returnConfirmation)) }
+        policy.returnsToPreferred = returnConfirmation > 0
+        if policy.returnsToPreferred { policy.preferredConfirmation.begin(with: .seconds(returnConfirmation)) }
         try reader.finish()
     }
 

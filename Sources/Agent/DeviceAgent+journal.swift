@@ -70,15 +70,14 @@ extension DeviceAgent {
         }
     }
 
-    /// Stores a change, and along with it what was learnt. A change that changes nothing writes nothing.
+    /// Stores a change, and along with it what was learnt and how the last switch ended. A change that changes nothing
+    /// writes nothing.
     func commit(
         _ change: @Sendable (inout StoredState) throws(ProtocolError) -> Void
     ) async throws(ProtocolError) {
         let (journal, clock) = (journal, ClockReading.now)
         state = try await store.update { state throws(ProtocolError) in
-            let before = state
-            try change(&state)
-            if state != before { journal.update(&state, clock) }
+            try journal.update(&state, clock, with: change)
         }
     }
 }

@@ -88,20 +88,19 @@ extension DeviceAgent {
         let entry = try entry(switchID)
         if entry.status.phase == .committed { return entry.status }
         guard entry.status.phase == .waitingForConfirmation else {
-            throw ProtocolError(
-                .notWaiting, "the switch \(switchID) does not wait to be confirmed",
-                details: ["phase": .text(entry.status.phase.rawValue)])
+            throw .notWaiting(entry.status, "the switch \(switchID) does not wait to be confirmed")
         }
         handle(.confirmed(id: entry.id))
         await settlements[entry.id]?.value
-        return try switchStatus(switchID)
+        return try switchStatus(switchID).afterConfirmation()
     }
 
     // MARK: Outcomes
 
     func switchProgressed(_ id: UInt64, _ progress: SwitchProgress) {
         guard let settlement = settlements[id], progress.isFinal else { return tell(id, progress) }
-        // An outcome is told when it is stored: what was told must survive a power cut.
+        // An outcome is told when it is stored: what was told must survive a power cut. Where it cannot be stored, it is
+        // told with just that.
         settlements[id] = Task {
             await settlement.value
             tell(id, progress)
@@ -110,7 +109,8 @@ extension DeviceAgent {
     }
 
     private func tell(_ id: UInt64, _ progress: SwitchProgress) {
-        guard let status = ledger.update(id, progress)?.status else { return }
+        let isStored = !progress.isFinal || state.pendingSwitch?.id != ledger[id]?.status.switchId
+        guard let status = ledger.update(id, progress, isStored: isStored)?.status else { return }
         if progress.isFinal { log.notice("switch \(status.switchId): \(status.text ?? status.phase.rawValue)") }
         hub.publish(.switchProgress(status))
         updateStatus()
@@ -119,20 +119,17 @@ extension DeviceAgent {
     /// The switch is over: stores what became of it.
     func switchEnded(_ id: UInt64, isCommitted: Bool) {
         guard let entry = ledger[id] else { return }
-        settlements[id] = Task { await settle(entry, isCommitted: isCommitted) }
+        journal.ended(
+            SwitchOutcome(switchID: entry.status.switchId, isCommitted: isCommitted, isResumed: entry.isResumed))
+        settlements[id] = Task { await settle() }
     }
 
-    private func settle(_ entry: SwitchLedger.Entry, isCommitted: Bool) async {
-        do {
-            try await commit { state in
-                // A device that was cut short and knows no other network keeps the one that it was sent to.
-                if isCommitted || (entry.isResumed && state.namedNetworks.isEmpty) { state.adopt(entry.target) }
-                state.endSwitch(entry.status.switchId)
-            }
-        } catch {
-            // The switch itself is over. After a restart it would count as cut short, which does no harm.
-            log.error("the outcome of a switch could not be stored: \(error)")
+    private func settle() async {
+        // The journal has the outcome: every write stores it, and this one is for nothing else.
+        do { try await commit { _ in } } catch {
+            log.error("the outcome of a switch could not be stored, which is tried again: \(error)")
         }
+        // The journal sees to it that it is tried again.
         publishNetworks()
     }
 }

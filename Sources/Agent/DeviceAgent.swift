@@ -159,8 +159,10 @@ public final class DeviceAgent {
 
     /// Tells the policy which networks there are now, and of the new ones where they were.
     func publishNetworks() {
-        let networks = book.known(
-            in: state, keeping: policy.phase.network, marksPreferred: settings.returnsToPreferred)
+        var state = state
+        // Also an outcome that could not be stored yet.
+        journal.settle(&state)
+        let networks = book.known(in: state, keeping: policy.phase.network)
         handle(.networks(networks))
         for network in networks where !remembered.contains(network.id) {
             guard let frequency = state.statistics[network.ssid]?.lastFrequency else { continue }

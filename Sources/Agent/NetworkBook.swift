@@ -11,12 +11,8 @@ struct NetworkBook {
     /// The networks that may be joined, in the order of preference: the one that the device belongs in, home, the backups,
     /// and the target of a commanded switch that is under way.
     ///
-    /// - Parameters:
-    ///   - inUse: kept in the book, although it may not be one to join any more.
-    ///   - marksPreferred: whether the policy is to know which one the device belongs in, and so return to it.
-    mutating func known(
-        in state: StoredState, keeping inUse: NetworkID? = nil, marksPreferred: Bool = true
-    ) -> [KnownNetwork] {
+    /// - Parameter inUse: kept in the book, although it may not be one to join any more.
+    mutating func known(in state: StoredState, keeping inUse: NetworkID? = nil) -> [KnownNetwork] {
         var seen: Set<NetworkID> = []
         let preferred = state.preferred
         let ordered =
@@ -27,7 +23,7 @@ struct NetworkBook {
             guard seen.insert(id).inserted else { return nil }
             return KnownNetwork(
                 id: id, ssid: network.ssid, usesPassphrase: network.credential != .none, isHidden: network.isHidden,
-                isPreferred: marksPreferred && preferred?.isSame(as: network) ?? false)
+                isPreferred: preferred?.isSame(as: network) ?? false)
         }
         networks = networks.filter { seen.contains($0.key) || $0.key == inUse }
         return known

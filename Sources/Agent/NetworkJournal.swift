@@ -17,6 +17,8 @@ struct NetworkJournal: Sendable {
     private var current: StoredNetwork?
     private var previous: StoredNetwork?
     private var isOnline = false
+    /// How the last commanded switch ended, until that is stored.
+    private var outcome: SwitchOutcome?
     private var isWorthWritingSince: Instant?
     private var lastRefusal: Instant?
 
@@ -76,6 +78,10 @@ struct NetworkJournal: Sendable {
 
     mutating func offline() { isOnline = false }
 
+    /// A commanded switch has ended. The outcome goes along with every write until one succeeds: as long as the switch
+    /// counts as pending, a restart takes the device back from where it was sent.
+    mutating func ended(_ outcome: SwitchOutcome) { self.outcome = outcome }
+
     private mutating func note(_ network: StoredNetwork, _ change: (inout Note) -> Void) {
         if !notes.contains(where: { $0.network.isSame(as: network) }) { notes.append(Note(network: network)) }
         for index in notes.indices where notes[index].network.isSame(as: network) { change(&notes[index]) }
@@ -93,6 +99,7 @@ struct NetworkJournal: Sendable {
     /// Adds what was learnt. What is no longer stored is forgotten: also as the network before, and as the current one
     /// once the device has left it.
     func update(_ state: inout StoredState, _ clock: ClockReading) {
+        settle(&state)
         for note in notes {
             guard let network = state.named(note.network) else { continue }
             if let security = note.security { state.learn(security, of: network) }
@@ -100,6 +107,22 @@ struct NetworkJournal: Sendable {
         }
         state.previous = previous.flatMap { state.named($0) }
         state.current = current.flatMap { state.named($0) ?? (isOnline ? $0 : nil) }
+    }
+
+    /// Makes a change. Where that or an outcome that was not stored yet changes anything, what was learnt goes along.
+    func update<Failure>(
+        _ state: inout StoredState, _ clock: ClockReading, with change: (inout StoredState) throws(Failure) -> Void
+    ) throws(Failure) {
+        let before = state
+        // Before the change, which may be the next switch.
+        settle(&state)
+        try change(&state)
+        if state != before { update(&state, clock) }
+    }
+
+    /// Adds only how the last switch ended, where that is not stored yet.
+    func settle(_ state: inout StoredState) {
+        if let outcome { state.settle(outcome) }
     }
 
     /// Decides when to write.
@@ -131,7 +154,10 @@ struct NetworkJournal: Sendable {
     mutating func refused(at now: Instant) { lastRefusal = now }
 
     /// Passwords do not stay in memory for longer than on the disk.
-    private mutating func forget(whatIsNotIn state: StoredState) {
+    private mutating func forget(whatIsNotIn stored: StoredState) {
+        if stored.pendingSwitch?.id != outcome?.switchID { outcome = nil }
+        var state = stored
+        settle(&state)
         if let network = previous, state.named(network) == nil { previous = nil }
         if !isOnline, let network = current, state.named(network) == nil { current = nil }
         notes.removeAll { note in state.named(note.network) == nil && current?.isSame(as: note.network) != true }
@@ -166,7 +192,8 @@ extension StoredState {
 
     /// Whether it says more than `old` that the device should still know after a power cut.
     fileprivate func isWorthWriting(over old: StoredState) -> Bool {
-        isElsewhere(current, old.current) || isElsewhere(previous, old.previous)
+        pendingSwitch?.id != old.pendingSwitch?.id
+            || isElsewhere(current, old.current) || isElsewhere(previous, old.previous)
             || statistics.contains { ssid, new in
                 let old = old.statistics[ssid] ?? NetworkStatistics()
                 return (new.lastSeen != nil && old.lastSeen == nil) || new.lastFrequency != old.lastFrequency

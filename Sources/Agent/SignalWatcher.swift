@@ -45,7 +45,7 @@ final class SignalWatcher {
 
     private func isUnsupervised() {
         interval = watch.unsupervisedInterval
-        wait(interval)
+        wait(min(interval, Self.firstSample))
     }
 
     private func wait(_ time: Duration) {

@@ -139,9 +139,4 @@ extension StoredState {
             chosen = network
         }
     }
-
-    /// Nothing is to be undone any more for this switch. Another one may have begun meanwhile.
-    mutating func endSwitch(_ id: String) {
-        if pendingSwitch?.id == id { pendingSwitch = nil }
-    }
 }

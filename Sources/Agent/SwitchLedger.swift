@@ -31,12 +31,17 @@ struct SwitchLedger {
         return entry
     }
 
+    /// - Parameter isStored: whether an outcome is on the disk; where it is not, its text says so.
     /// - Returns: the entry with its new status, or nil if there is none with this number.
-    mutating func update(_ id: UInt64, _ progress: SwitchProgress) -> Entry? {
+    mutating func update(_ id: UInt64, _ progress: SwitchProgress, isStored: Bool = true) -> Entry? {
         guard let entry = self[id] else { return nil }
-        set(SwitchStatus(switchId: entry.status.switchId, progress, target: entry.target.ssid), of: id)
+        var status = SwitchStatus(switchId: entry.status.switchId, progress, target: entry.target.ssid)
+        if !isStored, let text = status.text { status = status.replacingText(by: text + Self.notStored) }
+        set(status, of: id)
         return self[id]
     }
+
+    private static let notStored = "; this could not be stored at once, which is tried again"
 
     /// Takes back an entry of a switch that was not accepted after all.
     mutating func remove(_ id: UInt64) { entries.removeAll { $0.id == id } }
@@ -54,6 +59,21 @@ struct SwitchLedger {
 }
 
 extension SwitchStatus {
+    /// The answer to a confirmation that the policy has just heard.
+    /// - Throws: where it was too late and changed nothing: the device is on its way back.
+    func afterConfirmation() throws(ProtocolError) -> SwitchStatus {
+        switch phase {
+        // Heard before the network has proven itself, a confirmation counts once it has.
+        case .committed, .validating, .waitingForAddress: return self
+        case .accepted, .joining, .waitingForConfirmation, .rolledBack, .failed:
+            throw .notWaiting(self, "the time to confirm the switch \(switchId) is over, and the device goes back")
+        }
+    }
+
+    fileprivate func replacingText(by text: String) -> SwitchStatus {
+        SwitchStatus(switchId: switchId, phase: phase, reason: reason, text: text)
+    }
+
     fileprivate init(switchId: String, _ progress: SwitchProgress, target: SSID) {
         switch progress {
         case .accepted: self.init(switchId: switchId, phase: .accepted)
@@ -71,5 +91,11 @@ extension SwitchStatus {
                 switchId: switchId, phase: .failed, reason: ReasonCode(failure),
                 text: "\(target): \(failure.sentence); the device looks for another network")
         }
+    }
+}
+
+extension ProtocolError {
+    static func notWaiting(_ status: SwitchStatus, _ message: String) -> ProtocolError {
+        ProtocolError(.notWaiting, message, details: ["phase": .text(status.phase.rawValue)])
     }
 }

@@ -9,33 +9,34 @@ struct Block: Hashable {
     /// How often it was blocked in a row, without a success in between.
     private(set) var blocks = 0
     private(set) var until: Instant?
-    /// The signal when it was blocked, in dBm.
+    /// The strongest signal at which it was blocked, in dBm.
     private var signal: Int?
 
     init(_ failure: JoinFailure) { self.failure = failure }
 
     /// Counts one more failure.
     ///
-    /// - Parameter isDecisive: it takes no second one.
+    /// - Parameters:
+    ///   - isDecisive: it takes no second one.
+    ///   - isRegretted: a link that worked was given up for it, which must not happen often.
     /// - Returns: whether it leads to a block.
     mutating func strike(
-        _ failure: JoinFailure, isDecisive: Bool = false, signal: Int?, at now: Instant, settings: PolicySettings
+        _ failure: JoinFailure, isDecisive: Bool = false, isRegretted: Bool = false, signal: Int?, at now: Instant,
+        settings: PolicySettings
     ) -> Bool {
         strikes = failure == self.failure ? strikes + 1 : 1
         failures += 1
         self.failure = failure
         // After a block one more failure renews it.
-        guard
-            isDecisive || blocks > 0 || strikes >= failure.strikes(in: settings)
-                || failures >= settings.transientStrikes
-        else { return false }
+        let isProven = isDecisive || isRegretted || blocks > 0 || strikes >= failure.strikes(in: settings)
         // Failures of several kinds that add up are no proof of the last one.
-        let isProven = isDecisive || blocks > 0 || strikes >= failure.strikes(in: settings)
-        until = now + (isProven ? failure.backOff(in: settings) : settings.transientBlock).wait(after: blocks)
+        guard isProven || failures >= settings.transientStrikes else { return false }
+        let backOff = isProven ? failure.backOff(in: settings) : settings.transientBlock
+        until = now + (isRegretted && failure != .wrongKey ? settings.regretBlock : backOff).wait(after: blocks)
         blocks += 1
         strikes = 0
         failures = 0
-        self.signal = signal
+        self.signal = [self.signal, signal].compactMap(\.self).max()
         return true
     }
 

@@ -14,6 +14,8 @@ struct Command: Sendable, Hashable {
     private(set) var lookedAtKnownPlaces = false
     private(set) var lookedEverywhere = false
     private(set) var failedScans = 0
+    /// By when it has to be proven and confirmed, whatever happens meanwhile.
+    private(set) var provenBy: Instant?
     var joins: Int
 
     enum Mission: Sendable, Hashable {
@@ -33,6 +35,13 @@ struct Command: Sendable, Hashable {
         self.since = since
         self.confirmWithin = confirmWithin
         self.joins = joins
+    }
+
+    /// - Returns: the earlier of the two.
+    mutating func hasToBeProven(by moment: Instant) -> Instant {
+        let earlier = min(provenBy ?? moment, moment)
+        provenBy = earlier
+        return earlier
     }
 
     mutating func looked(everywhere: Bool, isComplete: Bool) {

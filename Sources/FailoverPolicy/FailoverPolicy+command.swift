@@ -3,6 +3,7 @@ import AgentModel
 // A commanded switch, from its acceptance to its one outcome.
 extension FailoverPolicy {
     private static let maximumFailedScans = 3
+    private static let maximumJoins = 4
 
     mutating func begin(_ network: NetworkID, id: UInt64, confirmWithin: Duration?, at now: Instant) {
         guard command == nil else {
@@ -121,6 +122,12 @@ extension FailoverPolicy {
             join(
                 command.destination, at: sight(of: command.destination, at: now), purpose: .commanded, cause: .retry,
                 at: now)
+        } else if failure.isOfTheAccessPoint, failure != .wrongKey, command.joins < Self.maximumJoins,
+            let other = sight(of: command.destination, at: now), isOpen(other, of: command.destination, at: now)
+        {
+            // Another access point of the network may take it.
+            self.command?.joins += 1
+            join(command.destination, at: other, purpose: .commanded, cause: .retry, at: now)
         } else if let cameFrom = command.cameFrom, network(cameFrom) != nil, isReady {
             join(
                 cameFrom, at: sight(of: cameFrom, at: now), purpose: .rollback(failure), cause: .rollback, at: now)

@@ -6,6 +6,7 @@ extension FailoverPolicy {
     mutating func join(
         _ network: NetworkID, at bss: BSS?, purpose: Purpose, cause: PolicyDecision.Cause, at now: Instant
     ) {
+        if case .online(let link) = phase { left(link, byOwnChoice: purpose == .automatic, at: now) }
         let considered = considerations(choosing: network, at: now)
         record(
             .join, from: current, to: network, fromBSSID: phase.accessPoint?.bssid, toBSSID: bss?.bssid, cause,
@@ -48,7 +49,8 @@ extension FailoverPolicy {
             }
         case .proving(var attempt, let accessPoint) where !isReady:
             // Whatever was proven, it has to be proven again.
-            attempt.deadline = now + settings.addressLimit
+            let end = now + settings.addressLimit
+            attempt.deadline = command?.provenBy.map { min($0, end) } ?? end
             attempt.isValidated = false
             attempt.proof = Proof()
             phase = .waitingForAddress(attempt, accessPoint)
@@ -76,7 +78,7 @@ extension FailoverPolicy {
 
     mutating func goOnline(_ attempt: Attempt, _ accessPoint: AccessPoint, at now: Instant) {
         let network = attempt.network
-        standings[network, default: Standing()].worked(at: accessPoint.bssid)
+        standings[network, default: Standing()].joined()
         search = Search()
         weakness = Weakness()
         if attempt.cause != .preferred { homecoming.lookAgain(at: now + settings.preferredLook.first) }
@@ -95,9 +97,10 @@ extension FailoverPolicy {
     mutating func attemptFailed(_ attempt: Attempt, _ failure: JoinFailure, at now: Instant) {
         let signal = air.best(of: attempt.network, since: now - settings.joinLimit)?.signal
         record(.failed, from: attempt.network, fromBSSID: attempt.bssid, .failure(failure), signal: signal, at: now)
-        strike(attempt, failure, signal: signal, at: now)
+        strike(
+            attempt.network, at: attempt.bssid, failure, isRegretted: attempt.leftALivingLink, signal: signal, at: now)
         phase = .offline
-        search.lookAgain(at: now, because: .failure(failure))
+        search.lookAgain(at: now, because: .failure(failure), settings: settings)
         if !failure.isOfTheNetwork { search.pause(until: now + settings.look.first) }
         if attempt.cause == .preferred { homecoming.returnFailed(at: now) }
         switch attempt.purpose {
@@ -109,9 +112,11 @@ extension FailoverPolicy {
         if case .offline = phase { actions.append(.leave) }
     }
 
-    private mutating func strike(_ attempt: Attempt, _ failure: JoinFailure, signal: Int?, at now: Instant) {
+    /// Holds a failure against a network, or against one of its access points.
+    private mutating func strike(
+        _ network: NetworkID, at bssid: BSSID?, _ failure: JoinFailure, isRegretted: Bool, signal: Int?, at now: Instant
+    ) {
         guard failure.isOfTheNetwork else { return }
-        let network = attempt.network
         var standing = standings[network, default: Standing()]
         defer { standings[network] = standing }
         if failure == .captive || failure == .noInternet {
@@ -119,15 +124,17 @@ extension FailoverPolicy {
             return
         }
         if [.notFound, .timeout, .linkLost].contains(failure) { standing.gone(at: now) }
-        if let bssid = attempt.bssid, failure.isOfTheAccessPoint, hasOther(than: bssid, of: network, at: now) {
+        if let bssid, failure.isOfTheAccessPoint, standing.blamesAccessPoints,
+            hasOther(than: bssid, of: network, at: now)
+        {
             // The others were not gone.
             standing.failed(at: bssid, failure, signal: signal, at: now, settings: settings)
             standing.isBack()
         } else if standing.failed(
-            failure, isDecisive: attempt.leftALivingLink, signal: signal, at: now, settings: settings)
+            failure, isRegretted: isRegretted, signal: signal, at: now, settings: settings)
         {
             search.holdLastResort(at: now, settings: settings)
-            record(.blocked, from: network, fromBSSID: attempt.bssid, .failure(failure), signal: signal, at: now)
+            record(.blocked, from: network, fromBSSID: bssid, .failure(failure), signal: signal, at: now)
         }
     }
 
@@ -152,8 +159,16 @@ extension FailoverPolicy {
         _ link: Link, _ cause: PolicyDecision.Cause, isOwnDoing: Bool, at now: Instant
     ) {
         record(.lost, from: link.network, fromBSSID: link.accessPoint.bssid, cause, at: now)
-        if !isOwnDoing { standings[link.network, default: Standing()].gone(at: now) }
-        left(link, at: now)
+        left(link, byOwnChoice: true, at: now)
+        if !isOwnDoing {
+            standings[link.network, default: Standing()].gone(at: now)
+            // One that lets the device in and throws it out again is no better than one that does not let it in.
+            if now - link.since < settings.provenAfter {
+                strike(
+                    link.network, at: link.accessPoint.bssid, .linkLost, isRegretted: false,
+                    signal: weakness.judge.latest, at: now)
+            }
+        }
         actions.append(.watchSignal(nil))
         // A scan of all channels takes seconds; what is needed now takes a fraction of one.
         if let scan, scan.order.frequencies.isEmpty, scan.order.reason != .commanded { actions.append(.cancelScan) }
@@ -164,8 +179,13 @@ extension FailoverPolicy {
     }
 
     /// A link has ended that was in use.
-    mutating func left(_ link: Link, at now: Instant) {
-        guard link.cause == .preferred else { return }
+    ///
+    /// - Parameter byOwnChoice: not by command.
+    private mutating func left(_ link: Link, byOwnChoice: Bool, at now: Instant) {
+        if now - link.since >= settings.provenAfter {
+            standings[link.network]?.worked(at: link.accessPoint.bssid)
+        }
+        guard link.cause == .preferred, byOwnChoice else { return }
         homecoming.left(after: now - link.since, settings: settings)
     }
 
@@ -174,7 +194,7 @@ extension FailoverPolicy {
         let attempt = Attempt(
             network: link.network, bssid: nil, epoch: epoch, purpose: .automatic, cause: .failure(.noAddress),
             deadline: now)
-        left(link, at: now)
+        left(link, byOwnChoice: true, at: now)
         actions.append(.watchSignal(nil))
         attemptFailed(attempt, .noAddress, at: now)
     }

@@ -83,15 +83,23 @@ extension FailoverPolicy {
     /// Every access point of a known network in range, the best first.
     func accessPoints(at now: Instant, since earliest: Instant? = nil) -> [Candidate] {
         networks.enumerated().flatMap { order, network in
-            air.accessPoints(of: network.id, since: horizon(of: network.id, at: now, since: earliest))
-                .map { candidate($0, of: network, order: order, at: now) }
+            // Where the network failed, its access points have their turns, one at a time.
+            let all =
+                standings[network.id]?.block != nil
+                ? [sight(of: network.id, at: now, since: earliest)].compactMap(\.self)
+                : air.accessPoints(of: network.id, since: horizon(of: network.id, at: now, since: earliest))
+            return all.map { candidate($0, of: network, order: order, at: now) }
         }.sorted { $0.rank < $1.rank }
     }
 
     /// Whether nothing is held against joining an access point now.
     func isOpen(_ candidate: Candidate, at now: Instant) -> Bool {
-        guard let standing = standings[candidate.network.id] else { return true }
-        return !standing.isBlocked(at: now) && !standing.isBlocked(candidate.bss.bssid, at: now)
+        isOpen(candidate.bss, of: candidate.network.id, at: now)
+    }
+
+    func isOpen(_ bss: BSS, of network: NetworkID, at now: Instant) -> Bool {
+        guard let standing = standings[network] else { return true }
+        return !standing.isBlocked(at: now) && !standing.isBlocked(bss.bssid, at: now)
     }
 
     private func candidate(_ bss: BSS, of network: KnownNetwork, order: Int, at now: Instant) -> Candidate {

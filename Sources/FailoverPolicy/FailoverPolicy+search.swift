@@ -31,11 +31,12 @@ struct Search: Sendable, Hashable {
     mutating func pause(until moment: Instant?) { notBefore = moment }
 
     /// A try failed: look at once where something is known to be.
-    mutating func lookAgain(at now: Instant, because cause: PolicyDecision.Cause) {
+    mutating func lookAgain(at now: Instant, because cause: PolicyDecision.Cause, settings: PolicySettings) {
         self.cause = cause
         since = since ?? now
         nextLook = now
         nextFull = nextFull ?? now
+        nextLastResort = nextLastResort ?? now + settings.lastResort.first
     }
 
     /// - Parameter isSpare: another uplink carries the traffic, so there is no hurry.
@@ -48,7 +49,8 @@ struct Search: Sendable, Hashable {
     }
 
     mutating func lookedEverywhere(at now: Instant, isSpare: Bool, settings: PolicySettings) {
-        nextFull = now + (isSpare ? settings.fullScan.last : settings.fullScan.wait(after: fulls))
+        let isPatient = isSpare || since.map { now - $0 >= .seconds(3600) } ?? false
+        nextFull = now + (isPatient ? settings.patientFullScan : settings.fullScan.wait(after: fulls))
         fulls += 1
     }
 
@@ -81,11 +83,13 @@ extension FailoverPolicy {
             guard notBefore <= now else { return }
             search.pause(until: nil)
         }
-        if let best = bestCandidate(at: now) {
-            join(best.network.id, at: best.bss, purpose: .automatic, cause: search.cause, at: now)
-        } else if let last = lastResort(at: now) {
+        let best = bestCandidate(at: now)
+        // One that failed and is open again must not keep the others from their turn.
+        if best?.rank.reputation != .sound, let last = lastResort(at: now) {
             search.tookLastResort(at: now, settings: settings)
             join(last.network.id, at: last.bss, purpose: .automatic, cause: .lastResort, at: now)
+        } else if let best {
+            join(best.network.id, at: best.bss, purpose: .automatic, cause: search.cause, at: now)
         } else if scan == nil {
             orderSearch(at: now)
         }
@@ -109,7 +113,7 @@ extension FailoverPolicy {
         candidates(at: now).first { isOpen($0, at: now) }
     }
 
-    /// With every network in range blocked, one of them may still be right: never strand the device.
+    /// With no sound network in range, one that is blocked may still be right: never strand the device.
     private func lastResort(at now: Instant) -> Candidate? {
         guard let moment = search.nextLastResort, moment <= now else { return nil }
         // Not always the same one: the strongest may be the one with the wrong password.

@@ -52,7 +52,9 @@ extension FailoverPolicy {
         guard let command else { return goOnline(attempt, accessPoint, at: now) }
         var attempt = attempt
         if let validation = settings.validation, !attempt.isValidated {
-            attempt.deadline = now + validation.limit * 2
+            let end = now + validation.limit * 2
+            attempt.deadline = self.command?.hasToBeProven(by: end + (command.confirmWithin ?? .zero)) ?? end
+            attempt.deadline = min(attempt.deadline, end)
             attempt.proof.askAgain(at: now)
             phase = .proving(attempt, accessPoint)
             actions.append(.switchProgress(id: command.id, .validating))
@@ -86,18 +88,26 @@ extension FailoverPolicy {
             return goOnline(attempt, accessPoint, at: now)
         }
         var attempt = attempt
-        attempt.deadline = now + confirmWithin
+        attempt.deadline = self.command?.hasToBeProven(by: now + confirmWithin) ?? now + confirmWithin
         phase = .proving(attempt, accessPoint)
         actions.append(.switchProgress(id: command.id, .waitingForConfirmation))
     }
 
     mutating func confirmed(_ id: UInt64, at now: Instant) {
-        guard case .proving(var attempt, let accessPoint) = phase, command?.id == id else { return }
-        attempt.isConfirmed = true
-        if attempt.isValidated {
-            goOnline(attempt, accessPoint, at: now)
-        } else {
-            phase = .proving(attempt, accessPoint)
+        guard command?.id == id else { return }
+        switch phase {
+        case .proving(var attempt, let accessPoint):
+            attempt.isConfirmed = true
+            if attempt.isValidated {
+                goOnline(attempt, accessPoint, at: now)
+            } else {
+                phase = .proving(attempt, accessPoint)
+            }
+        case .waitingForAddress(var attempt, let accessPoint) where attempt.purpose == .commanded:
+            // It came over the new network, whose address is away for the moment.
+            attempt.isConfirmed = true
+            phase = .waitingForAddress(attempt, accessPoint)
+        case .offline, .joining, .waitingForAddress, .online: break
         }
     }
 

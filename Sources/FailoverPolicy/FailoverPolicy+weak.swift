@@ -16,10 +16,24 @@ struct Weakness: Sendable {
     var confirmedAt: Instant?
     /// What the verdict was when it was last looked at.
     var verdict = SignalJudge.Verdict.fine
-    /// Whether every second counts.
-    var isHurried = false
+    /// When the doubt began.
+    var doubtedSince: Instant?
+    /// How closely the signal is watched.
+    var pace = Pace.calm
     /// Whether the history says already that nothing better is there.
     var isReported = false
+}
+
+/// How closely the signal of a link is watched.
+enum Pace: Sendable {
+    /// All is well, or nothing would be done about it.
+    case calm
+    /// It has been weak for long, and nothing came of it.
+    case patient
+    /// It may be weak.
+    case alert
+    /// Every second counts.
+    case hurried
 }
 
 /// Scans for networks that were never seen, while all is well.
@@ -30,8 +44,11 @@ struct Survey: Sendable, Hashable {
 
 // What is done about a link that is alive, be it good, weak, useless or not where the device belongs.
 extension FailoverPolicy {
+    /// In dBm; a driver that says anything else says nothing.
+    private static let credibleSignals = -150...50
+
     mutating func measured(_ signal: Int, at now: Instant) {
-        guard case .online(let link) = phase else { return }
+        guard case .online(let link) = phase, Self.credibleSignals.contains(signal) else { return }
         weakness.judge.add(
             signal, at: now, thresholds: settings.thresholds(for: link.accessPoint.frequency), settings: settings)
         proceed(at: now)
@@ -40,7 +57,8 @@ extension FailoverPolicy {
     /// Leaves a link for a better one where there is reason to, and sees to it that a better one would be known.
     mutating func reconsider(_ link: Link, at now: Instant) {
         judge(link, at: now)
-        guard otherUplink == nil else { return }
+        // Without wpa_supplicant there is nothing to go to.
+        guard otherUplink == nil, isReady else { return }
         let isBad = weakness.verdict > .fine || link.uselessness != nil
         if weakness.verdict >= .sagging || link.uselessness != nil, let better = betterAccessPoint(than: link, at: now)
         {
@@ -84,9 +102,15 @@ extension FailoverPolicy {
         {
             weakness.nextScan = now
         }
-        let wasHurried = weakness.isHurried
-        weakness.isHurried = verdict >= .fading || weakness.judge.isBelowCritical
-        if previous == .fine || weakness.isHurried != wasHurried { watchSignal(of: link.accessPoint) }
+        let doubtedSince = weakness.doubtedSince ?? now
+        weakness.doubtedSince = doubtedSince
+        let isOld = now - doubtedSince >= settings.patienceAfter
+        let isUrgent = verdict >= .fading || weakness.judge.isBelowCritical
+        let pace: Pace = otherUplink != nil ? .calm : isOld ? .patient : isUrgent ? .hurried : .alert
+        if pace != weakness.pace {
+            weakness.pace = pace
+            watchSignal(of: link.accessPoint)
+        }
     }
 
     private mutating func depart(from link: Link, to better: Candidate, at now: Instant) {
@@ -101,7 +125,6 @@ extension FailoverPolicy {
                 }
             }
         restlessness.departs(from: link.accessPoint.bssid, to: better.bss.bssid, at: now, settings: settings)
-        left(link, at: now)
         join(better.network.id, at: better.bss, purpose: .automatic, cause: cause, at: now)
     }
 
@@ -118,7 +141,9 @@ extension FailoverPolicy {
         // Other access points of the same network count as well; where none was ever seen, there may still be one.
         let places = Set(networks.flatMap { air.places(of: $0.id) })
         // The first look is quick where it can be; when it found nothing, every channel is worth its time now and then.
-        let wasFull = weakness.fullScanAt.map { now - $0 < settings.weakScan.first * 2 } ?? false
+        let isOld = weakness.doubtedSince.map { now - $0 >= settings.patienceAfter } ?? (weakness.scans > 8)
+        let pause = isOld ? settings.weakScan.last * 4 : settings.weakScan.first * 2
+        let wasFull = weakness.fullScanAt.map { now - $0 < pause } ?? false
         let isQuick = !places.isEmpty && (weakness.scans == 0 || wasFull)
         let frequencies = isQuick ? places.sorted() : []
         guard orderScan(frequencies, reason: link.uselessness == nil ? .weak : .unusable, at: now) else {
@@ -136,13 +161,13 @@ extension FailoverPolicy {
 
     /// When to look, while the link lives.
     func lookMoments(_ link: Link) -> [Instant?] {
-        guard otherUplink == nil else { return [] }
+        guard otherUplink == nil, isReady else { return [] }
         let isBad = weakness.verdict > .fine || link.uselessness != nil
         return [isBad ? weakness.nextScan : nextSurvey, homecomingMoment(link)]
     }
 
     private func homecomingMoment(_ link: Link) -> Instant? {
-        guard let preferred, preferred != link.network, !air.places(of: preferred).isEmpty,
+        guard settings.returnsToPreferred, let preferred, preferred != link.network, !air.places(of: preferred).isEmpty,
             let look = homecoming.nextLook
         else { return nil }
         // Where it is blocked or of no use, the wait is for the end of that.
@@ -180,7 +205,7 @@ extension FailoverPolicy {
         return accessPoints(at: now, since: earliest).first { candidate in
             guard candidate.bss.bssid != link.accessPoint.bssid, isOpen(candidate, at: now) else { return false }
             let isRoaming = candidate.network.id == link.network
-            if isHeld, !isRoaming { return false }
+            if !isRoaming, isHeld || candidate.network.ssid == ssid(link.network) { return false }
             guard objection(to: candidate.bss, of: candidate.network.id, at: now) == nil else { return false }
             guard let uselessness = link.uselessness else {
                 let isUrgent = weakness.verdict >= .fading
@@ -196,15 +221,17 @@ extension FailoverPolicy {
 
     mutating func watchSignal(of accessPoint: AccessPoint) {
         let threshold = settings.thresholds(for: accessPoint.frequency).weak
-        let interval: Duration
-        let unsupervised: Duration
-        switch weakness.verdict {
-        case .fine: (interval, unsupervised) = (settings.calmSampling, settings.unsupervisedSampling)
-        case .doubtful, .sagging, .weak, .fading, .critical:
-            interval = weakness.isHurried ? settings.criticalSampling : settings.alertSampling
-            unsupervised = interval
-        }
+        let interval =
+            switch weakness.pace {
+            case .calm: settings.calmSampling
+            case .patient: settings.unsupervisedSampling
+            case .alert: settings.alertSampling
+            case .hurried: settings.criticalSampling
+            }
         actions.append(
-            .watchSignal(SignalWatch(threshold: threshold, interval: interval, unsupervisedInterval: unsupervised)))
+            .watchSignal(
+                SignalWatch(
+                    threshold: threshold, interval: interval,
+                    unsupervisedInterval: min(interval, settings.unsupervisedSampling))))
     }
 }

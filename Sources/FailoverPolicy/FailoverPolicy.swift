@@ -172,7 +172,12 @@ public struct FailoverPolicy: Sendable {
     private mutating func otherUplinkChanged(_ uplink: Uplink?, at now: Instant) {
         guard uplink != otherUplink else { return }
         otherUplink = uplink
-        if uplink == nil { search.startOver(at: now, settings: settings) }
+        if uplink == nil {
+            // What was let pass meanwhile is looked at anew.
+            weakness.doubtedSince = nil
+            if weakness.verdict > .fine { weakness.nextScan = now }
+            search.startOver(at: now, settings: settings)
+        }
         proceed(at: now)
     }
 

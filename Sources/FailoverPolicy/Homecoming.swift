@@ -21,6 +21,11 @@ struct Homecoming: Hashable, Sendable {
         goodLooks = 0
     }
 
+    /// A router may come back on another channel, so now and then a look is at all of them.
+    var looksEverywhere: Bool { looks % Self.fullLookEvery == Self.fullLookEvery - 1 }
+
+    private static let fullLookEvery = 10
+
     /// There is no air time for a look now.
     mutating func wait(until moment: Instant) { nextLook = moment }
 
@@ -89,7 +94,10 @@ struct Homecoming: Hashable, Sendable {
 extension FailoverPolicy {
     /// Whether there is reason to go back, sooner or later.
     func wantsHome(from link: Link, at now: Instant) -> Bool {
-        guard let preferred, preferred != link.network, otherUplink == nil, command == nil else { return false }
+        guard settings.returnsToPreferred, let preferred, preferred != link.network, otherUplink == nil, command == nil
+        else { return false }
+        // The network in use under another password: whether that is right shows when the link is gone.
+        guard ssid(preferred) != ssid(link.network) else { return false }
         let standing = standings[preferred]
         return !isBlocked(preferred, at: now) && (standing?.reputation(at: now) ?? .sound) <= .suspect
     }
@@ -101,12 +109,11 @@ extension FailoverPolicy {
         if homecoming.isConfirmed(at: now, settings: settings), now - link.since >= settings.betweenSwitches,
             let bss = sight(of: preferred, at: now), isGood(bss)
         {
-            left(link, at: now)
             join(preferred, at: bss, purpose: .automatic, cause: .preferred, at: now)
             return true
         }
-        let places = air.places(of: preferred)
-        if let nextLook = homecoming.nextLook, nextLook <= now, scan == nil, !places.isEmpty {
+        let places = homecoming.looksEverywhere ? [] : air.places(of: preferred)
+        if let nextLook = homecoming.nextLook, nextLook <= now, scan == nil, !air.places(of: preferred).isEmpty {
             if orderScan(places, reason: .preferred, at: now) {
                 homecoming.ordered(at: now, settings: settings)
             } else {

@@ -44,7 +44,6 @@ extension PolicyDecision.Cause {
         case .lastResort: "blocked, but nothing else is in range"
         case .failure(let failure): failure.sentence
         case .noCandidate: "nothing better is in range"
-        case .otherUplink: "another uplink carries the traffic"
         case .interfaceDown: "the interface went down"
         case .supplicantUnavailable: "wpa_supplicant is not running"
         }

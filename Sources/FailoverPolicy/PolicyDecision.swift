@@ -67,8 +67,6 @@ public struct PolicyDecision: Hashable, Sendable {
         case lastResort
         case failure(JoinFailure)
         case noCandidate
-        /// Another uplink carries the traffic.
-        case otherUplink
         case interfaceDown
         case supplicantUnavailable
     }

@@ -48,12 +48,30 @@ extension PolicySettings {
     }
 
     private var contradictionOfWaits: Contradiction? {
+        if weakScanShare < scanShare {
+            return Contradiction(setting: "weakScanShare", problem: "is less than scanShare, the share of a good link")
+        }
+        if scanReserve < ScanBudget.firstFullScan {
+            return Contradiction(setting: "scanReserve", problem: "is too short for one scan of all channels")
+        }
+        let times = [
+            ("calmSampling", calmSampling), ("unsupervisedSampling", unsupervisedSampling),
+            ("alertSampling", alertSampling), ("criticalSampling", criticalSampling), ("scanLimit", scanLimit),
+            ("joinLimit", joinLimit), ("addressLimit", addressLimit), ("interfaceGrace", interfaceGrace),
+            ("sleepSuspicion", sleepSuspicion), ("validation.interval", validation?.interval ?? .seconds(1)),
+            ("validation.retry", validation?.retry ?? .seconds(1)),
+            ("validation.limit", validation?.limit ?? .seconds(1)),
+        ]
+        if let (name, _) = times.first(where: { $0.1 <= .zero }) {
+            return Contradiction(setting: name, problem: "has to be longer than nothing")
+        }
         let backOffs = [
             ("weakScan", weakScan), ("criticalScan", criticalScan), ("survey", survey), ("fullScan", fullScan),
             ("look", look),
             ("preferredLook", preferredLook), ("preferredConfirmation", preferredConfirmation),
             ("wrongKeyBlock", wrongKeyBlock), ("transientBlock", transientBlock), ("fullBlock", fullBlock),
             ("noAddressBlock", noAddressBlock), ("noInternetBlock", noInternetBlock), ("captiveBlock", captiveBlock),
+            ("regretBlock", regretBlock),
             ("lastResort", lastResort),
         ]
         if let (name, _) = backOffs.first(where: { $0.1.first <= .zero }) {

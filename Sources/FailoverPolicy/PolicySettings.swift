@@ -43,6 +43,9 @@ public struct PolicySettings: Hashable, Sendable {
     public var alertSampling = Duration.milliseconds(2500)
     public var criticalSampling = Duration.milliseconds(1000)
 
+    /// A link that has been weak for this long, with nothing better about, is measured and scanned for less often.
+    public var patienceAfter = Duration.seconds(300)
+
     /// How long a command waits for wpa_supplicant and the interface, which may be starting as well.
     public var commandPatience = Duration.seconds(10)
     /// After a commanded switch a living link is not left by the policy's own decision for this long.
@@ -59,6 +62,8 @@ public struct PolicySettings: Hashable, Sendable {
     public var dampingStep = 3
     public var dampingLimit = 12
 
+    /// Whether the device returns by itself to the network that it belongs in.
+    public var returnsToPreferred = true
     /// While the device is not in the network it belongs in, that one is looked for: the first wait, doubling up to the last.
     public var preferredLook = BackOff(first: .seconds(15), last: .seconds(120))
     /// It is returned to when every look found it good for this long; longer after every return that did not last.
@@ -84,6 +89,8 @@ public struct PolicySettings: Hashable, Sendable {
         public init() {}
     }
 
+    /// A link that was lost sooner than this after it was up has failed like a join.
+    public var provenAfter = Duration.seconds(60)
     /// A network that led nowhere is trusted again when it has led somewhere for this long.
     public var usefulProbation = Duration.seconds(3600)
 
@@ -104,6 +111,8 @@ public struct PolicySettings: Hashable, Sendable {
     public var survey = BackOff(first: .seconds(120), last: .seconds(6 * 3600))
     /// Scans of all channels while disconnected.
     public var fullScan = BackOff(first: .seconds(10), last: .seconds(30))
+    /// The same after an hour, and where another uplink carries the traffic.
+    public var patientFullScan = Duration.seconds(300)
     /// Looks at the channels of known networks while disconnected: every `first` at the beginning, and seldomer as the
     /// outage goes on, but at least every `last`.
     public var look = BackOff(first: .seconds(2), last: .seconds(10))
@@ -127,6 +136,8 @@ public struct PolicySettings: Hashable, Sendable {
     /// A network that led nowhere, or to a login page, is tried again after this.
     public var noInternetBlock = BackOff(first: .seconds(300), last: .seconds(7200))
     public var captiveBlock = BackOff(first: .seconds(600), last: .seconds(7200))
+    /// The same for one that a living link was given up for.
+    public var regretBlock = BackOff(first: .seconds(60), last: .seconds(7200))
     /// How many failures of a kind in a row it takes to block a network.
     public var wrongKeyStrikes = 2
     public var transientStrikes = 3

@@ -5,7 +5,7 @@ struct ScanBudget: Hashable, Sendable {
     /// What a scan of one channel takes, and of all of them until that was measured: the radio returns to its own channel in
     /// between (Docs/lab.md).
     static let channelTime = Duration.milliseconds(100)
-    private static let firstFullScan = Duration.seconds(6)
+    static let firstFullScan = Duration.seconds(6)
     /// Less is no scan: somebody answered from memory.
     private static let shortestFullScan = Duration.seconds(1)
 

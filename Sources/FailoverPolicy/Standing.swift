@@ -3,9 +3,14 @@ import AgentModel
 /// What the device has experienced with a network, as far as it matters for joining it again.
 struct Standing: Hashable {
     /// Failures to join it since it last worked.
-    fileprivate(set) var block: Block?
+    private(set) var block: Block?
     /// The same of those of its access points that others could stand in for.
     private var blocks: [BSSID: Block] = [:]
+    /// How many of its access points failed since it last worked, and how often a new one was given the benefit of the doubt.
+    private var failedAccessPoints = 0
+    private var pardons = 0
+    private static let patience = 3
+
     /// It was joined, and led nowhere or to a login page.
     private(set) var uselessness: Block?
     /// Since when it leads somewhere again.
@@ -14,7 +19,7 @@ struct Standing: Hashable {
     private(set) var goneSince: Instant?
     /// When it was last set out for, and for which of its access points.
     private(set) var triedAt: Instant?
-    fileprivate var tries: [BSSID: Instant] = [:]
+    private var tries: [BSSID: Instant] = [:]
     /// Since when scans look for it in vain.
     private var missedSince: Instant?
 
@@ -65,17 +70,18 @@ struct Standing: Hashable {
 
     /// - Returns: whether the network is blocked by it.
     mutating func failed(
-        _ failure: JoinFailure, isDecisive: Bool, signal: Int?, at now: Instant, settings: PolicySettings
+        _ failure: JoinFailure, isRegretted: Bool, signal: Int?, at now: Instant, settings: PolicySettings
     ) -> Bool {
         var block = block ?? Block(failure)
         defer { self.block = block }
-        return block.strike(failure, isDecisive: isDecisive, signal: signal, at: now, settings: settings)
+        return block.strike(failure, isRegretted: isRegretted, signal: signal, at: now, settings: settings)
     }
 
     /// One access point failed, and there are others: the network is not to blame.
     mutating func failed(
         at bssid: BSSID, _ failure: JoinFailure, signal: Int?, at now: Instant, settings: PolicySettings
     ) {
+        failedAccessPoints += 1
         var block = blocks[bssid] ?? Block(failure)
         // One handshake that failed may be lost frames, also where there are other access points to try.
         _ = block.strike(failure, isDecisive: failure != .wrongKey, signal: signal, at: now, settings: settings)
@@ -87,13 +93,22 @@ struct Standing: Hashable {
         }
     }
 
+    mutating func joined() {
+        goneSince = nil
+        missedSince = nil
+    }
+
+    /// A link to it lived long enough for what was before to be forgotten.
     mutating func worked(at bssid: BSSID) {
         block = nil
         blocks[bssid] = nil
-        goneSince = nil
-        missedSince = nil
         tries = [:]
+        failedAccessPoints = 0
+        pardons = 0
     }
+
+    /// Whether a failure may be one access point's alone. Where one after the other fails, it is the network.
+    var blamesAccessPoints: Bool { failedAccessPoints < Self.patience }
 
     mutating func wasUseless(_ failure: JoinFailure, at now: Instant, settings: PolicySettings) {
         var block = (wasUselessLately(at: now, settings: settings) ? uselessness : nil) ?? Block(failure)
@@ -112,26 +127,26 @@ struct Standing: Hashable {
         uselessness != nil && usefulSince.map { now - $0 < settings.usefulProbation } ?? true
     }
 
+    /// An access point that was not tried since the network worked last: it may do what the others did not. Names are free
+    /// to take, so that happens only so often.
+    mutating func seenUntried(_ bss: BSS, at now: Instant) {
+        guard let block, block.isActive(at: now), tries[bss.bssid] == nil, pardons < Self.patience else { return }
+        pardons += 1
+        self.block?.pardon(at: now)
+    }
+
     mutating func missed(at now: Instant) { missedSince = missedSince ?? now }
 
     /// A scan found an access point of it.
     mutating func seen(_ bss: BSS, at now: Instant, settings: PolicySettings) {
-        if blocks[bss.bssid]?.isOutdated(by: bss, settings: settings) ?? false { blocks[bss.bssid] = nil }
-        if block?.isOutdated(by: bss, settings: settings) ?? false { block = nil }
+        if blocks[bss.bssid]?.isOutdated(by: bss, settings: settings) ?? false { blocks[bss.bssid]?.pardon(at: now) }
+        if block?.isOutdated(by: bss, settings: settings) ?? false { block?.pardon(at: now) }
         // It was away and is back: whoever restarted it may have mended it.
         guard let missedSince, bss.lastSeen > missedSince else { return }
         self.missedSince = nil
         guard now - missedSince >= settings.reappearance else { return }
         block?.pardon(at: now)
         uselessness?.pardon(at: now)
-    }
-}
-
-extension Standing {
-    /// An access point that was not tried since the network worked last: it may do what the others did not.
-    mutating func seenUntried(_ bss: BSS, at now: Instant) {
-        guard let block, block.isActive(at: now), tries[bss.bssid] == nil else { return }
-        self.block?.pardon(at: now)
     }
 }
 

@@ -158,7 +158,7 @@ private struct Reading {
         guard var header, let setting = PolicySetting.named(name) else {
             throw RecordWords.Fault(expected: "the name of a setting of the policy")
         }
-        if let form = setting.set(value, in: &header.settings) { throw RecordWords.Fault(expected: form) }
+        guard setting.set(value, in: &header.settings) else { throw RecordWords.Fault(expected: setting.form) }
         self.header = header
     }
 

@@ -58,16 +58,7 @@ extension Instant: RecordWord {
 }
 
 extension Duration: RecordWord {
-    /// Reads `10s` and `2500ms`.
-    init?(word: Substring) {
-        let (number, factor): (Substring, Int64) =
-            word.hasSuffix("ms") ? (word.dropLast(2), 1) : word.hasSuffix("s") ? (word.dropLast(), 1000) : (word, 0)
-        // A hundred years at the most.
-        guard factor > 0, let value = Int64(number), (0...3_155_760_000_000 / factor).contains(value) else {
-            return nil
-        }
-        self = .milliseconds(value * factor)
-    }
+    init?(word: Substring) { self.init(inUnits: word) }
 
     var word: String {
         milliseconds.isMultiple(of: 1000) ? "\(milliseconds / 1000)s" : "\(milliseconds)ms"

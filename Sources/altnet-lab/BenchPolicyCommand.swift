@@ -27,59 +27,31 @@ struct BenchPolicyCommand: AsyncParsableCommand {
     func validate() throws {
         if !(1...1000).contains(seeds) { throw ValidationError("run 1 to 1000 seeds") }
         if !(1...256).contains(jobs) { throw ValidationError("run 1 to 256 jobs at once") }
+        for name in scenarios {
+            if let unknown = UnknownScenario(name) { throw ValidationError("\(unknown)") }
+        }
     }
 
     func run() async throws {
         let scenarios = try chosen()
         let start = ContinuousClock.now
-        let comparisons = await compared(scenarios)
+        var progress = Progress("of \(scenarios.count * seeds) passes", wanted: Double(scenarios.count * seeds))
+        let comparisons = await ComparisonPlan(scenarios, seed: 1, runs: seeds).run(jobs: jobs) { progress.add(1) }
+        progress.end()
         let goals = PolicyGoals(of: comparisons, hard: Set(scenarios.filter(\.isHard).map(\.name)))
-        if json {
-            try printJSON(comparisons, goals)
-        } else {
-            let style = TextStyle(hasColour: isatty(STDOUT_FILENO) == 1)
-            for comparison in comparisons { print(ComparisonTable(comparison).render(style), terminator: "\n\n") }
-            print(goals.render(style))
-            let passes = scenarios.count * seeds * (Peer.all.count + 2)
-            print("\n\(passes) passes in \((ContinuousClock.now - start).components.seconds) s")
-        }
+        if json { return try printJSON(comparisons, goals) }
+        for comparison in comparisons { print(ComparisonTable(comparison).render(.terminal), terminator: "\n\n") }
+        print(goals.render(.terminal))
+        let passes = scenarios.count * seeds * (Peer.all.count + 2)
+        print("\n\(passes) passes in \((ContinuousClock.now - start).components.seconds) s")
     }
 
     private func chosen() throws -> [Scenario] {
-        do {
-            return scenarios.isEmpty
-                ? try ScenarioLibrary.all() : try scenarios.map { name in try ScenarioLibrary.scenario(named: name) }
-        } catch let error as ScenarioError {
-            throw ValidationError("\(error)")
+        do throws(ScenarioError) {
+            return scenarios.isEmpty ? try ScenarioLibrary.all() : try scenarios.map(ScenarioLibrary.scenario(named:))
+        } catch {
+            throw SimulateCommand.Failure("\(error)")
         }
-    }
-
-    /// Runs every seed of every scenario, as many at once as there are jobs.
-    private func compared(_ scenarios: [Scenario]) async -> [Comparison] {
-        let work = scenarios.indices.flatMap { index in (1...UInt64(seeds)).map { (index, $0) } }
-        var heats = [[Heat]](repeating: [], count: scenarios.count)
-        await withTaskGroup(of: (Int, Heat).self) { group in
-            var waiting = work[...]
-            func begin() {
-                guard let (index, seed) = waiting.popFirst() else { return }
-                let scenario = scenarios[index]
-                group.addTask { (index, Heat(scenario, seed: seed)) }
-            }
-            for _ in 0..<jobs { begin() }
-            for await (index, heat) in group {
-                heats[index].append(heat)
-                begin()
-                showProgress(heats.map(\.count).reduce(0, +), of: work.count)
-            }
-        }
-        // Whoever finished first: the sums are the same in every run.
-        return zip(scenarios, heats).map { Comparison(of: $0, $1.sorted { $0.seed < $1.seed }) }
-    }
-
-    private func showProgress(_ done: Int, of all: Int) {
-        guard isatty(STDERR_FILENO) == 1 else { return }
-        let text = done == all ? "\r\u{1b}[K" : "\r\(done) of \(all) passes"
-        _ = text.withCString { write(STDERR_FILENO, $0, strlen($0)) }
     }
 
     private func printJSON(_ comparisons: [Comparison], _ goals: PolicyGoals) throws {

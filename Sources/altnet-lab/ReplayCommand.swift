@@ -1,9 +1,9 @@
 import AgentModel
 import ArgumentParser
 import FailoverPolicy
-import FoundationEssentials
 import Glibc
 import PolicyRecord
+import Simulation
 
 struct ReplayCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -25,7 +25,8 @@ struct ReplayCommand: ParsableCommand {
 
     @Option(
         name: .customLong("set"),
-        help: ArgumentHelp("Another value for a setting of the policy.", valueName: "setting=value"))
+        help: ArgumentHelp(
+            "Another value for a setting of the policy, as in a scenario.", valueName: "setting=value"))
     var changes: [SettingChange] = []
 
     @Flag(help: "Print JSON.")
@@ -42,9 +43,7 @@ struct ReplayCommand: ParsableCommand {
         }
         let reports = try runs.map { run in ReplayReport(run, settings: try settings(of: run)) }
         if json {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-            print(String(decoding: try encoder.encode(reports), as: UTF8.self))
+            print(try JSONText.of(reports))
         } else {
             for (number, report) in reports.enumerated() {
                 print("run \(number + 1) of \(reports.count): \(report.text)")
@@ -56,8 +55,8 @@ struct ReplayCommand: ParsableCommand {
     private func settings(of run: RecordedRun) throws -> PolicySettings {
         var settings = run.settings
         for change in changes {
-            if let form = change.setting.set(change.value, in: &settings) {
-                throw ValidationError("\(change.setting.name) is \(form), not \(change.value).")
+            guard change.setting.set(change.value, in: &settings) else {
+                throw ValidationError("\(change.setting.name) is \(change.setting.form), not \(change.value).")
             }
         }
         if let contradiction = settings.contradiction { throw ValidationError("\(contradiction).") }

@@ -21,6 +21,7 @@ struct SimulateCommand: AsyncParsableCommand {
             EXAMPLES
               altnet-lab simulate --list
               altnet-lab simulate house-with-repeater --svg picture.svg
+              altnet-lab simulate garage --explain
               altnet-lab simulate ./my-flat.scenario --runs 20
               altnet-lab simulate --all --compare
               altnet-lab simulate fleet --hours 1000000
@@ -64,6 +65,9 @@ struct SimulateCommand: AsyncParsableCommand {
     @Option(help: "Write a picture (SVG) of the first run's first pass to this file; one scenario only.")
     var svg: String?
 
+    @Flag(help: "Tell of a single run when nothing got through, where the device was, and where the optimum was.")
+    var explain = false
+
     @Flag(help: "Print JSON: times in seconds, signals in dBm. A single run has its whole timeline in it.")
     var json = false
 
@@ -78,6 +82,9 @@ struct SimulateCommand: AsyncParsableCommand {
         if !(1...1_000_000_000).contains(hours ?? 1) { throw ValidationError("1 to 1000000000 hours") }
         if runs != nil && hours != nil { throw ValidationError("either --runs or --hours") }
         if svg != nil && (all || scenarios.count > 1) { throw ValidationError("a picture shows one scenario") }
+        if explain && (all || scenarios.count > 1 || (runs ?? 1) > 1 || hours != nil || compare || json) {
+            throw ValidationError("--explain tells of a single run, and goes with neither --compare nor --json")
+        }
         if compare && (hours != nil || svg != nil || policy != .altnet) {
             throw ValidationError("--compare runs every policy, and goes with neither --policy, --hours nor --svg")
         }
@@ -132,6 +139,11 @@ struct SimulateCommand: AsyncParsableCommand {
         }
         print(RunTable(outcome.totals).render(.terminal))
         if let timeline { print(DecisionList(timeline).render(.terminal)) }
+        if explain, let first = outcome.first,
+            let explanation = RunExplanation(of: first, best: Oracle.run(scenarios[0], seed: seed))
+        {
+            print("\n" + explanation.render(.terminal))
+        }
         if let hours { print(speed(hours: hours * scenarios.count, time)) }
     }
 

@@ -78,6 +78,49 @@ private struct Bench {
         #expect(bench.journal.due == nil)
     }
 
+    @Test(arguments: [false, true]) func theOutcomeOfASwitchIsTriedAgainUntilItIsStored(isCommitted: Bool) throws {
+        var bench = bench
+        let target = try StoredNetwork(NewNetwork(ssid: SSID("Guest"), password: Secret(text: "guest-password")))
+        bench.stored.pendingSwitch = PendingSwitch(id: "1", target: target, cameFrom: bench.home.ssid)
+        let before = bench.stored
+        bench.journal.ended(SwitchOutcome(switchID: "1", isCommitted: isCommitted, isResumed: false))
+        bench.diskFails = true
+        bench.pass(.seconds(7200))
+        #expect((3...6).contains(bench.writes.count), "no more often than anything else")
+        #expect(bench.stored == before)
+
+        bench.diskFails = false
+        bench.pass(.seconds(1800))
+        #expect(bench.stored.pendingSwitch == nil)
+        #expect(bench.stored.chosen == (isCommitted ? target : nil))
+        let count = bench.writes.count
+        bench.pass(.seconds(7 * 86_400), in: .seconds(600))
+        #expect(bench.writes.count == count)
+    }
+
+    /// It is stored with whatever is stored first, be it the next switch.
+    @Test func theOutcomeOfASwitchGoesAlongWithTheNextOne() throws {
+        var bench = bench
+        let target = try StoredNetwork(NewNetwork(ssid: SSID("Guest"), password: Secret(text: "guest-password")))
+        bench.stored.pendingSwitch = PendingSwitch(id: "1", target: target, cameFrom: bench.home.ssid)
+        bench.journal.ended(SwitchOutcome(switchID: "1", isCommitted: true, isResumed: false))
+        let next = PendingSwitch(id: "2", target: bench.cafe, cameFrom: target.ssid)
+        bench.journal.update(&bench.stored, bench.clock) { state in state.pendingSwitch = next }
+        bench.pass(.seconds(7200))
+        #expect(bench.stored.chosen == target)
+        #expect(bench.stored.pendingSwitch?.id == "2", "the outcome of the first is none of the second")
+        #expect(bench.writes.isEmpty)
+    }
+
+    @Test func aChangeThatChangesNothingWritesNothingThatWasLearnt() {
+        var bench = bench
+        bench.see(bench.attic, -60)
+        bench.journal.update(&bench.stored, bench.clock) { _ in }
+        #expect(bench.stored.statistics.isEmpty)
+        bench.journal.update(&bench.stored, bench.clock) { state in state.backupsRevision += 1 }
+        #expect(bench.stored.statistics.count == 1)
+    }
+
     @Test func anIdleDeviceOnAGoodLinkWritesOnce() {
         var bench = bench
         for _ in 0..<5000 {

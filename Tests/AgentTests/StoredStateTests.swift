@@ -157,12 +157,52 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(state == StoredState(home: known))
     }
 
-    @Test func theEndOfASwitchDoesNotEndTheNextOne() throws {
-        var state = StoredState(pendingSwitch: PendingSwitch(id: "2", target: try network("Guest"), cameFrom: nil))
-        state.endSwitch("1")
-        #expect(state.pendingSwitch != nil)
-        state.endSwitch("2")
+}
+
+/// What becomes of a pending switch in the key file.
+@Suite struct SwitchOutcomeTests {
+    private let home = Result { try network("Home", "home-password") }
+    private let target = Result { try network("Guest", "guest-password") }
+
+    private func pending(_ id: String) throws -> StoredState {
+        StoredState(
+            home: try home.get(),
+            pendingSwitch: PendingSwitch(id: id, target: try target.get(), cameFrom: try home.get().ssid))
+    }
+
+    @Test func aCommittedOneKeepsItsTarget() throws {
+        var state = try pending("1")
+        state.pendingSwitch?.target.security = .wpa3
+        state.settle(SwitchOutcome(switchID: "1", isCommitted: true, isResumed: false))
         #expect(state.pendingSwitch == nil)
+        #expect(state.home == (try home.get()))
+        #expect(state.chosen?.isSame(as: try target.get()) == true)
+        #expect(state.chosen?.security == .wpa3, "what was learnt of it meanwhile is kept")
+    }
+
+    @Test(arguments: [false, true]) func oneThatFailedLeavesNothing(isResumed: Bool) throws {
+        var state = try pending("1")
+        state.settle(SwitchOutcome(switchID: "1", isCommitted: false, isResumed: isResumed))
+        #expect(state == StoredState(home: try home.get()))
+    }
+
+    @Test(arguments: [false, true]) func aDeviceThatKnowsNothingElseKeepsTheTargetAfterARestart(isResumed: Bool) throws
+    {
+        var state = try pending("1")
+        state.home = nil
+        state.settle(SwitchOutcome(switchID: "1", isCommitted: false, isResumed: isResumed))
+        #expect(state == StoredState(home: isResumed ? try target.get() : nil))
+    }
+
+    @Test func itEndsNoOtherSwitchAndIsSettledOnce() throws {
+        let outcome = SwitchOutcome(switchID: "1", isCommitted: true, isResumed: false)
+        var state = try pending("2")
+        state.settle(outcome)
+        #expect(state == (try pending("2")))
+        // The app has taken it out of the list since it was settled.
+        var settled = StoredState(home: try home.get())
+        settled.settle(outcome)
+        #expect(settled == StoredState(home: try home.get()))
     }
 }
 
@@ -211,7 +251,6 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(chosen.map(\.isPreferred) == [true, false, false])
         state.chosen = nil
         #expect(book.known(in: state).filter(\.isPreferred).map(\.ssid) == [home.ssid])
-        #expect(book.known(in: state, marksPreferred: false).map(\.isPreferred) == [false, false, false])
     }
 
     @Test func aNetworkInUseIsNotForgottenWhenItLeavesTheList() throws {
@@ -264,6 +303,31 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         for (progress, phase) in phases {
             #expect(ledger.update(entry.id, progress)?.status.phase == phase)
             #expect((ledger.current == nil) == phase.isOutcome)
+        }
+    }
+
+    @Test func anOutcomeThatIsNotStoredSaysSo() throws {
+        var ledger = SwitchLedger()
+        let entry = ledger.open("abc", target: try network("Guest"))
+        let status = try #require(ledger.update(entry.id, .committed, isStored: false)?.status)
+        #expect(status.phase == .committed)
+        #expect(status.text?.hasPrefix("the device is on Guest; this could not be stored at once") == true)
+        let failed = try #require(ledger.update(entry.id, .rolledBack(.wrongKey), isStored: false)?.status)
+        #expect(failed.reason?.rawValue == "wrongKey")
+        #expect(failed.text?.contains("could not be stored") == true)
+    }
+
+    /// The policy says nothing to a confirmation that it has no use for, so the phase stays as it was.
+    @Test func aConfirmationThatChangedNothingIsRefused() throws {
+        for phase in SwitchPhase.allCases {
+            let status = SwitchStatus(switchId: "abc", phase: phase)
+            if [.committed, .validating, .waitingForAddress].contains(phase) {
+                #expect(try status.afterConfirmation() == status)
+            } else {
+                let error = #expect(throws: ProtocolError.self) { try status.afterConfirmation() }
+                #expect(error?.code == .notWaiting)
+                #expect(error?.details == ["phase": .text(phase.rawValue)])
+            }
         }
     }
 

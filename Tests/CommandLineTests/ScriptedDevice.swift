@@ -12,6 +12,9 @@ final class ScriptedDevice: DeviceService {
         var history: History
         /// What a switch goes through, once it is accepted.
         var phases: [SwitchStatus] = []
+        /// How a switch stands once it is confirmed.
+        var confirmedPhase = SwitchPhase.committed
+        var confirmedText: String? = "the device is on Attic"
         /// The next requests fail with these, in order.
         var errors: [ProtocolError] = []
         var scanOutcome = ScanFinished.Outcome.finished
@@ -60,7 +63,8 @@ final class ScriptedDevice: DeviceService {
         case .confirmSwitch(let query):
             return .success(
                 .switchStatus(
-                    SwitchStatus(switchId: query.switchId, phase: .committed, text: "the device is on Attic")))
+                    SwitchStatus(
+                        switchId: query.switchId, phase: state.confirmedPhase, text: state.confirmedText)))
         case .startScan:
             hub.publish(.scanFinished(ScanFinished(scanId: 3, outcome: state.scanOutcome, networks: 3)))
             return .success(.scanStarted(ScanStarted(scanId: 3)))

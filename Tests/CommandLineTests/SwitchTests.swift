@@ -79,6 +79,33 @@ import Testing
         #expect(device.asked == [.confirmSwitch(SwitchQuery(switchId: "s-7"))])
     }
 
+    /// An answer is no success yet: what counts is the phase that it says.
+    @Test(arguments: [SwitchPhase.waitingForConfirmation, .rolledBack, .failed])
+    func thatIsConfirmedTooLate(phase: SwitchPhase) async throws {
+        let device = try ScriptedDevice {
+            $0.confirmedPhase = phase
+            $0.confirmedText = nil
+        }
+        let run = try await CommandRun.altnet(["switch", "--confirm", "s-7"], device: device)
+        #expect(run.status == 1)
+        #expect(run.output.isEmpty)
+        #expect(run.errors == "altnet: \(Wording.phase(phase)): the switch was not confirmed in time\n")
+        let json = try await CommandRun.altnet(["switch", "--confirm", "s-7", "--json"], device: device)
+        #expect(json.status == 1)
+        #expect(try JSONDecoder().decode(SwitchStatus.self, from: Data(json.output.utf8)).phase == phase)
+    }
+
+    @Test(arguments: [SwitchPhase.validating, .waitingForAddress])
+    func thatIsConfirmedBeforeItIsOver(phase: SwitchPhase) async throws {
+        let device = try ScriptedDevice {
+            $0.confirmedPhase = phase
+            $0.confirmedText = nil
+        }
+        let run = try await CommandRun.altnet(["switch", "--confirm", "s-7"], device: device)
+        #expect(run.status == 0)
+        #expect(run.output.hasPrefix("Confirmed, but not over (\(Wording.phase(phase)))"))
+    }
+
     @Test func thatTakesTooLong() async throws {
         let run = try await CommandRun.altnet(["switch", "Attic", "--timeout", "1"], device: ScriptedDevice())
         #expect(run.status == 75)

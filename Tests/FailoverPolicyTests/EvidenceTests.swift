@@ -74,6 +74,28 @@ import Testing
         #expect(bench.isOnline)
     }
 
+    /// Twenty access points of home's name, all with another key, and an honest backup.
+    @Test func aCrowdThatTakesANameDoesNotKeepTheDeviceFromTheOthers() {
+        var bench = Bench([Bench.home, Bench.backup])
+        bench.start()
+        let start = bench.now
+        while !bench.isOnline, bench.now - start < .seconds(1200) {
+            if bench.policy.scan != nil {
+                bench.finishScan(
+                    (1...20).map { bench.sight(Bench.home, -40 - $0, radio: UInt8($0)) } + [
+                        bench.sight(Bench.backup, -70)
+                    ])
+            }
+            if let attempt = bench.policy.attempt {
+                bench.advance(by: .seconds(4))
+                if attempt.network == Bench.home.id { bench.joinFails(.wrongKey) } else { bench.joinSucceeds() }
+            }
+            bench.advance(by: .milliseconds(500))
+        }
+        #expect(bench.target == Bench.backup && bench.isOnline)
+        #expect(bench.now - start < .seconds(120))
+    }
+
     /// The access point that came first gives no address; the one that comes later would.
     @Test func anAccessPointThatIsNewGetsItsTurn() {
         var bench = Bench([Bench.home])
@@ -92,6 +114,59 @@ import Testing
         }
         #expect(bench.isOnline)
         #expect(bench.now - start < .seconds(640), "it is tried when it is seen")
+    }
+
+    /// An access point that lets everybody in and throws everybody out half a minute later.
+    @Test func aNetworkThatThrowsTheDeviceOutIsNotRejoinedForEver() {
+        var bench = Bench([Bench.home, Bench.backup])
+        bench.start()
+        var joins = 0
+        let start = bench.now
+        while bench.now - start < .seconds(1800), bench.policy.current != Bench.backup.id {
+            if bench.policy.scan != nil {
+                bench.finishScan([bench.sight(Bench.home, -40), bench.sight(Bench.backup, -60)])
+            }
+            if bench.policy.attempt != nil {
+                joins += 1
+                bench.joinSucceeds()
+            }
+            if bench.policy.current == Bench.home.id {
+                bench.advance(by: .seconds(30))
+                bench.send(.linkLost())
+            }
+            bench.advance(by: .milliseconds(500))
+        }
+        #expect(bench.policy.current == Bench.backup.id)
+        #expect(joins <= 4, "\(joins) joins")
+    }
+
+    /// Home loses its address and then goes; the backup's password, which was wrong, is right again.
+    @Test func theLastResortHasItsTurnAfterALinkThatWasUp() {
+        var bench = Bench([Bench.home, Bench.backup])
+        bench.start()
+        bench.finishScan([bench.sight(Bench.backup, -50)])
+        bench.joinFails(.wrongKey)
+        while bench.policy.attempt == nil { bench.finishScan([bench.sight(Bench.backup, -50)]) }
+        bench.joinFails(.wrongKey)
+        while bench.policy.attempt == nil {
+            if bench.policy.scan != nil {
+                bench.finishScan([bench.sight(Bench.home, -50)])
+            } else {
+                bench.advance(by: .milliseconds(500))
+            }
+        }
+        bench.joinSucceeds()
+        bench.send(.address(isReady: false))
+        bench.advance(by: .seconds(16))
+        let gone = bench.now
+        while !bench.isOnline, bench.now - gone < .seconds(200) {
+            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -50)]) }
+            if let attempt = bench.policy.attempt {
+                if attempt.network == Bench.backup.id { bench.joinSucceeds() } else { bench.joinFails(.notFound) }
+            }
+            bench.advance(by: .milliseconds(500))
+        }
+        #expect(bench.target == Bench.backup && bench.isOnline)
     }
 
     /// One network times out again and again; the other's password, which was wrong, is right again.

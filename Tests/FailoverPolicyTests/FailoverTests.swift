@@ -201,6 +201,8 @@ import Testing
         bench.finishScan([bench.sight(Bench.home, -50)])
         bench.joinFails(.wrongKey)
         bench.joinSucceeds()
+        bench.advance(by: .seconds(61))
+        if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
         bench.send(.linkLost())
         bench.advance(by: .milliseconds(1))
         bench.finishScan([bench.sight(Bench.home, -50)])

@@ -132,6 +132,62 @@ import Testing
         #expect(bench.target == Bench.backup)
     }
 
+    /// A router that restarts may choose another channel.
+    @Test func homeOnAnotherChannelIsFound() {
+        var bench = Self.away()
+        let start = bench.now
+        while bench.now - start < .seconds(3 * 3600), bench.isOnline {
+            bench.advance(by: .seconds(1))
+            guard let order = bench.policy.scan?.order else { continue }
+            bench.advance(by: .seconds(order.frequencies.isEmpty ? 6 : 0))
+            let isSeen = order.frequencies.isEmpty || order.frequencies.contains(Frequency(megahertz: 2462))
+            bench.finishScan(isSeen ? [bench.sight(Bench.home, -40, channel: 2462)] : [])
+        }
+        #expect(bench.target == Bench.home)
+        #expect(bench.now - start < .seconds(3600))
+    }
+
+    @Test func whoIsNotToReturnDoesNot() {
+        var settings = PolicySettings()
+        settings.returnsToPreferred = false
+        var bench = Bench.online([Bench.home, Bench.backup], settings: settings)
+        bench.send(.linkLost())
+        bench.advance(by: .milliseconds(10))
+        while bench.policy.attempt == nil { bench.finishScan([bench.sight(Bench.backup, -50)]) }
+        bench.joinSucceeds()
+        #expect(Self.look(&bench, home: -40, for: .seconds(3600)).isEmpty)
+        #expect(bench.target == Bench.backup)
+    }
+
+    /// Without wpa_supplicant there is no way home, and the link that lives is all there is.
+    @Test func aLivingLinkIsNotLeftWhileNothingCanBeJoined() {
+        var bench = Self.away()
+        bench.send(.supplicant(isAvailable: false))
+        for _ in 1...60 {
+            bench.measure(-88, for: .seconds(5))
+            bench.send(.scanned(id: nil, [bench.sight(Bench.home, -40), bench.sight(Bench.backup, -88)]))
+        }
+        #expect(bench.isOnline && bench.target == Bench.backup)
+        #expect(!bench.take().joins.contains { $0.network == Bench.home.id })
+    }
+
+    /// The app stores tomorrow's password today: the router still has the old one, and the link lives.
+    @Test func theNetworkInUseUnderANewPasswordIsNotTriedWhileTheLinkLives() throws {
+        var bench = Bench.online([Bench.home, Bench.backup])
+        let renewed = KnownNetwork(
+            id: NetworkID(9), ssid: Bench.home.ssid, usesPassphrase: true, isPreferred: true)
+        bench.send(.networks([renewed, Bench.backup]))
+        for _ in 1...20 {
+            bench.measure(-85, for: .seconds(30))
+            bench.send(.scanned(id: nil, [bench.sight(Bench.home, -40, radio: 1)]))
+        }
+        #expect(bench.isOnline && bench.policy.phase.network == Bench.home.id)
+        bench.send(.linkLost())
+        bench.advance(by: .milliseconds(10))
+        while bench.policy.attempt == nil { bench.finishScan([bench.sight(Bench.home, -40)]) }
+        #expect(bench.policy.attempt?.network == NetworkID(9))
+    }
+
     @Test func aBlockedHomeIsNotReturnedTo() {
         var bench = Bench.online([Bench.home, Bench.backup])
         bench.send(.linkLost())

@@ -102,12 +102,44 @@ import Testing
         #expect(bench.take().outcomes == [.rolledBack(.linkLost)])
     }
 
+    /// The address comes and goes, and each time there is a little more time: not for ever.
+    @Test func aFlappingAddressDoesNotKeepASwitchOpen() {
+        var bench = Self.switching(confirmWithin: .seconds(60))
+        let start = bench.now
+        while bench.now - start < .seconds(600), bench.target == Bench.backup {
+            bench.send(.address(isReady: true))
+            bench.advance(by: .seconds(20))
+            bench.send(.address(isReady: false))
+            bench.advance(by: .seconds(1))
+        }
+        #expect(bench.target == Bench.home)
+        #expect(bench.now - start < .seconds(90))
+    }
+
+    @Test func aWordThatComesWhileTheAddressIsAwayCounts() {
+        var bench = Self.switching(confirmWithin: .seconds(60))
+        bench.send(.address(isReady: true))
+        bench.send(.address(isReady: false))
+        bench.send(.confirmed(id: 5))
+        #expect(bench.take().outcomes.isEmpty, "nothing is committed without an address")
+        bench.send(.address(isReady: true))
+        #expect(bench.take().outcomes == [.committed])
+    }
+
+    @Test func anotherAccessPointOfTheCommandedNetworkMayTakeTheDevice() {
+        var bench = Bench.online(Self.networks)
+        bench.send(.switchTo(Bench.backup.id, id: 5))
+        bench.finishScan([bench.sight(Bench.backup, -50, radio: 1), bench.sight(Bench.backup, -60, radio: 2)])
+        bench.joinFails(.accessPointFull)
+        #expect(bench.targetBSSID == bench.sight(Bench.backup, 0, radio: 2).bssid)
+        bench.joinSucceeds()
+        #expect(bench.take().outcomes == [.committed])
+    }
+
     @Test func nothingIsCommittedWithoutAnAddress() {
         var bench = Self.switching(confirmWithin: .seconds(30))
         bench.send(.address(isReady: true))
         bench.send(.address(isReady: false))
-        bench.send(.confirmed(id: 5))
-        #expect(bench.take().outcomes.isEmpty)
         bench.advance(by: .seconds(15))
         #expect(bench.target == Bench.home)
         bench.joinSucceeds()

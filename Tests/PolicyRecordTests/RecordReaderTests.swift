@@ -73,7 +73,7 @@ import Testing
         ("altnet-record 1\n@1 0 tick\n", 1, "the agent's version"),
         ("altnet-record 1 x\n= margin\n@1 0 tick\n", 2, "a setting's value"),
         ("altnet-record 1 x\n= marge 1\n@1 0 tick\n", 2, "a setting of the policy"),
-        ("altnet-record 1 x\n= margin 1s\n@1 0 tick\n", 2, "a whole number"),
+        ("altnet-record 1 x\n= margin 1s\n@1 0 tick\n", 2, "decibels from 0 to 60"),
         ("altnet-record 1 x\n> leave\n@1 0 tick\n", 2, "an event before"),
         ("altnet-record 1 x\n@1 0 tick\n@-1 0 tick\n@2 0 tick\n", 3, "a time in milliseconds"),
         ("altnet-record 1 x\n@1 0 tick\n@9999999999999999999 0 tick\n@2 0 tick\n", 3, "a time in milliseconds"),

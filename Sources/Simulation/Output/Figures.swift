@@ -25,6 +25,9 @@ extension Duration {
     /// `0:05:07`: hours, minutes and seconds.
     var clock: String { "\(hoursAndMinutes):\(twoDigits(components.seconds % 60))" }
 
+    /// `0:05:07.3`
+    var clockWithTenths: String { "\(clock).\(milliseconds % 1000 / 100)" }
+
     /// How long, as a person would say it: `1.6 s`, `4 min 10 s`, `2 h 5 min`, `3 d 4 h`.
     var inWords: String {
         let seconds = Int64(inSeconds.rounded())

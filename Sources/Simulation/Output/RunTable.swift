@@ -50,8 +50,7 @@ public struct DecisionList: Sendable {
     public func render(_ style: TextStyle) -> String {
         let lines = decisions.prefix(Self.limit).map { decision in
             let time = Duration.milliseconds(decision.at.milliseconds)
-            let tenths = time.milliseconds % 1000 / 100
-            return style.faint("  \(time.clock).\(tenths)") + "  \(decision.text.plain)"
+            return style.faint("  \(time.clockWithTenths)") + "  \(decision.text.plain)"
         }
         let more = decisions.count - lines.count
         return (lines + (more > 0 ? ["  and \(more) more"] : [])).joined(separator: "\n")

@@ -1,4 +1,5 @@
 import AgentModel
+import PolicyRecord
 
 /// A word of a scenario file: what stands between white space, or in quotes.
 struct ScenarioWord: Hashable, Sendable {
@@ -73,28 +74,8 @@ extension ScenarioWord {
 // MARK: Times
 
 extension ScenarioWord {
-    private static let units: [(name: String, length: Duration)] = [
-        ("d", .seconds(86_400)), ("h", .seconds(3600)), ("m", .seconds(60)), ("s", .seconds(1)),
-        ("ms", .milliseconds(1)),
-    ]
-
-    /// `90s`, `1h30m`, `2s500ms`: whole numbers with their units, the longest unit first, each at most once.
-    var duration: Duration? {
-        guard var rest = plain?[...], !rest.isEmpty else { return nil }
-        var units = Self.units[...]
-        var sum = Duration.zero
-        while !rest.isEmpty {
-            let digits = rest.prefix(while: \.isDecimalDigit)
-            let unit = rest.dropFirst(digits.count).prefix { !$0.isDecimalDigit }
-            guard digits.count <= 9, let number = Int(digits),
-                let index = units.firstIndex(where: { $0.name == unit })
-            else { return nil }
-            sum += units[index].length * number
-            units = units[(index + 1)...]
-            rest = rest.dropFirst(digits.count + unit.count)
-        }
-        return sum
-    }
+    /// `90s`, `1h30m`, `2s500ms`
+    var duration: Duration? { plain.flatMap { Duration(inUnits: $0) } }
 }
 
 extension Character {

@@ -69,7 +69,7 @@ struct SwitchCommand: DeviceCommand {
     func run(_ device: DeviceClient, _ console: Console) async throws {
         if let confirm {
             let status = try await device.confirmSwitch(confirm)
-            return show(status, "Confirmed: \(status.text ?? "the device stays where it is").", console)
+            return show(status, try confirmation(status, console), console)
         }
         let (reference, ssid) = try await network(device, console)
         if noWait {
@@ -78,7 +78,9 @@ struct SwitchCommand: DeviceCommand {
             return show(status, ([sentence] + instruction(status)).joined(separator: "\n"), console)
         }
         let status = try await outcome(device, reference, console)
-        guard status.phase == .committed else { throw try failure(status, ssid, console) }
+        guard status.phase == .committed else {
+            throw try failure(status, "\(ssid): \(status.reason?.rawValue ?? "no reason was given")", console)
+        }
         show(status, console.style.paint("Connected to \(ssid).", .green), console)
     }
 
@@ -114,6 +116,17 @@ struct SwitchCommand: DeviceCommand {
         } ?? []
     }
 
+    /// - Throws: where the confirmation did not make the switch stand.
+    private func confirmation(_ status: SwitchStatus, _ console: Console) throws -> String {
+        switch status.phase {
+        case .committed: "Confirmed: \(status.text ?? "the device stays where it is")."
+        case .validating, .waitingForAddress:
+            "Confirmed, but not over (\(Wording.phase(status.phase))): 'altnet status' shows where the device is."
+        case .accepted, .joining, .waitingForConfirmation, .rolledBack, .failed:
+            throw try failure(status, "the switch was not confirmed in time", console)
+        }
+    }
+
     private func show(_ status: SwitchStatus, _ sentence: String, _ console: Console) {
         if connection.json {
             console.print(json: status)
@@ -123,12 +136,12 @@ struct SwitchCommand: DeviceCommand {
     }
 
     /// With --json the outcome is the document, and only the exit status says that it is not the one hoped for.
-    private func failure(_ status: SwitchStatus, _ ssid: SSID, _ console: Console) throws -> any Error {
+    /// - Parameter sentence: for a status that has none.
+    private func failure(_ status: SwitchStatus, _ sentence: String, _ console: Console) throws -> any Error {
         if connection.json {
             console.print(json: status)
             return ExitCode(ExitStatus.failed.rawValue)
         }
-        let reason = status.text ?? "\(ssid): \(status.reason?.rawValue ?? "no reason was given")"
-        return CommandFailure(.failed, "\(Wording.phase(status.phase)): \(reason)")
+        return CommandFailure(.failed, "\(Wording.phase(status.phase)): \(status.text ?? sentence)")
     }
 }

@@ -82,6 +82,53 @@ import Testing
     }
 }
 
+@Suite struct RunExplanationTests {
+    private let plain = TextStyle(hasColour: false)
+
+    @Test func outageStaysAndTheOraclesWay() throws {
+        var result = Sample.result(Sample.timeline())
+        result.outage = .seconds(40)
+        let best = Oracle.Outcome(
+            outage: .milliseconds(1500), switches: 1, roams: 0,
+            way: [
+                .init(start: .zero, arrival: .milliseconds(400), accessPoint: 0),
+                .init(start: .seconds(1800), arrival: .milliseconds(1_801_100), accessPoint: 1),
+            ])
+        #expect(
+            try #require(RunExplanation(of: result, best: best)).render(plain) == """
+                OUTAGE  40 s: nothing got through for 36 s, the rest was lost on bad links
+                  0:30:00.0  36 s
+
+                WHERE IT WAS
+                  0:00:00.0  router for 30 min
+                  0:30:36.0  repeater for 29 min 24 s
+
+                WHERE THE ORACLE WAS  1.5 s of outage
+                  0:00:00.4  router
+                  0:30:01.1  repeater
+                """)
+        #expect(RunExplanation(of: Sample.result(nil), best: best) == nil)
+    }
+
+    @Test func theLongestOutagesAreTold() throws {
+        var timeline = Sample.timeline()
+        timeline.outages = (1...15).map { .seconds($0 * 100)..<(.seconds($0 * 100 + $0)) }
+        let best = Oracle.Outcome(outage: .zero, switches: 0, roams: 0, way: [])
+        let text = try #require(RunExplanation(of: Sample.result(timeline), best: best)).render(plain)
+        let lines = text.split(separator: "\n").dropFirst().prefix(13)
+        #expect(lines.first == "  0:06:40.0  4 s" && lines.last == "  and 3 shorter")
+    }
+
+    @Test(arguments: 0..<50 as Range<UInt64>)
+    func anythingCanBeTold(seed: UInt64) throws {
+        let (_, result) = Sample.random(seed: seed)
+        let way = (-1..<60).map { Oracle.Stop(start: .zero, arrival: .zero, accessPoint: $0) }
+        let best = Oracle.Outcome(outage: .zero, switches: 0, roams: 0, way: way)
+        let text = try #require(RunExplanation(of: result, best: best)).render(plain)
+        #expect(!text.unicodeScalars.contains { $0.properties.generalCategory == .control && $0 != "\n" })
+    }
+}
+
 @Suite struct ComparisonTableTests {
     private func row(_ policy: String, _ outage: Double, _ switches: Double) -> Comparison.Row {
         .init(

@@ -158,13 +158,17 @@ import Testing
         ("set margin 5\nset margin 6\n", #":2: expected a setting that is not set yet, found "margin""#),
         ("set margin 5m\n", #":1: expected decibels from 0 to 60, found "5m""#),
         ("set switchLimit -1\n", #":1: expected a number from 0 to 1000, found "-1""#),
-        ("set look 10s up to 5s\n", #":1: expected the last wait, not shorter than the first, found "5s""#),
-        ("set look 10s\n", #":1: expected "up", found the end of the line"#),
-        ("set validation off\n", #":1: expected "on", found "off""#),
+        ("set look 10s\n", #":1: expected the name of a setting of the policy, such as "margin", found "look""#),
         (
-            "set validation.strikes 2\n",
-            #":1: expected "set validation on" before it, found "validation.strikes""#
+            "set look.first 10\n",
+            #":1: expected a time with its unit, such as 30s or 1h30m, found "10""#
         ),
+        ("set look.first\n", ":1: expected a time with its unit, such as 30s or 1h30m, found the end of the line"),
+        ("set look.first 10s up to 20s\n", #":1: expected the end of the line, found "up""#),
+        ("set five.weak 70\n", #":1: expected a signal in dBm such as -70, found "70""#),
+        ("set validation maybe\n", #":1: expected on or off, found "maybe""#),
+        ("set validation \"on\"\n", #":1: expected on or off, found ""on"""#),
+        ("set validation.limit 0s\n", #":1: expected a time of at least 1ms, such as 30s, found "0s""#),
         (
             "duration 1h\nnetwork A open\nnetwork A open\n",
             #":3: expected a network that is not there yet, found "A""#
@@ -190,12 +194,13 @@ import Testing
 
     /// The line is the one that set what contradicts, or else the last that set anything.
     @Test(arguments: [
-        ("set margin 0\nset look 2s up to 9s", 4, "margin is 0, and has to be 1 at least"),
+        ("set margin 0\nset look.last 9s", 4, "margin is 0, and has to be 1 at least"),
+        ("set look.last 1s\nset margin 9", 4, "look.last is shorter than the first wait"),
         (
-            "set look 2s up to 9s\nset twoPointFour.weak -85", 5,
+            "set look.last 9s\nset twoPointFour.weak -85", 5,
             "twoPointFour.weak is -85, not above critical, which is -80"
         ),
-        ("set five.critical -70\nset look 2s up to 9s", 5, "five.weak is -76, not above critical, which is -70"),
+        ("set five.critical -70\nset look.last 9s", 5, "five.weak is -76, not above critical, which is -70"),
     ])
     func settingsThatContradict(settings: String, line: Int, found: String) {
         let text = Self.head.replacing("network", with: settings + "\nnetwork")

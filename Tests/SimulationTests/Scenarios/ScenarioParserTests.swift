@@ -1,5 +1,6 @@
 import AgentModel
 import FailoverPolicy
+import PolicyRecord
 import Testing
 
 @testable import Simulation
@@ -101,59 +102,33 @@ import Testing
 
     // MARK: Settings
 
-    /// Every setting of the policy has its name here, and changes that setting and no other.
+    /// Every setting of the policy has its names here.
     @Test func allSettingsOfThePolicy() throws {
         let names = Mirror(reflecting: PolicySettings()).children.compactMap(\.label)
-        let named = Set(PolicySetting.named.keys.map { String($0.prefix { $0 != "." }) })
+        let named = Set(PolicySetting.all.map { String($0.name.prefix { $0 != "." }) })
         #expect(named == Set(names))
-        let validation = Mirror(reflecting: PolicySettings.Validation()).children.compactMap(\.label)
-        let thresholds = Mirror(reflecting: PolicySettings().five).children.compactMap(\.label)
-        for (group, parts) in [("validation", validation), ("five", thresholds), ("twoPointFour", thresholds)] {
-            let named = PolicySetting.named.keys.filter { $0.hasPrefix(group + ".") }
-            #expect(Set(named) == Set(parts.map { "\(group).\($0)" }))
+        var settings = PolicySettings()
+        settings.validation = .init()
+        for setting in PolicySetting.all {
+            let value = try #require(setting.value(in: settings))
+            let head = Self.head.replacing("network", with: "set \(setting.name) \(value)\nnetwork")
+            let scenario = try Scenario(parsing: head.utf8, name: "test", file: "test.scenario")
+            #expect(scenario.settings == (setting.name.hasPrefix("validation") ? settings : PolicySettings()))
         }
     }
 
-    @Test(arguments: PolicySetting.named.keys.sorted())
-    func aSettingIsTheOneOfItsName(name: String) throws {
-        let value =
-            switch try #require(PolicySetting.named[name]) {
-            case .signal: name.hasSuffix("weak") ? "-66" : "-99"
-            case .decibels, .count, .validationCount: "7"
-            case .time, .validationTime: "33s"
-            case .backOff: "33s up to 333s"
-            case .validation: "on"
-            }
-        let head = name.hasPrefix("validation.") ? "set validation on\n" : ""
-        var before = PolicySettings()
-        if !head.isEmpty { before.validation = .init() }
-        let text = Self.head.replacing("network", with: "\(head)set \(name) \(value)\nnetwork")
-        let after = try Scenario(parsing: text.utf8, name: "test", file: "test.scenario").settings
-        let changed = zip(values(before), values(after)).filter { $0 != $1 }
-        #expect(changed.map(\.0.name) == [name])
-    }
-
-    /// The settings, one by one, as a file names them.
-    private func values(_ settings: PolicySettings) -> [SettingValue] {
-        Mirror(reflecting: settings).children.flatMap { name, value -> [SettingValue] in
-            let name = name ?? ""
-            switch value {
-            case is PolicySettings.Thresholds: return parts(of: value, name)
-            case let validation as PolicySettings.Validation?:
-                let parts = parts(of: validation ?? .init(), name)
-                return [SettingValue(name: name, text: "\(validation != nil)")] + parts
-            default: return [SettingValue(name: name, text: "\(value)")]
-            }
-        }
-    }
-
-    private func parts(of group: Any, _ name: String) -> [SettingValue] {
-        Mirror(reflecting: group).children.map { SettingValue(name: "\(name).\($0 ?? "")", text: "\($1)") }
-    }
-
-    private struct SettingValue: Equatable {
-        let name: String
-        let text: String
+    @Test func settingsHaveUnits() throws {
+        let lines = ["margin 10dB", "five.weak -75dBm", "look.last 1m30s", "scanShare 9", "validation.retry 2s"]
+        let text = Self.head.replacing("network", with: lines.map { "set \($0)\n" }.joined() + "network")
+        var settings = PolicySettings()
+        settings.margin = 10
+        settings.five.weak = -75
+        settings.look.last = .seconds(90)
+        settings.scanShare = 9
+        var validation = PolicySettings.Validation()
+        validation.retry = .seconds(2)
+        settings.validation = validation
+        #expect(try Scenario(parsing: text.utf8, name: "test", file: "test.scenario").settings == settings)
     }
 
     // MARK: Parts

@@ -151,23 +151,63 @@ import Testing
         #expect(lost.allSatisfy { (30_700...31_700).contains($0) })
     }
 
-    @Test func theKernelTellsWhereTheSignalCrossesTheThreshold() {
-        let watch = SignalWatch(threshold: -70, interval: .seconds(20), unsupervisedInterval: .seconds(10))
-        let (log, _) = Scripted.run(
-            Sketch.house(
-                seconds: 100,
-                [
-                    (30, .signal(ap: "home", -73, over: .zero)),  // within the hysteresis
-                    (40, .signal(ap: "home", -80, over: .seconds(7))),  // -74 after one second
-                    (60, .signal(ap: "home", -60, over: .zero)),
-                ]), [(0, .join(1)), (10_000, .watchSignal(watch)), (85_000, .watchSignal(nil))])
-        let heard = log.heard.compactMap { if case .signal(let level) = $0.event { ($0.at, level) } else { nil } }
-        let samples = heard.filter { $0.0 % 10_000 == 0 }
-        #expect(samples.map(\.0) == [30_000, 50_000, 70_000])
-        #expect(samples.map(\.1) == [-73, -80, -60])
-        let crossings = heard.filter { $0.0 % 10_000 != 0 }
-        #expect(crossings.map(\.1) == [-74, -60])
-        #expect((41_100...41_210).contains(crossings[0].0) && (60_100...60_200).contains(crossings[1].0))
+    private func signals(_ changes: [(Double, Scenario.Change)], _ orders: [(Int64, PolicyAction)]) -> [Reading] {
+        let (log, _) = Scripted.run(Sketch.house(seconds: 100, changes), [(0, .join(1))] + orders)
+        return log.heard.compactMap { if case .signal(let level) = $0.event { Reading(at: $0.at, level) } else { nil } }
+    }
+
+    private struct Reading: Equatable {
+        let at: Int64
+        let level: Int
+
+        init(at: Int64, _ level: Int) {
+            self.at = at
+            self.level = level
+        }
+
+        /// Reports of the kernel come between the full seconds here.
+        var isSample: Bool { at % 1000 == 0 }
+    }
+
+    private static let watch = SignalWatch(threshold: -70, interval: .seconds(20), unsupervisedInterval: .seconds(10))
+
+    @Test func theFirstSampleComesSoonAndTheOthersAtTheInterval() {
+        let readings = signals(
+            [(30, .signal(ap: "home", -60, over: .zero))],
+            [(10_000, .watchSignal(Self.watch)), (60_000, .watchSignal(nil))])
+        #expect(readings == [Reading(at: 11_000, -50), Reading(at: 31_000, -60), Reading(at: 51_000, -60)])
+    }
+
+    @Test func anIntervalThatIsShorterThanTheFirstWaitCounts() {
+        let quick = SignalWatch(
+            threshold: -70, interval: .milliseconds(400), unsupervisedInterval: .milliseconds(400))
+        let readings = signals([], [(10_000, .watchSignal(quick)), (11_000, .watchSignal(nil))])
+        #expect(readings == [Reading(at: 10_400, -50), Reading(at: 10_800, -50)])
+    }
+
+    @Test func theKernelTellsWhereTheSignalCrossesTheThreshold() throws {
+        let reports = signals(
+            [
+                (30, .signal(ap: "home", -70, over: .zero)),  // not below the threshold
+                (35, .signal(ap: "home", -75, over: .seconds(5))),  // below it at once
+                (50, .signal(ap: "home", -67, over: .zero)),  // above it, but within the hysteresis
+                (60, .signal(ap: "home", -60, over: .seconds(7))),  // past the hysteresis at once
+                (80, .signal(ap: "home", -90, over: .zero)),
+            ], [(10_000, .watchSignal(Self.watch)), (79_000, .watchSignal(nil))]
+        ).filter { !$0.isSample }
+        // The next whole dBm in the direction of the crossing.
+        #expect(reports.map(\.level) == [-71, -66])
+        let moments = try #require(reports.count == 2 ? (reports[0].at, reports[1].at) : nil)
+        #expect((35_100...35_201).contains(moments.0) && (60_100...60_201).contains(moments.1))
+    }
+
+    @Test func aWatchThatBeginsBelowTheThresholdTellsOfTheWayUpOnly() throws {
+        let reports = signals(
+            [(5, .signal(ap: "home", -75, over: .zero)), (30, .signal(ap: "home", -66, over: .zero))],
+            [(10_000, .watchSignal(Self.watch))]
+        ).filter { !$0.isSample }
+        #expect(reports.map(\.level) == [-66])
+        #expect(reports.allSatisfy { (30_100...30_200).contains($0.at) })
     }
 
     private func probe(_ changes: [(Double, Scenario.Change)]) -> [(Int64, ProbeResult)] {

@@ -11,13 +11,37 @@ import Testing
     }
 
     @Test func aNewPolicyIsToldWhatThereIs() {
-        let (log, _) = Scripted.run(Sketch.house(seconds: 10), [])
+        var scenario = Sketch.house(seconds: 10)
+        scenario.networks.append(Sketch.network("Elsewhere"))
+        let (log, _) = Scripted.run(scenario, [])
         let networks = [
             KnownNetwork(id: NetworkID(1), ssid: Sketch.ssid("Home"), usesPassphrase: true, isPreferred: true),
             KnownNetwork(id: NetworkID(2), ssid: Sketch.ssid("Backup"), usesPassphrase: true),
+            KnownNetwork(id: NetworkID(3), ssid: Sketch.ssid("Elsewhere"), usesPassphrase: true),
         ]
+        // It was in these networks before, but in none that is not here.
         #expect(
-            log.heard.map(\.event) == [.networks(networks), .interface(isUp: true), .supplicant(isAvailable: true)])
+            log.heard.map(\.event) == [
+                .networks(networks), .remembered(NetworkID(1), Frequency(megahertz: 2412)),
+                .remembered(NetworkID(2), Frequency(megahertz: 2437)), .interface(isUp: true),
+                .supplicant(isAvailable: true),
+            ])
+        #expect(log.heard.allSatisfy { $0.at == 0 })
+    }
+
+    @Test func theChannelOfTheLastSightOrLinkIsRemembered() {
+        var scenario = Sketch.house(seconds: 60, [(20, .restart)])
+        scenario.accessPoints.append(Sketch.accessPoint("Home", called: "repeater", megahertz: 2462, signal: -60))
+        func remembered(_ orders: [(Int64, PolicyAction)]) -> [Int] {
+            Scripted.run(scenario, orders).log.heard.compactMap { at, event in
+                guard at > 20_000, case .remembered(NetworkID(1), let frequency) = event else { return nil }
+                return frequency.megahertz
+            }
+        }
+        #expect(remembered([]) == [2412])
+        #expect(remembered([(0, .scan([2462]))]) == [2462])
+        #expect(remembered([(0, .scan([2412, 2462])), (1000, .join(1, on: [2412]))]) == [2412])
+        #expect(remembered([(0, .scan([2412, 2462])), (1000, .join(1, on: [2462]))]) == [2462])
     }
 
     @Test func theLinkSurvivesTheAgent() throws {
@@ -25,7 +49,6 @@ import Testing
         let events = heard(log, after: 20_000)
         #expect(log.policies == 2)
         #expect(log.heard.allSatisfy { $0.at < 20_000 || $0.at == 20_500 })
-        #expect(events.contains(.remembered(NetworkID(1), Frequency(megahertz: 2412))))
         let bssid = World(Sketch.house(seconds: 60), seed: 1).bssid(of: 0)
         #expect(
             events.contains(

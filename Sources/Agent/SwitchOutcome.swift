@@ -1,0 +1,20 @@
+import KeyFile
+
+/// How a commanded switch ended, as far as the key file has to know.
+struct SwitchOutcome: Sendable {
+    let switchID: String
+    let isCommitted: Bool
+    /// A restart cut the switch short.
+    let isResumed: Bool
+}
+
+extension StoredState {
+    /// Ends a switch that is pending, and keeps the network that it was for where the device stays there. Does nothing
+    /// where another switch is pending, or none: so it may be done again and again until it is stored.
+    mutating func settle(_ outcome: SwitchOutcome) {
+        guard let pending = pendingSwitch, pending.id == outcome.switchID else { return }
+        // A device that was cut short and knows no other network keeps the one that it was sent to.
+        if outcome.isCommitted || (outcome.isResumed && namedNetworks.isEmpty) { adopt(pending.target) }
+        pendingSwitch = nil
+    }
+}
