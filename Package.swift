@@ -70,7 +70,8 @@ let package = Package(
         .executableTarget(
             name: "altnet-lab",
             dependencies: [
-                "Lab", "AppClient", "FailoverPolicy", "Simulation", "PolicyRecord", "PolicyProperties", "KeyFileSimulation",
+                "Lab", "AppClient", "FailoverPolicy", "Simulation", "PolicyRecord", "PolicyProperties",
+                "KeyFileSimulation",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
@@ -91,7 +92,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "SimulationTests",
-            dependencies: ["Simulation", "PolicyRecord", "FailoverPolicy", "AgentModel", "Randomness"], swiftSettings: strict),
+            dependencies: ["Simulation", "PolicyRecord", "FailoverPolicy", "AgentModel", "Randomness"],
+            swiftSettings: strict),
         .testTarget(
             name: "PolicyRecordTests", dependencies: ["PolicyRecord", "FailoverPolicy", "AgentModel", "Randomness"],
             swiftSettings: strict),
@@ -106,8 +108,8 @@ let package = Package(
         .testTarget(
             name: "LabTests",
             dependencies: [
-                "Lab", "AppClient", "altnet", "Netlink", "EventLoop", "AgentModel", "KeyFile", "PolicyRecord", "FailoverPolicy",
-                "Simulation",
+                "Lab", "AppClient", "altnet", "Netlink", "EventLoop", "AgentModel", "KeyFile", "PolicyRecord",
+                "FailoverPolicy", "Simulation",
             ],
             swiftSettings: strict),
     ],

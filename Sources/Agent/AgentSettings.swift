@@ -73,7 +73,7 @@ public struct AgentSettings: Sendable {
         try reader.read("ALTNET_WRONG_KEY_BLOCK_S", into: &wrongKeyBlock, in: 1...86_400)
         policy.wrongKeyBlock.begin(with: wrongKeyBlock)
         try reader.read("ALTNET_FADING_HORIZON_S", into: &policy.fadingHorizon, in: 0...300)
-        policy.scanShare = try reader.number("ALTNET_SCAN_SHARE", default: policy.scanShare, in: 1...1000)
+        policy.scanShare = try reader.number("ALTNET_SCAN_SHARE", default: policy.scanShare, in: 1...50)
         if let contradiction = policy.contradiction { throw InvalidSetting(contradiction) }
         return policy
     }

@@ -6,22 +6,25 @@ extension FailoverPolicy {
     mutating func join(
         _ network: NetworkID, at bss: BSS?, purpose: Purpose, cause: PolicyDecision.Cause, at now: Instant
     ) {
-        if case .online(let link) = phase { left(link, byOwnChoice: purpose == .automatic, at: now) }
+        var leavesAWorkingLink = false
+        if case .online(let link) = phase {
+            left(link, byOwnChoice: purpose == .automatic && link.network != network, at: now)
+            leavesAWorkingLink = purpose == .automatic && link.uselessness == nil
+            actions.append(.watchSignal(nil))
+        }
         let considered = considerations(choosing: network, at: now)
         record(
             .join, from: current, to: network, fromBSSID: phase.accessPoint?.bssid, toBSSID: bss?.bssid, cause,
             considered: considered, at: now)
         epoch += 1
         standings[network, default: Standing()].setOut(for: bss?.bssid, at: now)
-        let wasOnline = current != nil
-        if wasOnline { actions.append(.watchSignal(nil)) }
         // The radio is needed now, and what a long scan of all channels would find is not.
         if let scan, scan.order.frequencies.isEmpty { actions.append(.cancelScan) }
         weakness = Weakness()
         phase = .joining(
             Attempt(
                 network: network, bssid: bss?.bssid, epoch: epoch, purpose: purpose, cause: cause,
-                deadline: now + settings.joinLimit, leftALivingLink: purpose == .automatic && wasOnline))
+                deadline: now + settings.joinLimit, leftALivingLink: leavesAWorkingLink))
         let frequencies = bss.map { [$0.frequency] } ?? air.places(of: network)
         actions.append(
             .join(LinkTarget(network: network, bssid: bss?.bssid, frequencies: frequencies, epoch: epoch)))
@@ -31,7 +34,9 @@ extension FailoverPolicy {
     mutating func associated(epoch: UInt64, _ accessPoint: AccessPoint, at now: Instant) {
         guard case .joining(var attempt) = phase, attempt.epoch == epoch else { return }
         attempt.deadline =
-            now + (attempt.leftALivingLink ? settings.addressLimitAfterLeaving : settings.addressLimit)
+            now
+            + (attempt.leftALivingLink
+                ? min(settings.addressLimitAfterLeaving, settings.addressLimit) : settings.addressLimit)
         if let frequency = accessPoint.frequency { air.note(frequency, of: attempt.network) }
         phase = .waitingForAddress(attempt, accessPoint)
         if case .commanded = attempt.purpose, let command {
@@ -138,10 +143,11 @@ extension FailoverPolicy {
         }
     }
 
-    /// Whether another access point of a network was seen just now that nothing is held against.
+    /// Whether another access point of a network was seen lately that nothing is held against.
     private func hasOther(than bssid: BSSID, of network: NetworkID, at now: Instant) -> Bool {
         let standing = standings[network]
-        return air.accessPoints(of: network, since: now - settings.freshness).contains {
+        // What was seen before the join began counts too, and that may have taken its time.
+        return air.accessPoints(of: network, since: now - settings.freshness - settings.joinLimit).contains {
             $0.bssid != bssid && !(standing?.isBlocked($0.bssid, at: now) ?? false)
         }
     }

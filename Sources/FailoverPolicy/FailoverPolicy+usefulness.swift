@@ -107,6 +107,7 @@ extension FailoverPolicy {
             // It came over the new network, whose address is away for the moment.
             attempt.isConfirmed = true
             phase = .waitingForAddress(attempt, accessPoint)
+            actions.append(.switchProgress(id: id, .waitingForAddress))
         case .offline, .joining, .waitingForAddress, .online: break
         }
     }

@@ -57,6 +57,7 @@ extension FailoverPolicy {
     /// Leaves a link for a better one where there is reason to, and sees to it that a better one would be known.
     mutating func reconsider(_ link: Link, at now: Instant) {
         judge(link, at: now)
+        if now - link.since >= settings.provenAfter { standings[link.network]?.worked(at: link.accessPoint.bssid) }
         // Without wpa_supplicant there is nothing to go to.
         guard otherUplink == nil, isReady else { return }
         let isBad = weakness.verdict > .fine || link.uselessness != nil
@@ -106,7 +107,8 @@ extension FailoverPolicy {
         weakness.doubtedSince = doubtedSince
         let isOld = now - doubtedSince >= settings.patienceAfter
         let isUrgent = verdict >= .fading || weakness.judge.isBelowCritical
-        let pace: Pace = otherUplink != nil ? .calm : isOld ? .patient : isUrgent ? .hurried : .alert
+        let pace: Pace =
+            otherUplink != nil ? .calm : isOld && verdict != .fading ? .patient : isUrgent ? .hurried : .alert
         if pace != weakness.pace {
             weakness.pace = pace
             watchSignal(of: link.accessPoint)
@@ -167,9 +169,7 @@ extension FailoverPolicy {
     }
 
     private func homecomingMoment(_ link: Link) -> Instant? {
-        guard settings.returnsToPreferred, let preferred, preferred != link.network, !air.places(of: preferred).isEmpty,
-            let look = homecoming.nextLook
-        else { return nil }
+        guard let preferred = home(from: link), let look = homecoming.nextLook else { return nil }
         // Where it is blocked or of no use, the wait is for the end of that.
         let standing = standings[preferred]
         return [look, standing?.block?.until, standing?.uselessness?.until].compactMap(\.self).max()
@@ -207,15 +207,14 @@ extension FailoverPolicy {
             let isRoaming = candidate.network.id == link.network
             if !isRoaming, isHeld || candidate.network.ssid == ssid(link.network) { return false }
             guard objection(to: candidate.bss, of: candidate.network.id, at: now) == nil else { return false }
-            guard let uselessness = link.uselessness else {
-                let isUrgent = weakness.verdict >= .fading
-                guard candidate.rank.reputation <= (isUrgent ? .suspect : .sound) else { return false }
-                return isRoaming || weakness.verdict >= .weak
-                    || gain(of: candidate.bss, in: candidate.network.id) ?? 0 >= 2 * settings.margin
+            guard link.uselessness == nil else {
+                // Another access point leads to the same nowhere.
+                return !isRoaming && candidate.rank.reputation <= .suspect && candidate.rank.quality <= .usable
             }
-            // Another access point leads to the same nowhere, and another login page is no way out.
-            return !isRoaming && candidate.rank.reputation < (uselessness == .captive ? .captive : .useless)
-                && candidate.rank.quality <= .usable
+            let isUrgent = weakness.verdict >= .fading
+            guard candidate.rank.reputation <= (isUrgent ? .suspect : .sound) else { return false }
+            return isRoaming || weakness.verdict >= .weak
+                || gain(of: candidate.bss, in: candidate.network.id) ?? 0 >= 2 * settings.margin
         }
     }
 

@@ -92,20 +92,22 @@ struct Homecoming: Hashable, Sendable {
 
 // What is done to be in the network that the device belongs in.
 extension FailoverPolicy {
-    /// Whether there is reason to go back, sooner or later.
-    func wantsHome(from link: Link, at now: Instant) -> Bool {
-        guard settings.returnsToPreferred, let preferred, preferred != link.network, otherUplink == nil, command == nil
-        else { return false }
-        // The network in use under another password: whether that is right shows when the link is gone.
-        guard ssid(preferred) != ssid(link.network) else { return false }
-        let standing = standings[preferred]
-        return !isBlocked(preferred, at: now) && (standing?.reputation(at: now) ?? .sound) <= .suspect
+    /// The network to return to, sooner or later.
+    func home(from link: Link) -> NetworkID? {
+        guard settings.returnsToPreferred, let preferred, preferred != link.network, otherUplink == nil, command == nil,
+            !air.places(of: preferred).isEmpty,
+            // The network in use under another password: whether that is right shows when the link is gone.
+            ssid(preferred) != ssid(link.network)
+        else { return nil }
+        return preferred
     }
 
     /// Returns home, or looks whether it is there.
     /// - Returns: whether the device leaves.
     mutating func returnHome(from link: Link, at now: Instant) -> Bool {
-        guard wantsHome(from: link, at: now), let preferred else { return false }
+        guard let preferred = home(from: link), !isBlocked(preferred, at: now),
+            (standings[preferred]?.reputation(at: now) ?? .sound) <= .suspect
+        else { return false }
         if homecoming.isConfirmed(at: now, settings: settings), now - link.since >= settings.betweenSwitches,
             let bss = sight(of: preferred, at: now), isGood(bss)
         {
@@ -113,7 +115,7 @@ extension FailoverPolicy {
             return true
         }
         let places = homecoming.looksEverywhere ? [] : air.places(of: preferred)
-        if let nextLook = homecoming.nextLook, nextLook <= now, scan == nil, !air.places(of: preferred).isEmpty {
+        if let nextLook = homecoming.nextLook, nextLook <= now, scan == nil {
             if orderScan(places, reason: .preferred, at: now) {
                 homecoming.ordered(at: now, settings: settings)
             } else {

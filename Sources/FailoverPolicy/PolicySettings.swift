@@ -123,8 +123,8 @@ public struct PolicySettings: Hashable, Sendable {
     public var joinLimit = Duration.seconds(20)
     /// From there until there are an address and a route.
     public var addressLimit = Duration.seconds(15)
-    /// The same where a living link was given up for it.
-    public var addressLimitAfterLeaving = Duration.seconds(5)
+    /// The same where a living link was given up for it, and never longer; dhcpcd as it comes takes 6 to 7 s.
+    public var addressLimitAfterLeaving = Duration.seconds(10)
     /// A network seen longer ago than this is looked for again before it is joined.
     public var freshness = Duration.seconds(10)
 

@@ -10,7 +10,9 @@ struct Proof: Sendable, Hashable {
     /// Successes in a row.
     private(set) var successes = 0
 
-    private static let window: UInt8 = 0b11111
+    /// So many probes are looked back on.
+    static let lookBack = 5
+    private static let window = UInt8(1 << lookBack - 1)
 
     var moment: Instant? { next ?? deadline }
 

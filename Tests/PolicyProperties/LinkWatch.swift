@@ -67,7 +67,7 @@ struct LinkWatch {
         case .signal(let signal):
             guard case .online(let link) = exchange.before else { return }
             let thresholds = settings.thresholds(for: link.accessPoint.frequency)
-            if signal < thresholds.weak {
+            if signal < thresholds.weak + (doubt == nil ? 0 : settings.recovery) {
                 doubt = Doubt(since: doubt?.since ?? exchange.at, latest: exchange.at)
             } else if let doubt, exchange.at - doubt.latest > settings.weakConfirmation {
                 // Until then a smoothed signal may lag behind.
