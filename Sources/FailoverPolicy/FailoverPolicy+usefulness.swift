@@ -52,7 +52,7 @@ extension FailoverPolicy {
         guard let command else { return goOnline(attempt, accessPoint, at: now) }
         var attempt = attempt
         if let validation = settings.validation, !attempt.isValidated {
-            let end = now + validation.limit * 2
+            let end = now + validation.limit * (validation.strikes + 1)
             attempt.deadline = self.command?.hasToBeProven(by: end + (command.confirmWithin ?? .zero)) ?? end
             attempt.deadline = min(attempt.deadline, end)
             attempt.proof.askAgain(at: now)

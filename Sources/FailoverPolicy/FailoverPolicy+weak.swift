@@ -142,11 +142,12 @@ extension FailoverPolicy {
     private mutating func orderEscapeScan(_ link: Link, at now: Instant) {
         // Other access points of the same network count as well; where none was ever seen, there may still be one.
         let places = Set(networks.flatMap { air.places(of: $0.id) })
-        // The first look is quick where it can be; when it found nothing, every channel is worth its time now and then.
+        // The first look is quick where it can be, and further ones while it showed something; when it did not, every channel is
+        // worth its time now and then.
         let isOld = weakness.doubtedSince.map { now - $0 >= settings.patienceAfter } ?? (weakness.scans > 8)
         let pause = isOld ? settings.weakScan.last * 4 : settings.weakScan.first * 2
         let wasFull = weakness.fullScanAt.map { now - $0 < pause } ?? false
-        let isQuick = !places.isEmpty && (weakness.scans == 0 || wasFull)
+        let isQuick = !places.isEmpty && (weakness.scans == 0 || wasFull || hasProspect(link, at: now))
         let frequencies = isQuick ? places.sorted() : []
         guard orderScan(frequencies, reason: link.uselessness == nil ? .weak : .unusable, at: now) else {
             let isUrgent = weakness.verdict >= .weak
@@ -159,6 +160,17 @@ extension FailoverPolicy {
         weakness.nextScan = now + waits.wait(after: weakness.scans)
         weakness.scans += 1
         weakness.quietUntil = now + settings.weakScan.first
+    }
+
+    /// Whether the last looks showed something better: where that is, is where to look again before the link is left for it.
+    private func hasProspect(_ link: Link, at now: Instant) -> Bool {
+        let start = max(link.since, now - settings.weakScan.first)
+        return networks.contains { network in
+            air.accessPoints(of: network.id, since: start).contains { bss in
+                bss.bssid != link.accessPoint.bssid && isOpen(bss, of: network.id, at: now)
+                    && objection(to: bss, of: network.id, at: now) == nil
+            }
+        }
     }
 
     /// When to look, while the link lives.

@@ -84,7 +84,7 @@ public struct PolicySettings: Hashable, Sendable {
         /// Failures in a row.
         public var strikes = 3
         /// A probe that has not ended after this has failed; a working one takes a tenth of a second.
-        public var limit = Duration.seconds(5)
+        public var limit = Duration.seconds(3)
 
         public init() {}
     }

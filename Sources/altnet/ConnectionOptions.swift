@@ -19,6 +19,13 @@ struct ConnectionOptions: ParsableArguments {
     @Flag(help: "Print JSON, in the terms of the app protocol.")
     var json = false
 
+    @Option(help: ArgumentHelp("How long to wait for an answer of the agent.", valueName: "seconds"))
+    var timeout = 10
+
+    func validate() throws {
+        if !(1...3600).contains(timeout) { throw ValidationError("wait 1 to 3600 seconds for an answer") }
+    }
+
     static let standardSocket = "/run/altnet/altnet.sock"
 
     var endpoint: Endpoint {

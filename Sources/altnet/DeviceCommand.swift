@@ -14,7 +14,8 @@ extension DeviceCommand {
     func run() async throws {
         let console = Console.current
         do {
-            let device = try await DeviceClient(connectingTo: connection.endpoint)
+            let device = try await DeviceClient(
+                connectingTo: connection.endpoint, timeout: .seconds(connection.timeout))
             try await run(device, console)
             await device.close()
         } catch let failure as CommandFailure {

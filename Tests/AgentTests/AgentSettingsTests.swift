@@ -68,7 +68,7 @@ import Testing
         ("ALTNET_MAX_BACKUPS", "0", "1 to 10"), ("ALTNET_MAX_BACKUPS", "11", "1 to 10"),
         ("ALTNET_MAX_BACKUPS", "three", "1 to 10"), ("ALTNET_MARGIN_DB", "0", "1 to 40"),
         ("ALTNET_WEAK_2G_DBM", "-90", "above ALTNET_CRITICAL_2G_DBM"),
-        ("ALTNET_FLOOR_5G_DBM", "-50", "and ALTNET_FLOOR_5G_DBM"), ("ALTNET_SCAN_SHARE", "0", "1 to 1000"),
+        ("ALTNET_FLOOR_5G_DBM", "-50", "and ALTNET_FLOOR_5G_DBM"), ("ALTNET_SCAN_SHARE", "0", "1 to 50"),
         ("ALTNET_RETURN_CONFIRM_S", "-1", "0 to 86400"), ("ALTNET_RECORD", "record", "a name such as"),
         ("ALTNET_RECORD_MB", "0", "1 to 1024"), ("ALTNET_FADING_HORIZON_S", "1h", "0 to 300"),
         ("ALTNET_WEAK_2G_DBM", "70", "-110 to -20"),

@@ -27,8 +27,9 @@ struct CommandRun {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let server = AppServer(socketPath: folder + "/s", service: device, hub: device.hub)
         try await server.start()
+        // Beside tests that need the whole processor an answer can take its time.
         let run = await altnet(
-            arguments + ["--socket", folder + "/s"], style: style, password: password, input: input)
+            arguments + ["--socket", folder + "/s", "--timeout", "600"], style: style, password: password, input: input)
         await server.stop()
         return run
     }

@@ -70,6 +70,23 @@ import Testing
         #expect(bench.target == Bench.home)
     }
 
+    /// The first look showed where to go: before the device goes there, it looks there again and not everywhere.
+    @Test func whatWasJustSeenIsLookedForWhereItWas() {
+        var bench = Bench.online([Bench.home, Bench.backup])
+        bench.send(.scanned(id: nil, [bench.sight(Bench.backup, -60, channel: 2462)]))
+        bench.send(.signal(-85))
+        bench.finishScan([bench.sight(Bench.backup, -60, channel: 2462)])
+        _ = bench.take()
+        bench.measure(-85, for: .seconds(2), every: .seconds(1))
+        let scans = bench.take().scans
+        #expect(scans.map(\.frequencies) == [[2412, 2462].map { Frequency(megahertz: $0) }])
+        bench.finishScan([bench.sight(Bench.backup, -60, channel: 2462)])
+        #expect(bench.policy.attempt?.network == nil, "ten seconds have to pass on a link this young")
+        bench.measure(-85, for: .seconds(10), every: .seconds(1))
+        if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -60, channel: 2462)]) }
+        #expect(bench.target == Bench.backup)
+    }
+
     @Test func aWeakLinkIsLeftAfterAMinute() {
         var bench = Bench.online()
         bench.measure(-74, for: .seconds(57))
