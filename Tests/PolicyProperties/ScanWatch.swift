@@ -67,8 +67,10 @@ struct ScanWatch {
         guard isSleptOver || time < settings.scanLimit else { return }
         current = nil
         guard scan.isFull, case .online = exchange.before else { return }
-        // In doubt it was cheap: what is not known is no violation.
-        fullScan = isSleptOver ? .seconds(1) : min(max(time, .seconds(1)), settings.scanReserve)
+        // In doubt it was cheap: what is not known is no violation. Where the link was left at the same moment, the policy may
+        // not have learned from it.
+        let learned = isSleptOver ? .seconds(1) : min(max(time, .seconds(1)), settings.scanReserve)
+        if case .online = exchange.policy.phase { fullScan = learned } else { fullScan = min(fullScan, learned) }
     }
 
     private mutating func spend(on order: ScanOrder, at now: Instant) throws(Violation) {
