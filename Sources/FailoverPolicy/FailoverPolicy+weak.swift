@@ -22,6 +22,14 @@ struct Weakness: Sendable {
     var pace = Pace.calm
     /// Whether the history says already that nothing better is there.
     var isReported = false
+
+    /// Looks everywhere again, if there is reason to look at all.
+    mutating func startOver(at now: Instant) {
+        guard nextScan != nil else { return }
+        nextScan = now
+        fullScanAt = nil
+        scans = 0
+    }
 }
 
 /// How closely the signal of a link is watched.
@@ -164,6 +172,8 @@ extension FailoverPolicy {
 
     /// Whether the last looks showed something better: where that is, is where to look again before the link is left for it.
     private func hasProspect(_ link: Link, at now: Instant) -> Bool {
+        // On a link that leads nowhere signals say nothing about what is better.
+        guard link.uselessness == nil else { return false }
         let start = max(link.since, now - settings.weakScan.first)
         return networks.contains { network in
             air.accessPoints(of: network.id, since: start).contains { bss in

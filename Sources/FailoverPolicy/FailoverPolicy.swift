@@ -166,6 +166,8 @@ public struct FailoverPolicy: Sendable {
         homecoming.lookAgain(at: now + settings.preferredLook.first)
         search.startOver(at: now, settings: settings)
         survey = Survey(next: now + settings.surveyDelay)
+        // A link that is bad may be left for one that is new in the list, wherever that is.
+        weakness.startOver(at: now)
         proceed(at: now)
     }
 

@@ -15,9 +15,9 @@ extension [PolicyEvent] {
 extension PolicyEvent {
     fileprivate var stage: Int {
         switch self {
-        case .networks: 0
-        case .remembered: 1
-        case .otherUplink: 2
+        case .otherUplink: 0
+        case .networks: 1
+        case .remembered: 2
         case .resumed: 3
         case .signal: 4
         case .scanned: 5

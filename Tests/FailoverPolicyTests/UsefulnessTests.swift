@@ -213,6 +213,23 @@ import Testing
         #expect(bench.take().decisions.contains { $0.kind == .unusable }, "one failure is enough this soon")
     }
 
+    /// Where the known places show nothing, all channels are looked at, also for a network that is new in the list.
+    @Test func aWayOutIsLookedForEverywhere() {
+        var bench = Self.online([Bench.home])
+        Self.internetDies(&bench)
+        bench.send(.networks([Bench.home, Bench.spare]))
+        let start = bench.now
+        var isFull = false
+        while bench.now - start < .seconds(60), !isFull {
+            isFull = bench.policy.scan?.order.frequencies.isEmpty ?? false
+            if bench.policy.scan != nil {
+                bench.finishScan([bench.sight(Bench.home, -50), bench.sight(Bench.home, -60, radio: 1)])
+            }
+            bench.advance(by: .milliseconds(500))
+        }
+        #expect(isFull)
+    }
+
     @Test func answersToOldProbesAreDropped() {
         var bench = Self.online()
         let old = bench.policy.epoch
