@@ -20,10 +20,10 @@ struct ConnectionOptions: ParsableArguments {
     var json = false
 
     @Option(help: ArgumentHelp("How long to wait for an answer of the agent.", valueName: "seconds"))
-    var timeout = 10
+    var answerWithin = 10
 
     func validate() throws {
-        if !(1...3600).contains(timeout) { throw ValidationError("wait 1 to 3600 seconds for an answer") }
+        if !(1...3600).contains(answerWithin) { throw ValidationError("wait 1 to 3600 seconds for an answer") }
     }
 
     static let standardSocket = "/run/altnet/altnet.sock"

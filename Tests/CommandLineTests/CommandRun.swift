@@ -29,7 +29,8 @@ struct CommandRun {
         try await server.start()
         // Beside tests that need the whole processor an answer can take its time.
         let run = await altnet(
-            arguments + ["--socket", folder + "/s", "--timeout", "600"], style: style, password: password, input: input)
+            arguments + ["--socket", folder + "/s", "--answer-within", "600"], style: style, password: password,
+            input: input)
         await server.stop()
         return run
     }
