@@ -32,7 +32,7 @@ lab: deps ## Run the scenarios on real kernel radios in a virtual machine
 	$(SWIFT) build --build-tests
 	@board/lab/install
 	@rm -rf .lab/results/lab && mkdir -p .lab/results/lab
-	LAB_ALTNET=$(CURDIR)/$(RELEASE)/altnet $(LAB) --timeout 1500 --results .lab/results/lab -- \
+	LAB_ALTNET=$(CURDIR)/$(RELEASE)/altnet $(LAB) --timeout 2700 --results .lab/results/lab -- \
 	    .build/debug/altnetPackageTests.xctest --testing-library swift-testing --filter LabTests
 	@echo; cat .lab/results/lab/measurements.txt
 
