@@ -153,7 +153,8 @@ extension FailoverPolicy {
         // The first look is quick where it can be, and further ones while it showed something; when it did not, every channel is
         // worth its time now and then.
         let isOld = weakness.doubtedSince.map { now - $0 >= settings.patienceAfter } ?? (weakness.scans > 8)
-        let pause = isOld ? settings.weakScan.last * 4 : settings.weakScan.first * 2
+        let patience = link.uselessness == nil ? settings.weakScan.last * 4 : settings.patientFullScan
+        let pause = isOld ? patience : settings.weakScan.first * 2
         let wasFull = weakness.fullScanAt.map { now - $0 < pause } ?? false
         let isQuick = !places.isEmpty && (weakness.scans == 0 || wasFull || hasProspect(link, at: now))
         let frequencies = isQuick ? places.sorted() : []
