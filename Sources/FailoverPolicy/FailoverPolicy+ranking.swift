@@ -53,10 +53,11 @@ extension FailoverPolicy {
         // Of one that is blocked it is better to know than of none.
         let all = air.accessPoints(of: network, since: start)
         let open = all.filter { !(standing?.isBlocked($0.bssid, at: now) ?? false) }
-        // Where the network failed, the access points have their turns.
+        // Where the network failed, the access points have their turns; one that can hardly be heard comes last all the same.
         let isSuspect = standing?.block != nil
-        func key(_ bss: BSS) -> (Instant, Int, BSSID) {
-            (isSuspect ? standing?.triedAt(bss.bssid) ?? .distantPast : .distantPast, -headroom(of: bss), bss.bssid)
+        func key(_ bss: BSS) -> (Int, Instant, Int, BSSID) {
+            let turn = isSuspect ? standing?.triedAt(bss.bssid) ?? .distantPast : .distantPast
+            return (quality(of: bss) == .faint ? 1 : 0, turn, -headroom(of: bss), bss.bssid)
         }
         return (open.isEmpty ? all : open).min { key($0) < key($1) }
     }

@@ -56,6 +56,30 @@ import Testing
         #expect(bench.target == nil)
     }
 
+    /// The network failed once, at an access point that can hardly be heard: that one has no turn before a good one.
+    @Test func anAccessPointThatCanHardlyBeHeardComesLast() {
+        var bench = Bench([Bench.home])
+        bench.start()
+        bench.finishScan([bench.sight(Bench.home, -88, radio: 1)])
+        bench.joinFails(.rejected)
+        while bench.policy.attempt == nil {
+            if bench.policy.scan != nil {
+                bench.finishScan([bench.sight(Bench.home, -88, radio: 1), bench.sight(Bench.home, -50, radio: 2)])
+            }
+            bench.advance(by: .milliseconds(500))
+        }
+        #expect(bench.targetBSSID == bench.sight(Bench.home, 0, radio: 2).bssid)
+        bench.joinFails(.noAddress)
+        let start = bench.now
+        while bench.policy.attempt == nil, bench.now - start < .seconds(120) {
+            if bench.policy.scan != nil {
+                bench.finishScan([bench.sight(Bench.home, -88, radio: 1), bench.sight(Bench.home, -50, radio: 2)])
+            }
+            bench.advance(by: .milliseconds(500))
+        }
+        #expect(bench.targetBSSID == bench.sight(Bench.home, 0, radio: 2).bssid, "although it was tried later")
+    }
+
     /// One access point answers with another key: a neighbour with the same name, or somebody who wants to be joined.
     @Test func anAccessPointWithAnotherKeyDoesNotStrandTheDevice() {
         var bench = Bench([Bench.home])
