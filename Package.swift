@@ -64,7 +64,7 @@ let package = Package(
 
         // The engineer's tools: nothing of these is linked into what ships.
         .target(
-            name: "Simulation", dependencies: ["AgentModel", "FailoverPolicy", "PolicyRecord"],
+            name: "Simulation", dependencies: ["AgentModel", "FailoverPolicy", "PolicyRecord", "Randomness"],
             resources: [.embedInCode("Scenarios")], swiftSettings: strict),
         .target(name: "Lab", dependencies: ["AgentModel", "AppClient"], swiftSettings: strict),
         .executableTarget(

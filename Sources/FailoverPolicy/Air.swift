@@ -37,11 +37,7 @@ struct Air {
             return age == .zero ? known.before : age <= Self.memory ? known.bss.signal : nil
         }
         sights[network, default: [:]][bss.bssid] = Sight(bss: bss, before: before)
-        if let all = sights[network], all.count > Self.accessPointsPerNetwork,
-            let oldest = all.values.map(\.bss).min(by: { ($0.lastSeen, $0.bssid) < ($1.lastSeen, $1.bssid) })
-        {
-            sights[network]?[oldest.bssid] = nil
-        }
+        sights[network]?.forgetEarliest(beyond: Self.accessPointsPerNetwork) { $0.bss.lastSeen }
         note(bss.frequency, of: network)
     }
 

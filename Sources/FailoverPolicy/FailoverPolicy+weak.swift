@@ -68,7 +68,7 @@ extension FailoverPolicy {
         if now - link.since >= settings.provenAfter { standings[link.network]?.worked(at: link.accessPoint.bssid) }
         // Without wpa_supplicant there is nothing to go to.
         guard otherUplink == nil, isReady else { return }
-        let isBad = weakness.verdict > .fine || link.uselessness != nil
+        let isBad = isBad(link)
         if weakness.verdict >= .sagging || link.uselessness != nil, let better = betterAccessPoint(than: link, at: now)
         {
             depart(from: link, to: better, at: now)
@@ -187,9 +187,11 @@ extension FailoverPolicy {
     /// When to look, while the link lives.
     func lookMoments(_ link: Link) -> [Instant?] {
         guard otherUplink == nil, isReady else { return [] }
-        let isBad = weakness.verdict > .fine || link.uselessness != nil
-        return [isBad ? weakness.nextScan : nextSurvey, homecomingMoment(link)]
+        return [isBad(link) ? weakness.nextScan : nextSurvey, homecomingMoment(link)]
     }
+
+    /// Whether there is reason to look for something better.
+    private func isBad(_ link: Link) -> Bool { weakness.verdict > .fine || link.uselessness != nil }
 
     private func homecomingMoment(_ link: Link) -> Instant? {
         guard let preferred = home(from: link), let look = homecoming.nextLook else { return nil }

@@ -21,9 +21,7 @@ struct Restlessness: Hashable, Sendable {
         left = left.filter { now - $0.value <= settings.dampingWindow }
         if left[target] != nil, returns.count * settings.dampingStep < settings.dampingLimit { returns.append(now) }
         left[bssid] = now
-        if left.count > Self.accessPoints, let oldest = left.min(by: { ($0.value, $0.key) < ($1.value, $1.key) }) {
-            left[oldest.key] = nil
-        }
+        left.forgetEarliest(beyond: Self.accessPoints) { $0 }
     }
 
     /// How much more than the margin an access point has to be better, in dB, for having been left lately.

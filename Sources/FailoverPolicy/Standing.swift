@@ -55,11 +55,7 @@ struct Standing: Hashable {
         triedAt = now
         guard let bssid else { return }
         tries[bssid] = now
-        if tries.count > Air.accessPointsPerNetwork,
-            let oldest = tries.min(by: { ($0.value, $0.key) < ($1.value, $1.key) })
-        {
-            tries[oldest.key] = nil
-        }
+        tries.forgetEarliest(beyond: Air.accessPointsPerNetwork) { $0 }
     }
 
     func triedAt(_ bssid: BSSID) -> Instant? { tries[bssid] }
@@ -86,11 +82,8 @@ struct Standing: Hashable {
         // One handshake that failed may be lost frames, also where there are other access points to try.
         _ = block.strike(failure, isDecisive: failure != .wrongKey, signal: signal, at: now, settings: settings)
         blocks[bssid] = block
-        if blocks.count > Air.accessPointsPerNetwork,
-            let oldest = blocks.min(by: { ($0.value.order, $0.key) < ($1.value.order, $1.key) })
-        {
-            blocks[oldest.key] = nil
-        }
+        // Those that block nothing matter least.
+        blocks.forgetEarliest(beyond: Air.accessPointsPerNetwork) { $0.until ?? .distantPast }
     }
 
     mutating func joined() {
@@ -148,9 +141,4 @@ struct Standing: Hashable {
         block?.pardon(at: now)
         uselessness?.pardon(at: now)
     }
-}
-
-extension Block {
-    /// Those that matter least come first.
-    fileprivate var order: Instant { until ?? .distantPast }
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import Simulation
 
 struct BenchPolicyCommand: AsyncParsableCommand {
@@ -18,15 +17,14 @@ struct BenchPolicyCommand: AsyncParsableCommand {
     @Option(help: "How many passes of each scenario, each with other noise.")
     var seeds = 3
 
-    @Option(help: "How many runs at once.")
-    var jobs = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    @OptionGroup
+    private var parallel: JobsOption
 
     @Flag(help: "Print the figures as JSON.")
     var json = false
 
     func validate() throws {
         if !(1...1000).contains(seeds) { throw ValidationError("run 1 to 1000 seeds") }
-        if !(1...256).contains(jobs) { throw ValidationError("run 1 to 256 jobs at once") }
         for name in scenarios {
             if let unknown = UnknownScenario(name) { throw ValidationError("\(unknown)") }
         }
@@ -36,7 +34,9 @@ struct BenchPolicyCommand: AsyncParsableCommand {
         let scenarios = try chosen()
         let start = ContinuousClock.now
         var progress = Progress("of \(scenarios.count * seeds) passes", wanted: Double(scenarios.count * seeds))
-        let comparisons = await ComparisonPlan(scenarios, seed: 1, runs: seeds).run(jobs: jobs) { progress.add(1) }
+        let comparisons = await ComparisonPlan(scenarios, seed: 1, runs: seeds).run(jobs: parallel.jobs) {
+            progress.add(1)
+        }
         progress.end()
         let goals = PolicyGoals(of: comparisons, hard: Set(scenarios.filter(\.isHard).map(\.name)))
         if json { return try printJSON(comparisons, goals) }

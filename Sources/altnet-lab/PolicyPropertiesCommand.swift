@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import PolicyProperties
 
 struct PolicyPropertiesCommand: AsyncParsableCommand {
@@ -17,8 +16,8 @@ struct PolicyPropertiesCommand: AsyncParsableCommand {
     @Option(help: "Where the randomness starts: the same number gives the same histories.")
     var seed: UInt64 = 1
 
-    @Option(help: "How many runs at once.")
-    var jobs = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    @OptionGroup
+    private var parallel: JobsOption
 
     @Option(help: "Only this kind of history.")
     var only: Campaign?
@@ -28,7 +27,6 @@ struct PolicyPropertiesCommand: AsyncParsableCommand {
 
     func validate() throws {
         if !(1...1_000_000_000).contains(sequences) { throw ValidationError("run 1 to 1000000000 sequences") }
-        if !(1...256).contains(jobs) { throw ValidationError("run 1 to 256 jobs at once") }
     }
 
     func run() async throws {
@@ -50,8 +48,8 @@ struct PolicyPropertiesCommand: AsyncParsableCommand {
         // A history of near-equals is eight hours long.
         let count = campaign == .nearEquals ? max(1, sequences / 1000) : sequences
         let worst = try await withThrowingTaskGroup(of: Campaign.Worst.self) { group in
-            for job in 0..<jobs {
-                let seeds = stride(from: job, to: count, by: jobs)
+            for job in 0..<parallel.jobs {
+                let seeds = stride(from: job, to: count, by: parallel.jobs)
                 group.addTask { [seed] in try campaign.run(seeds: seeds.lazy.map { seed &+ UInt64($0) }) }
             }
             return try await group.reduce(into: Campaign.Worst()) { $0 += $1 }

@@ -53,8 +53,8 @@ struct SimulateCommand: AsyncParsableCommand {
     )
     var hours: Int?
 
-    @Option(help: "How many runs at once.")
-    var jobs = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    @OptionGroup
+    private var parallel: JobsOption
 
     @Option(help: "Who decides: \(Decider.names).")
     var policy = Decider.altnet
@@ -77,7 +77,6 @@ struct SimulateCommand: AsyncParsableCommand {
             throw ValidationError("name a scenario, or use --all; --list shows what there is")
         }
         if !scenarios.isEmpty && all { throw ValidationError("either name scenarios or use --all") }
-        if !(1...256).contains(jobs) { throw ValidationError("run 1 to 256 jobs at once") }
         if !(1...1_000_000).contains(runs ?? 1) { throw ValidationError("1 to 1000000 runs") }
         if !(1...1_000_000_000).contains(hours ?? 1) { throw ValidationError("1 to 1000000000 hours") }
         if runs != nil && hours != nil { throw ValidationError("either --runs or --hours") }
@@ -126,7 +125,7 @@ struct SimulateCommand: AsyncParsableCommand {
         let hour = Duration.seconds(3600)
         var progress = Progress("of \(Int(plan.duration / hour)) device-hours", wanted: plan.duration / hour)
         let start = ContinuousClock.now
-        let outcome = await plan.run(jobs: jobs, by: policy.run) { progress.add($0 / hour) }
+        let outcome = await plan.run(jobs: parallel.jobs, by: policy.run) { progress.add($0 / hour) }
         progress.end()
         let time = ContinuousClock.now - start
         if let svg, let first = outcome.first, let picture = TimelinePicture(of: first, in: scenarios[0]) {
@@ -150,7 +149,9 @@ struct SimulateCommand: AsyncParsableCommand {
     private func printComparisons(of scenarios: [Scenario]) async throws {
         let runs = runs ?? 5
         var progress = Progress("of \(scenarios.count * runs) passes", wanted: Double(scenarios.count * runs))
-        let comparisons = await ComparisonPlan(scenarios, seed: seed, runs: runs).run(jobs: jobs) { progress.add(1) }
+        let comparisons = await ComparisonPlan(scenarios, seed: seed, runs: runs).run(jobs: parallel.jobs) {
+            progress.add(1)
+        }
         progress.end()
         if json { return print(try JSONText.of(ComparisonsDocument(comparisons))) }
         print(comparisons.map { ComparisonTable($0).render(.terminal) }.joined(separator: "\n\n"))

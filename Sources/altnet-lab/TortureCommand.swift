@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 import KeyFileSimulation
 
 struct TortureCommand: AsyncParsableCommand {
@@ -17,15 +16,14 @@ struct TortureCommand: AsyncParsableCommand {
     @Option(help: "Where the randomness starts: the same number gives the same run.")
     var seed: UInt64 = 1
 
-    @Option(help: "How many runs at once.")
-    var jobs = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+    @OptionGroup
+    private var parallel: JobsOption
 
     @Option(help: "Only this kind of storage, to see a failure again.")
     var scenario: Scenario?
 
     func validate() throws {
         if cuts < 1 { throw ValidationError("at least one power cut is needed") }
-        if !(1...256).contains(jobs) { throw ValidationError("run 1 to 256 jobs at once") }
     }
 
     func run() async throws {
@@ -55,7 +53,7 @@ struct TortureCommand: AsyncParsableCommand {
                 let cuts = min(cuts, Self.cutsOfALife)
                 group.addTask { (scenario, try Self.life(scenario, seed: seed, cuts: cuts)) }
             }
-            for _ in 0..<jobs { begin() }
+            for _ in 0..<parallel.jobs { begin() }
             while let (scenario, totals) = try await group.next() {
                 tally.add(totals, of: scenario)
                 if !tally.isDone { begin() }
@@ -69,8 +67,8 @@ struct TortureCommand: AsyncParsableCommand {
         let flips = try BitFlips(seed: seed)
         var totals = BitFlips.Totals()
         try await withThrowingTaskGroup(of: BitFlips.Totals.self) { group in
-            for job in 0..<jobs {
-                let (jobs, seed) = (jobs, seed)
+            for job in 0..<parallel.jobs {
+                let (jobs, seed) = (parallel.jobs, seed)
                 group.addTask { try BitFlips(seed: seed).flip(stride(from: job, to: flips.bits.count, by: jobs)) }
             }
             for try await more in group { totals += more }
@@ -97,22 +95,22 @@ private struct Tally {
     let wanted: Int
     private var totals: [Scenario: PowerCutRun.Totals] = [:]
     private var sum = PowerCutRun.Totals()
-    private let showsProgress = isatty(STDERR_FILENO) == 1
+    private var progress: Progress
 
-    init(wanted: Int) { self.wanted = wanted }
+    init(wanted: Int) {
+        self.wanted = wanted
+        progress = Progress("of \(wanted) power cuts", wanted: Double(wanted))
+    }
 
     var isDone: Bool { sum.allCuts >= wanted }
 
     mutating func add(_ more: PowerCutRun.Totals, of scenario: Scenario) {
         totals[scenario, default: PowerCutRun.Totals()] += more
         sum += more
-        guard showsProgress else { return }
-        show("\r\(sum.allCuts) of \(wanted) power cuts, \(min(100, sum.allCuts * 100 / wanted)) %")
+        progress.add(Double(more.allCuts))
     }
 
-    func endProgress() { if showsProgress { show("\r\u{1b}[K") } }
-
-    private func show(_ text: String) { _ = text.withCString { write(STDERR_FILENO, $0, strlen($0)) } }
+    func endProgress() { progress.end() }
 
     func printTable(took time: Duration) {
         printRow("", ["cuts", "second cuts", "kills", "commits", "key changes", "openings"])

@@ -74,11 +74,7 @@ extension Radios {
             try await scenario("agreement on a restart", accessPoints: 1) { lab in
                 let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 1)
                 try await home.powerOn()
-                let device = Device(in: lab)
-                try await lab.station.startDHCPClient()
-                try await lab.station.startSupplicant()
-                try await device.start()
-                try await device.provision(home)
+                let device = try await Device.atHome(home, in: lab)
                 let mark = device.decisions.count
                 let restart = ContinuousClock.now
                 try await home.restart()

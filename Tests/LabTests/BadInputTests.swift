@@ -18,11 +18,7 @@ extension Radios {
                 let home = try await lab.accessPoint(
                     SSID(bytes: bytes), security: .wpa2("home-password"), channel: 6)
                 try await home.powerOn()
-                let device = Device(in: lab)
-                try await lab.station.startDHCPClient()
-                try await lab.station.startSupplicant()
-                try await device.start()
-                try await device.provision(home)
+                let device = try await Device.atHome(home, in: lab)
                 try await lab.pinger(to: home.gateway).reply(within: .seconds(5))
                 for arguments in [["status"], ["scan"], ["history"], ["status", "--json"]] {
                     let shown = try await device.commandLine(arguments)

@@ -15,11 +15,7 @@ extension Radios {
                     "HomeNet", security: .wpa2("home-password"), channel: 6, signal: -75, extending: near)
                 try await near.powerOn()
                 try await far.powerOn()
-                let device = Device(in: lab)
-                try await lab.station.startDHCPClient()
-                try await lab.station.startSupplicant()
-                try await device.start()
-                try await device.provision(near)
+                let device = try await Device.atHome(near, in: lab)
                 #expect(await lab.station.joined() == near.bssid)
                 let address = await lab.station.address
                 #expect(address != nil)

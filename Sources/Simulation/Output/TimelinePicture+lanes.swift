@@ -37,16 +37,12 @@ extension TimelinePicture {
             name = "outage"
             total = timeline.outages.isEmpty ? "none" : "\(timeline.outages.count), \(outageTime.inWords) in all"
             drawBackground(of: lane, on: &drawing)
-            for outage in timeline.outages {
-                draw(outage, in: lane, colour: Palette.outage, tip: "outage", minimum: 2.5, on: &drawing)
-            }
+            draw(timeline.outages, in: lane, colour: Palette.outage, tip: "outage", minimum: 2.5, on: &drawing)
         case .scans:
             name = "scans"
             total = timeline.scans.isEmpty ? "none" : "\(timeline.scans.count)"
             drawBackground(of: lane, on: &drawing)
-            for scan in timeline.scans {
-                draw(scan, in: lane, colour: Palette.scan, tip: "scan", minimum: 1, on: &drawing)
-            }
+            draw(timeline.scans, in: lane, colour: Palette.scan, tip: "scan", minimum: 1, on: &drawing)
         case .decisions:
             name = "decisions"
             total = "reasons below"
@@ -80,12 +76,14 @@ extension TimelinePicture {
     }
 
     private func draw(
-        _ time: Range<Duration>, in lane: Lane, colour: String, tip: String, minimum: Double,
+        _ times: [Range<Duration>], in lane: Lane, colour: String, tip: String, minimum: Double,
         on drawing: inout SVGDrawing
     ) {
-        let (x, width) = extent(time, minimum: minimum)
-        drawing.box(
-            x: x, y: lane.top, width: width, height: lane.height, colour: colour, tip: "\(tip) \(Self.span(time))")
+        for time in times {
+            let (x, width) = extent(time, minimum: minimum)
+            drawing.box(
+                x: x, y: lane.top, width: width, height: lane.height, colour: colour, tip: "\(tip) \(Self.span(time))")
+        }
     }
 
     private func drawMarkers(in lane: Lane, on drawing: inout SVGDrawing) {

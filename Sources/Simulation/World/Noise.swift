@@ -1,3 +1,5 @@
+import Randomness
+
 /// Randomness that is a pure function of what it is for: the same seed, subject and moment always give the same number,
 /// in whatever order anybody asks. So every policy meets the same air.
 struct Noise: Sendable {
@@ -5,7 +7,7 @@ struct Noise: Sendable {
 
     /// - Parameter pass: every pass of a scenario has noise of its own.
     init(seed: UInt64, pass: Int64) {
-        key = Self.mixed(seed &+ Self.mixed(UInt64(bitPattern: pass) &+ 0x9e37_79b9_7f4a_7c15))
+        key = SeededRandom.mixed(seed &+ SeededRandom.mixed(UInt64(bitPattern: pass) &+ SeededRandom.step))
     }
 
     /// What the randomness is for.
@@ -22,7 +24,7 @@ struct Noise: Sendable {
 
     private func bits(_ subject: Subject, of accessPoint: Int, _ index: Int64) -> UInt64 {
         let place = UInt64(truncatingIfNeeded: accessPoint) << 8 | subject.rawValue
-        return Self.mixed(Self.mixed(key ^ place &* 0xd6e8_feb8_6659_fd93) &+ UInt64(bitPattern: index))
+        return SeededRandom.mixed(SeededRandom.mixed(key ^ place &* 0xd6e8_feb8_6659_fd93) &+ UInt64(bitPattern: index))
     }
 
     /// Evenly distributed in 0 ..< 1.
@@ -45,11 +47,4 @@ struct Noise: Sendable {
 
     /// No deviation is greater than this many standard deviations.
     static let deviationLimit = 2 * 3.0.squareRoot()
-
-    /// The finaliser of SplitMix64 (Steele, Lea and Flood, 2014).
-    private static func mixed(_ value: UInt64) -> UInt64 {
-        var mixed = (value ^ (value >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-        return mixed ^ (mixed >> 31)
-    }
 }

@@ -1,5 +1,4 @@
 import Glibc
-import Simulation
 
 /// How far long work has come, on standard error while a person watches there.
 struct Progress {
@@ -26,13 +25,4 @@ struct Progress {
     func end() { if isShown { write("\r\u{1b}[K") } }
 
     private func write(_ text: String) { _ = text.withCString { Glibc.write(STDERR_FILENO, $0, strlen($0)) } }
-}
-
-extension TextStyle {
-    /// What standard output can show, by what it is and by the environment (https://no-color.org).
-    static var terminal: TextStyle {
-        func environment(_ name: String) -> String { getenv(name).map { String(cString: $0) } ?? "" }
-        return TextStyle(
-            hasColour: isatty(STDOUT_FILENO) == 1 && environment("NO_COLOR").isEmpty && environment("TERM") != "dumb")
-    }
 }
