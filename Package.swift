@@ -6,6 +6,7 @@ let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 
 let package = Package(
@@ -21,6 +22,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
     ],
     targets: [
         // What everything is made of.
@@ -42,8 +44,8 @@ let package = Package(
 
         // The app protocol, both ends.
         .target(name: "AppProtocol", dependencies: ["AgentModel", crypto], swiftSettings: strict),
-        .target(name: "AppServer", dependencies: ["AppProtocol", nioCore, nioPosix], swiftSettings: strict),
-        .target(name: "AppClient", dependencies: ["AppProtocol", nioCore, nioPosix], swiftSettings: strict),
+        .target(name: "AppServer", dependencies: ["AppProtocol", nioCore, nioPosix, nioSSL], swiftSettings: strict),
+        .target(name: "AppClient", dependencies: ["AppProtocol", nioCore, nioPosix, nioSSL], swiftSettings: strict),
 
         // What ships.
         .target(

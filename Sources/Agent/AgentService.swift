@@ -13,7 +13,7 @@ public enum AgentService {
         mkdir(settings.stateDirectory, 0o700)
         let hub = EventHub()
         let agent = try await DeviceAgent.prepare(settings: settings, hub: hub, log: log)
-        let server = AppServer(socketPath: settings.socketPath, service: agent, hub: hub)
+        let server = AppServer(unix: UnixListenerSettings(path: settings.socketPath), service: agent, hub: hub)
         // First, because it fails where another agent is at work, whose supplicant is not to be touched.
         try await server.start()
         await agent.begin()

@@ -22,6 +22,7 @@ extension DeviceAgent: DeviceService {
         case .startScan(let request): .scanStarted(try await startScan(request))
         case .getScan: .scan(try await scanResults())
         case .getHistory(let query): .history(History(decisions: await history.last(query.limit)))
+        case .agreeKey: .key(try seals.key)
         }
     }
 

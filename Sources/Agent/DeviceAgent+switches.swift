@@ -51,7 +51,7 @@ extension DeviceAgent {
             throw ProtocolError(.cannotSwitch, "the uplink is not Wi-Fi, so there is nothing to switch")
         }
         if case .online(let link) = policy.phase, book[link.network]?.isSame(as: target) == true {
-            throw ProtocolError(.alreadyConnected, "the device is on \(target.ssid) already")
+            throw ProtocolError(.alreadyAssociated, "the device is on \(target.ssid) already")
         }
         let entry = ledger.open(SwitchIdentifier.random(), target: target, confirmWithin: confirmWithin)
         let pending = PendingSwitch(

@@ -17,6 +17,7 @@ import Supplicant
 public final class DeviceAgent {
     let settings: AgentSettings
     let identity: DeviceIdentity
+    let seals: SealOpener
     let store: Store
     let radio: WirelessRadio
     let routes: RouteMonitor
@@ -64,6 +65,7 @@ public final class DeviceAgent {
     ) {
         self.settings = settings
         self.identity = identity
+        seals = SealOpener(identity.key)
         self.store = store
         self.state = state
         self.radio = radio

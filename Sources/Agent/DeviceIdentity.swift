@@ -1,25 +1,22 @@
 import AgentModel
+import AppProtocol
 import Glibc
 
 /// Who the device is to its apps: a public id, and the local key that it shares with them.
 struct DeviceIdentity: Sendable {
-    let id: String
-    let localKey: Secret
+    let key: DeviceKey
+    var id: String { key.deviceId }
+    var localKey: Secret { key.localKey }
 
     /// Reads the identity from `directory`, and makes a random one where there is none.
     static func load(from directory: String) throws(IdentityError) -> DeviceIdentity {
         let id = try content(of: "device-id", in: directory) { Hex.string(randomBytes(8)) + "\n" }
         let key = try content(of: "local-key", in: directory) { Hex.string(randomBytes(16)) + "\n" }
         let name = String(decoding: id.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-        guard (1...64).contains(name.utf8.count), name.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
-            throw IdentityError(
-                path: directory + "/device-id", problem: "needs 1 to 64 printable characters on one line")
+        let secret = Secret(key.prefix { $0 != UInt8(ascii: "\n") })
+        do { return DeviceIdentity(key: try DeviceKey(deviceId: name, localKey: secret)) } catch {
+            throw IdentityError(path: directory, problem: error.message)
         }
-        let secret = key.prefix { $0 != UInt8(ascii: "\n") }
-        guard (16...64).contains(secret.count) else {
-            throw IdentityError(path: directory + "/local-key", problem: "needs 16 to 64 bytes on one line")
-        }
-        return DeviceIdentity(id: name, localKey: Secret(secret))
     }
 
     private static func randomBytes(_ count: Int) -> [UInt8] {

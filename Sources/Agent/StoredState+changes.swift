@@ -6,7 +6,7 @@ extension StoredNetwork {
     /// Derives the network's key, which takes milliseconds.
     init(_ network: NewNetwork) throws(ProtocolError) {
         var credential = JoinRequest.Credential.none
-        if let password = network.password {
+        if case .password(let password) = network.credential {
             do {
                 try Passphrase.validate(password)
                 credential = .passphrase(password, psk: try PreSharedKey.derive(from: password, ssid: network.ssid))

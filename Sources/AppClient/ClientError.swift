@@ -32,6 +32,9 @@ extension ClientError: CustomStringConvertible {
         case .unreachable(.unixSocket(let path)): "no agent answers at \(path): is altnet.service running?"
         case .notPermitted(.unixSocket(let path)):
             "no permission to use \(path): run as root or as a member of the socket's group"
+        case .unreachable(.network(let host, let port, _)): "nobody answers at \(host), port \(port)"
+        case .notPermitted(.network(let host, let port, _)):
+            "this system does not allow to connect to \(host), port \(port)"
         case .connectFailed(let endpoint, let errno):
             "could not connect to \(endpoint): \(String(cString: strerror(errno)))"
         case .timedOut: "the agent did not answer in time"

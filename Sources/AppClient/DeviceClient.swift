@@ -32,10 +32,12 @@ public struct DeviceClient: Sendable {
     /// Returns when the device has accepted the command, before it leaves the network that it is on.
     /// - Parameter confirmWithin: in seconds, 5 to 600: the device goes back unless `confirmSwitch` comes that soon after
     ///   the network is up. Nil if the switch stands by itself.
+    /// - Parameter joinOnce: the device forgets the network when it leaves it or restarts.
     public func switchNetwork(
-        to network: NetworkReference, confirmWithin: Int? = nil
+        to network: NetworkReference, confirmWithin: Int? = nil, joinOnce: Bool = false
     ) async throws(ClientError) -> SwitchStatus {
-        try await ask(.switchNetwork(SwitchRequest(target: network, confirmWithin: confirmWithin)))
+        try await ask(
+            .switchNetwork(SwitchRequest(target: network, confirmWithin: confirmWithin, joinOnce: joinOnce)))
     }
 
     /// Has a switch stand that waits for it. To be sent over the new network: that it gets there is what it confirms.
@@ -65,6 +67,9 @@ public struct DeviceClient: Sendable {
         let position = subscription.since == nil ? subscribed.seq : nil
         return EventStream(subscribed: subscribed, events: connection.events, position: position)
     }
+
+    /// The device's key for sealing passwords. Over the network this client seals them by itself.
+    public func agreeKey() async throws(ClientError) -> SealingKey { try await ask(.agreeKey) }
 
     private func ask<Answer: Decodable>(_ body: Request.Body) async throws(ClientError) -> Answer {
         try await connection.send(.device(body), as: Answer.self, within: timeout)

@@ -31,6 +31,7 @@ final class DeviceConnection: Sendable {
             let channel =
                 switch endpoint {
                 case .unixSocket(let path): try await bootstrap.connect(unixDomainSocketPath: path).get()
+                case .network: throw ClientError.disconnected
                 }
             return DeviceConnection(channel: channel, inbox: inbox)
         } catch {

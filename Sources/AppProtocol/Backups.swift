@@ -64,14 +64,33 @@ public enum NetworkReference: Sendable, Equatable {
 /// A network that the device may not know yet.
 public struct NewNetwork: Sendable, Equatable {
     public let ssid: SSID
-    /// Nil for an open network. As a passphrase it was checked when the message was read.
-    public let password: Secret?
+    public let credential: NetworkCredential
+    /// What the sender takes the network's security to be, nil if it does not say. What is seen in the air counts more.
+    public let security: Security?
     /// The access point does not beacon its name.
     public let isHidden: Bool
 
-    public init(ssid: SSID, password: Secret?, isHidden: Bool = false) {
+    public init(ssid: SSID, credential: NetworkCredential, security: Security? = nil, isHidden: Bool = false) {
         self.ssid = ssid
-        self.password = password
+        self.credential = credential
+        self.security = security
         self.isHidden = isHidden
     }
+}
+
+extension NewNetwork {
+    /// - Parameter password: nil for an open network.
+    public init(ssid: SSID, password: Secret?, isHidden: Bool = false) {
+        self.init(ssid: ssid, credential: password.map { .password($0) } ?? .none, isHidden: isHidden)
+    }
+}
+
+/// What lets the device into a network.
+public enum NetworkCredential: Sendable, Equatable {
+    /// The network is open.
+    case none
+    /// As a passphrase it was checked when the message was read.
+    case password(Secret)
+    /// A password that only the device can read.
+    case sealed(SealedPassword)
 }

@@ -10,8 +10,12 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     case passwordMissing
     case invalidSsid
     case invalidPassword
+    case sealRequired
+    case sealInvalid
+    case sealUsed
+    case keyRotated
     case revisionConflict
-    case alreadyConnected
+    case alreadyAssociated
     case switchInProgress
     case cannotSwitch
     case cannotUpdate
@@ -22,6 +26,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     case interfaceMissing
     case scanBusy
     case notPermitted
+    case tooManyRequests
     case busy
     case unsupported
     case internalError
@@ -39,8 +44,13 @@ public enum ErrorCode: String, Sendable, CaseIterable {
         case .passwordMissing: "Send the password, or say security \"open\" if the network has none."
         case .invalidSsid: "Send an SSID of 1 to 32 bytes, as ssid or as ssidHex."
         case .invalidPassword: "Send a password of 8 to 63 printable ASCII characters."
+        case .sealRequired: "Seal the password with the key of key.agree: only the device's own socket takes it plain."
+        case .sealInvalid:
+            "Seal the password for this network with the key of key.agree, the local key and the device id."
+        case .sealUsed: "Seal the password anew: what was sealed is accepted once."
+        case .keyRotated: "Ask key.agree for the device's present key, and seal the password anew."
         case .revisionConflict: "Somebody else changed the list: read it again, redo the change, send it again."
-        case .alreadyConnected: "Nothing is to be done: the device is on that network."
+        case .alreadyAssociated: "Nothing is to be done: the device is on that network."
         case .switchInProgress: "Wait until the running switch has ended; switch.get tells."
         case .cannotSwitch: "Look at flags in network.get: the uplink in use does not allow a switch."
         case .cannotUpdate: "Look at flags in network.get: the uplink in use does not allow an update."
@@ -51,6 +61,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
         case .interfaceMissing: "Check that the Wi-Fi interface exists, is not blocked by rfkill and has its driver."
         case .scanBusy: "A scan is running: wait for scan.finished and read its results."
         case .notPermitted: "Run as a user who may do this: root, or a member of the socket's group."
+        case .tooManyRequests: "Slow down: details say in retryAfterMs when the next request is welcome."
         case .busy: "Try again shortly: the agent serves as many requests or connections as it may."
         case .unsupported: "Leave the named field out; what the device supports is in capabilities.get."
         case .internalError: "This is a defect: report it with the agent's log."
@@ -61,13 +72,14 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     public var matterStatus: MatterStatus {
         switch self {
         case .tooManyNetworks: .boundsExceeded
-        case .invalidSsid, .invalidPassword, .passwordMissing, .malformed, .lineTooLong: .outOfRange
+        case .invalidSsid, .invalidPassword, .passwordMissing, .sealInvalid, .malformed, .lineTooLong: .outOfRange
         case .duplicateNetwork: .duplicateNetworkID
         case .unknownNetwork, .unknownSwitch: .networkIDNotFound
-        case .alreadyConnected: .success
+        case .alreadyAssociated: .success
         case .radioFailed, .interfaceMissing, .cannotSwitch, .switchInProgress: .otherConnectionFailure
         case .unsupportedVersion, .unknownType, .revisionConflict, .cannotUpdate, .notWaiting, .storageFailed,
-            .scanBusy, .notPermitted, .busy, .unsupported, .internalError:
+            .scanBusy, .notPermitted, .sealRequired, .sealUsed, .keyRotated, .tooManyRequests, .busy, .unsupported,
+            .internalError:
             .unknownError
         }
     }
@@ -75,11 +87,11 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     public var kind: Kind {
         switch self {
         case .malformed, .lineTooLong, .tooManyNetworks, .duplicateNetwork, .unknownNetwork, .passwordMissing,
-            .invalidSsid, .invalidPassword, .unknownSwitch:
+            .invalidSsid, .invalidPassword, .sealRequired, .sealInvalid, .sealUsed, .unknownSwitch:
             .badData
         case .unsupportedVersion, .unknownType, .unsupported: .unsupported
-        case .revisionConflict, .switchInProgress, .scanBusy, .busy: .tryLater
-        case .alreadyConnected: .alreadySo
+        case .revisionConflict, .switchInProgress, .scanBusy, .keyRotated, .tooManyRequests, .busy: .tryLater
+        case .alreadyAssociated: .alreadySo
         case .cannotSwitch, .cannotUpdate, .notWaiting: .refused
         case .storageFailed, .radioFailed, .interfaceMissing: .deviceFailure
         case .notPermitted: .notPermitted

@@ -11,4 +11,5 @@ public enum MessageType: String, Sendable, CaseIterable {
     case getScan = "scan.get"
     case subscribe = "events.subscribe"
     case getHistory = "history.get"
+    case agreeKey = "key.agree"
 }

@@ -1,11 +1,12 @@
 import AgentModel
 
-/// An entry of an update and the target of a switch: `hash`, or `ssid` with `password` or with `security` "open".
+/// An entry of an update and the target of a switch: `hash`, or `ssid` with `password`, with `sealed` or with `security`
+/// "open".
 ///
-/// A password makes the entry a new one even where a hash stands beside it, as app SDKs send their models.
+/// A password, plain or sealed, makes the entry a new one even where a hash stands beside it, as app SDKs send their models.
 extension NetworkReference: Codable {
     private enum CodingKeys: String, CodingKey {
-        case hash, password, security, hidden
+        case hash, password, sealed, security, hidden
     }
 
     public init(from decoder: any Decoder) throws {
@@ -17,21 +18,34 @@ extension NetworkReference: Codable {
                 .unsupported, "networks with this security cannot be joined",
                 details: ["field": .text(ProtocolError.fieldName(decoder.codingPath + [CodingKeys.security]))])
         }
+        let sealed = try container.decodeIfPresent(SealedPassword.self, forKey: .sealed)
         let isOpen = security?.isOpenToAll ?? false
-        if password == nil, !isOpen, let hash = try container.decodeIfPresent(NetworkHash.self, forKey: .hash) {
+        if password == nil, sealed == nil, !isOpen,
+            let hash = try container.decodeIfPresent(NetworkHash.self, forKey: .hash)
+        {
             self = .stored(hash)
             return
         }
+        let credential =
+            if let sealed, password == nil, !isOpen { NetworkCredential.sealed(sealed) } else {
+                try Self.plain(password, isSealed: sealed != nil, isOpen: isOpen, decoder)
+            }
         self = .new(
             NewNetwork(
-                ssid: try decoder.ssid(), password: try Self.checked(password, isOpen: isOpen, decoder),
+                ssid: try decoder.ssid(), credential: credential, security: security,
                 isHidden: try container.decodeIfPresent(Bool.self, forKey: .hidden) ?? false))
     }
 
-    private static func checked(_ password: String?, isOpen: Bool, _ decoder: any Decoder) throws -> Secret? {
-        let field = ProtocolError.fieldName(decoder.codingPath + [CodingKeys.password])
+    private static func plain(
+        _ password: String?, isSealed: Bool, isOpen: Bool, _ decoder: any Decoder
+    ) throws -> NetworkCredential {
+        let field = ProtocolError.fieldName(decoder.codingPath + [isSealed ? CodingKeys.sealed : .password])
+        if isSealed {
+            throw ProtocolError(
+                .invalidPassword, "a sealed password stands by itself", details: ["field": .text(field)])
+        }
         switch password {
-        case nil where isOpen, "" where isOpen: return nil
+        case nil where isOpen, "" where isOpen: return .none
         case nil:
             throw ProtocolError(.passwordMissing, "the network has no password", details: ["field": .text(field)])
         case _? where isOpen:
@@ -43,7 +57,7 @@ extension NetworkReference: Codable {
             } catch {
                 throw ProtocolError(.invalidPassword, "\(error)", details: ["field": .text(field)])
             }
-            return secret
+            return .password(secret)
         }
     }
 
@@ -54,11 +68,13 @@ extension NetworkReference: Codable {
             try container.encode(hash, forKey: .hash)
         case .new(let network):
             try encoder.encode(network.ssid)
-            if let password = network.password {
+            switch network.credential {
+            case .none: try container.encode(network.security ?? .open, forKey: .security)
+            case .password(let password):
                 try container.encode(password.withBytes { String(decoding: $0, as: UTF8.self) }, forKey: .password)
-            } else {
-                try container.encode(Security.open, forKey: .security)
+            case .sealed(let sealed): try container.encode(sealed, forKey: .sealed)
             }
+            if network.credential != .none { try container.encodeIfPresent(network.security, forKey: .security) }
             if network.isHidden { try container.encode(true, forKey: .hidden) }
         }
     }
@@ -87,31 +103,29 @@ extension BackupsUpdate: Codable {
     }
 }
 
-/// The target's members with the conditions beside them; of these, one that this version knows and refuses.
+/// The target's members with the conditions beside them.
 extension SwitchRequest: Codable {
     private enum CodingKeys: String, CodingKey {
         case joinOnce, confirmWithin
     }
 
-    /// A switch that silently ignored a condition of its sender would be worse than none.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        if try container.decodeIfPresent(Bool.self, forKey: .joinOnce) == true {
-            let field = ProtocolError.fieldName(decoder.codingPath + [CodingKeys.joinOnce])
-            throw ProtocolError(.unsupported, "\(field) is not supported", details: ["field": .text(field)])
-        }
         let confirmWithin = try container.decodeIfPresent(Int.self, forKey: .confirmWithin)
         if let confirmWithin, !ProtocolLimits.confirmWithin.contains(confirmWithin) {
             let (least, most) = (ProtocolLimits.confirmWithin.lowerBound, ProtocolLimits.confirmWithin.upperBound)
             throw ProtocolError.malformed(
                 at: decoder.codingPath + [CodingKeys.confirmWithin], "is \(least) to \(most) seconds")
         }
-        self.init(target: try NetworkReference(from: decoder), confirmWithin: confirmWithin)
+        self.init(
+            target: try NetworkReference(from: decoder), confirmWithin: confirmWithin,
+            joinOnce: try container.decodeIfPresent(Bool.self, forKey: .joinOnce) ?? false)
     }
 
     public func encode(to encoder: any Encoder) throws {
         try target.encode(to: encoder)
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encodeIfPresent(confirmWithin, forKey: .confirmWithin)
+        if joinOnce { try container.encode(true, forKey: .joinOnce) }
     }
 }

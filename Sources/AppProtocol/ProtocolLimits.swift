@@ -2,10 +2,18 @@
 public enum ProtocolLimits {
     /// The protocol version spoken here: the `v` of every line.
     public static let version = 1
+    /// The TCP port on which a device answers in its network, unless its maker chose another.
+    public static let port = 25_863
+    /// The length of a device id in bytes.
+    public static let deviceIdLength = 1...64
+    /// The length of a local key in bytes.
+    public static let localKeyLength = 16...64
     /// The longest line in bytes, in either direction, without its line feed.
     public static let lineLength = 64 * 1024
     /// The longest request id in bytes of UTF-8.
     public static let idLength = 64
+    /// The length of the name of a key for sealing, in bytes of UTF-8.
+    public static let keyIdLength = 1...64
     /// The most networks that an update may name. How many the device stores is in its capabilities.
     public static let updateEntries = 64
     /// The most SSIDs and the most frequencies that one scan may be limited to.

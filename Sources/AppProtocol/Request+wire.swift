@@ -84,6 +84,7 @@ private struct RequestEnvelope: Codable {
         case .getScan: .device(.getScan)
         case .subscribe: .subscribe(try body(otherwise: EventSubscription()))
         case .getHistory: .device(.getHistory(try body(otherwise: HistoryQuery())))
+        case .agreeKey: .device(.agreeKey)
         }
     }
 
@@ -101,7 +102,9 @@ private struct RequestEnvelope: Codable {
             try container.encode(body, forKey: .body)
         case .device(.startScan(let body)): try container.encode(body, forKey: .body)
         case .device(.getHistory(let body)): try container.encode(body, forKey: .body)
-        case .device(.getCapabilities), .device(.getNetwork), .device(.getBackups), .device(.getScan): break
+        case .device(.getCapabilities), .device(.getNetwork), .device(.getBackups), .device(.getScan),
+            .device(.agreeKey):
+            break
         }
     }
 }

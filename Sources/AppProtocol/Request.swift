@@ -30,6 +30,7 @@ public struct Request: Sendable, Equatable {
         case startScan(ScanRequest)
         case getScan
         case getHistory(HistoryQuery)
+        case agreeKey
     }
 
     public var type: MessageType {
@@ -53,6 +54,7 @@ extension Request.Body {
         case .startScan: .startScan
         case .getScan: .getScan
         case .getHistory: .getHistory
+        case .agreeKey: .agreeKey
         }
     }
 }

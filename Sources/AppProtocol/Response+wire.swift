@@ -59,6 +59,7 @@ private struct ResponseEnvelope: Encodable {
             case .scan(let body): try container.encode(body, forKey: .body)
             case .history(let body): try container.encode(body, forKey: .body)
             case .subscribed(let body): try container.encode(body, forKey: .body)
+            case .key(let body): try container.encode(body, forKey: .body)
             }
         case .failure(let error):
             try container.encode(false, forKey: .ok)

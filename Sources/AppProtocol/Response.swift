@@ -21,5 +21,6 @@ public struct Response: Sendable, Equatable {
         case scan(ScanResults)
         case history(History)
         case subscribed(Subscribed)
+        case key(SealingKey)
     }
 }

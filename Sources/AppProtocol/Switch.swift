@@ -6,10 +6,13 @@ public struct SwitchRequest: Sendable, Equatable {
     /// In seconds. The switch stands only if `switch.confirm` comes that soon after the network is up; nil if it stands by
     /// itself.
     public let confirmWithin: Int?
+    /// The device forgets the network when it leaves it or restarts, and is then at home where it was before.
+    public let joinOnce: Bool
 
-    public init(target: NetworkReference, confirmWithin: Int? = nil) {
+    public init(target: NetworkReference, confirmWithin: Int? = nil, joinOnce: Bool = false) {
         self.target = target
         self.confirmWithin = confirmWithin
+        self.joinOnce = joinOnce
     }
 }
 

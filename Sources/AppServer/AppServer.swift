@@ -22,23 +22,34 @@ public final class AppServer: Sendable {
     }
 
     private let socket: ServerSocketFile
+    private let lan: LANListenerSettings?
     private let service: any DeviceService
     private let hub: EventHub
     private let limits: Limits
     private let running = Mutex<Running?>(nil)
 
     /// - Parameters:
-    ///   - socketPath: where to listen; the folder must exist.
-    ///   - mode: the socket file's permissions.
+    ///   - unix: where programs of this machine connect.
+    ///   - lan: where apps in the network connect; nil if they may not.
     ///   - service: answers everything but `events.subscribe`, which `hub` does.
     public init(
-        socketPath: String, mode: UInt32 = 0o660, service: any DeviceService, hub: EventHub, limits: Limits = Limits()
+        unix: UnixListenerSettings, lan: LANListenerSettings? = nil, service: any DeviceService, hub: EventHub,
+        limits: Limits = Limits()
     ) {
-        socket = ServerSocketFile(path: socketPath, mode: mode)
+        socket = ServerSocketFile(path: unix.path, mode: unix.mode)
+        self.lan = lan
         self.service = service
         self.hub = hub
         self.limits = limits
     }
+
+    /// The port that apps in the network connect to; nil while the server does not run or has no such listener.
+    public var lanPort: Int? { nil }
+
+    /// The device's addresses have changed: whoever is connected to one that is gone is let go, for nothing arrives there
+    /// any more.
+    /// - Parameter addresses: all that the device has now, in text form.
+    public func addressesChanged(to addresses: Set<String>) {}
 
     /// Returns once the socket accepts connections. A socket file that a dead process left behind is replaced.
     public func start() async throws(AppServerError) {

@@ -14,7 +14,8 @@ extension Channel {
             let credentials: Credentials = try await options.unsafeGetSocketOption(
                 level: .socket, name: NIOBSDSocket.Option(rawValue: SO_PEERCRED)
             ).get()
-            return Peer(pid: credentials.pid, uid: credentials.uid, gid: credentials.gid)
+            return Peer(
+                origin: .process(pid: credentials.pid, uid: credentials.uid, gid: credentials.gid), access: .full)
         #else
             throw ChannelError.operationUnsupported
         #endif

@@ -6,19 +6,35 @@ public protocol DeviceService: Sendable {
     func respond(to request: Request.Body, from peer: Peer) async throws(ProtocolError) -> Response.Body
 }
 
-/// Who is at the other end of a connection, as the kernel tells it (`SO_PEERCRED`, unix(7)).
+/// Who is at the other end of a connection, and what it may do.
 public struct Peer: Sendable, Hashable {
-    public let pid: Int32
-    public let uid: UInt32
-    public let gid: UInt32
+    public let origin: Origin
+    public let access: Access
 
-    public init(pid: Int32, uid: UInt32, gid: UInt32) {
-        self.pid = pid
-        self.uid = uid
-        self.gid = gid
+    public init(origin: Origin, access: Access) {
+        self.origin = origin
+        self.access = access
+    }
+
+    public enum Origin: Sendable, Hashable {
+        /// A process of this machine, as the kernel tells it (`SO_PEERCRED`, unix(7)).
+        case process(pid: Int32, uid: UInt32, gid: UInt32)
+        /// Somebody in the network who has the device's key.
+        case network(address: String, port: Int)
+    }
+
+    public enum Access: Sendable, Hashable {
+        /// Questions, and events.
+        case readOnly
+        case full
     }
 }
 
 extension Peer: CustomStringConvertible {
-    public var description: String { "pid \(pid), uid \(uid), gid \(gid)" }
+    public var description: String {
+        switch origin {
+        case .process(let pid, let uid, let gid): "pid \(pid), uid \(uid), gid \(gid)"
+        case .network(let address, let port): "\(address), port \(port)"
+        }
+    }
 }

@@ -72,6 +72,7 @@ import Testing
         case .getScan: .scan(try ServerLine.body(ScanResults.self, of: line))
         case .subscribe: .subscribed(try ServerLine.body(Subscribed.self, of: line))
         case .getHistory: .history(try ServerLine.body(History.self, of: line))
+        case .agreeKey: .key(try ServerLine.body(SealingKey.self, of: line))
         }
     }
 }

@@ -64,7 +64,7 @@ import Testing
             .tooManyNetworks),
         Case(#"{"v":1,"id":"a","type":"network.switch"}"#, .malformed, id: "a", field: "body"),
         Case(
-            #"{"v":1,"id":"a","type":"network.switch","body":{"hash":"\#(hash)","joinOnce":true}}"#, .unsupported,
+            #"{"v":1,"id":"a","type":"network.switch","body":{"hash":"\#(hash)","joinOnce":7}}"#, .malformed,
             id: "a", field: "body.joinOnce"),
         Case(
             #"{"v":1,"id":"a","type":"network.switch","body":{"hash":"\#(hash)","confirmWithin":4}}"#, .malformed,

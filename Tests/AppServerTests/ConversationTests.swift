@@ -34,7 +34,7 @@ import Testing
                 .startScan(scan), .getScan,
                 .getHistory(HistoryQuery(limit: 3)),
             ])
-        let peer = Peer(pid: getpid(), uid: getuid(), gid: getgid())
+        let peer = Peer(origin: .process(pid: getpid(), uid: getuid(), gid: getgid()), access: .full)
         #expect(device.peers.allSatisfy { $0 == peer })
     }
 

@@ -41,6 +41,7 @@ final class FakeDevice: DeviceService {
             .switchStatus(SwitchStatus(switchId: query.switchId, phase: .committed))
         case .startScan: .scanStarted(ScanStarted(scanId: 5))
         case .getScan: .scan(ScanResults(isScanning: false, lastScanId: 5, networks: []))
+        case .agreeKey: .key(Self.key)
         case .getHistory(let query): .history(History(decisions: Array(repeating: Self.decision, count: query.limit)))
         }
     }
@@ -48,6 +49,7 @@ final class FakeDevice: DeviceService {
     static let capabilities = Capabilities(maxBackupNetworks: 3, deviceId: "d", firmware: "0", features: [])
     static let network = NetworkStatus(
         state: .offline, uplink: nil, flags: .canSwitch, since: Timestamp(millisecondsSince1970: 0))
+    static let key = SealingKey(keyId: "k", publicKey: Array(1...32))!
     static let backups = BackupList(max: 3, revision: 1, networks: [])
     static let decision = Decision(
         seq: 1, time: Timestamp(millisecondsSince1970: 0), monotonicMs: 0, kind: Decision.Kind(rawValue: "stay"),

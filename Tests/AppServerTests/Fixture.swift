@@ -8,7 +8,7 @@ func withServer<Value>(
     _ body: (_ path: String) async throws -> Value
 ) async throws -> Value {
     let folder = try SocketFolder()
-    let server = AppServer(socketPath: folder.socket, service: service, hub: hub, limits: limits)
+    let server = AppServer(unix: UnixListenerSettings(path: folder.socket), service: service, hub: hub, limits: limits)
     try await server.start()
     do {
         let value = try await body(folder.socket)

@@ -10,7 +10,8 @@ import Testing
     init() throws { folder = try SocketFolder() }
 
     private func server(_ path: String? = nil, mode: UInt32 = 0o660) -> AppServer {
-        AppServer(socketPath: path ?? folder.socket, mode: mode, service: FakeDevice(), hub: EventHub())
+        AppServer(
+            unix: UnixListenerSettings(path: path ?? folder.socket, mode: mode), service: FakeDevice(), hub: EventHub())
     }
 
     @Test(arguments: [UInt32(0o660), 0o600, 0o666])

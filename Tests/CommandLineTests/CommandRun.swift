@@ -25,7 +25,7 @@ struct CommandRun {
         mkdtemp(&template)
         let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let server = AppServer(socketPath: folder + "/s", service: device, hub: device.hub)
+        let server = AppServer(unix: UnixListenerSettings(path: folder + "/s"), service: device, hub: device.hub)
         try await server.start()
         // Beside tests that need the whole processor an answer can take its time.
         let run = await altnet(

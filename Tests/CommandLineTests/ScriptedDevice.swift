@@ -70,6 +70,7 @@ final class ScriptedDevice: DeviceService {
             return .success(.scanStarted(ScanStarted(scanId: 3)))
         case .getScan: return .success(.scan(state.scan))
         case .getHistory: return .success(.history(state.history))
+        case .agreeKey: return .failure(ProtocolError(.unsupported, "this device seals nothing"))
         }
     }
 
@@ -88,8 +89,8 @@ final class ScriptedDevice: DeviceService {
             case .new(let network):
                 BackupNetwork(
                     ssid: network.ssid,
-                    hash: NetworkHash(localKey: Sample.key, ssid: network.ssid, password: network.password),
-                    security: network.password == nil ? .open : .wpa2wpa3, isHidden: network.isHidden)
+                    hash: NetworkHash(localKey: Sample.key, ssid: network.ssid, password: network.plainPassword),
+                    security: network.credential == .none ? .open : .wpa2wpa3, isHidden: network.isHidden)
             }
         }
         state.backups = BackupList(max: old.max, revision: old.revision + 1, networks: networks)
@@ -157,5 +158,11 @@ enum Sample {
                         verdict: ReasonCode(rawValue: "notInRange")),
                 ])
         ])
+    }
+}
+
+extension NewNetwork {
+    fileprivate var plainPassword: Secret? {
+        if case .password(let password) = credential { password } else { nil }
     }
 }

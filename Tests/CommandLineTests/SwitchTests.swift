@@ -113,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: [
-        (ErrorCode.alreadyConnected, Int32(0)), (.switchInProgress, 75), (.cannotSwitch, 1), (.notWaiting, 1),
+        (ErrorCode.alreadyAssociated, Int32(0)), (.switchInProgress, 75), (.cannotSwitch, 1), (.notWaiting, 1),
         (.unknownNetwork, 65),
         (.interfaceMissing, 74), (.notPermitted, 77), (.unsupported, 76), (.internalError, 70),
     ])

@@ -39,7 +39,7 @@ extension Radios {
                     _ = try await client.switchNetwork(to: .stored(current))
                     Issue.record("a switch to the network it is on was accepted")
                 } catch {
-                    #expect(error.code == .alreadyConnected)
+                    #expect(error.code == .alreadyAssociated)
                 }
                 let four = try ["A", "B", "C", "D"].map { NewNetwork(ssid: try SSID($0), password: nil) }
                 do throws(ClientError) {

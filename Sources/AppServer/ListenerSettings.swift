@@ -1,0 +1,32 @@
+import AppProtocol
+
+/// Where programs of this machine reach the server.
+public struct UnixListenerSettings: Sendable, Hashable {
+    /// The folder must exist.
+    public var path: String
+    /// The socket file's permissions.
+    public var mode: UInt32
+    /// The group that the socket file belongs to; nil for the process's own. Its members may do everything.
+    public var group: UInt32?
+    /// The group whose members may ask and listen, but change nothing; nil if there is none.
+    public var readers: UInt32?
+
+    public init(path: String, mode: UInt32 = 0o660, group: UInt32? = nil, readers: UInt32? = nil) {
+        self.path = path
+        self.mode = mode
+        self.group = group
+        self.readers = readers
+    }
+}
+
+/// Where apps in the device's network reach the server: TLS 1.2 with the device's key as pre-shared key.
+public struct LANListenerSettings: Sendable {
+    /// TCP, on every address that the device has or gets; 0 for any free port.
+    public var port: Int
+    public var device: DeviceKey
+
+    public init(port: Int = ProtocolLimits.port, device: DeviceKey) {
+        self.port = port
+        self.device = device
+    }
+}
