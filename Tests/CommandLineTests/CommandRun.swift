@@ -36,7 +36,8 @@ struct CommandRun {
     }
 
     static func altnet(
-        _ arguments: [String], style: Style = Style(), password: String? = nil, input: String = ""
+        _ arguments: [String], style: Style = Style(), password: String? = nil, input: String = "",
+        environment: [String: String] = [:]
     ) async -> CommandRun {
         let written = Mutex(CommandRun())
         let console = Console(
@@ -48,6 +49,7 @@ struct CommandRun {
                 guard let password else { throw CommandFailure(.badData, "there is no terminal") }
                 return Secret(text: password)
             },
+            environment: { environment[$0] },
             input: { _ in Array(input.utf8) })
         let status: Int32 = await Console.$current.withValue(console) {
             do {
@@ -68,5 +70,23 @@ struct CommandRun {
             run.status = status
             return run
         }
+    }
+}
+
+/// What was written, also by what ran at the same time.
+final class Lines: Sendable {
+    private let written = Mutex("")
+
+    var text: String { written.withLock { $0 } }
+    func append(_ text: String) { written.withLock { $0 += text } }
+}
+
+extension Console {
+    /// One that shows nothing and has nothing to read.
+    static func silent(_ environment: [String: String] = [:]) -> Console {
+        Console(
+            style: Style(), isWatched: false, output: { _ in }, errors: { _ in },
+            askPassword: { _ in throw CommandFailure(.badData, "there is no terminal") },
+            environment: { environment[$0] }, input: { _ in [] })
     }
 }
