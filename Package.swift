@@ -47,6 +47,8 @@ let package = Package(
         .target(name: "AppServer", dependencies: ["AppProtocol", nioCore, nioPosix, nioSSL], swiftSettings: strict),
         .target(name: "AppClient", dependencies: ["AppProtocol", nioCore, nioPosix, nioSSL], swiftSettings: strict),
 
+        .target(name: "QRCode", swiftSettings: strict),
+
         // What ships.
         .target(
             name: "Agent",
@@ -59,7 +61,7 @@ let package = Package(
         .executableTarget(
             name: "altnet",
             dependencies: [
-                "Agent", "AppClient", "KeyFile",
+                "Agent", "AppClient", "KeyFile", "QRCode",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
@@ -104,6 +106,7 @@ let package = Package(
         .testTarget(name: "AppProtocolTests", dependencies: ["AppProtocol", "Randomness"], swiftSettings: strict),
         .testTarget(
             name: "AppServerTests", dependencies: ["AppServer", "AppClient", "Randomness"], swiftSettings: strict),
+        .testTarget(name: "QRCodeTests", dependencies: ["QRCode", "Randomness"], swiftSettings: strict),
         .testTarget(
             name: "CommandLineTests", dependencies: ["altnet", "AppServer", "AppClient"], swiftSettings: strict),
         .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),
