@@ -7,6 +7,7 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
+let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 
 let package = Package(
@@ -45,7 +46,7 @@ let package = Package(
         // The app protocol, both ends.
         .target(name: "AppProtocol", dependencies: ["AgentModel", crypto], swiftSettings: strict),
         .target(name: "AppServer", dependencies: ["AppProtocol", nioCore, nioPosix, nioSSL], swiftSettings: strict),
-        .target(name: "AppClient", dependencies: ["AppProtocol", nioCore, nioPosix, nioSSL], swiftSettings: strict),
+        .target(name: "AppClient", dependencies: ["AppProtocol", nioCore, nioPosix, nioSSL, nioTLS], swiftSettings: strict),
 
         .target(name: "QRCode", swiftSettings: strict),
 
@@ -107,6 +108,8 @@ let package = Package(
         .testTarget(
             name: "AppServerTests", dependencies: ["AppServer", "AppClient", "Randomness"], swiftSettings: strict),
         .testTarget(name: "QRCodeTests", dependencies: ["QRCode", "Randomness"], swiftSettings: strict),
+        .testTarget(
+            name: "AppClientTests", dependencies: ["AppClient", "AppServer", nioCore, nioPosix], swiftSettings: strict),
         .testTarget(
             name: "CommandLineTests", dependencies: ["altnet", "AppServer", "AppClient"], swiftSettings: strict),
         .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),
