@@ -82,7 +82,8 @@ final class LANListener: Sendable {
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     if case .v6 = address {
-                        try channel.syncOptions?.setOption(.ipv6Option(.ipv6_v6only), value: 0)
+                        try channel.syncOptions?.setOption(
+                            ChannelOptions.Types.SocketOption(level: .ipv6, name: .ipv6_v6only), value: 0)
                     }
                     try channel.pipeline.syncOperations.acceptThroughShortage()
                 }
