@@ -117,7 +117,7 @@ let package = Package(
         .testTarget(
             name: "AppClientTests", dependencies: ["AppClient", "AppServer", nioCore, nioPosix], swiftSettings: strict),
         .testTarget(
-            name: "CommandLineTests", dependencies: ["altnet", "AppServer", "AppClient"], swiftSettings: strict),
+            name: "CommandLineTests", dependencies: ["altnet", "AppServer", "AppClient", "QRCode"], swiftSettings: strict),
         .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),
         .testTarget(
             name: "LabTests",

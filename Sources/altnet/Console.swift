@@ -88,6 +88,9 @@ struct Style: Sendable {
         return "\u{1b}[\(paint.rawValue)m\(text)\u{1b}[0m"
     }
 
+    /// Whether a person reads what is written, for what goes elsewhere has no width.
+    var goesToTerminal: Bool { width != .max }
+
     var ellipsis: String { isUnicode ? "…" : "~" }
     var arrow: String { isUnicode ? "→" : "->" }
 

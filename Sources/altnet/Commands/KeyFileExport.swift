@@ -24,7 +24,7 @@ struct KeyFileExport: KeyFileSubcommand {
 
     func run(_ console: Console) throws {
         let isStandardOutput = file == "-"
-        guard !isStandardOutput || console.style.width == .max else {
+        guard !isStandardOutput || !console.style.goesToTerminal else {
             throw CommandFailure(.badData, "an export is nothing for a terminal: name a file, or send it on with |")
         }
         let place = try options.place()
