@@ -7,14 +7,24 @@ import Testing
     static let type = DNSName.altnetDevices
 
     /// An answer as a responder sends it: PTR, SRV, TXT and A, with every name compressed.
-    static let answer: [UInt8] =
-        [0x12, 0x34, 0x84, 0, 0, 1, 0, 1, 0, 0, 0, 4]  // id, a response, 1 question, 1 answer, 4 additional
-        + [7] + "_altnet".utf8 + [4] + "_tcp".utf8 + [5] + "local".utf8 + [0, 0, 12, 0, 1]  // at 12, _tcp at 20, local at 25
-        + [0xc0, 12, 0, 12, 0, 1, 0, 0, 0, 10, 0, 7] + [4] + "Lamp".utf8 + [0xc0, 12]  // the instance is at 48
-        + [0xc0, 48, 0, 33, 0, 1, 0, 0, 0, 10, 0, 13, 0, 0, 0, 0, 0x65, 0x07] + [4] + "lamp".utf8 + [0xc0, 25]  // host at 73
-        + [0xc0, 48, 0, 16, 0x80, 1, 0, 0, 0, 10, 0, 15, 3] + "v=1".utf8 + [10] + "ID=lamp-01".utf8
-        + [0xc0, 73, 0, 1, 0, 1, 0, 0, 0, 10, 0, 4, 192, 168, 1, 5]
-        + [0xc0, 73, 0, 28, 0, 1, 0, 0, 0, 10, 0, 16, 0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]
+    static let answer: [UInt8] = {
+        let parts: [[UInt8]] = [
+            // An id, a response, 1 question, 1 answer, 4 additional records.
+            [0x12, 0x34, 0x84, 0, 0, 1, 0, 1, 0, 0, 0, 4],
+            // The name is at 12, local at 25.
+            label("_altnet"), label("_tcp"), label("local"), [0, 0, 12, 0, 1],
+            // The instance is at 48.
+            [0xc0, 12, 0, 12, 0, 1, 0, 0, 0, 10, 0, 7], label("Lamp"), [0xc0, 12],
+            // The host is at 73.
+            [0xc0, 48, 0, 33, 0, 1, 0, 0, 0, 10, 0, 13, 0, 0, 0, 0, 0x65, 0x07], label("lamp"), [0xc0, 25],
+            [0xc0, 48, 0, 16, 0x80, 1, 0, 0, 0, 10, 0, 15], label("v=1"), label("ID=lamp-01"),
+            [0xc0, 73, 0, 1, 0, 1, 0, 0, 0, 10, 0, 4, 192, 168, 1, 5],
+            [0xc0, 73, 0, 28, 0, 1, 0, 0, 0, 10, 0, 16, 0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
+        ]
+        return Array(parts.joined())
+    }()
+
+    private static func label(_ text: String) -> [UInt8] { [UInt8(text.utf8.count)] + Array(text.utf8) }
 
     @Test func anAnswerIsRead() throws {
         let message = try DNSMessage(reading: Self.answer)
@@ -33,9 +43,11 @@ import Testing
 
     @Test func aQueryIsWhatTheStandardSays() throws {
         let query = DNSMessage(asking: [DNSQuestion(Self.type, .pointer)], id: 0x1234).query
-        #expect(
-            query == [0x12, 0x34, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 7] + Array("_altnet".utf8) + [4] + "_tcp".utf8 + [5]
-                + "local".utf8 + [0, 0, 12, 0, 1])
+        let parts: [[UInt8]] = [
+            [0x12, 0x34, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0], Self.label("_altnet"), Self.label("_tcp"), Self.label("local"),
+            [0, 0, 12, 0, 1],
+        ]
+        #expect(query == Array(parts.joined()))
         let read = try DNSMessage(reading: query)
         #expect(read == DNSMessage(asking: [DNSQuestion(Self.type, .pointer)], id: 0x1234))
     }
