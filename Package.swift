@@ -46,7 +46,8 @@ let package = Package(
         // The app protocol, both ends.
         .target(name: "AppProtocol", dependencies: ["AgentModel", crypto], swiftSettings: strict),
         .target(name: "AppServer", dependencies: ["AppProtocol", nioCore, nioPosix, nioSSL], swiftSettings: strict),
-        .target(name: "AppClient", dependencies: ["AppProtocol", nioCore, nioPosix, nioSSL, nioTLS], swiftSettings: strict),
+        .target(
+            name: "AppClient", dependencies: ["AppProtocol", nioCore, nioPosix, nioSSL, nioTLS], swiftSettings: strict),
 
         // What ships.
         .target(
