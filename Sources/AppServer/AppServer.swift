@@ -3,64 +3,75 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Serves the app protocol on a Unix socket.
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Serves the app protocol on a Unix socket and, over TLS, to the network.
 ///
 /// The requests of one connection are answered in their order, and the next one is not read before the last answer has
 /// gone out: a client that floods or does not read holds up only itself, in bounded memory.
 public final class AppServer: Sendable {
-    /// What the server allows at most.
-    public struct Limits: Sendable {
-        /// Connections at the same time. One more is answered `busy` and closed.
-        public var connections: Int
-        /// How long a connection that sent too long a line may go on sending before it is cut off.
-        public var lingering: Duration
-
-        public init(connections: Int = 32, lingering: Duration = .seconds(2)) {
-            self.connections = connections
-            self.lingering = lingering
-        }
-    }
-
     private let socket: ServerSocketFile
-    private let lan: LANListenerSettings?
+    private let access: LocalAccess
+    private let lan: LANListener?
     private let service: any DeviceService
     private let hub: EventHub
     private let limits: Limits
+    private let clock: ServerClock
+    private let notify: @Sendable (Notice) -> Void
     private let running = Mutex<Running?>(nil)
 
     /// - Parameters:
     ///   - unix: where programs of this machine connect.
     ///   - lan: where apps in the network connect; nil if they may not.
     ///   - service: answers everything but `events.subscribe`, which `hub` does.
+    ///   - clock: measures every limit of time.
+    ///   - notify: is told what happens to connections. It must not block.
     public init(
         unix: UnixListenerSettings, lan: LANListenerSettings? = nil, service: any DeviceService, hub: EventHub,
-        limits: Limits = Limits()
+        limits: Limits = Limits(), clock: any Clock<Duration> = ContinuousClock(),
+        notify: @escaping @Sendable (Notice) -> Void = { _ in }
     ) {
-        socket = ServerSocketFile(path: unix.path, mode: unix.mode)
-        self.lan = lan
+        let clock = ServerClock(clock)
+        let group = unix.group ?? getegid()
+        socket = ServerSocketFile(path: unix.path, mode: unix.effectiveMode, group: group)
+        access = LocalAccess(ownUser: geteuid(), group: group, readers: unix.readers)
+        self.lan = lan.map { LANListener($0, limits: limits.lan, clock: clock, notify: notify) }
+        self.clock = clock
+        self.notify = notify
         self.service = service
         self.hub = hub
         self.limits = limits
     }
 
     /// The port that apps in the network connect to; nil while the server does not run or has no such listener.
-    public var lanPort: Int? { nil }
+    public var lanPort: Int? { running.withLock { $0?.lanListener?.localAddress?.port } }
 
     /// The device's addresses have changed: whoever is connected to one that is gone is let go, for nothing arrives there
     /// any more.
     /// - Parameter addresses: all that the device has now, in text form.
-    public func addressesChanged(to addresses: Set<String>) {}
+    public func addressesChanged(to addresses: Set<String>) {
+        lan?.addressesChanged(to: Set(addresses.compactMap { IPAddress($0) }))
+    }
 
-    /// Returns once the socket accepts connections. A socket file that a dead process left behind is replaced.
+    /// Returns once the listeners accept connections. A socket file that a dead process left behind is replaced.
     public func start() async throws(AppServerError) {
         let place = try socket.claim()
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
-            let connections = ConnectionTasks()
-            let listener = try await listen(at: place, on: group, connections)
+            let (local, remote) = (ConnectionTasks(), ConnectionTasks())
+            let unixListener = try await listen(at: place, on: group, local)
+            let lanListener = try await lan?.listen(on: group.next()) { self.welcome($0, remote) }
             let file = try socket.publish(place)
             running.withLock {
-                $0 = Running(group: group, listener: listener, connections: connections, file: file)
+                $0 = Running(
+                    group: group, unixListener: unixListener, lanListener: lanListener, local: local, remote: remote,
+                    file: file)
             }
         } catch {
             try? await group.shutdownGracefully()
@@ -76,15 +87,19 @@ public final class AppServer: Sendable {
         }
         guard let running else { return }
         socket.remove(running.file)
-        try? await running.listener.close()
-        await running.connections.stop()
+        try? await running.unixListener.close()
+        try? await running.lanListener?.close()
+        await running.local.stop()
+        await running.remote.stop()
         try? await running.group.shutdownGracefully()
     }
 
     private struct Running {
         let group: MultiThreadedEventLoopGroup
-        let listener: any Channel
-        let connections: ConnectionTasks
+        let unixListener: any Channel
+        let lanListener: (any Channel)?
+        let local: ConnectionTasks
+        let remote: ConnectionTasks
         let file: ServerSocketFile.Identity
     }
 
@@ -94,26 +109,17 @@ public final class AppServer: Sendable {
         do {
             return try await ServerBootstrap(group: group)
                 .serverChannelOption(.backlog, value: 16)
-                // Small reads, one at a time: what a client has sent and nobody has read yet stays in the kernel.
-                .childChannelOption(.maxMessagesPerRead, value: 1)
-                .childChannelOption(
-                    .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 1024, maximum: 16_384)
-                )
-                // `echo ... | nc -U` closes its sending half first and still wants its answers.
-                .childChannelOption(.allowRemoteHalfClosure, value: true)
                 .serverChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        // Out of file descriptors, accepting is tried again a second later.
-                        try channel.pipeline.syncOperations.addHandler(
-                            AcceptBackoffHandler(shouldForwardIOErrorCaught: false), position: .first)
+                        try channel.pipeline.syncOperations.acceptThroughShortage()
                     }
                 }
+                .childChannelOptions()
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
-                        let bytes = try ByteChannel(
-                            wrappingChannelSynchronously: channel,
-                            configuration: .init(backPressureStrategy: .init(lowWatermark: 1, highWatermark: 2)))
-                        connections.start { count in await self.serve(bytes, count: count) }
+                        let process = try channel.pipeline.syncOperations.peerProcess()
+                        let bytes = try ByteChannel(wrapping: channel)
+                        connections.start { count in await self.serve(bytes, process, count: count) }
                     }
                 }
                 .bind(unixDomainSocketPath: path).get()
@@ -124,14 +130,38 @@ public final class AppServer: Sendable {
         }
     }
 
+    private func serve(_ bytes: ByteChannel, _ process: ProcessCredentials, count: Int) async {
+        let access = access.access(of: process)
+        let peer = Peer(
+            origin: .process(pid: process.pid, uid: process.uid, gid: process.gid), access: access ?? .readOnly)
+        await serve(
+            bytes, peer, session: nil,
+            refusal: access == nil ? .notPermitted : count > limits.connections ? .tooManyConnections : nil)
+    }
+
+    private func welcome(_ client: LANListener.Client, _ connections: ConnectionTasks) {
+        do {
+            let bytes = try ByteChannel(wrapping: client.channel)
+            connections.start { _ in
+                await self.serve(
+                    bytes, client.peer, session: client.session, refusal: client.hasRoom ? nil : .tooManyConnections)
+                client.leave()
+            }
+        } catch {
+            client.leave()
+            client.channel.close(promise: nil)
+        }
+    }
+
     /// Errors end only this connection: its client has gone.
-    private func serve(_ bytes: ByteChannel, count: Int) async {
+    private func serve(_ bytes: ByteChannel, _ peer: Peer, session: RemoteSession?, refusal: Refusal?) async {
+        notify(refusal.map { .refused(peer, $0) } ?? .opened(peer))
         try? await bytes.executeThenClose { inbound in
             let connection = Connection(
-                channel: bytes.channel, peer: try await bytes.channel.peer(), service: service,
-                hub: hub, lingering: limits.lingering)
-            if count > limits.connections {
-                try await connection.refuse(ProtocolError(.busy, "the agent serves as many connections as it may"))
+                channel: bytes.channel, peer: peer, service: service, hub: hub, lingering: limits.lingering,
+                clock: clock, session: session, notify: notify)
+            if let refusal {
+                try await connection.refuse(refusal.error)
             } else {
                 try await connection.run(inbound)
             }
@@ -139,4 +169,32 @@ public final class AppServer: Sendable {
     }
 }
 
+extension AppServer.Refusal {
+    fileprivate var error: ProtocolError {
+        switch self {
+        case .tooManyConnections: ProtocolError(.busy, "the agent serves as many connections as it may")
+        case .notPermitted: ProtocolError(.notPermitted, "this user may not talk to the agent")
+        }
+    }
+}
+
+extension ChannelPipeline.SynchronousOperations {
+    /// Who is at the other end of this Unix socket.
+    fileprivate func peerProcess() throws -> ProcessCredentials {
+        let process = try withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+            ProcessCredentials(peerOf: $0)
+        }
+        guard let process = process ?? nil else { throw ChannelError.operationUnsupported }
+        return process
+    }
+}
+
 private typealias ByteChannel = NIOAsyncChannel<ByteBuffer, Never>
+
+extension ByteChannel {
+    fileprivate init(wrapping channel: any Channel) throws {
+        try self.init(
+            wrappingChannelSynchronously: channel,
+            configuration: .init(backPressureStrategy: .init(lowWatermark: 1, highWatermark: 2)))
+    }
+}
