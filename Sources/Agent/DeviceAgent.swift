@@ -51,6 +51,8 @@ public final class DeviceAgent {
     /// How often wpa_supplicant was asked what it does: only the last answer counts.
     var supplicantQuestions: UInt64 = 0
     var supplicantRetry: LoopTimer?
+    /// The network in use, as far as the book knows.
+    private var used: NetworkID?
     /// The network that the last link led to: joined again, its address still counts.
     var lastLinked: NetworkID?
 
@@ -144,6 +146,7 @@ public final class DeviceAgent {
             for action in actions { perform(action) }
         }
         isHandling = false
+        forgetWhatIsLeft()
         switch policy.phase {
         case .online, .proving: lastLinked = policy.phase.network
         case .offline, .joining, .waitingForAddress: break
@@ -151,6 +154,13 @@ public final class DeviceAgent {
         sleep()
         if isNews { reviewJournal() }
         updateStatus()
+    }
+
+    /// A network that is not one to join any more is forgotten when the device leaves it.
+    private func forgetWhatIsLeft() {
+        guard policy.phase.network != used else { return }
+        used = policy.phase.network
+        book.forget(allBut: policy.networks.map(\.id) + [used].compactMap(\.self))
     }
 
     private func sleep() {
@@ -164,7 +174,8 @@ public final class DeviceAgent {
         var state = state
         // Also an outcome that could not be stored yet.
         journal.settle(&state)
-        let networks = book.known(in: state, keeping: policy.phase.network)
+        let target = state.pendingSwitch.flatMap { ledger[$0.id]?.target }
+        let networks = book.known(in: state, target: target, keeping: policy.phase.network)
         handle(.networks(networks))
         for network in networks where !remembered.contains(network.id) {
             guard let frequency = state.statistics[network.ssid]?.lastFrequency else { continue }
@@ -181,7 +192,7 @@ public final class DeviceAgent {
     var currentStatus: NetworkStatus {
         let uplink = routes.uplink?.kind
         let flags = NetworkFlags.allowed(
-            uplink: uplink, radioPresent: radio.interfaceIndex != nil, switchInProgress: ledger.current != nil)
+            uplink: otherUplink, radioPresent: radio.interfaceIndex != nil, switchInProgress: ledger.current != nil)
         var status = NetworkStatus(
             state: policy.phase.linkState, uplink: uplink, flags: flags, addresses: addresses.map(\.text),
             since: status?.since ?? .now)
