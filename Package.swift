@@ -7,6 +7,7 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
+let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 
 let package = Package(
@@ -47,7 +48,8 @@ let package = Package(
         .target(
             name: "AppServer", dependencies: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL],
             swiftSettings: strict),
-        .target(name: "AppClient", dependencies: ["AppProtocol", nioCore, nioPosix, nioSSL], swiftSettings: strict),
+        .target(
+            name: "AppClient", dependencies: ["AppProtocol", nioCore, nioPosix, nioSSL, nioTLS], swiftSettings: strict),
 
         // What ships.
         .target(
@@ -109,6 +111,8 @@ let package = Package(
             name: "AppServerTests",
             dependencies: ["AgentModel", "AppServer", "AppClient", "Randomness", nioCore, nioPosix, nioSSL],
             swiftSettings: strict),
+        .testTarget(
+            name: "AppClientTests", dependencies: ["AppClient", "AppServer", nioCore, nioPosix], swiftSettings: strict),
         .testTarget(
             name: "CommandLineTests", dependencies: ["altnet", "AppServer", "AppClient"], swiftSettings: strict),
         .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),
