@@ -1,6 +1,7 @@
 import AgentModel
 import AppProtocol
 import AppServer
+import EventLoop
 import FailoverPolicy
 import KeyFile
 
@@ -80,10 +81,18 @@ extension DeviceAgent {
 
     private func begin(_ entry: SwitchLedger.Entry) {
         guard let id = entry.target.flatMap(book.id(of:)) else { return }
-        // After the answer is on its way, for the link may drop at once.
-        Task {
-            handle(.switchTo(id, id: entry.id, confirmWithin: entry.confirmWithin, joinOnce: entry.joinOnce))
+        // The link may drop at once, and the app is to have the answer by then.
+        departure = Departure(switchID: entry.status.switchId) { [weak self] in
+            self?.handle(.switchTo(id, id: entry.id, confirmWithin: entry.confirmWithin, joinOnce: entry.joinOnce))
         }
+    }
+
+    public nonisolated func hasArrived(_ answer: SwitchStatus) async { await depart(answer.switchId) }
+
+    private func depart(_ switchID: String) {
+        guard let departure, departure.switchID == switchID else { return }
+        self.departure = nil
+        departure.begin()
     }
 
     /// Goes on with a switch that a restart cut short: the policy takes the device back where it came from.
@@ -145,6 +154,29 @@ extension DeviceAgent {
         do { try await commit { _ in } } catch {
             log.error("the outcome of a switch could not be stored, which is tried again: \(error)")
         }
+    }
+}
+
+/// A switch that begins when the app has the answer to its command, and also where it never takes it.
+@AgentLoop
+final class Departure {
+    let switchID: String
+    private let onBegin: @AgentLoop @Sendable () -> Void
+    private var timer: LoopTimer?
+
+    /// Longer than the server waits for the answer to arrive.
+    private static let patience = Duration.milliseconds(1500)
+
+    init(switchID: String, onBegin: @escaping @AgentLoop @Sendable () -> Void) {
+        self.switchID = switchID
+        self.onBegin = onBegin
+        timer = LoopTimer(after: Self.patience) { [weak self] in self?.begin() }
+    }
+
+    func begin() {
+        guard timer != nil else { return }
+        timer = nil
+        onBegin()
     }
 }
 

@@ -36,6 +36,8 @@ public final class DeviceAgent {
     var journalTimer: LoopTimer?
     var isWritingJournal = false
     var ledger = SwitchLedger()
+    /// The switch that was accepted and has not begun.
+    var departure: Departure?
     /// Outcomes of switches on their way to the disk, by the ledger's number.
     var settlements: [UInt64: Task<Void, Never>] = [:]
     /// Of which networks the policy was told where they were.
@@ -56,6 +58,7 @@ public final class DeviceAgent {
     /// The network that the last link led to: joined again, its address still counts.
     var lastLinked: NetworkID?
 
+    private var onAddressChange: (Set<String>) -> Void = { _ in }
     private var status: NetworkStatus?
     private var wake: LoopTimer?
     private var events: [PolicyEvent] = []
@@ -102,7 +105,9 @@ public final class DeviceAgent {
     }
 
     /// Sets to work.
-    public func begin() {
+    /// - Parameter onAddressChange: is told the addresses of all the device's interfaces, in text form, whenever they change.
+    public func begin(onAddressChange: @escaping @AgentLoop (Set<String>) -> Void = { _ in }) {
+        self.onAddressChange = onAddressChange
         publishNetworks()
         if let pending = state.pendingSwitch { resume(pending) }
         inbox.deliver { [weak self] in self?.observe($0) }
@@ -214,6 +219,9 @@ public final class DeviceAgent {
         status = new
         hub.publish(.networkChanged(new))
     }
+
+    /// Tells whoever has to know which addresses the device has now.
+    func addressesChanged() { onAddressChange(Set(routes.addresses.map(\.text))) }
 
     /// The interface's own addresses.
     var addresses: [Address] {

@@ -13,6 +13,7 @@ public final class AppServer: Sendable {
     private let service: any DeviceService
     private let hub: EventHub
     private let limits: Limits
+    private let clock: ServerClock
     private let running = Mutex<Running?>(nil)
 
     /// - Parameters:
@@ -30,6 +31,7 @@ public final class AppServer: Sendable {
         self.service = service
         self.hub = hub
         self.limits = limits
+        self.clock = clock
     }
 
     /// The port that apps in the network connect to; nil while the server does not run or has no such listener.
@@ -43,13 +45,15 @@ public final class AppServer: Sendable {
     }
 
     /// Returns once the listeners accept connections. A socket file that a dead process left behind is replaced.
-    public func start() async throws(AppServerError) {
+    /// - Parameter inNetwork: false to leave the network out until `startInNetwork`.
+    public func start(inNetwork: Bool = true) async throws(AppServerError) {
         let place = try socket.claim()
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
             let (local, remote) = (ConnectionTasks(), ConnectionTasks())
             let unixListener = try await listen(at: place, on: group, local)
-            let lanListener = try await lan?.listen(on: group.next()) { self.welcome($0, remote) }
+            let lanListener =
+                inNetwork ? try await lan?.listen(on: group.next()) { self.welcome($0, remote) } : nil
             let file = try socket.publish(place)
             running.withLock {
                 $0 = Running(
@@ -60,6 +64,22 @@ public final class AppServer: Sendable {
             try? await group.shutdownGracefully()
             throw error
         }
+    }
+
+    /// Accepts connections from the network too, once `start` has left that out. Does nothing where they are accepted
+    /// already, where there are to be none, and where the server does not run.
+    /// - Throws: where another program has the port, for one; then it may be tried again.
+    public func startInNetwork() async throws(AppServerError) {
+        guard let lan, let (group, remote) = running.withLock({ running in
+            running.flatMap { $0.lanListener == nil ? ($0.group, $0.remote) : nil }
+        }) else { return }
+        let listener = try await lan.listen(on: group.next()) { self.welcome($0, remote) }
+        let isTaken = running.withLock { running in
+            guard running?.group === group, running?.lanListener == nil else { return false }
+            running?.lanListener = listener
+            return true
+        }
+        if !isTaken { try? await listener.close() }
     }
 
     /// Ends every connection and removes the socket file.
@@ -80,7 +100,7 @@ public final class AppServer: Sendable {
     private struct Running {
         let group: MultiThreadedEventLoopGroup
         let unixListener: any Channel
-        let lanListener: (any Channel)?
+        var lanListener: (any Channel)?
         let local: ConnectionTasks
         let remote: ConnectionTasks
         let file: ServerSocketFile.Identity
@@ -135,7 +155,8 @@ public final class AppServer: Sendable {
     private func serve(_ bytes: ByteChannel, hasRoom: Bool, _ peer: () async throws -> Peer) async {
         try? await bytes.executeThenClose { inbound in
             let connection = Connection(
-                channel: bytes.channel, peer: try await peer(), service: service, hub: hub, lingering: limits.lingering)
+                channel: bytes.channel, peer: try await peer(), service: service, hub: hub, lingering: limits.lingering,
+                clock: clock)
             if hasRoom {
                 try await connection.run(inbound)
             } else {
