@@ -62,7 +62,7 @@ public struct AgentSettings: Sendable {
         socketReaders = try reader.group("ALTNET_SOCKET_READERS")
         let port = try reader.number("ALTNET_LAN_PORT", default: ProtocolLimits.port, in: 0...65_535)
         lanPort = port == 0 ? nil : port
-        lanConnections = try reader.number("ALTNET_LAN_CONNECTIONS", default: 32, in: 1...4096)
+        lanConnections = try reader.number("ALTNET_LAN_CONNECTIONS", default: 32, in: 1...1024)
         maximumBackups = try reader.number("ALTNET_MAX_BACKUPS", default: 3, in: KeyFile.allowedMaximum)
         logLevel = try reader.level("ALTNET_LOG_LEVEL", default: .notice)
         recordPath = try reader.path("ALTNET_RECORD", example: "/var/lib/altnet/record")

@@ -9,7 +9,8 @@ extension DeviceAgent: DeviceService {
     public nonisolated func respond(
         to request: Request.Body, from peer: Peer
     ) async throws(ProtocolError) -> Response.Body {
-        switch request {
+        if request.type.isCommand { log.info("\(request.type.rawValue) from \(peer)") }
+        return switch request {
         case .getCapabilities: .capabilities(await capabilities)
         case .getNetwork: .network(await measuredStatus())
         case .getBackups: .backups(await backupList)

@@ -72,6 +72,44 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(state.backupsRevision == 1)
     }
 
+    private func sealed(_ name: String, _ password: String, with seals: SealOpener) throws -> NewNetwork {
+        let device = try DeviceKey(deviceId: "device", localKey: localKey)
+        let box = try seals.key.seal(Secret(text: password), ssid: SSID(name), for: device)
+        return NewNetwork(ssid: try SSID(name), credential: .sealed(box))
+    }
+
+    @Test func whatIsSealedIsStoredLikeAnythingElse() throws {
+        let seals = try seals
+        let networks = try [sealed("A", "password-a", with: seals), sealed("B", "password-b", with: seals)]
+        let update = BackupsUpdate(networks: networks.map { .new($0) })
+        var state = StoredState()
+        try state.apply(PreparedUpdate(update, maximum: 3, seals: seals), localKey: localKey)
+        #expect(state.backups == [try network("A", "password-a"), try network("B", "password-b")])
+        let again = #expect(throws: ProtocolError.self) { try PreparedUpdate(update, maximum: 3, seals: seals) }
+        #expect(again?.code == .sealUsed)
+    }
+
+    @Test func oneThatDoesNotOpenRefusesTheWholeList() throws {
+        let seals = try seals
+        let good = try sealed("A", "password-a", with: seals)
+        // Sealed for another network.
+        let moved = NewNetwork(ssid: try SSID("B"), credential: try sealed("C", "password-c", with: seals).credential)
+        let error = #expect(throws: ProtocolError.self) {
+            try PreparedUpdate(BackupsUpdate(networks: [.new(good), .new(moved)]), maximum: 3, seals: seals)
+        }
+        #expect(error?.code == .sealInvalid)
+    }
+
+    /// Where the list is refused for its length, what is sealed in it can be sent again.
+    @Test func aListThatIsTooLongIsNotOpened() throws {
+        let seals = try seals
+        let network = try sealed("A", "password-a", with: seals)
+        let update = BackupsUpdate(networks: [.new(network)])
+        let error = #expect(throws: ProtocolError.self) { try PreparedUpdate(update, maximum: 0, seals: seals) }
+        #expect(error?.code == .tooManyNetworks)
+        #expect(try PreparedUpdate(update, maximum: 3, seals: seals).entries.count == 1)
+    }
+
     @Test func theSameListChangesNothing() throws {
         var state = StoredState(backups: [try network("A", "password-a")], backupsRevision: 4)
         try apply([reference("A", "password-a")], to: &state)
