@@ -36,6 +36,8 @@ extension DeviceAgent: DeviceService {
     /// The status with the signal measured now.
     private func measuredStatus() async -> NetworkStatus {
         var status = currentStatus
+        // It would be taken for the modem's, which is not known.
+        guard otherUplink != .cellular else { return status }
         if status.bssid != nil { status.signal = try? await radio.station()?.strength }
         return status
     }
