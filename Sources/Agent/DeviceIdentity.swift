@@ -11,7 +11,7 @@ struct DeviceIdentity: Sendable {
     /// Reads the identity from `directory`, and makes a random one where there is none.
     static func load(from directory: String) throws(IdentityError) -> DeviceIdentity {
         let id = try content(of: "device-id", in: directory) { Hex.string(randomBytes(8)) + "\n" }
-        let key = try content(of: "local-key", in: directory) { Hex.string(randomBytes(16)) + "\n" }
+        let key = try content(of: "local-key", in: directory) { Hex.string(randomBytes(32)) + "\n" }
         let name = String(decoding: id.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
         let secret = Secret(key.prefix { $0 != UInt8(ascii: "\n") })
         do { return DeviceIdentity(key: try DeviceKey(deviceId: name, localKey: secret)) } catch {
