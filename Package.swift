@@ -52,6 +52,8 @@ let package = Package(
             name: "AppClient", dependencies: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL, nioTLS],
             swiftSettings: strict),
 
+        .target(name: "QRCode", swiftSettings: strict),
+
         // What ships.
         .target(
             name: "Agent",
@@ -64,7 +66,7 @@ let package = Package(
         .executableTarget(
             name: "altnet",
             dependencies: [
-                "Agent", "AppClient", "KeyFile",
+                "Agent", "AppClient", "KeyFile", "QRCode",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
@@ -113,11 +115,12 @@ let package = Package(
             name: "AppServerTests",
             dependencies: ["AgentModel", "AppServer", "AppClient", "Randomness", nioCore, nioPosix, nioSSL],
             swiftSettings: strict),
+        .testTarget(name: "QRCodeTests", dependencies: ["QRCode", "Randomness"], swiftSettings: strict),
         .testTarget(
             name: "AppClientTests", dependencies: ["AgentModel", "AppClient", "AppServer", nioCore, nioPosix],
             swiftSettings: strict),
         .testTarget(
-            name: "CommandLineTests", dependencies: ["altnet", "AppServer", "AppClient"], swiftSettings: strict),
+            name: "CommandLineTests", dependencies: ["altnet", "AppServer", "AppClient", "QRCode"], swiftSettings: strict),
         .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),
         .testTarget(
             name: "LabTests",
