@@ -12,7 +12,7 @@ extension Console {
     /// The process's own standard streams.
     static var terminal: Console {
         Console(
-            style: .terminal, isWatched: isatty(STDERR_FILENO) == 1,
+            style: .terminal, isWatched: isatty(STDERR_FILENO) == 1, screen: .standard,
             output: { write($0, to: STDOUT_FILENO) }, errors: { write($0, to: STDERR_FILENO) },
             askPassword: PasswordPrompt.ask, input: readInput)
     }

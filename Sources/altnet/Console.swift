@@ -12,6 +12,8 @@ struct Console: Sendable {
     var style: Style
     /// Whether a person watches, who wants to see progress.
     var isWatched: Bool
+    /// Where a live screen can be drawn, nil where there is no such terminal.
+    var screen: TerminalSession?
     var now: @Sendable () -> Timestamp = { .now }
     var output: @Sendable (String) -> Void
     var errors: @Sendable (String) -> Void
@@ -70,6 +72,7 @@ struct Style: Sendable {
         case red = "31"
         case green = "32"
         case yellow = "33"
+        case blue = "34"
         case bold = "1"
         case dim = "2"
     }

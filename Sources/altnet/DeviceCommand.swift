@@ -14,8 +14,7 @@ extension DeviceCommand {
     func run() async throws {
         let console = Console.current
         do {
-            let device = try await DeviceClient(
-                connectingTo: connection.endpoint, timeout: .seconds(connection.answerWithin))
+            let device = try await connect()
             try await run(device, console)
             await device.close()
         } catch let failure as CommandFailure {
@@ -23,6 +22,12 @@ extension DeviceCommand {
         } catch let error as ClientError {
             try console.report(CommandFailure(error), json: connection.json)
         }
+    }
+}
+
+extension DeviceCommand {
+    func connect() async throws(ClientError) -> DeviceClient {
+        try await DeviceClient(connectingTo: connection.endpoint, timeout: .seconds(connection.answerWithin))
     }
 }
 

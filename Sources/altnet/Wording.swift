@@ -79,6 +79,34 @@ enum Wording {
         }
     }
 
+    static func gap(_ gap: Gap) -> String {
+        switch gap.reason {
+        case .expired: "\(gap.missed) events were missed"
+        case .restarted: "the agent was restarted"
+        }
+    }
+
+    /// The colour for a decision: green where it went well, red where something was lost, yellow where it is stuck.
+    static func paint(_ kind: Decision.Kind) -> Style.Paint? {
+        switch kind.rawValue {
+        case "online", "usable": .green
+        case "lost", "failed", "blocked": .red
+        case "stay", "search", "unusable": .yellow
+        default: nil
+        }
+    }
+
+    /// Where the device is, in a few words.
+    static func headline(_ status: NetworkStatus) -> (text: String, paint: Style.Paint) {
+        let name = status.ssid?.description ?? "a network"
+        return switch status.state {
+        case .online: ("Online on \(name)", .green)
+        case .joining: ("Joining \(name)", .yellow)
+        case .waitingForAddress: ("Waiting for an address on \(name)", .yellow)
+        case .offline: status.uplink == nil ? ("Offline", .red) : ("Not on Wi-Fi", .yellow)
+        }
+    }
+
     static func phase(_ phase: SwitchPhase) -> String {
         switch phase {
         case .accepted: "accepted"

@@ -17,9 +17,10 @@ struct CommandRun {
     /// - Parameters:
     ///   - password: what is typed at the prompt, or nil for no terminal.
     ///   - input: standard input.
+    ///   - screen: a terminal for a live screen.
     static func altnet(
         _ arguments: [String], device: ScriptedDevice, style: Style = Style(), password: String? = nil,
-        input: String = ""
+        input: String = "", screen: TerminalSession? = nil
     ) async throws -> CommandRun {
         var template = Array("/tmp/altnet-XXXXXX".utf8CString)
         mkdtemp(&template)
@@ -30,17 +31,18 @@ struct CommandRun {
         // Beside tests that need the whole processor an answer can take its time.
         let run = await altnet(
             arguments + ["--socket", folder + "/s", "--answer-within", "600"], style: style, password: password,
-            input: input)
+            input: input, screen: screen)
         await server.stop()
         return run
     }
 
     static func altnet(
-        _ arguments: [String], style: Style = Style(), password: String? = nil, input: String = ""
+        _ arguments: [String], style: Style = Style(), password: String? = nil, input: String = "",
+        screen: TerminalSession? = nil
     ) async -> CommandRun {
         let written = Mutex(CommandRun())
         let console = Console(
-            style: style, isWatched: true, now: { Sample.now },
+            style: style, isWatched: true, screen: screen, now: { Sample.now },
             output: { text in written.withLock { $0.output += text } },
             errors: { text in written.withLock { $0.errors += text } },
             askPassword: { prompt in
