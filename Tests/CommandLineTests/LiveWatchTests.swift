@@ -14,22 +14,20 @@ import Testing
         terminal.resize(columns: 60, rows: 16)
         let device = try ScriptedDevice()
         async let watching = CommandRun.altnet(["watch"], device: device, screen: terminal.session)
-        let first = terminal.shown { String(decoding: $0, as: UTF8.self).contains("A BackupNet") }
+        let first = terminal.shown(until: "A BackupNet")
         #expect(first.hasPrefix(Control.enter))
         #expect(first.contains("Online on HomeNet"))
         #expect(!terminal.echoes)
         device.hub.publish(.gap(Gap(reason: .expired, missed: 7)))
-        _ = terminal.shown { String(decoding: $0, as: UTF8.self).contains("7 events were missed") }
-        terminal.resize(columns: 30, rows: 6)
-        let small = terminal.shown { String(decoding: $0, as: UTF8.self).contains("7 events were …") }
-        #expect(small.contains(Control.clear))
+        #expect(terminal.shown(until: "7 events were missed").contains(Control.clear) == false)
+        terminal.resize(columns: 26, rows: 6)
+        #expect(terminal.shown(until: "7 events were m…").contains(Control.clear))
         terminal.press("xq")
         let run = try await watching
         #expect(run.status == 0)
         #expect(run.output.isEmpty)
         #expect(terminal.echoes)
-        #expect(
-            terminal.shown { $0.suffix(Control.leave.utf8.count).elementsEqual(Control.leave.utf8) }.isEmpty == false)
+        #expect(terminal.shown(until: Control.leave).hasSuffix(Control.leave))
     }
 
     @Test func linesAreStillToBeHad() async throws {
@@ -97,4 +95,11 @@ extension WatchFollower {
 
 extension PseudoTerminal {
     fileprivate var session: TerminalSession { TerminalSession(input: slave, output: slave) }
+
+    /// Everything up to a text that has to come.
+    fileprivate func shown(until text: String) -> String {
+        let shown = shown { String(decoding: $0, as: UTF8.self).contains(text) }
+        #expect(shown.contains(text))
+        return shown
+    }
 }

@@ -9,18 +9,18 @@ import Testing
 
     @Test func itsSizeIsBounded() throws {
         var state = WatchState()
-        for number in 0..<20_000 {
-            state.update(try WatchStory.network("net \(number)", signal: -number % 90), at: moment(number / 1000))
+        for number in 0..<6000 {
+            state.update(try WatchStory.network("net \(number)", signal: -number % 90), at: moment(number / 300))
             state.take(
-                try WatchStory.decision(number, "decision \(number)", "join"), isLate: false, at: moment(number / 1000))
+                try WatchStory.decision(number, "decision \(number)", "join"), isLate: false, at: moment(number / 300))
         }
         #expect(state.link.samples.count <= SignalTrace.maximumSamples)
         #expect(state.stretches.count <= SignalTrace.maximumSamples)
         #expect(state.happenings.count == 100)
-        #expect(state.happenings.last?.text == "decision 19999")
+        #expect(state.happenings.last?.text == "decision 5999")
         #expect(state.letters.count <= 26)
         #expect(Set(state.letters.values).count == state.letters.count)
-        #expect(state.letters[try SSID("net 19999")] != nil)
+        #expect(state.letters[try SSID("net 5999")] != nil)
     }
 
     @Test func whatIsOlderThanTheChartIsForgotten() throws {
