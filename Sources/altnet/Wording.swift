@@ -20,6 +20,12 @@ enum Wording {
         }
     }
 
+    /// A duration in seconds, as in `4.2 s`.
+    static func seconds(_ duration: Duration) -> String {
+        let tenths = max(0, duration.milliseconds) / 100
+        return "\(tenths / 10).\(tenths % 10) s"
+    }
+
     /// Up to four bars, from -85 dBm in steps of 10 dB.
     static func bars(_ signal: Int, _ style: Style) -> String {
         let count = min(max((signal + 95) / 10, 0), 4)
