@@ -22,7 +22,7 @@ public actor DeviceSession {
         /// A call, with all that it takes to connect.
         public var timeout: Duration = .seconds(10)
         /// One attempt to connect.
-        public var attempt: Duration = .seconds(5)
+        public var attempt: Duration = .seconds(6)
         /// How long the device may be silent after a question before the connection is taken for dead.
         public var silence: Duration = .seconds(3)
         /// How often the device is asked how far a switch has come, beside the events that tell it.
