@@ -105,7 +105,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "KeyFileTests", dependencies: ["KeyFile", "KeyFileSimulation", "Randomness"], swiftSettings: strict),
-        .testTarget(name: "AppProtocolTests", dependencies: ["AppProtocol", "Randomness"], swiftSettings: strict),
+        .testTarget(
+            name: "AppProtocolTests", dependencies: ["AppProtocol", "Randomness", crypto], swiftSettings: strict),
         .testTarget(
             name: "AppServerTests", dependencies: ["AppServer", "AppClient", "Randomness"], swiftSettings: strict),
         .testTarget(
