@@ -48,7 +48,9 @@ let package = Package(
         .target(
             name: "AppServer", dependencies: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL],
             swiftSettings: strict),
-        .target(name: "AppClient", dependencies: ["AppProtocol", nioCore, nioPosix, nioSSL], swiftSettings: strict),
+        .target(
+            name: "AppClient", dependencies: ["AppProtocol", nioCore, nioPosix, nioSSL, nioTLS],
+            swiftSettings: strict),
 
         // What ships.
         .target(
@@ -113,6 +115,8 @@ let package = Package(
             name: "AppServerTests",
             dependencies: ["AgentModel", "AppServer", "AppClient", "Randomness", nioCore, nioPosix, nioSSL],
             swiftSettings: strict),
+        .testTarget(
+            name: "AppClientTests", dependencies: ["AppClient", "AppServer", nioCore, nioPosix], swiftSettings: strict),
         .testTarget(
             name: "CommandLineTests", dependencies: ["altnet", "AppServer", "AppClient"], swiftSettings: strict),
         .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),
