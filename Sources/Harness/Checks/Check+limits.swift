@@ -4,8 +4,7 @@ extension Check {
     static let limits = [
         Check("limits.line.longest", "a line of exactly 65536 bytes is read", section: section) { trial in
             let wire = try await trial.open()
-            await wire.send(line: line(of: ProtocolLimits.lineLength))
-            try await wire.answer().expectSuccess(of: .getNetwork, id: "long")
+            try await wire.exchange(line(of: ProtocolLimits.lineLength)).expectSuccess(of: .getNetwork, id: "long")
         },
         Check("limits.line.tooLong", "one byte more is answered lineTooLong, and the end", section: section) { trial in
             let wire = try await trial.open()

@@ -29,15 +29,14 @@ extension Check {
         Check("lines.members.unknown", "members that nobody knows are ignored", section: section) { trial in
             let wire = try await trial.open()
             let body: JSONValue = ["limit": 1, "colour": "blue", "nested": ["deep": [1, nil]]]
-            await wire.send(line: .request(.getHistory, body, id: "u").with(["priority": 9, "signature": "x"]))
-            try await wire.answer().expectSuccess(of: .getHistory, id: "u")
+            let line = JSONValue.request(.getHistory, body, id: "u").with(["priority": 9, "signature": "x"])
+            try await wire.exchange(line).expectSuccess(of: .getHistory, id: "u")
         },
         Check("lines.members.null", "a member that is null counts as absent", section: section) { trial in
             let wire = try await trial.open()
-            await wire.send(line: .request(.getHistory, ["limit": nil], id: "n"))
-            try await wire.answer().expectSuccess(of: .getHistory, id: "n")
-            await wire.send(line: .request(.getHistory, .null, id: "m"))
-            try await wire.answer().expectSuccess(of: .getHistory, id: "m")
+            for body: JSONValue in [["limit": nil], .null] {
+                try await wire.exchange(.request(.getHistory, body, id: "n")).expectSuccess(of: .getHistory, id: "n")
+            }
         },
         Check("lines.body.absent", "a body whose members are all optional may be left out", section: section) { trial in
             let wire = try await trial.open()
@@ -49,8 +48,7 @@ extension Check {
             let wire = try await trial.open()
             await wire.send(Array("\n\n\n".utf8) + JSONValue.request(.getNetwork, id: "e").line + Array("\n\n".utf8))
             try await wire.answer().expectSuccess(of: .getNetwork, id: "e")
-            await wire.send(line: .request(.getBackups, id: "f"))
-            try await wire.answer().expectSuccess(of: .getBackups, id: "f")
+            try await wire.exchange(.request(.getBackups, id: "f")).expectSuccess(of: .getBackups, id: "f")
         },
         Check("lines.order", "a hundred requests at once are answered in their order", section: section) { trial in
             let wire = try await trial.open()
@@ -82,8 +80,7 @@ extension Check {
         Check("lines.usable", "a connection stays usable after errors", section: section) { trial in
             let wire = try await trial.open()
             for _ in 0..<10 {
-                await wire.send(line: Array("no JSON".utf8))
-                try await wire.answer().expectRefusal(.malformed)
+                try await wire.exchange(Array("no JSON".utf8)).expectRefusal(.malformed)
                 try await wire.ask(.getSwitch, ["switchId": "none"]).expectRefusal(.unknownSwitch)
             }
             try await wire.ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
@@ -96,8 +93,7 @@ extension Check {
 extension Trial {
     fileprivate func echo(_ id: String) async throws {
         let wire = try await open()
-        await wire.send(line: .request(.getNetwork, id: id))
-        try await wire.answer().expectSuccess(of: .getNetwork, id: id)
+        try await wire.exchange(.request(.getNetwork, id: id)).expectSuccess(of: .getNetwork, id: id)
     }
 
     /// Sends one line, and checks how it is refused and that the connection stays usable.
@@ -107,8 +103,7 @@ extension Trial {
 
     func refuses(_ line: [UInt8], _ code: ErrorCode, id: String?, field: String? = nil) async throws {
         let wire = try await open()
-        await wire.send(line: line)
-        let answer = try await wire.answer()
+        let answer = try await wire.exchange(line)
         try answer.expectRefusal(code, field: field)
         try answer.expectID(id.map { .text($0) })
         try await wire.ask(.getCapabilities).expectSuccess(of: .getCapabilities, id: nil)

@@ -9,7 +9,7 @@ import AppProtocol
 
 extension Check {
     static let sealing = [
-        Check("key.agree", "gives a key to seal passwords with", section: section) { trial in
+        Check("key.agree", "gives a key to seal passwords with", section: "key.agree") { trial in
             let wire = try await trial.open()
             let key = try await trial.sealingKey(wire)
             let again = try await trial.sealingKey(wire)
@@ -109,7 +109,7 @@ extension Check {
         },
     ]
 
-    private static let section = "key.agree"
+    private static let section = "Sealed passwords"
 
     private static func seal(
         _ name: String, _ title: String, _ body: @escaping @Sendable (Trial) async throws -> Void

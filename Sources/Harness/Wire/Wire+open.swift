@@ -13,7 +13,8 @@ enum Handshake: Sendable {
     /// TLS with a pre-shared key.
     case key(identity: String, key: Secret, ciphers: String = Self.cipher)
     /// TLS as browsers speak it, with a certificate that the device does not have.
-    case certificate
+    /// - newestOnly: in TLS 1.3 or not at all.
+    case certificate(newestOnly: Bool)
 
     /// The one cipher suite of the protocol, in OpenSSL's spelling.
     static let cipher = "ECDHE-PSK-CHACHA20-POLY1305"
@@ -26,7 +27,8 @@ enum Handshake: Sendable {
         configuration.certificateVerification = .none
         switch self {
         case .none: return nil
-        case .certificate: break
+        case .certificate(let newestOnly):
+            if newestOnly { configuration.minimumTLSVersion = .tlsv13 }
         case .key(let identity, let key, let ciphers):
             configuration = .makePreSharedKeyConfiguration()
             configuration.minimumTLSVersion = .tlsv12
@@ -34,7 +36,7 @@ enum Handshake: Sendable {
             configuration.cipherSuites = ciphers
             configuration.pskClientProvider = { _ in
                 PSKClientIdentityResponse(
-                    key: key.withBytes { NIOSSLSecureBytes($0) }, identity: identity)
+                    key: key.withBytes { NIOSSLSecureBytes(Array($0)) }, identity: identity)
             }
         }
         return configuration

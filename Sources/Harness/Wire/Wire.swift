@@ -49,6 +49,15 @@ final class Wire: Sendable {
         try? await channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
     }
 
+    /// Sends without waiting until it is taken, for a device that does not take it.
+    func flood(_ bytes: [UInt8]) {
+        transcript.note("\(bytes.count) bytes at once")
+        channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
+    }
+
+    /// From here on what comes stays in the kernel, as with an app that hangs.
+    func stopReading() async { try? await channel.setOption(.autoRead, value: false).get() }
+
     /// Says that nothing more will be sent; answers can still come.
     func finishSending() async {
         transcript.note("end of what is sent")
@@ -94,17 +103,25 @@ final class Wire: Sendable {
         }
     }
 
-    /// Sends a request and returns its answer, whether or not it succeeded. Where the device says that requests come too
-    /// fast, it is asked again when it said.
-    func ask(_ type: MessageType, _ body: JSONValue? = nil) async throws(Deviation) -> Answer {
+    /// Sends a line and returns its answer. Where the device says that requests come too fast, it is sent again when the
+    /// device said.
+    func exchange(_ line: [UInt8]) async throws(Deviation) -> Answer {
         while true {
-            let id = newID()
-            await send(line: .request(type, body, id: id))
+            await send(line: line)
             let answer = try await answer()
-            try answer.expectID(.text(id))
             guard answer.code == .tooManyRequests else { return answer }
             try await answer.waitAsTold()
         }
+    }
+
+    func exchange(_ line: JSONValue) async throws(Deviation) -> Answer { try await exchange(line.line) }
+
+    /// Sends a request and returns its answer, whether or not it succeeded.
+    func ask(_ type: MessageType, _ body: JSONValue? = nil) async throws(Deviation) -> Answer {
+        let id = newID()
+        let answer = try await exchange(.request(type, body, id: id))
+        try answer.expectID(.text(id))
+        return answer
     }
 
     /// Sends a request, and checks that it succeeds and that every member of the answer is as documented.
