@@ -33,7 +33,7 @@ extension Check {
             section: "backups.update", touchesBackups: true
         ) { trial in
             let wire = try await trial.open()
-            let entries = (0...ProtocolLimits.updateEntries).map { JSONValue(["ssid": .text("n\($0)"), "security": "open"]) }
+            let entries = (0...ProtocolLimits.updateEntries).map { ["ssid": .text("n\($0)"), "security": "open"] as JSONValue }
             try await wire.ask(.updateBackups, ["networks": .array(entries)]).expectRefusal(.tooManyNetworks)
         },
         Check("limits.confirm", "confirmWithin has 5 to 600 seconds", section: "network.switch") { trial in
@@ -45,7 +45,7 @@ extension Check {
         },
         Check("limits.scan.targets", "a scan names at most 64 networks", section: "scan.start, scan.get") { trial in
             let wire = try await trial.open()
-            let ssids = (0...ProtocolLimits.scanTargets).map { JSONValue(["ssid": .text("n\($0)")]) }
+            let ssids = (0...ProtocolLimits.scanTargets).map { ["ssid": .text("n\($0)")] as JSONValue }
             try await wire.ask(.startScan, ["ssids": .array(ssids)]).expectRefusal(.malformed, field: "ssids")
         },
         Check("limits.scan.frequencies", "a scan names at most 64 frequencies", section: "scan.start, scan.get") { trial in

@@ -5,12 +5,12 @@ extension Check {
     /// Nobody without the key gets anything.
     static let refusals = [
         secure("plain", "a request in plain text is not answered") { trial in
-            let wire = try await trial.open(handshake: .none)
+            let wire = try await trial.open(handshake: .plain)
             await wire.send(line: .request(.getNetwork, id: "plain"))
             try await wire.expectNoAnswer(within: .seconds(3))
         },
         secure("silent", "nothing is said before the handshake") { trial in
-            let wire = try await trial.open(handshake: .none)
+            let wire = try await trial.open(handshake: .plain)
             try await wire.expectNoAnswer(within: .seconds(1))
         },
         secure("certificate", "a handshake without the pre-shared key fails") { trial in
@@ -53,7 +53,7 @@ extension Check {
         },
         secure("truncated", "handshakes that break off leave the owner's way open") { trial in
             for length in [0, 1, 5, 6, 40] {
-                let wire = try await trial.open(handshake: .none)
+                let wire = try await trial.open(handshake: .plain)
                 await wire.send(Array(beginningOfHello.prefix(length)))
                 await wire.close()
             }
@@ -62,7 +62,7 @@ extension Check {
         secure("halfOpen", "handshakes that never end leave the owner's way open") { trial in
             for _ in 0..<20 {
                 // The device may turn some of them away.
-                guard let wire = try? await trial.open(handshake: .none) else { continue }
+                guard let wire = try? await trial.open(handshake: .plain) else { continue }
                 await wire.write(Array(beginningOfHello))
             }
             try await trial.open().ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)

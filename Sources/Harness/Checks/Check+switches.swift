@@ -12,12 +12,13 @@ extension Check {
         to("invalid", "an impossible network is refused by name") { trial in
             let wire = try await trial.open()
             let name = try trial.fresh().json
-            for (body, code) in [
-                ([:], ErrorCode.passwordMissing), (name, .passwordMissing),
-                (["ssid": "", "security": "open"], .invalidSsid), (name.with(["password": "short"]), .invalidPassword),
+            let refusals: [(body: JSONValue, code: ErrorCode)] = [
+                ([:], .passwordMissing), (name, .passwordMissing), (["ssid": "", "security": "open"], .invalidSsid),
+                (name.with(["password": "short"]), .invalidPassword),
                 (name.with(["password": "12345678", "security": "enterprise"]), .unsupported),
                 (["hash": "none"], .malformed),
-            ] as [(JSONValue, ErrorCode)] {
+            ]
+            for (body, code) in refusals {
                 try await wire.ask(.switchNetwork, body).expectRefusal(code)
             }
         },

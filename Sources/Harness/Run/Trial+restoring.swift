@@ -38,7 +38,7 @@ extension Trial {
     /// Sends the device back to the network in which it was found, once whatever runs has ended.
     private func restoreNetwork() async throws {
         guard let home = baseline.network.ssid, baseline.network.state == .online else { return }
-        let deadline = ContinuousClock.now + Self.switchTime
+        let deadline = ContinuousClock.now + target.switchTime
         while true {
             let status = try await whereItIs()
             if status.ssid == home, status.state == .online { return }
@@ -56,7 +56,7 @@ extension Trial {
 
     /// A connection wherever the device answers, tried for as long as a switch may take.
     private func openPatiently() async throws -> Wire {
-        let deadline = ContinuousClock.now + Self.switchTime
+        let deadline = ContinuousClock.now + target.switchTime
         while true {
             for place in [nil] + bench.networks.filter({ $0.address != nil }) {
                 follow(to: place)

@@ -37,7 +37,7 @@ extension Trial {
         _ accepted: SwitchStatus, on wire: Wire, stream: String, to network: BenchNetwork?,
         until phase: SwitchPhase? = nil
     ) async throws -> Journey {
-        let deadline = ContinuousClock.now + Self.switchTime
+        let deadline = ContinuousClock.now + target.switchTime
         var wire = wire
         var phases: [SwitchPhase] = []
         while ContinuousClock.now < deadline {
@@ -58,7 +58,7 @@ extension Trial {
                 return Journey(phases: phases, outcome: status, wire: wire)
             }
         }
-        throw Deviation("an outcome within \(Self.switchTime)", got: "none; the last phase was \(phases.last?.rawValue ?? "accepted")")
+        throw Deviation("an outcome within \(target.switchTime)", got: "none; the last phase was \(phases.last?.rawValue ?? "accepted")")
     }
 
     /// A connection in place of one that may be dead, wherever the device answers now; events go on where they were.
@@ -79,7 +79,7 @@ extension Trial {
 
     /// Waits until the device is online in this network.
     func waitUntilOnline(in ssid: SSID, on network: BenchNetwork?) async throws {
-        let deadline = ContinuousClock.now + Self.switchTime
+        let deadline = ContinuousClock.now + target.switchTime
         var last = "no answer"
         while ContinuousClock.now < deadline {
             for place in [network, nil] {
@@ -92,11 +92,8 @@ extension Trial {
             }
             await pause(.milliseconds(500))
         }
-        throw Deviation("the device online in \(ssid) within \(Self.switchTime)", got: last)
+        throw Deviation("the device online in \(ssid) within \(target.switchTime)", got: last)
     }
-
-    /// How long a switch may take with its way back, both with an address.
-    static let switchTime = Duration.seconds(120)
 }
 
 extension SwitchPhase {

@@ -9,7 +9,7 @@ import NIOTLS
 /// How a connection over the network begins.
 enum Handshake: Sendable {
     /// Not at all: what is sent is plain text.
-    case none
+    case plain
     /// TLS with a pre-shared key.
     case key(identity: String, key: Secret, ciphers: String = Self.cipher)
     /// TLS as browsers speak it, with a certificate that the device does not have.
@@ -26,7 +26,7 @@ enum Handshake: Sendable {
         // A device without a certificate is what is expected; the pre-shared key is its proof.
         configuration.certificateVerification = .none
         switch self {
-        case .none: return nil
+        case .plain: return nil
         case .certificate(let newestOnly):
             if newestOnly { configuration.minimumTLSVersion = .tlsv13 }
         case .key(let identity, let key, let ciphers):
@@ -112,7 +112,7 @@ extension Wire {
 extension Endpoint {
     fileprivate var handshake: Handshake {
         switch self {
-        case .unixSocket: .none
+        case .unixSocket: .plain
         case .network(_, _, let device): .owner(device)
         }
     }
