@@ -7,6 +7,7 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
+let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 
 let package = Package(
@@ -47,7 +48,11 @@ let package = Package(
         .target(
             name: "AppServer", dependencies: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL],
             swiftSettings: strict),
-        .target(name: "AppClient", dependencies: ["AppProtocol", nioCore, nioPosix, nioSSL], swiftSettings: strict),
+        .target(
+            name: "AppClient", dependencies: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL, nioTLS],
+            swiftSettings: strict),
+
+        .target(name: "QRCode", swiftSettings: strict),
 
         // What ships.
         .target(
@@ -61,7 +66,7 @@ let package = Package(
         .executableTarget(
             name: "altnet",
             dependencies: [
-                "Agent", "AppClient", "KeyFile",
+                "Agent", "AppClient", "KeyFile", "QRCode",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
@@ -71,10 +76,13 @@ let package = Package(
             name: "Simulation", dependencies: ["AgentModel", "FailoverPolicy", "PolicyRecord", "Randomness"],
             resources: [.embedInCode("Scenarios")], swiftSettings: strict),
         .target(name: "Lab", dependencies: ["AgentModel", "AppClient"], swiftSettings: strict),
+        .target(
+            name: "Harness", dependencies: ["AppProtocol", "AppClient", nioCore, nioPosix, nioSSL, nioTLS],
+            swiftSettings: strict),
         .executableTarget(
             name: "altnet-lab",
             dependencies: [
-                "Lab", "AppClient", "FailoverPolicy", "Simulation", "PolicyRecord", "PolicyProperties",
+                "Lab", "Harness", "AppClient", "FailoverPolicy", "Simulation", "PolicyRecord", "PolicyProperties",
                 "KeyFileSimulation",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -103,18 +111,27 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "KeyFileTests", dependencies: ["KeyFile", "KeyFileSimulation", "Randomness"], swiftSettings: strict),
-        .testTarget(name: "AppProtocolTests", dependencies: ["AppProtocol", "Randomness"], swiftSettings: strict),
+        .testTarget(
+            name: "AppProtocolTests", dependencies: ["AppProtocol", "FailoverPolicy", "Randomness", crypto],
+            swiftSettings: strict),
         .testTarget(
             name: "AppServerTests",
             dependencies: ["AgentModel", "AppServer", "AppClient", "Randomness", nioCore, nioPosix, nioSSL],
             swiftSettings: strict),
+        .testTarget(name: "QRCodeTests", dependencies: ["QRCode", "Randomness"], swiftSettings: strict),
         .testTarget(
-            name: "CommandLineTests", dependencies: ["altnet", "AppServer", "AppClient"], swiftSettings: strict),
+            name: "AppClientTests", dependencies: ["AgentModel", "AppClient", "AppServer", nioCore, nioPosix],
+            swiftSettings: strict),
+        .testTarget(
+            name: "CommandLineTests", dependencies: ["altnet", "AppServer", "AppClient", "QRCode"], swiftSettings: strict),
         .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),
+        .testTarget(
+            name: "HarnessTests", dependencies: ["Harness", "AppServer", "AppClient", "AppProtocol"],
+            swiftSettings: strict),
         .testTarget(
             name: "LabTests",
             dependencies: [
-                "Lab", "AppClient", "altnet", "Netlink", "EventLoop", "AgentModel", "KeyFile", "PolicyRecord",
+                "Lab", "Harness", "AppClient", "altnet", "Netlink", "EventLoop", "AgentModel", "KeyFile", "PolicyRecord",
                 "FailoverPolicy", "Simulation",
             ],
             swiftSettings: strict),
@@ -136,15 +153,19 @@ if Context.environment["ALTNET_BENCH"] != nil {
     ]
 }
 
-// The fuzzer, with ALTNET_FUZZ set only: it is linked with libFuzzer, and what it tests is instrumented.
+// The fuzzers, with ALTNET_FUZZ set only: they are linked with libFuzzer, and what they test is instrumented.
 if Context.environment["ALTNET_FUZZ"] != nil {
     let fuzzed: SwiftSetting = .unsafeFlags(["-sanitize=fuzzer", "-parse-as-library"])
-    for target in package.targets where ["AgentModel", "KeyFile"].contains(target.name) {
+    let libFuzzer: LinkerSetting = .unsafeFlags(["-sanitize=fuzzer"])
+    for target in package.targets where ["AgentModel", "KeyFile", "AppProtocol"].contains(target.name) {
         target.swiftSettings = strict + [fuzzed]
     }
-    package.targets.append(
+    package.targets += [
         .executableTarget(
             name: "keyfile-fuzz", dependencies: ["KeyFile", "KeyFileSimulation", "Randomness"],
-            path: "Tests/KeyFileFuzz", swiftSettings: strict + [fuzzed],
-            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]))
+            path: "Tests/KeyFileFuzz", swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
+        .executableTarget(
+            name: "protocol-fuzz", dependencies: ["AgentModel", "AppProtocol"], path: "Tests/ProtocolFuzz",
+            exclude: ["protocol.dict"], swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
+    ]
 }

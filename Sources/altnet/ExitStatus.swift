@@ -30,12 +30,12 @@ enum ExitStatus: Int32, CaseIterable {
     init(_ error: ClientError) {
         self =
             switch error {
-            case .unreachable, .connectFailed, .disconnected: .unreachable
-            case .notPermitted: .notPermitted
-            case .timedOut: .tryLater
+            case .unreachable, .connectFailed, .unresolvable, .notFound, .disconnected: .unreachable
+            case .notPermitted, .keyRefused: .notPermitted
+            case .timedOut, .turnedAway, .outcomeUnknown: .tryLater
             case .refused(let error): ExitStatus(error.code.kind)
-            case .notUnderstood: .protocolMismatch
-            case .cancelled: .failed
+            case .notUnderstood, .notADevice: .protocolMismatch
+            case .notSwitched, .cancelled: .failed
             }
     }
 }
