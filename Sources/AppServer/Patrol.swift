@@ -41,11 +41,12 @@ final class Patrol: Sendable {
         state.withLock { state in
             state.watched = [:]
             state.task?.cancel()
+            state.task = nil
         }
     }
 
     private func run() async {
-        while let sleep = look() { try? await clock.sleep(for: sleep) }
+        while !Task.isCancelled, let sleep = look() { try? await clock.sleep(for: sleep) }
     }
 
     /// Ends what is overdue.

@@ -148,6 +148,26 @@ import Testing
         #expect(notices.failures.contains(.crowdedOut))
     }
 
+    /// Handshakes that wait for their back-off fill the room of their address: one more is closed, nobody else notices.
+    @Test func whoComesToAFullRoomIsTurnedAway() async throws {
+        var limits = AppServer.LANLimits()
+        limits.handshakesPerAddress = 2
+        let clock = ManualClock()
+        let notices = Notices()
+        try await withNetworkServer(limits: limits, clock: clock, notices: notices) { _, port async throws in
+            #expect(try await KeyedClient.connecting(to: port, as: Self.stranger).line() == nil)
+            let waiting = [
+                try await KeyedClient.connecting(to: port), try await KeyedClient.connecting(to: port),
+            ]
+            #expect(try await RawSocket.connecting(toPort: port).line() == nil)
+            #expect(notices.failures == [.wrongKey, .crowdedOut])
+            #expect(try await KeyedClient.connecting(to: port, from: "127.0.0.2").ask() == nil)
+            await clock.sleeps(for: .milliseconds(250), by: 2)
+            clock.advance(by: .milliseconds(250))
+            for client in waiting { #expect(try await client.ask() == nil) }
+        }
+    }
+
     /// A log that anybody could fill would be one more thing to attack.
     @Test func noticesAreSparing() async throws {
         let clock = ManualClock()
