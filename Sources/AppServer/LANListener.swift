@@ -100,6 +100,7 @@ final class LANListener: Sendable {
             .serverChannelOption(.backlog, value: 64)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOptions()
+            .reachabilityOptions()
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     if case .v6 = address {
