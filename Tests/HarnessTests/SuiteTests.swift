@@ -18,7 +18,7 @@ import Testing
             #expect(device.state.withLock { device.list($0).shown.dropFirst() } == before)
             // What no check can bring about from outside.
             let unseen: Set = [
-                "cannotSwitch", "cannotUpdate", "storageFailed", "radioFailed", "interfaceMissing", "notPermitted",
+                "cannotSwitch", "storageFailed", "radioFailed", "interfaceMissing", "notPermitted",
                 "tooManyRequests", "internalError", "sealRequired",
             ]
             #expect(Set(report.unseenCodes).isSubset(of: unseen), "\(report.unseenCodes)")
