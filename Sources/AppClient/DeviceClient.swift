@@ -21,6 +21,9 @@ public struct DeviceClient: Sendable {
     /// Whether the connection stands, as far as this side knows: a device that has left the network says nothing.
     public var isConnected: Bool { connection.isOpen }
 
+    /// Whether the device has said something so recently that it is certainly there.
+    func isHeard(within span: Duration) -> Bool { isConnected && connection.isHeard(within: span) }
+
     func isSame(as other: DeviceClient) -> Bool { connection === other.connection }
 
     /// Ends the connection without a goodbye: everything that waits for an answer fails at once.

@@ -29,6 +29,11 @@ final class DeviceConnection: Sendable {
 
     var isOpen: Bool { inbox.isOpen }
 
+    /// Whether the device has said something so recently.
+    func isHeard(within span: Duration) -> Bool {
+        inbox.heard.map { ContinuousClock.now - $0 < span } ?? false
+    }
+
     /// - Returns: the body of the answer.
     func send<Answer: Decodable>(
         _ content: Request.Content, as type: Answer.Type, within limit: Duration

@@ -86,8 +86,9 @@ public actor DeviceSession {
         return try await question(connected())
     }
 
-    /// A connection over which the device has answered just now, for what must not be sent twice.
+    /// A connection over which the device was heard just now, for what must not be sent twice.
     func proven() async throws(ClientError) -> DeviceClient {
+        if let client, client.isHeard(within: settings.silence) { return client }
         var client = try await ask { client throws(ClientError) in
             _ = try await client.network()
             return client
