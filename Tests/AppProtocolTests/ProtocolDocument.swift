@@ -25,6 +25,12 @@ enum ProtocolDocument {
             .flatMap { row in (row.split(separator: "|").first ?? "").matches(of: /`([^`]+)`/).map { String($0.1) } }
     }
 
+    /// The cells after the first one of the row that begins with this one.
+    static func row(_ first: String) -> [String] {
+        let row = text.split(separator: "\n").first { $0.hasPrefix("| \(first) |") }
+        return row?.split(separator: "|").dropFirst().map { $0.trimmingCharacters(in: .whitespaces) } ?? []
+    }
+
     /// The texts of the Swift files of these targets.
     static func sources(_ targets: [String]) throws -> [String] {
         let sources = folder.deletingLastPathComponent().appendingPathComponent("Sources")

@@ -33,16 +33,13 @@ enum JSONValue: Hashable, Decodable {
         return members[name]
     }
 
-    /// Of an array.
-    var first: JSONValue? {
-        guard case .array(let values) = self else { return nil }
-        return values.first
-    }
+    var first: JSONValue? { values?.first }
+    var last: JSONValue? { values?.last }
+    var strings: [String]? { values?.compactMap(\.string) }
 
-    /// Of an array.
-    var strings: [String]? {
+    private var values: [JSONValue]? {
         guard case .array(let values) = self else { return nil }
-        return values.compactMap(\.string)
+        return values
     }
 
     var string: String? {

@@ -87,6 +87,10 @@ import Testing
         let scan = schema["request:scan.start"]?["properties"]?["body"]?["properties"]
         #expect(scan?["ssids"]?["maxItems"] == .number(Double(ProtocolLimits.scanTargets)))
         #expect(scan?["frequencies"]?["maxItems"] == .number(Double(ProtocolLimits.scanTargets)))
+        let confirmWithin = schema["request:network.switch"]?["properties"]?["body"]?["allOf"]?.last?["properties"]?[
+            "confirmWithin"]
+        #expect(confirmWithin?["minimum"] == .number(Double(ProtocolLimits.confirmWithin.lowerBound)))
+        #expect(confirmWithin?["maximum"] == .number(Double(ProtocolLimits.confirmWithin.upperBound)))
         #expect(schema["id"]?["maxLength"] == .number(Double(ProtocolLimits.idLength)))
         #expect(schema["keyId"]?["maxLength"] == .number(Double(ProtocolLimits.keyIdLength.upperBound)))
         #expect(schema["ssid"]?["maxLength"] == .number(Double(SSID.maximumLength)))
@@ -96,10 +100,10 @@ import Testing
     @Test func hasTheCodesOfTheDocument() {
         #expect(Set(ProtocolDocument.codes(inTable: "`kind`")) == Set(values("decision.kind") ?? []))
         #expect(
-            Set(ProtocolDocument.codes(inTable: "`reason`"))
+            Set(ProtocolDocument.codes(inTable: "`reason`")).subtracting(["lastFailure"])
                 == Set(schema["reason"]?["anyOf"]?.first?["enum"]?.strings ?? []))
         #expect(
-            Set(ProtocolDocument.codes(inTable: "`verdict`")).subtracting(["blocked:", "unusable:"])
+            Set(ProtocolDocument.codes(inTable: "`verdict`")).subtracting(["blocked:", "unusable:", "lastFailure"])
                 == Set(schema["verdict"]?["anyOf"]?.first?["enum"]?.strings ?? []))
         #expect(Set(ProtocolDocument.codes(inTable: "`details`")) == Set(detailNames))
     }
