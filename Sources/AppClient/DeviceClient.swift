@@ -44,8 +44,8 @@ public struct DeviceClient: Sendable {
     }
 
     /// Returns when the device has accepted the command, before it leaves the network that it is on.
-    /// - Parameter confirmWithin: in seconds, 5 to 600: the device goes back unless `confirmSwitch` comes that soon after
-    ///   the network is up. Nil if the switch stands by itself.
+    /// - Parameter confirmWithin: in seconds, 5 to 600: the device goes back unless `confirmSwitch` comes that soon
+    ///   after the network is up. Nil if the switch stands by itself.
     /// - Parameter joinOnce: the device forgets the network when it leaves it or restarts.
     public func switchNetwork(
         to network: NetworkReference, confirmWithin: Int? = nil, joinOnce: Bool = false

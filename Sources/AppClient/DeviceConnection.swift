@@ -77,7 +77,8 @@ final class DeviceConnection: Sendable {
         try? await channel.close()
     }
 
-    /// Closes without a goodbye. What the device has not got by now it shall not get later: somebody may have sent it anew.
+    /// Closes without a goodbye. What the device has not got by now it shall not get later: somebody may have sent it
+    /// anew.
     func abandon() {
         inbox.end(.disconnected)
         let socket = channel as? any SocketOptionProvider

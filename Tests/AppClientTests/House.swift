@@ -52,8 +52,8 @@ struct House {
 }
 
 extension DeviceSession.Settings {
-    /// For a network without distances: long enough for a machine that is busy, and short where something is waited for that
-    /// does not come.
+    /// For a network without distances: long enough for a machine that is busy, and short where something is waited for
+    /// that does not come.
     static var quick: Self {
         var settings = Self()
         settings.timeout = .seconds(2)

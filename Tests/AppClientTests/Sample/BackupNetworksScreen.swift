@@ -4,7 +4,8 @@ import Observation
 
 /// The screen on which the owner of a device sees which network it is in and keeps its backup networks.
 ///
-/// It says what to show; a SwiftUI view that reads it follows by itself. Rows and calls are those of the SDK's own demo.
+/// It says what to show; a SwiftUI view that reads it follows by itself. Rows and calls are those of the SDK's own
+/// demo.
 @MainActor @Observable
 final class BackupNetworksScreen {
     /// Below the title: whether the device has backup networks at all.
@@ -23,8 +24,8 @@ final class BackupNetworksScreen {
 
     // MARK: What it shows
 
-    /// The first section: the current network in five rows. An SSID is whatever somebody has named his access point; its
-    /// description is safe to show.
+    /// The first section: the current network in five rows. An SSID is whatever somebody has named his access point;
+    /// its description is safe to show.
     var currentRows: [(title: String, value: String)] {
         guard let info else { return [] }
         return [
@@ -70,8 +71,8 @@ final class BackupNetworksScreen {
         }
     }
 
-    /// In the row to add one. The list is replaced as a whole, so the new one is sent with all the others; only its password
-    /// travels, and sealed.
+    /// In the row to add one. The list is replaced as a whole, so the new one is sent with all the others; only its
+    /// password travels, and sealed.
     func add(ssid: String, pwd: String) async {
         await update { [manager] stored throws(ClientError) in
             guard stored.networks.count < stored.max else { return nil }
@@ -83,7 +84,8 @@ final class BackupNetworksScreen {
         await update { stored in stored.networks.filter { $0 != network } }
     }
 
-    /// The device leaves the network, and comes back in another one. The phone has to be able to reach that one as well.
+    /// The device leaves the network, and comes back in another one. The phone has to be able to reach that one as
+    /// well.
     func switchTo(_ network: BackupWifiModel) async {
         guard let info, manager.canSwitchWifiNetwork(info) else {
             alert = "can't switch"
@@ -102,8 +104,9 @@ final class BackupNetworksScreen {
 
     // MARK: How
 
-    /// Sends the list as it is after a change, unless the change is nil, for there is no room. With the revision, what another
-    /// phone of the household has added meanwhile is not lost: the device refuses, and the person sees the new list.
+    /// Sends the list as it is after a change, unless the change is nil, for there is no room. With the revision, what
+    /// another phone of the household has added meanwhile is not lost: the device refuses, and the person sees the new
+    /// list.
     private func update(_ change: (BackupWifiNetworks) throws(ClientError) -> [BackupWifiModel]?) async {
         guard let stored else { return }
         await orAlert { [self] () async throws(ClientError) in
@@ -120,8 +123,8 @@ final class BackupNetworksScreen {
         if let present = try? await manager.getBackupWifiNetworks() { stored = present }
     }
 
-    /// Every call throws one type of error, whose text says what to do. That the device is on the network already is nothing
-    /// to alert anybody of.
+    /// Every call throws one type of error, whose text says what to do. That the device is on the network already is
+    /// nothing to alert anybody of.
     private func orAlert(_ work: () async throws(ClientError) -> Void) async {
         alert = nil
         do {
