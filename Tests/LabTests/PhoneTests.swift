@@ -64,7 +64,7 @@ extension Radios {
                 let query = SwitchQuery(switchId: accepted.switchId)
                 let back = try await address(of: lab, in: house.home)
                 let status: SwitchStatus = try await phone.ask(.getSwitch(query), at: back)
-                #expect(status.phase == .rolledBack && status.reason?.rawValue == "unconfirmed")
+                #expect(status == outcome)
                 await #expect(throws: ProtocolError.self) {
                     let _: SwitchStatus = try await phone.ask(.confirmSwitch(query), at: back)
                 }
