@@ -41,9 +41,10 @@ struct KeyFileView {
     private var table: Table {
         Table(
             columns: [
-                .init(title: "NETWORK"), .init(title: "SSID", minimum: 12), .init(title: "SECURITY", minimum: 6),
-                .init(title: "HIDDEN"), .init(title: "PASSWORD"), .init(title: "LAST SEEN", minimum: 8),
-                .init(title: "LAST FAILURE", minimum: 8),
+                .init(title: "NETWORK"), .init(title: "SSID", minimum: 12),
+                .init(title: "SECURITY", minimum: 6, rank: 2), .init(title: "HIDDEN", rank: 1),
+                .init(title: "PASSWORD", rank: 5), .init(title: "LAST SEEN", minimum: 10, rank: 3),
+                .init(title: "LAST FAILURE", minimum: 8, rank: 4),
             ], rows: rows)
     }
 
