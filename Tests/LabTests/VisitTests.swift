@@ -1,6 +1,7 @@
 import AgentModel
 import AppClient
 import AppProtocol
+import KeyFile
 import Lab
 import Testing
 
@@ -11,6 +12,15 @@ extension Radios {
             let guest = try await lab.accessPoint("Guest", security: .wpa2("guest-password"), channel: 11)
             try await guest.powerOn()
             return guest
+        }
+
+        /// Every network of which the device's key file has the password.
+        private static func names(storedIn lab: Lab) throws -> Set<SSID> {
+            let folder = lab.directory + "/altnet"
+            let place = StorePlace(path: folder + "/keyfile", rootKey: .file(path: folder + "/root-key"))
+            let state = try place.open(maximumBackups: 3).state
+            let roles = [state.home, state.chosen, state.current, state.previous, state.pendingSwitch?.target]
+            return Set((roles.compactMap(\.self) + state.backups).map(\.ssid))
         }
 
         private func refusal(_ ask: () async throws -> SwitchStatus) async throws -> ErrorCode? {
@@ -58,7 +68,9 @@ extension Radios {
                 let guest = try await guest(of: lab)
                 let visit = try await house.device.switchNetwork(to: guest, joinOnce: true)
                 #expect(try await house.device.outcome(of: visit, within: .seconds(30)).phase == .committed)
-                await house.device.kill()
+                // In order, so that it stores all that it would store at some time.
+                await house.device.stop()
+                #expect(try Self.names(storedIn: lab) == [house.home.ssid, house.backup.ssid])
                 try await house.device.start()
                 try await house.device.online(on: house.home, within: .seconds(30))
                 try await house.expectTraffic(through: house.home)
