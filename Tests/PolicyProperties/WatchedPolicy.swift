@@ -58,7 +58,7 @@ package struct WatchedPolicy {
         guard policy.isVisiting else { return visited = nil }
         let network = policy.phase.network
         if let visited, visited != network {
-            throw Violation(.visitsEndWithTheLink, "still visits \(visited), in \(String(describing: network))", at: now)
+            throw Violation(.visitsEndWithTheLink, "still visits \(visited), in \(network?.rawValue ?? 0)", at: now)
         }
         visited = network
         if network == nil { throw Violation(.visitsEndWithTheLink, "visits while offline", at: now) }
