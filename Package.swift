@@ -16,7 +16,7 @@ let package = Package(
     products: [
         .executable(name: "altnet", targets: ["altnet"]),
         .executable(name: "altnet-lab", targets: ["altnet-lab"]),
-        .library(name: "AppClient", targets: ["AppClient"]),
+        .library(name: "AppClient", targets: ["AppClient", "AppProtocol", "AgentModel"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),

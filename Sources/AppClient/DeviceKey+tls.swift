@@ -4,8 +4,8 @@ import NIOSSL
 import NIOTLS
 
 extension DeviceKey {
-    /// TLS 1.2 with the local key as pre-shared key (RFC 7905, clause 2): either side proves that it has the key, and what
-    /// is said stays secret even if the key gets lost later.
+    /// TLS 1.2 with the local key as pre-shared key (RFC 7905, clause 2): either side proves that it has the key, and
+    /// what is said stays secret even if the key gets lost later.
     func tlsHandler() throws -> NIOSSLClientHandler {
         var configuration = TLSConfiguration.makePreSharedKeyConfiguration()
         configuration.minimumTLSVersion = .tlsv12
@@ -47,4 +47,7 @@ final class HandshakeObserver: ChannelInboundHandler, RemovableChannelHandler {
         completed.fail(ChannelError.eof)
         context.fireChannelInactive()
     }
+
+    /// After the end of the handshake this changes nothing any more.
+    func handlerRemoved(context: ChannelHandlerContext) { completed.fail(ChannelError.eof) }
 }
