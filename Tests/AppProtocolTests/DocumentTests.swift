@@ -20,6 +20,7 @@ import Testing
 
     @Test(arguments: [
         ("bytes of a line, without its line feed", "\(ProtocolLimits.lineLength)"),
+        ("levels of objects and lists in a line", "\(ProtocolLimits.nesting)"),
         ("bytes of an `id`", "1 to \(ProtocolLimits.idLength)"),
         ("bytes of an SSID", "1 to \(SSID.maximumLength)"),
         ("characters of a password", Self.text(Passphrase.allowedLength)),
