@@ -65,9 +65,11 @@ import Testing
 
 /// A page of the documentation.
 enum Document {
+    /// The repository's folder.
+    static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+
     static func text(_ name: String) -> String {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("Docs/\(name)")
-        return (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+        (try? String(contentsOf: root.appendingPathComponent("Docs/\(name)"), encoding: .utf8)) ?? ""
     }
 }
