@@ -14,7 +14,7 @@ extension DeviceCommand {
     func run() async throws {
         let console = Console.current
         do {
-            let device = try await connect()
+            let device = try await connect(console)
             try await run(device, console)
             await device.close()
         } catch let failure as CommandFailure {
@@ -26,8 +26,9 @@ extension DeviceCommand {
 }
 
 extension DeviceCommand {
-    func connect() async throws(ClientError) -> DeviceClient {
-        try await DeviceClient(connectingTo: connection.endpoint, timeout: .seconds(connection.answerWithin))
+    /// - Parameter limit: how long connecting may take, and each answer; what the command line says unless given.
+    func connect(_ console: Console, within limit: Duration? = nil) async throws -> DeviceClient {
+        try await DeviceClient(connectingTo: connection.endpoint, timeout: limit ?? .seconds(connection.answerWithin))
     }
 }
 
