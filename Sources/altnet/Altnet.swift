@@ -29,6 +29,10 @@ struct Altnet: AsyncParsableCommand {
             ENVIRONMENT
               ALTNET_SOCKET  the agent's socket, where --socket is not given
               NO_COLOR       if set and not empty, output has no colour
+
+            FILES
+              \(ConnectionOptions.standardSocket)  the agent's socket
+              /var/lib/altnet          the device's identity, key file and root key
             """,
         version: Version.current,
         subcommands: [

@@ -12,7 +12,8 @@ extension CompletionKind {
 
 /// What a shell is told that completes the name of a stored network.
 enum StoredNetworkCompletion {
-    private static let patience = Duration.seconds(1)
+    /// How long somebody who has pressed a key waits. Tests put their own in its place.
+    @TaskLocal static var patience = Duration.seconds(1)
 
     /// - Parameters:
     ///   - words: the command line, `altnet` included.
