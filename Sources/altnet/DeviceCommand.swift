@@ -28,7 +28,8 @@ extension DeviceCommand {
 extension DeviceCommand {
     /// - Parameter limit: how long connecting may take, and each answer; what the command line says unless given.
     func connect(_ console: Console, within limit: Duration? = nil) async throws -> DeviceClient {
-        try await DeviceClient(connectingTo: connection.endpoint, timeout: limit ?? .seconds(connection.answerWithin))
+        try await DeviceClient(
+            connectingTo: connection.endpoint(console), timeout: limit ?? .seconds(connection.answerWithin))
     }
 }
 

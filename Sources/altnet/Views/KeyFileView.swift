@@ -29,7 +29,8 @@ struct KeyFileView {
         facts.add("Revision", "\(state.backupsRevision) of the backup list")
         if let pending = state.pendingSwitch {
             let origin = pending.cameFrom.map { ", from \($0)" } ?? ""
-            facts.add("Switch", "\(pending.id.printable) to \(pending.target.ssid)\(origin), not ended")
+            let target = pending.target.map { " to \($0.ssid)" } ?? ""
+            facts.add("Switch", "\(pending.id.printable)\(target)\(origin), not ended")
         }
         for (name, last) in state.replayCounters.sorted(by: { $0.key < $1.key }) {
             facts.add("Counter", "\(name.printable) \(last)")
