@@ -29,8 +29,7 @@ import Testing
         }
     }
 
-    private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appendingPathComponent("Docs/man")
+    private static let folder = Document.folder.appendingPathComponent("man")
 
     private func commands() async throws -> [(page: String, command: Command)] {
         let json = await CommandRun.altnet(["--experimental-dump-help"]).errors

@@ -65,9 +65,10 @@ import Testing
 
 /// A page of the documentation.
 enum Document {
+    static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("Docs")
+
     static func text(_ name: String) -> String {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("Docs/\(name)")
-        return (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+        (try? String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)) ?? ""
     }
 }
