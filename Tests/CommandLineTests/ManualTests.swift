@@ -55,14 +55,11 @@ import Testing
         for (page, command) in try await commands() {
             let text = try String(contentsOf: Self.folder.appendingPathComponent(page), encoding: .utf8)
             let there = words(text)
-            let help = [command.abstract, command.discussion] + (command.arguments ?? []).map(\.abstract)
+            let arguments = (command.arguments ?? []).filter(\.shouldDisplay)
+            let help = [command.abstract, command.discussion] + arguments.map(\.abstract)
             let missing = help.compactMap(\.self).flatMap { words($0).subtracting(there) }
             #expect(missing.isEmpty, "\(page): make man")
-            let options = Set(
-                (command.arguments ?? []).filter(\.shouldDisplay).flatMap { $0.names ?? [] }.filter {
-                    $0.kind == "long"
-                }
-                .map(\.name))
+            let options = Set(arguments.flatMap { $0.names ?? [] }.filter { $0.kind == "long" }.map(\.name))
             let written = Set(
                 text.matches(of: /\.It (?:Fl [a-z] , -|Fl -)([a-z-]+)/).map { String($0.output.1) })
             #expect(written == options, "\(page): make man")

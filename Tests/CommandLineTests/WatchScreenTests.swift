@@ -154,9 +154,11 @@ import Testing
         let screen = WatchScreen(
             state: try WatchStory.state(), now: WatchStory.end, time: Sample.now,
             size: WatchScreen.Size(columns: 80, rows: 24), style: Style(hasColour: true, width: 80))
-        let clock = LocalTime.clock(Sample.now).prefix(2)
         // In whatever time zone this is.
-        let lines = screen.lines().map { $0.replacing("\(clock):0", with: "14:0") }
+        let clocks = (0..<10).map { (shown: LocalTime.clock(Sample.ago($0)), drawn: "14:23:\(46 - $0)") }
+        let lines = screen.lines().map { line in
+            clocks.reduce(line) { $0.replacing($1.shown, with: $1.drawn) }
+        }
         let svg = TerminalPicture(lines: lines).svg
         let file = Document.folder.appendingPathComponent("watch.svg")
         if ProcessInfo.processInfo.environment["ALTNET_WRITE_PICTURES"] != nil { try Data(svg.utf8).write(to: file) }
