@@ -19,7 +19,7 @@ extension ClientError {
             case let error as NIOConnectionError: ClientError(connecting: endpoint, error)
             case let error as NIOSSLError: ClientError(securing: endpoint, error)
             case ChannelError.connectTimeout: .timedOut
-            case ChannelError.eof: .turnedAway(endpoint)
+            case ChannelError.eof, ChannelError.ioOnClosedChannel, ChannelError.alreadyClosed: .turnedAway(endpoint)
             case is SocketAddressError: .connectFailed(endpoint, errno: ENAMETOOLONG)
             case is CancellationError: .cancelled
             default: .disconnected

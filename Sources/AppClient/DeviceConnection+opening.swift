@@ -55,26 +55,25 @@ extension DeviceConnection {
         _ channel: any Channel, for endpoint: Endpoint
     ) -> EventLoopFuture<DeviceConnection> {
         let inbox = Inbox()
-        let secured: EventLoopFuture<Void>
+        let secured = channel.eventLoop.makePromise(of: Void.self)
         do {
-            secured = try secure(channel, for: endpoint)
-            try channel.pipeline.syncOperations.addHandler(LineReceiver(inbox: inbox))
+            let pipeline = channel.pipeline.syncOperations
+            if case .network(_, _, let device) = endpoint {
+                // Both sides show that they have the key.
+                try pipeline.addHandler(try device.tlsHandler())
+                try pipeline.addHandler(HandshakeObserver(secured))
+            } else {
+                // The kernel vouches for the other side.
+                secured.succeed()
+            }
+            try pipeline.addHandler(LineReceiver(inbox: inbox))
         } catch {
-            return channel.eventLoop.makeFailedFuture(error)
+            // The other side may have closed the connection by now.
+            secured.fail(error)
         }
         return channel.setOption(.autoRead, value: true)
-            .flatMap { secured }
+            .flatMap { secured.futureResult }
             .map { DeviceConnection(channel: channel, inbox: inbox) }
-    }
-
-    /// - Returns: when both sides have shown that they have the key. The kernel vouches for a Unix socket.
-    private static func secure(_ channel: any Channel, for endpoint: Endpoint) throws -> EventLoopFuture<Void> {
-        guard case .network(_, _, let device) = endpoint else { return channel.eventLoop.makeSucceededVoidFuture() }
-        let handshake = channel.eventLoop.makePromise(of: Void.self)
-        let pipeline = channel.pipeline.syncOperations
-        try pipeline.addHandler(try device.tlsHandler())
-        try pipeline.addHandler(HandshakeObserver(handshake))
-        return handshake.futureResult
     }
 }
 

@@ -47,4 +47,7 @@ final class HandshakeObserver: ChannelInboundHandler, RemovableChannelHandler {
         completed.fail(ChannelError.eof)
         context.fireChannelInactive()
     }
+
+    /// After the end of the handshake this changes nothing any more.
+    func handlerRemoved(context: ChannelHandlerContext) { completed.fail(ChannelError.eof) }
 }

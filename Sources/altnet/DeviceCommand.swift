@@ -14,6 +14,7 @@ extension DeviceCommand {
     func run() async throws {
         let console = Console.current
         do {
+            try connection.device.warn(console)
             let device = try await connect(console)
             try await run(device, console)
             await device.close()

@@ -15,16 +15,13 @@ struct DeviceKeyFile {
 
     /// - Parameter deviceId: the device that is meant, or nil if the file says it.
     /// - Throws: `CommandFailure`, which says nothing of what the file holds.
-    func read(deviceId: String?, _ console: Console) throws -> DeviceKey {
+    func read(deviceId: String?) throws -> DeviceKey {
         var content: [UInt8]
         do { content = try PrivateFile.read(path, maximum: PairingCode.maximumLength + 2) } catch {
             guard case .system(_, _, ENOENT) = error else { throw CommandFailure(error) }
             throw CommandFailure(.badData, "there is no key file at \(path.printable)")
         }
         defer { content.withUnsafeMutableBytes { wipe($0) } }
-        if isExposed {
-            console.advise("warning: other users can read \(path.printable), the device's key: chmod 600 it")
-        }
         let line = content.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
         return line.starts(with: PairingCode.scheme.utf8)
             ? try pairedDevice(line, deviceId) : try device(Secret(line), deviceId)
@@ -50,6 +47,12 @@ struct DeviceKeyFile {
         do { return try DeviceKey(deviceId: deviceId, localKey: key) } catch {
             throw CommandFailure(.badData, "\(path.printable), id \(deviceId.printable): \(error.message)")
         }
+    }
+
+    /// Says so where the key is no secret on this machine.
+    func warn(_ console: Console) {
+        guard isExposed else { return }
+        console.advise("warning: other users can read \(path.printable), the device's key: chmod 600 it")
     }
 
     /// Whether other users of this machine can read it. What is no file, such as a pipe, has an end and no mode to go by.

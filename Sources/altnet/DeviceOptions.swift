@@ -63,22 +63,32 @@ struct DeviceOptions: ParsableArguments {
     /// An option counts more than a variable, and a variable that names a device more than one that names a socket.
     /// - Throws: `ValidationError` or `CommandFailure`.
     func endpoint(_ console: Console) throws -> Endpoint {
-        let address = try device ?? (socket == nil ? addressOfEnvironment(console) : nil)
-        guard let address else {
+        guard let address = try address(console) else {
             guard deviceId == nil, keyFile == nil else {
                 throw ValidationError("--device-id and --key-file go with --device, which says where the device is.")
             }
             return .unixSocket(path: socket ?? console.variable(.socket) ?? Self.standardSocket)
         }
-        guard let path = keyFile ?? console.variable(.keyFile) else {
+        guard let file = file(console) else {
             throw ValidationError(
                 "A device in the network asks for its key: name the file that holds it with --key-file.")
         }
-        let key = try DeviceKeyFile(path: path).read(deviceId: deviceId ?? console.variable(.deviceId), console)
+        let key = try file.read(deviceId: deviceId ?? console.variable(.deviceId))
         return .network(host: address.host, port: address.port, device: key)
     }
 
-    private func addressOfEnvironment(_ console: Console) throws -> DeviceAddress? {
+    /// Says what should be otherwise about the options, once for each command.
+    func warn(_ console: Console) throws {
+        if try address(console) != nil { file(console)?.warn(console) }
+    }
+
+    private func file(_ console: Console) -> DeviceKeyFile? {
+        (keyFile ?? console.variable(.keyFile)).map(DeviceKeyFile.init)
+    }
+
+    /// - Returns: nil where the agent on this machine is meant.
+    func address(_ console: Console) throws -> DeviceAddress? {
+        if device != nil || socket != nil { return device }
         guard let text = console.variable(.device) else { return nil }
         do { return try DeviceAddress(text) } catch {
             throw ValidationError("\(Variable.device.rawValue) is \"\(text.printable)\": \(error)")

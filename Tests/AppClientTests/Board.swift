@@ -32,7 +32,10 @@ final class Board: DeviceService {
     /// Is told of every request before it is answered.
     private let hook: @Sendable (Request.Body) async -> Void
 
-    init(_ device: DeviceKey, hub: EventHub = EventHub(), hook: @escaping @Sendable (Request.Body) async -> Void = { _ in }) {
+    init(
+        _ device: DeviceKey, hub: EventHub = EventHub(),
+        hook: @escaping @Sendable (Request.Body) async -> Void = { _ in }
+    ) {
         self.device = device
         self.hub = hub
         self.hook = hook

@@ -24,7 +24,7 @@ import Testing
             for round in 1...3 {
                 _ = try await manager.getBackupWifiNetworks()
                 #expect(house.relay.accepted == round)
-                house.relay.cut()
+                await house.relay.cut()
                 try await eventually("it is noticed") { await !manager.session.isConnected }
             }
         }
@@ -37,7 +37,7 @@ import Testing
             let manager = house.manager()
             async let networks = manager.getBackupWifiNetworks()
             try await eventually("it is asked") { await gate.isReached }
-            house.relay.cut()
+            await house.relay.cut()
             try await eventually("it is asked again") { house.board.count(.getBackups) == 2 }
             await gate.open()
             #expect(try await networks.max == 3)
@@ -156,7 +156,7 @@ import Testing
             let model = try manager.generateBackupWifiModel(ssid: "Home", pwd: "correct horse")
             async let update = manager.updateBackupWifiNetworks([model], ifRevision: revision)
             try await eventually("it is there") { await gate.isReached }
-            house.relay.cut()
+            await house.relay.cut()
             await gate.open()
             let stored = try await update
             #expect(stored.networks == [model])
@@ -175,7 +175,7 @@ import Testing
             async let update = manager.updateBackupWifiNetworks([model], ifRevision: 1)
             try await eventually("the key is asked for") { await gate.isReached }
             house.board.set { $0.revision = 2 }
-            house.relay.cut()
+            await house.relay.cut()
             await gate.open()
             do {
                 _ = try await update

@@ -38,9 +38,9 @@ final class Relay: Sendable {
     /// How many there have been.
     var accepted: Int { state.state.withLock { $0.accepted } }
 
-    /// Ends every connection.
-    func cut() {
-        for channel in state.state.withLock({ $0.connections }) { channel.close(promise: nil) }
+    /// Ends every connection: nothing passes any more when it returns.
+    func cut() async {
+        for channel in state.state.withLock({ $0.connections }) { try? await channel.close() }
     }
 
     /// Nothing passes any more on the connections there are, in either direction, and nobody is told.
@@ -55,7 +55,7 @@ final class Relay: Sendable {
     func lead(to target: Int) { state.state.withLock { $0.target = target } }
 
     func stop() async {
-        cut()
+        await cut()
         try? await listener.close()
     }
 

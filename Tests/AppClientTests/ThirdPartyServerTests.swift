@@ -33,7 +33,10 @@ import Testing
         await #expect(throws: ClientError.keyRefused(endpoint)) { try await DeviceClient(connectingTo: endpoint) }
     }
 
-    @Test(arguments: [["-tls1_3"], ["-tls1_2", "-cipher", "ECDHE-PSK-AES128-CBC-SHA256"], ["-tls1_2", "-cipher", "PSK-CHACHA20-POLY1305"]])
+    @Test(arguments: [
+        ["-tls1_3"], ["-tls1_2", "-cipher", "ECDHE-PSK-AES128-CBC-SHA256"],
+        ["-tls1_2", "-cipher", "PSK-CHACHA20-POLY1305"],
+    ])
     func nothingWeakerOrOtherIsSpoken(options: [String]) async throws {
         let server = try await OpenSSLServer(options + Self.rightKey)
         let endpoint = Endpoint.network(host: "127.0.0.1", port: server.port, device: try device())

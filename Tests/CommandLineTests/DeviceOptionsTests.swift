@@ -24,9 +24,12 @@ import Testing
         try body(path)
     }
 
+    private func connection(_ arguments: [String]) throws -> DeviceOptions {
+        try #require(try Altnet.parseAsRoot(arguments) as? any DeviceCommand).connection.device
+    }
+
     private func endpoint(_ arguments: [String], environment: [String: String] = [:]) throws -> Endpoint {
-        let command = try #require(try Altnet.parseAsRoot(arguments) as? any DeviceCommand)
-        return try command.connection.endpoint(.silent(environment))
+        try connection(arguments).endpoint(.silent(environment))
     }
 
     @Test(arguments: [
@@ -138,7 +141,7 @@ import Testing
             let errors = Lines()
             var console = Console.silent()
             console.errors = { errors.append($0) }
-            _ = try DeviceKeyFile(path: path).read(deviceId: "lamp-01", console)
+            try connection(["status", "--device", "lamp", "--key-file", path]).warn(console)
             #expect(
                 errors.text == (isSaid ? "warning: other users can read \(path), the device's key: chmod 600 it\n" : "")
             )

@@ -18,7 +18,7 @@ import Testing
     }
 
     private func device(in path: String) throws -> DeviceKey {
-        try DeviceKeyFile(path: path).read(deviceId: nil, .silent())
+        try DeviceKeyFile(path: path).read(deviceId: nil)
     }
 
     @Test func makesANewDeviceEachTime() async throws {

@@ -65,8 +65,10 @@ import Testing
 
 /// A page of the documentation.
 enum Document {
-    static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-        .deletingLastPathComponent().appendingPathComponent("Docs")
+    /// The repository's folder.
+    static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent()
+    static let folder = root.appendingPathComponent("Docs")
 
     static func text(_ name: String) -> String {
         (try? String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)) ?? ""

@@ -129,7 +129,8 @@ extension DeviceSession {
                 tell(.success(status))
                 guard confirms, status.phase == .waitingForConfirmation else { continue }
                 // Whatever comes instead of the answer, the next question tells what became of it.
-                let confirmed = try? await ask { client throws(ClientError) in try await client.confirmSwitch(switchId) }
+                let confirmed = try? await ask { client throws(ClientError) in try await client.confirmSwitch(switchId)
+                }
                 if let confirmed { tell(.success(confirmed)) }
             }
         } catch {

@@ -85,7 +85,11 @@ struct PairCommand: AsyncParsableCommand {
 
     private func identity(_ console: Console) throws -> DeviceIdentity {
         if show { return try directory { directory throws(IdentityError) in try DeviceIdentity.read(from: directory) } }
-        if let from { return DeviceIdentity(key: try DeviceKeyFile(path: from).read(deviceId: nil, console)) }
+        if let from {
+            let file = DeviceKeyFile(path: from)
+            file.warn(console)
+            return DeviceIdentity(key: try file.read(deviceId: nil))
+        }
         do { return try DeviceIdentity.random(id: id) } catch { throw CommandFailure(.badData, error.message) }
     }
 

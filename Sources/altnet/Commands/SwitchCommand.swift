@@ -20,6 +20,8 @@ struct SwitchCommand: DeviceCommand {
 
               altnet switch BackupNet --confirm-within 120
               altnet switch --confirm 5e1f09a3c2d4
+
+            A device in the network (--device) is asked again, at the same address, when the switch ends the connection;             a name such as lamp.local follows it into its new network. That it is reached there confirms the switch.
             """)
 
     @OptionGroup var connection: ConnectionOptions
@@ -102,13 +104,19 @@ struct SwitchCommand: DeviceCommand {
         -> (status: SwitchStatus, elapsed: String)
     {
         let timeout = timeout ?? 120 + (confirmWithin ?? 0)
+        // Whoever reaches the device over the network has shown that the new network leads to it. Its own socket is there
+        // whatever the network is.
+        let confirms = try confirmWithin != nil && connection.device.address(console) != nil
         do {
             return try await console.showingProgress { progress in
                 let status = try await device.switchNetwork(
-                    to: reference, confirmWithin: confirmWithin, joinOnce: joinOnce, within: .seconds(timeout)
+                    to: reference, confirmWithin: confirmWithin, confirms: confirms, joinOnce: joinOnce,
+                    within: .seconds(timeout)
                 ) { status in
                     // Before the network changes, for the terminal may be gone afterwards.
-                    if status.phase == .accepted { for line in instruction(status) { progress.advise(line) } }
+                    if status.phase == .accepted, !confirms {
+                        for line in instruction(status) { progress.advise(line) }
+                    }
                     if !status.phase.isOutcome { progress.show(Wording.phase(status.phase)) }
                 }
                 return (status, progress.elapsed)

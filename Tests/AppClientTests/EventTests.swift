@@ -1,0 +1,161 @@
+import AgentModel
+import AppClient
+import AppProtocol
+import AppServer
+import Testing
+
+/// Events that go on whatever happens to the connection.
+@Suite(.timeLimit(.minutes(2))) struct EventTests {
+    private func publish(_ signals: ClosedRange<Int>, on hub: EventHub) {
+        for signal in signals { hub.publish(.signal(SignalReading(signal: signal))) }
+    }
+
+    /// The signals up to the last one wanted, and what else came in between.
+    private func signals(
+        _ events: inout EventStream.Iterator, upTo last: Int
+    ) async throws -> (signals: [Int], gaps: [Gap]) {
+        var (signals, gaps) = ([Int](), [Gap]())
+        while let event = try await events.next() {
+            switch event.body {
+            case .signal(let reading): signals.append(reading.signal)
+            case .gap(let gap): gaps.append(gap)
+            default: break
+            }
+            if signals.last == last { return (signals, gaps) }
+        }
+        throw Overdue(description: "the events have ended")
+    }
+
+    @Test func noneIsLostAndNoneComesTwice() async throws {
+        try await House.with { house async throws in
+            let manager = house.manager()
+            var events = try await manager.events().makeAsyncIterator()
+            publish(-90 ... -81, on: house.board.hub)
+            #expect(try await signals(&events, upTo: -81).signals == Array(-90 ... -81))
+            for start in [-80, -70, -60] {
+                house.relay.refuse(true)
+                await house.relay.cut()
+                publish(start...start + 4, on: house.board.hub)
+                house.relay.refuse(false)
+                publish(start + 5...start + 9, on: house.board.hub)
+                let (signals, gaps) = try await signals(&events, upTo: start + 9)
+                #expect(signals == Array(start...start + 9))
+                #expect(gaps.isEmpty)
+            }
+        }
+    }
+
+    @Test func whatTheDeviceNoLongerHasIsAGap() async throws {
+        try await House.with(Board(House.device, hub: EventHub(capacity: 4))) { house async throws in
+            let manager = house.manager()
+            var events = try await manager.events().makeAsyncIterator()
+            publish(-90 ... -90, on: house.board.hub)
+            #expect(try await signals(&events, upTo: -90).signals == [-90])
+            house.relay.refuse(true)
+            await house.relay.cut()
+            try await eventually("it is noticed") { await !manager.session.isConnected }
+            publish(-89 ... -80, on: house.board.hub)
+            house.relay.refuse(false)
+            let (signals, gaps) = try await signals(&events, upTo: -80)
+            #expect(signals == [-83, -82, -81, -80])
+            #expect(gaps == [Gap(reason: .expired, missed: 6)])
+        }
+    }
+
+    @Test func anAgentThatHasRestartedSaysSo() async throws {
+        try await House.with { house async throws in
+            let manager = house.manager()
+            var events = try await manager.events().makeAsyncIterator()
+            publish(-90 ... -81, on: house.board.hub)
+            _ = try await signals(&events, upTo: -81)
+            try await House.with { restarted async throws in
+                publish(-70 ... -69, on: restarted.board.hub)
+                house.relay.lead(to: restarted.relay.port)
+                await house.relay.cut()
+                let (signals, gaps) = try await signals(&events, upTo: -69)
+                #expect(signals == [-70, -69])
+                #expect(gaps.map(\.reason) == [.restarted])
+                await manager.close()
+            }
+        }
+    }
+
+    @Test func everybodyHearsEverything() async throws {
+        try await House.with { house async throws in
+            let manager = house.manager()
+            try await withThrowingTaskGroup { group in
+                let ready = Gate()
+                for _ in 1...5 {
+                    let stream = try await manager.events()
+                    group.addTask {
+                        var events = stream.makeAsyncIterator()
+                        await ready.pass()
+                        return try await signals(&events, upTo: -81).signals
+                    }
+                }
+                publish(-90 ... -81, on: house.board.hub)
+                await ready.open()
+                for try await signals in group { #expect(signals == Array(-90 ... -81)) }
+            }
+            #expect(house.relay.accepted == 1)
+        }
+    }
+
+    /// One that reads too slowly misses some, and is told; it holds nobody up.
+    @Test func aSlowReaderIsToldWhatItMissed() async throws {
+        try await House.with { house async throws in
+            let manager = house.manager()
+            var slow = try await manager.events().makeAsyncIterator()
+            var quick = try await manager.events().makeAsyncIterator()
+            for round in 0..<10 {
+                publish(round * 100...round * 100 + 99, on: house.board.hub)
+                _ = try await signals(&quick, upTo: round * 100 + 99)
+            }
+            let (signals, gaps) = try await signals(&slow, upTo: 999)
+            // One more than what is kept, where it began to read a moment before the last one came.
+            #expect((256...257).contains(signals.count))
+            #expect(signals == Array((1000 - signals.count)...999))
+            #expect(gaps == [Gap(reason: .expired, missed: 1000 - signals.count)])
+        }
+    }
+
+    @Test func eventsThatNobodyReadsAnyMoreAreNotFetched() async throws {
+        try await House.with { house async throws in
+            let manager = house.manager()
+            do {
+                var events = try await manager.events().makeAsyncIterator()
+                publish(-50 ... -50, on: house.board.hub)
+                _ = try await events.next()
+            }
+            await house.relay.cut()
+            try await eventually("it is noticed") { await !manager.session.isConnected }
+            _ = try await manager.getBackupWifiNetworks()
+            #expect(house.relay.accepted == 2)
+            // And again.
+            var events = try await manager.events().makeAsyncIterator()
+            publish(-40 ... -40, on: house.board.hub)
+            #expect(try await signals(&events, upTo: -40).gaps.isEmpty)
+        }
+    }
+
+    @Test func aReaderCanBeCancelled() async throws {
+        try await House.with { house async throws in
+            let manager = house.manager()
+            let events = try await manager.events()
+            let reading = Task { for try await _ in events {} }
+            reading.cancel()
+            try await reading.value
+            #expect(try await manager.getBackupWifiNetworks().max == 3)
+        }
+    }
+
+    @Test func theFirstSubscriptionSaysWhyItFails() async throws {
+        try await House.with { house async throws in
+            house.relay.refuse(true)
+            var settings = DeviceSession.Settings.quick
+            settings.timeout = .milliseconds(50)
+            let manager = house.manager(settings)
+            await #expect(throws: ClientError.turnedAway(house.endpoint)) { try await manager.events() }
+        }
+    }
+}

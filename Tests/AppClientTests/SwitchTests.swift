@@ -1,0 +1,285 @@
+import AgentModel
+import AppClient
+import AppProtocol
+import AppServer
+import Synchronization
+import Testing
+
+/// Switches, over whose way the connection breaks.
+@Suite(.timeLimit(.minutes(2))) struct SwitchTests {
+    private static let attic = try! SSID("Attic")
+    private static let hash = NetworkHash(localKey: House.device.localKey, ssid: attic, password: nil)
+
+    @Test func eachPhaseIsToldOnceAndInOrder() async throws {
+        try await House.with { house async throws in
+            let phases = Mutex<[SwitchPhase]>([])
+            let manager = house.manager()
+            async let switched = manager.switchBackupWifiNetwork(hash: Self.hash) { status in
+                phases.withLock { $0.append(status.phase) }
+            }
+            try await isCommanded(house.board)
+            for phase in [SwitchPhase.joining, .waitingForAddress, .validating] {
+                house.board.advance(to: phase)
+                try await eventually("it is told") { phases.withLock { $0.last } == phase }
+            }
+            house.board.advance(to: .committed)
+            #expect(try await switched.phase == .committed)
+            #expect(
+                phases.withLock { $0 } == [.accepted, .joining, .waitingForAddress, .validating, .committed])
+            #expect(house.board.asked.contains(.switchNetwork(SwitchRequest(target: .stored(Self.hash)))))
+        }
+    }
+
+    @Test(arguments: [SwitchPhase.rolledBack, .failed])
+    func aSwitchThatDidNotSucceedIsAnError(phase: SwitchPhase) async throws {
+        try await House.with { house async throws in
+            let manager = house.manager()
+            async let switched = manager.switchBackupWifiNetwork(hash: Self.hash)
+            try await isCommanded(house.board)
+            house.board.advance(to: phase, reason: ReasonCode(.wrongKey))
+            let status = SwitchStatus(switchId: "s-1", phase: phase, reason: ReasonCode(.wrongKey))
+            do {
+                _ = try await switched
+                Issue.record("it did not succeed")
+            } catch {
+                #expect(error as? ClientError == .notSwitched(status))
+                #expect("\(error)".contains(JoinFailure.wrongKey.rawValue))
+            }
+        }
+    }
+
+    enum Loss: CaseIterable { case broken, silent }
+
+    /// The device leaves the network that it was commanded over, and is found again in the new one.
+    @Test(arguments: Loss.allCases)
+    func theOutcomeIsAskedForInTheNewNetwork(loss: Loss) async throws {
+        try await House.with { house async throws in
+            let manager = house.manager()
+            async let switched = manager.switchBackupWifiNetwork(hash: Self.hash)
+            try await isCommanded(house.board)
+            house.relay.refuse(true)
+            switch loss {
+            case .broken: await house.relay.cut()
+            case .silent: house.relay.freeze()
+            }
+            house.board.advance(to: .joining)
+            house.board.advance(to: .committed)
+            try await eventually("it is looked for") { house.relay.accepted > 2 }
+            house.relay.refuse(false)
+            #expect(try await switched.phase == .committed)
+            #expect(house.board.count(.switchNetwork) == 1)
+        }
+    }
+
+    /// In the new network it has another address, and at the old one there is somebody else.
+    @Test func theDeviceIsFoundAtItsNewAddress() async throws {
+        try await House.with { house async throws in
+            let stranger = try await OpenSSLServer([
+                "-tls1_2", "-psk", "00112233445566778899aabbccddeeff", "-psk_identity", "other",
+            ])
+            let old = try await Relay(to: house.relay.port)
+            let port = Mutex(old.port)
+            let manager = DeviceNetworkManager(device: House.device, settings: .quick) {
+                [.network(host: "127.0.0.1", port: port.withLock { $0 }, device: House.device)]
+            }
+            async let switched = manager.switchBackupWifiNetwork(hash: Self.hash)
+            try await isCommanded(house.board)
+            old.lead(to: stranger.port)
+            await old.cut()
+            house.board.advance(to: .committed)
+            try await eventually("the stranger is asked") { old.accepted > 2 }
+            port.withLock { $0 = house.relay.port }
+            #expect(try await switched.phase == .committed)
+            await old.stop()
+        }
+    }
+
+    @Test func itIsConfirmedOverTheNewNetwork() async throws {
+        try await House.with { house async throws in
+            let phases = Mutex<[SwitchPhase]>([])
+            let manager = house.manager()
+            async let switched = manager.switchBackupWifiNetwork(
+                ssid: Self.attic, pwd: Secret(text: "correct horse"), hidden: true, joinOnce: true, confirmWithin: 60
+            ) { status in phases.withLock { $0.append(status.phase) } }
+            try await isCommanded(house.board)
+            await house.relay.cut()
+            house.board.advance(to: .joining)
+            house.board.advance(to: .waitingForConfirmation)
+            #expect(try await switched.phase == .committed)
+            #expect(house.board.count(.confirmSwitch) == 1)
+            #expect(phases.withLock { $0.suffix(2) } == [.waitingForConfirmation, .committed])
+            for case .switchNetwork(let request) in house.board.asked {
+                #expect(request.joinOnce)
+                #expect(request.confirmWithin == 60)
+                guard case .new(let network) = request.target, case .sealed = network.credential else {
+                    Issue.record("\(request)")
+                    return
+                }
+                #expect(network.isHidden)
+            }
+        }
+    }
+
+    @Test func whoeverConfirmsElsewhereIsWaitedFor() async throws {
+        try await House.with { house async throws in
+            let session = DeviceSession(house.endpoint, settings: .quick)
+            async let switched = session.switchNetwork(to: .stored(Self.hash), confirmWithin: 60, confirms: false)
+            try await isCommanded(house.board)
+            house.board.advance(to: .waitingForConfirmation)
+            try await eventually("it is asked how it stands") { house.board.count(.getSwitch) > 1 }
+            house.board.advance(to: .rolledBack)
+            #expect(try await switched.phase == .rolledBack)
+            #expect(house.board.count(.confirmSwitch) == 0)
+        }
+    }
+
+    // MARK: The answer is lost
+
+    /// The command is there and its answer is not: it is not sent again, and its switch is found.
+    @Test func aCommandWhoseAnswerIsLostIsNotSentAgain() async throws {
+        let gate = Gate()
+        let board = Board(House.device) { request in if request.type == .switchNetwork { await gate.pass() } }
+        try await House.with(board) { house async throws in
+            let manager = house.manager()
+            async let switched = manager.switchBackupWifiNetwork(hash: Self.hash)
+            try await eventually("the command is there") { await gate.isReached }
+            house.relay.refuse(true)
+            await house.relay.cut()
+            await gate.open()
+            board.advance(to: .joining)
+            board.advance(to: .committed)
+            board.set { $0.network.hash = Self.hash }
+            house.relay.refuse(false)
+            #expect(try await switched.phase == .committed)
+            #expect(board.count(.switchNetwork) == 1)
+        }
+    }
+
+    /// Somebody else has switched the device at the same moment: that outcome is not taken for one's own.
+    @Test func theSwitchOfSomebodyElseIsNotTakenForOnesOwn() async throws {
+        let gate = Gate()
+        let board = Board(House.device) { request in if request.type == .switchNetwork { await gate.pass() } }
+        try await House.with(board) { house async throws in
+            let manager = house.manager()
+            async let switched = manager.switchBackupWifiNetwork(hash: Self.hash)
+            try await eventually("the command is there") { await gate.isReached }
+            house.relay.refuse(true)
+            await house.relay.cut()
+            board.advance("s-9", to: .joining)
+            board.advance("s-9", to: .committed)
+            house.relay.refuse(false)
+            do {
+                _ = try await switched
+                Issue.record("it is on another network")
+            } catch {
+                #expect(error as? ClientError == .outcomeUnknown(switchId: "s-9"))
+            }
+            await gate.open()
+        }
+    }
+
+    @Test func aCommandThatDidNotArriveIsSaidNotToHave() async throws {
+        let gate = Gate()
+        let board = Board(House.device) { request in if request.type == .switchNetwork { await gate.pass() } }
+        try await House.with(board) { house async throws in
+            let manager = house.manager()
+            async let switched = manager.switchBackupWifiNetwork(hash: Self.hash)
+            try await eventually("the command is there, and goes no further") { await gate.isReached }
+            // A switch that had begun before is not this one.
+            board.advance("s-0", to: .committed)
+            await house.relay.cut()
+            do {
+                _ = try await switched
+                Issue.record("nothing has begun")
+            } catch {
+                #expect(error as? ClientError == .disconnected)
+            }
+            await gate.open()
+        }
+    }
+
+    // MARK: The device is lost
+
+    @Test func aDeviceThatHasForgottenTheSwitch() async throws {
+        try await House.with { house async throws in
+            let manager = house.manager()
+            async let switched = manager.switchBackupWifiNetwork(hash: Self.hash)
+            try await isCommanded(house.board)
+            house.board.set { $0.switches = [:] }
+            do {
+                _ = try await switched
+                Issue.record("nobody knows")
+            } catch {
+                #expect(error as? ClientError == .outcomeUnknown(switchId: "s-1"))
+            }
+        }
+    }
+
+    @Test func aDeviceThatDoesNotComeBack() async throws {
+        try await House.with { house async throws in
+            let session = DeviceSession(house.endpoint, settings: .quick)
+            async let switched = session.switchNetwork(to: .stored(Self.hash), within: .seconds(2))
+            try await isCommanded(house.board)
+            house.relay.refuse(true)
+            await house.relay.cut()
+            do {
+                _ = try await switched
+                Issue.record("nobody knows")
+            } catch {
+                #expect(error as? ClientError == .outcomeUnknown(switchId: "s-1"))
+            }
+        }
+    }
+
+    @Test func aSwitchThatTakesTooLong() async throws {
+        try await House.with { house async throws in
+            let session = DeviceSession(house.endpoint, settings: .quick)
+            await #expect(throws: ClientError.timedOut) {
+                try await session.switchNetwork(to: .stored(Self.hash), within: .seconds(1))
+            }
+            #expect(house.board.count(.getSwitch) > 0)
+        }
+    }
+
+    @Test(arguments: [ErrorCode.alreadyAssociated, .cannotSwitch, .unknownNetwork, .switchInProgress])
+    func aRefusalIsTheDevicesOwn(code: ErrorCode) async throws {
+        try await House.with { house async throws in
+            house.board.set { $0.refusals = [.switchNetwork: [code]] }
+            let manager = house.manager()
+            let error = await #expect(throws: ClientError.self) {
+                try await manager.switchBackupWifiNetwork(hash: Self.hash)
+            }
+            #expect(error?.code == code)
+            #expect(house.board.count(.switchNetwork) == 1)
+        }
+    }
+
+    @Test func waitingCanBeCancelled() async throws {
+        try await House.with { house async throws in
+            let manager = house.manager()
+            let switching = Task { try await manager.switchBackupWifiNetwork(hash: Self.hash) }
+            try await isCommanded(house.board)
+            switching.cancel()
+            await #expect(throws: ClientError.cancelled) { try await switching.value }
+            // The device goes on with it.
+            #expect(try await manager.getBackupWifiNetworks().max == 3)
+        }
+    }
+
+    /// As the command line does it: with a client of one connection, which ends on the way.
+    @Test func aClientOutlivesItsConnectionToo() async throws {
+        try await House.with { house async throws in
+            let client = try await DeviceClient(connectingTo: house.endpoint)
+            async let switched = client.switchNetwork(to: .stored(Self.hash), within: .seconds(60))
+            try await isCommanded(house.board)
+            await house.relay.cut()
+            house.board.advance(to: .committed)
+            #expect(try await switched.phase == .committed)
+            #expect(house.relay.accepted == 2)
+        }
+    }
+
+    private func isCommanded(_ board: Board) async throws {
+        try await eventually("the switch is commanded") { board.count(.getSwitch) > 0 }
+    }
+}
