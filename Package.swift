@@ -81,10 +81,12 @@ let package = Package(
         .target(
             name: "Harness", dependencies: ["AppProtocol", "AppClient", nioCore, nioPosix, nioSSL, nioTLS],
             swiftSettings: strict),
+        .target(name: "TerminalPicture", swiftSettings: strict),
         .executableTarget(
             name: "altnet-lab",
             dependencies: [
-                "Lab", "Harness", "AppClient", "FailoverPolicy", "Simulation", "PolicyRecord", "PolicyProperties",
+                "Lab", "Harness", "TerminalPicture", "AppClient", "FailoverPolicy", "Simulation", "PolicyRecord",
+                "PolicyProperties",
                 "KeyFileSimulation",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -126,7 +128,8 @@ let package = Package(
             name: "AppClientTests", dependencies: ["AgentModel", "AppClient", "AppServer", nioCore, nioPosix],
             swiftSettings: strict),
         .testTarget(
-            name: "CommandLineTests", dependencies: ["altnet", "AppServer", "AppClient", "DNSService", "QRCode"],
+            name: "CommandLineTests",
+            dependencies: ["altnet", "AppServer", "AppClient", "DNSService", "QRCode", "TerminalPicture"],
             swiftSettings: strict),
         .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),
         .testTarget(
@@ -135,7 +138,8 @@ let package = Package(
         .testTarget(
             name: "LabTests",
             dependencies: [
-                "Lab", "Harness", "AppClient", "altnet", "Netlink", "EventLoop", "AgentModel", "KeyFile", "PolicyRecord",
+                "Lab", "Harness", "AppClient", "altnet", "Netlink", "EventLoop", "AgentModel", "KeyFile",
+                "PolicyRecord",
                 "FailoverPolicy", "Simulation",
             ],
             swiftSettings: strict),
