@@ -17,6 +17,7 @@ let package = Package(
         .executable(name: "altnet", targets: ["altnet"]),
         .executable(name: "altnet-lab", targets: ["altnet-lab"]),
         .library(name: "AppClient", targets: ["AppClient"]),
+        .library(name: "DNSService", targets: ["DNSService"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -52,6 +53,9 @@ let package = Package(
             name: "AppClient", dependencies: ["AppProtocol", nioCore, nioPosix, nioSSL, nioTLS],
             swiftSettings: strict),
 
+        .target(name: "DNSService", dependencies: [nioCore, nioPosix], swiftSettings: strict),
+        .target(name: "QRCode", swiftSettings: strict),
+
         // What ships.
         .target(
             name: "Agent",
@@ -64,7 +68,7 @@ let package = Package(
         .executableTarget(
             name: "altnet",
             dependencies: [
-                "Agent", "AppClient", "KeyFile",
+                "Agent", "AppClient", "DNSService", "KeyFile", "QRCode",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
@@ -115,10 +119,13 @@ let package = Package(
             name: "AppServerTests",
             dependencies: ["AgentModel", "AppServer", "AppClient", "Randomness", nioCore, nioPosix, nioSSL],
             swiftSettings: strict),
+        .testTarget(name: "DNSServiceTests", dependencies: ["DNSService", "Randomness"], swiftSettings: strict),
+        .testTarget(name: "QRCodeTests", dependencies: ["QRCode", "Randomness"], swiftSettings: strict),
         .testTarget(
             name: "AppClientTests", dependencies: ["AppClient", "AppServer", nioCore, nioPosix], swiftSettings: strict),
         .testTarget(
-            name: "CommandLineTests", dependencies: ["altnet", "AppServer", "AppClient"], swiftSettings: strict),
+            name: "CommandLineTests", dependencies: ["altnet", "AppServer", "AppClient", "DNSService", "QRCode"],
+            swiftSettings: strict),
         .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),
         .testTarget(
             name: "HarnessTests",

@@ -27,11 +27,11 @@ extension DeviceClient {
     ///   - limit: how long the switch may take, roll-back included.
     ///   - onProgress: is told each phase, the outcome included.
     public func switchNetwork(
-        to network: NetworkReference, confirmWithin: Int? = nil, within limit: Duration,
+        to network: NetworkReference, confirmWithin: Int? = nil, joinOnce: Bool = false, within limit: Duration,
         onProgress: @escaping @Sendable (SwitchStatus) -> Void = { _ in }
     ) async throws(ClientError) -> SwitchStatus {
         let events = try await events()
-        let accepted = try await switchNetwork(to: network, confirmWithin: confirmWithin)
+        let accepted = try await switchNetwork(to: network, confirmWithin: confirmWithin, joinOnce: joinOnce)
         onProgress(accepted)
         if accepted.phase.isOutcome { return accepted }
         return try await first(in: events, within: limit) { event throws(ClientError) -> SwitchStatus? in

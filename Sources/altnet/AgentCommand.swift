@@ -24,12 +24,14 @@ struct AgentCommand: AsyncParsableCommand {
             The thresholds of the failover are described in Docs/failover.md. Needs CAP_NET_ADMIN.
             """)
 
+    @OptionGroup var local: LocalOptions
+
     @Flag(help: "Check the settings and end.")
     var checkConfig = false
 
     func run() async throws {
         let settings: AgentSettings
-        do { settings = try AgentSettings(environment: ProcessInfo.processInfo.environment) } catch {
+        do { settings = try AgentSettings(environment: AgentSettings.environmentOfProcess) } catch {
             throw ValidationError("\(error)")
         }
         guard !checkConfig else {
@@ -45,5 +47,12 @@ struct AgentCommand: AsyncParsableCommand {
             log.critical("\(error)")
             throw ExitCode(1)
         }
+    }
+}
+
+extension AgentSettings {
+    /// The process's environment without what is meant for the command line, which is no setting of the agent.
+    static var environmentOfProcess: [String: String] {
+        ProcessInfo.processInfo.environment.filter { !DeviceOptions.Variable.ofTheCommandLine.contains($0.key) }
     }
 }

@@ -1,6 +1,13 @@
 import AgentModel
 import AppProtocol
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -17,6 +24,8 @@ struct Console: Sendable {
     var errors: @Sendable (String) -> Void
     /// Asks for a password without showing it.
     var askPassword: @Sendable (_ prompt: String) throws -> Secret
+    /// What a variable of the environment says.
+    var environment: @Sendable (_ name: String) -> String? = { getenv($0).map { String(cString: $0) } }
     /// Reads standard input to its end, or to this many bytes.
     var input: @Sendable (_ maximum: Int) throws -> [UInt8]
 
@@ -78,6 +87,9 @@ struct Style: Sendable {
         guard hasColour, let paint, !text.isEmpty else { return text }
         return "\u{1b}[\(paint.rawValue)m\(text)\u{1b}[0m"
     }
+
+    /// Whether a person reads what is written, for what goes elsewhere has no width.
+    var goesToTerminal: Bool { width != .max }
 
     var ellipsis: String { isUnicode ? "…" : "~" }
     var arrow: String { isUnicode ? "→" : "->" }

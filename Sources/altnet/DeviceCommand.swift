@@ -15,7 +15,7 @@ extension DeviceCommand {
         let console = Console.current
         do {
             let device = try await DeviceClient(
-                connectingTo: connection.endpoint, timeout: .seconds(connection.answerWithin))
+                connectingTo: connection.endpoint(console), timeout: .seconds(connection.answerWithin))
             try await run(device, console)
             await device.close()
         } catch let failure as CommandFailure {

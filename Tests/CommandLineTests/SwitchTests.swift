@@ -37,6 +37,15 @@ import Testing
         #expect(status == SwitchStatus(switchId: "s-1", phase: .committed))
     }
 
+    @Test(arguments: [[], ["--no-wait"]])
+    func thatIsForOnce(options: [String]) async throws {
+        let device = try device(ending: .committed)
+        let run = try await CommandRun.altnet(["switch", "Attic", "--join-once"] + options, device: device)
+        #expect(run.status == 0)
+        let attic = NetworkReference.stored(try Sample.backup("Attic").hash)
+        #expect(device.asked.last == .switchNetwork(SwitchRequest(target: attic, joinOnce: true)))
+    }
+
     @Test(arguments: [SwitchPhase.rolledBack, .failed])
     func thatFails(phase: SwitchPhase) async throws {
         let run = try await CommandRun.altnet(

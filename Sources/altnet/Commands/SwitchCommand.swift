@@ -12,6 +12,7 @@ struct SwitchCommand: DeviceCommand {
 
               altnet switch BackupNet
               altnet switch --new Attic
+              altnet switch --new Cafe --open --join-once
 
             Who works on a device over the very network that he is about to change gives --confirm-within: the device \
             goes back by itself unless the switch is confirmed that soon after the new network is up. To confirm it, log \
@@ -31,6 +32,9 @@ struct SwitchCommand: DeviceCommand {
 
     @OptionGroup var options: NewNetworkOptions
 
+    @Flag(help: "Forget the network when the device leaves it or restarts.")
+    var joinOnce = false
+
     @Option(help: ArgumentHelp("Go back unless confirmed that soon after connecting (5-600).", valueName: "seconds"))
     var confirmWithin: Int?
 
@@ -47,7 +51,8 @@ struct SwitchCommand: DeviceCommand {
 
     func validate() throws {
         if confirm != nil {
-            guard target == nil, new == nil, !options.isGiven, confirmWithin == nil, timeout == nil, !noWait else {
+            guard target == nil, new == nil, !options.isGiven, !joinOnce, confirmWithin == nil, timeout == nil, !noWait
+            else {
                 throw ValidationError("--confirm goes with nothing else: it says which switch is meant.")
             }
             return
@@ -73,7 +78,8 @@ struct SwitchCommand: DeviceCommand {
         }
         let (reference, ssid) = try await network(device, console)
         if noWait {
-            let status = try await device.switchNetwork(to: reference, confirmWithin: confirmWithin)
+            let status = try await device.switchNetwork(
+                to: reference, confirmWithin: confirmWithin, joinOnce: joinOnce)
             let sentence = "The device will move to \(ssid); 'altnet status' shows where it is."
             return show(status, ([sentence] + instruction(status)).joined(separator: "\n"), console)
         }
@@ -96,7 +102,7 @@ struct SwitchCommand: DeviceCommand {
         let timeout = timeout ?? 120 + (confirmWithin ?? 0)
         do {
             return try await device.switchNetwork(
-                to: reference, confirmWithin: confirmWithin, within: .seconds(timeout)
+                to: reference, confirmWithin: confirmWithin, joinOnce: joinOnce, within: .seconds(timeout)
             ) { status in
                 // Before the network changes, for the terminal may be gone afterwards.
                 if status.phase == .accepted { for line in instruction(status) { console.advise(line) } }
