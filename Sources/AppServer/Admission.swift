@@ -50,20 +50,25 @@ struct Admission {
     mutating func begin(_ ticket: Ticket) { handshakes[ticket]?.isHeld = false }
 
     /// It has the key.
-    /// - Returns: whether there is room for it. It stays counted until it leaves, either way.
+    /// - Returns: whether there is room for it.
     mutating func complete(_ ticket: Ticket) -> Bool {
         guard let site = handshakes.removeValue(forKey: ticket)?.site else { return false }
         wrongKeys.clear(site)
-        defer { connections[ticket] = site }
-        return connections.count < limits.connections
-            && connections.values.count(where: { $0 == site }) < limits.connectionsPerAddress
+        guard connections.count < limits.connections,
+            connections.values.count(where: { $0 == site }) < limits.connectionsPerAddress
+        else { return false }
+        connections[ticket] = site
+        return true
     }
 
     /// It came with a wrong key.
-    /// - Returns: how many did in a row from its address.
-    mutating func recordWrongKey(_ ticket: Ticket, at now: Instant) -> Int {
-        guard let site = handshakes.removeValue(forKey: ticket)?.site else { return 0 }
-        return wrongKeys.record(site, at: now)
+    mutating func recordWrongKey(_ ticket: Ticket, at now: Instant) {
+        if let site = handshakes.removeValue(forKey: ticket)?.site { wrongKeys.record(site, at: now) }
+    }
+
+    /// How many wrong keys came from there in a row, and how long the next handshake waits for it.
+    func wrongKeys(from site: IPAddress.Site, at now: Instant) -> (count: Int, delay: Duration) {
+        (wrongKeys.count(from: site, at: now), wrongKeys.delay(for: site, at: now))
     }
 
     mutating func leave(_ ticket: Ticket) {
