@@ -50,7 +50,7 @@ let package = Package(
             name: "AppServer", dependencies: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL],
             swiftSettings: strict),
         .target(
-            name: "AppClient", dependencies: ["AppProtocol", nioCore, nioPosix, nioSSL, nioTLS],
+            name: "AppClient", dependencies: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL, nioTLS],
             swiftSettings: strict),
 
         .target(name: "DNSService", dependencies: [nioCore, nioPosix], swiftSettings: strict),
@@ -114,7 +114,8 @@ let package = Package(
         .testTarget(
             name: "KeyFileTests", dependencies: ["KeyFile", "KeyFileSimulation", "Randomness"], swiftSettings: strict),
         .testTarget(
-            name: "AppProtocolTests", dependencies: ["AppProtocol", "Randomness", crypto], swiftSettings: strict),
+            name: "AppProtocolTests", dependencies: ["AppProtocol", "FailoverPolicy", "Randomness", crypto],
+            swiftSettings: strict),
         .testTarget(
             name: "AppServerTests",
             dependencies: ["AgentModel", "AppServer", "AppClient", "Randomness", nioCore, nioPosix, nioSSL],
@@ -122,7 +123,8 @@ let package = Package(
         .testTarget(name: "DNSServiceTests", dependencies: ["DNSService", "Randomness"], swiftSettings: strict),
         .testTarget(name: "QRCodeTests", dependencies: ["QRCode", "Randomness"], swiftSettings: strict),
         .testTarget(
-            name: "AppClientTests", dependencies: ["AppClient", "AppServer", nioCore, nioPosix], swiftSettings: strict),
+            name: "AppClientTests", dependencies: ["AgentModel", "AppClient", "AppServer", nioCore, nioPosix],
+            swiftSettings: strict),
         .testTarget(
             name: "CommandLineTests", dependencies: ["altnet", "AppServer", "AppClient", "DNSService", "QRCode"],
             swiftSettings: strict),
@@ -156,15 +158,19 @@ if Context.environment["ALTNET_BENCH"] != nil {
     ]
 }
 
-// The fuzzer, with ALTNET_FUZZ set only: it is linked with libFuzzer, and what it tests is instrumented.
+// The fuzzers, with ALTNET_FUZZ set only: they are linked with libFuzzer, and what they test is instrumented.
 if Context.environment["ALTNET_FUZZ"] != nil {
     let fuzzed: SwiftSetting = .unsafeFlags(["-sanitize=fuzzer", "-parse-as-library"])
-    for target in package.targets where ["AgentModel", "KeyFile"].contains(target.name) {
+    let libFuzzer: LinkerSetting = .unsafeFlags(["-sanitize=fuzzer"])
+    for target in package.targets where ["AgentModel", "KeyFile", "AppProtocol"].contains(target.name) {
         target.swiftSettings = strict + [fuzzed]
     }
-    package.targets.append(
+    package.targets += [
         .executableTarget(
             name: "keyfile-fuzz", dependencies: ["KeyFile", "KeyFileSimulation", "Randomness"],
-            path: "Tests/KeyFileFuzz", swiftSettings: strict + [fuzzed],
-            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]))
+            path: "Tests/KeyFileFuzz", swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
+        .executableTarget(
+            name: "protocol-fuzz", dependencies: ["AgentModel", "AppProtocol"], path: "Tests/ProtocolFuzz",
+            exclude: ["protocol.dict"], swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
+    ]
 }

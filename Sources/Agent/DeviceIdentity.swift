@@ -14,15 +14,15 @@ public struct DeviceIdentity: Sendable {
 
     public init(key: DeviceKey) { self.key = key }
 
-    /// A new identity, with 128 random bits of key.
+    /// A new identity, with 256 random bits of key.
     /// - Parameter id: 1 to 64 printable ASCII characters without spaces, or nil for 64 random bits in hexadecimal digits.
     public static func random(id: String? = nil) throws(ProtocolError) -> DeviceIdentity {
-        DeviceIdentity(key: try DeviceKey(deviceId: id ?? randomDigits(8), localKey: Secret(text: randomDigits(16))))
+        DeviceIdentity(key: try DeviceKey(deviceId: id ?? randomDigits(8), localKey: Secret(text: randomDigits(32))))
     }
 
     /// Reads the identity from `directory`, and makes a random one where there is none.
     static func load(from directory: String) throws(IdentityError) -> DeviceIdentity {
-        for (name, byteCount) in [(idFile, 8), (keyFile, 16)] where try !isThere(name, in: directory) {
+        for (name, byteCount) in [(idFile, 8), (keyFile, 32)] where try !isThere(name, in: directory) {
             try create(name, in: directory, content: Array((randomDigits(byteCount) + "\n").utf8), replacing: true)
         }
         return try read(from: directory)

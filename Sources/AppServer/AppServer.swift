@@ -60,13 +60,15 @@ public final class AppServer: Sendable {
     }
 
     /// Returns once the listeners accept connections. A socket file that a dead process left behind is replaced.
-    public func start() async throws(AppServerError) {
+    /// - Parameter inNetwork: false to leave the network out until `startInNetwork`.
+    public func start(inNetwork: Bool = true) async throws(AppServerError) {
         let place = try socket.claim()
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
             let (local, remote) = (ConnectionTasks(), ConnectionTasks())
             let unixListener = try await listen(at: place, on: group, local)
-            let lanListener = try await lan?.listen(on: group.next()) { self.welcome($0, remote) }
+            let lanListener =
+                inNetwork ? try await lan?.listen(on: group.next()) { self.welcome($0, remote) } : nil
             let file = try socket.publish(place)
             running.withLock {
                 $0 = Running(
@@ -77,6 +79,21 @@ public final class AppServer: Sendable {
             try? await group.shutdownGracefully()
             throw error
         }
+    }
+
+    /// Accepts connections from the network too, once `start` has left that out. Does nothing where they are accepted
+    /// already, where there are to be none, and where the server does not run.
+    /// - Throws: where another program has the port, for one; then it may be tried again.
+    public func startInNetwork() async throws(AppServerError) {
+        let place = running.withLock { $0.flatMap { $0.lanListener == nil ? ($0.group, $0.remote) : nil } }
+        guard let lan, let (group, remote) = place else { return }
+        let listener = try await lan.listen(on: group.next()) { self.welcome($0, remote) }
+        let isTaken = running.withLock { running in
+            guard running?.group === group, running?.lanListener == nil else { return false }
+            running?.lanListener = listener
+            return true
+        }
+        if !isTaken { try? await listener.close() }
     }
 
     /// Ends every connection and removes the socket file.
@@ -97,7 +114,7 @@ public final class AppServer: Sendable {
     private struct Running {
         let group: MultiThreadedEventLoopGroup
         let unixListener: any Channel
-        let lanListener: (any Channel)?
+        var lanListener: (any Channel)?
         let local: ConnectionTasks
         let remote: ConnectionTasks
         let file: ServerSocketFile.Identity

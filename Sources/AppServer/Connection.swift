@@ -62,7 +62,14 @@ struct Connection: Sendable {
         }
         switch request.content {
         case .device(let body):
-            try await write(Response(id: request.id, result: await respond(to: body)).line())
+            let result = await respond(to: body)
+            try await write(Response(id: request.id, result: result).line())
+            if case .switchNetwork = body, case .success(.switchStatus(let answer)) = result {
+                if case .network = peer.origin {
+                    try? await channel.waitForAcknowledgement(within: .seconds(1), clock)
+                }
+                await service.hasArrived(answer)
+            }
             return nil
         case .subscribe where isSubscribed:
             let error = ProtocolError(.unsupported, "this connection carries events already: open another one")

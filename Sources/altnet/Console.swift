@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import EventLoop
 
 #if canImport(Glibc)
     import Glibc
@@ -19,7 +20,13 @@ struct Console: Sendable {
     var style: Style
     /// Whether a person watches, who wants to see progress.
     var isWatched: Bool
+    /// What the terminal can show on which one line is redrawn to tell of progress; nil where each step has its own line.
+    var spinner: Style?
+    /// Where a live screen can be drawn, nil where there is no such terminal.
+    var screen: TerminalSession?
     var now: @Sendable () -> Timestamp = { .now }
+    /// The clock by which durations are measured.
+    var uptime: @Sendable () -> Instant = { .now }
     var output: @Sendable (String) -> Void
     var errors: @Sendable (String) -> Void
     /// Asks for a password without showing it.
@@ -79,6 +86,7 @@ struct Style: Sendable {
         case red = "31"
         case green = "32"
         case yellow = "33"
+        case blue = "34"
         case bold = "1"
         case dim = "2"
     }

@@ -25,7 +25,7 @@ import Testing
             let first = try DeviceIdentity.load(from: folder)
             let second = try DeviceIdentity.load(from: folder)
             #expect(first.id.count == 16)
-            #expect(first.localKey.count == 32)
+            #expect(first.localKey.count == 64)
             #expect(first.id == second.id)
             #expect(first.localKey == second.localKey)
             var status = stat()

@@ -17,9 +17,11 @@ struct CommandRun {
     /// - Parameters:
     ///   - password: what is typed at the prompt, or nil for no terminal.
     ///   - input: standard input.
+    ///   - spinner: a terminal on which one line can be redrawn.
+    ///   - screen: a terminal for a live screen.
     static func altnet(
         _ arguments: [String], device: ScriptedDevice, style: Style = Style(), password: String? = nil,
-        input: String = ""
+        input: String = "", spinner: Style? = nil, screen: TerminalSession? = nil
     ) async throws -> CommandRun {
         var template = Array("/tmp/altnet-XXXXXX".utf8CString)
         mkdtemp(&template)
@@ -30,7 +32,7 @@ struct CommandRun {
         // Beside tests that need the whole processor an answer can take its time.
         let run = await altnet(
             arguments + ["--socket", folder + "/s", "--answer-within", "600"], style: style, password: password,
-            input: input)
+            input: input, spinner: spinner, screen: screen)
         await server.stop()
         return run
     }
@@ -63,11 +65,19 @@ struct CommandRun {
 
     static func altnet(
         _ arguments: [String], style: Style = Style(), password: String? = nil, input: String = "",
-        environment: [String: String] = [:]
+        environment: [String: String] = [:], spinner: Style? = nil, screen: TerminalSession? = nil
     ) async -> CommandRun {
         let written = Mutex(CommandRun())
+        let time = Mutex(Instant(milliseconds: 0))
         let console = Console(
-            style: style, isWatched: true, now: { Sample.now },
+            style: style, isWatched: true, spinner: spinner, screen: screen, now: { Sample.now },
+            uptime: {
+                // 2.1 s pass from one look at the clock to the next.
+                time.withLock { time in
+                    time = time.advanced(by: .milliseconds(2100))
+                    return time
+                }
+            },
             output: { text in written.withLock { $0.output += text } },
             errors: { text in written.withLock { $0.errors += text } },
             askPassword: { prompt in

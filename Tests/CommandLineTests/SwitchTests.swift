@@ -21,7 +21,7 @@ import Testing
         let device = try device(ending: .committed)
         let run = try await CommandRun.altnet(["switch", "Attic"], device: device)
         #expect(run.status == 0)
-        #expect(run.output == "Connected to Attic.\n")
+        #expect(run.output == "Connected to Attic in 2.1 s.\n")
         #expect(run.errors == "  accepted...\n  joining...\n  waiting for an address...\n")
         #expect(device.asked.last == .switchNetwork(SwitchRequest(target: .stored(try Sample.backup("Attic").hash))))
     }
@@ -52,7 +52,8 @@ import Testing
             ["switch", "Attic"], device: device(ending: phase, "Attic did not accept the password"))
         #expect(run.status == 1)
         #expect(run.output.isEmpty)
-        #expect(run.errors.hasSuffix("altnet: \(Wording.phase(phase)): Attic did not accept the password\n"))
+        #expect(
+            run.errors.hasSuffix("altnet: \(Wording.phase(phase)) after 2.1 s: Attic did not accept the password\n"))
         let json = try await CommandRun.altnet(["switch", "Attic", "--json"], device: device(ending: phase, "no"))
         #expect(json.status == 1)
         #expect(try JSONDecoder().decode(SwitchStatus.self, from: Data(json.output.utf8)).phase == phase)
@@ -73,7 +74,7 @@ import Testing
         // Told before the device leaves the network on which this is read.
         #expect(
             run.errors.hasPrefix("Within 30 s of being connected, confirm it with: altnet switch --confirm s-1\n"))
-        #expect(run.errors.hasSuffix("altnet: rolled back: Attic: the app did not confirm it in time\n"))
+        #expect(run.errors.hasSuffix("altnet: rolled back after 2.1 s: Attic: the app did not confirm it in time\n"))
 
         let unwatched = try await CommandRun.altnet(
             ["switch", "Attic", "--confirm-within", "30", "--no-wait"], device: ScriptedDevice())
