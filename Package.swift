@@ -133,7 +133,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),
         .testTarget(
-            name: "HarnessTests", dependencies: ["Harness", "AppServer", "AppClient", "AppProtocol"],
+            name: "HarnessTests",
+            dependencies: ["Harness", "AgentModel", "AppServer", "AppProtocol", nioCore, nioPosix],
             swiftSettings: strict),
         .testTarget(
             name: "LabTests",
