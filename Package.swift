@@ -7,6 +7,7 @@ let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto"
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
+let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 
 let package = Package(
@@ -44,8 +45,11 @@ let package = Package(
 
         // The app protocol, both ends.
         .target(name: "AppProtocol", dependencies: ["AgentModel", crypto], swiftSettings: strict),
-        .target(name: "AppServer", dependencies: ["AppProtocol", nioCore, nioPosix, nioSSL], swiftSettings: strict),
-        .target(name: "AppClient", dependencies: ["AppProtocol", nioCore, nioPosix, nioSSL], swiftSettings: strict),
+        .target(
+            name: "AppServer", dependencies: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL],
+            swiftSettings: strict),
+        .target(
+            name: "AppClient", dependencies: ["AppProtocol", nioCore, nioPosix, nioSSL, nioTLS], swiftSettings: strict),
 
         // What ships.
         .target(
@@ -101,9 +105,14 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "KeyFileTests", dependencies: ["KeyFile", "KeyFileSimulation", "Randomness"], swiftSettings: strict),
-        .testTarget(name: "AppProtocolTests", dependencies: ["AppProtocol", "Randomness"], swiftSettings: strict),
         .testTarget(
-            name: "AppServerTests", dependencies: ["AppServer", "AppClient", "Randomness"], swiftSettings: strict),
+            name: "AppProtocolTests", dependencies: ["AppProtocol", "Randomness", crypto], swiftSettings: strict),
+        .testTarget(
+            name: "AppServerTests",
+            dependencies: ["AgentModel", "AppServer", "AppClient", "Randomness", nioCore, nioPosix, nioSSL],
+            swiftSettings: strict),
+        .testTarget(
+            name: "AppClientTests", dependencies: ["AppClient", "AppServer", nioCore, nioPosix], swiftSettings: strict),
         .testTarget(
             name: "CommandLineTests", dependencies: ["altnet", "AppServer", "AppClient"], swiftSettings: strict),
         .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),

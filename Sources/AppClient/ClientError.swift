@@ -15,6 +15,14 @@ public enum ClientError: Error, Sendable, Equatable {
     /// This user may not connect.
     case notPermitted(Endpoint)
     case connectFailed(Endpoint, errno: Int32)
+    /// The host's name has no address here.
+    case unresolvable(Endpoint)
+    /// The other side does not have the same id and key.
+    case keyRefused(Endpoint)
+    /// What listens there does not speak TLS with a shared key.
+    case notADevice(Endpoint)
+    /// The connection ended before it was secured.
+    case turnedAway(Endpoint)
     /// The device did not answer in time.
     case timedOut
     /// The connection ended before the answer came.
@@ -37,6 +45,13 @@ extension ClientError: CustomStringConvertible {
             "this system does not allow to connect to \(host), port \(port)"
         case .connectFailed(let endpoint, let errno):
             "could not connect to \(endpoint): \(String(cString: strerror(errno)))"
+        case .unresolvable(let endpoint):
+            "no address was found for \(endpoint): is the name right, and is the device in this network?"
+        case .keyRefused(let endpoint):
+            "the key does not fit \(endpoint): is it the right device id, and has it been paired anew since?"
+        case .notADevice(let endpoint): "what answers is not an altnet device: \(endpoint): is the port right?"
+        case .turnedAway(let endpoint):
+            "the connection was closed before it was secured, by \(endpoint): it may be busy, so try again shortly"
         case .timedOut: "the agent did not answer in time"
         case .disconnected: "the agent closed the connection: was it stopped?"
         case .refused(let error): error.message

@@ -5,15 +5,21 @@ public struct DeviceClient: Sendable {
     /// How long an answer may take.
     public var timeout: Duration
 
+    /// Where it is connected to.
+    public let endpoint: Endpoint
     private let connection: DeviceConnection
 
     /// - Parameter timeout: how long connecting may take, and then each answer.
     public init(connectingTo endpoint: Endpoint, timeout: Duration = .seconds(10)) async throws(ClientError) {
         self.timeout = timeout
+        self.endpoint = endpoint
         connection = try await DeviceConnection.open(endpoint, within: timeout)
     }
 
     public func close() async { await connection.close() }
+
+    /// Whether the connection stands, as far as this side knows: a device that has left the network says nothing.
+    public var isConnected: Bool { connection.isOpen }
 
     public func capabilities() async throws(ClientError) -> Capabilities { try await ask(.getCapabilities) }
 
@@ -26,7 +32,7 @@ public struct DeviceClient: Sendable {
     public func updateBackups(_ networks: [NetworkReference], ifRevision revision: Int? = nil)
         async throws(ClientError) -> BackupList
     {
-        try await ask(.updateBackups(BackupsUpdate(networks: networks, ifRevision: revision)))
+        try await ask(naming: networks) { .updateBackups(BackupsUpdate(networks: $0, ifRevision: revision)) }
     }
 
     /// Returns when the device has accepted the command, before it leaves the network that it is on.
@@ -36,8 +42,9 @@ public struct DeviceClient: Sendable {
     public func switchNetwork(
         to network: NetworkReference, confirmWithin: Int? = nil, joinOnce: Bool = false
     ) async throws(ClientError) -> SwitchStatus {
-        try await ask(
-            .switchNetwork(SwitchRequest(target: network, confirmWithin: confirmWithin, joinOnce: joinOnce)))
+        try await ask(naming: [network]) { networks in
+            .switchNetwork(SwitchRequest(target: networks[0], confirmWithin: confirmWithin, joinOnce: joinOnce))
+        }
     }
 
     /// Has a switch stand that waits for it. To be sent over the new network: that it gets there is what it confirms.
@@ -65,13 +72,13 @@ public struct DeviceClient: Sendable {
     {
         let subscribed = try await connection.send(.subscribe(subscription), as: Subscribed.self, within: timeout)
         let position = subscription.since == nil ? subscribed.seq : nil
-        return EventStream(subscribed: subscribed, events: connection.events, position: position)
+        return EventStream(subscribed: subscribed, events: connection.events, position: position, source: connection)
     }
 
     /// The device's key for sealing passwords. Over the network this client seals them by itself.
     public func agreeKey() async throws(ClientError) -> SealingKey { try await ask(.agreeKey) }
 
-    private func ask<Answer: Decodable>(_ body: Request.Body) async throws(ClientError) -> Answer {
+    func ask<Answer: Decodable>(_ body: Request.Body) async throws(ClientError) -> Answer {
         try await connection.send(.device(body), as: Answer.self, within: timeout)
     }
 }

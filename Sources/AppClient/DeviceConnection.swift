@@ -1,46 +1,25 @@
 import AppProtocol
 import NIOCore
-import NIOPosix
 
 /// A connection to a device: sends requests, matches answers to them by their id, and collects events.
 ///
 /// Requests may be sent at the same time. One that timed out leaves nothing behind: ids are never used twice, so its
-/// late answer is dropped.
+/// late answer is dropped. The connection ends when nobody holds it any more.
 final class DeviceConnection: Sendable {
-    /// One thread is enough for every connection of a process, and it lives as long as the process does.
-    private static let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-
     private let channel: any Channel
     private let inbox: Inbox
 
-    private init(channel: any Channel, inbox: Inbox) {
+    init(channel: any Channel, inbox: Inbox) {
         self.channel = channel
         self.inbox = inbox
     }
 
-    static func open(_ endpoint: Endpoint, within limit: Duration) async throws(ClientError) -> DeviceConnection {
-        let inbox = Inbox()
-        let bootstrap = ClientBootstrap(group: eventLoops)
-            .connectTimeout(TimeAmount(limit))
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(LineReceiver(inbox: inbox))
-                }
-            }
-        do {
-            let channel =
-                switch endpoint {
-                case .unixSocket(let path): try await bootstrap.connect(unixDomainSocketPath: path).get()
-                case .network: throw ClientError.disconnected
-                }
-            return DeviceConnection(channel: channel, inbox: inbox)
-        } catch {
-            throw ClientError(connecting: endpoint, error)
-        }
-    }
+    deinit { channel.close(promise: nil) }
 
     /// What the device says by itself, from the moment of the subscription on.
     var events: AsyncThrowingStream<Event, any Error> { inbox.events }
+
+    var isOpen: Bool { inbox.isOpen }
 
     /// - Returns: the body of the answer.
     func send<Answer: Decodable>(
@@ -83,37 +62,5 @@ final class DeviceConnection: Sendable {
 
     func close() async {
         try? await channel.close()
-    }
-}
-
-/// Cuts what arrives into lines for the inbox.
-private final class LineReceiver: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-
-    private let inbox: Inbox
-    private var lines = LineSplitter()
-
-    init(inbox: Inbox) { self.inbox = inbox }
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        lines.append(unwrapInboundIn(data).readableBytesView)
-        while let output = lines.next() {
-            switch output {
-            case .line(let line): inbox.receive(line)
-            case .lineTooLong:
-                inbox.end(.notUnderstood(.lineTooLong))
-                context.close(promise: nil)
-            }
-        }
-    }
-
-    func channelInactive(context: ChannelHandlerContext) {
-        inbox.end(.disconnected)
-        context.fireChannelInactive()
-    }
-
-    func errorCaught(context: ChannelHandlerContext, error: any Error) {
-        inbox.end(.disconnected)
-        context.close(promise: nil)
     }
 }

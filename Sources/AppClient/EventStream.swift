@@ -10,15 +10,18 @@ public struct EventStream: AsyncSequence, Sendable {
     let events: AsyncThrowingStream<Event, any Error>
     /// The sequence number that the first event follows.
     let position: Int?
+    /// What the events come over, and which lasts as long as somebody reads them.
+    let source: (any AnyObject & Sendable)?
 
     public func makeAsyncIterator() -> Iterator {
-        Iterator(events: events.makeAsyncIterator(), position: position)
+        Iterator(events: events.makeAsyncIterator(), position: position, source: source)
     }
 
     public struct Iterator: AsyncIteratorProtocol {
         var events: AsyncThrowingStream<Event, any Error>.Iterator
         /// The last sequence number seen, nil until the first.
         var position: Int?
+        let source: (any AnyObject & Sendable)?
         /// An event that a gap was put in front of.
         var held: Event?
 
@@ -41,11 +44,15 @@ public struct EventStream: AsyncSequence, Sendable {
             }
             guard let event else { return nil }
             defer { position = event.seq }
-            guard let position, event.seq > position + 1, !event.isGap else { return event }
+            // Without traps: whoever wrote the numbers may have meant harm.
+            guard let position, event.seq &- position != 1, !event.isGap else { return event }
             held = event
-            return Event(
-                seq: event.seq - 1, time: event.time,
-                body: .gap(Gap(reason: .expired, missed: event.seq - 1 - position)))
+            let previous = event.seq &- 1
+            let gap =
+                event.seq > position
+                ? Gap(reason: .expired, missed: previous &- position)
+                : Gap(reason: .restarted, missed: previous)
+            return Event(seq: previous, time: event.time, body: .gap(gap))
         }
     }
 }

@@ -21,6 +21,8 @@ final class Inbox: Sendable {
         (events, continuation) = AsyncThrowingStream.makeStream(bufferingPolicy: .bufferingNewest(256))
     }
 
+    var isOpen: Bool { state.withLock { $0.end == nil } }
+
     func newID() -> String {
         state.withLock { state in
             state.lastID += 1

@@ -12,13 +12,8 @@ extension NetworkReference: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let password = try container.decodeIfPresent(String.self, forKey: .password)
-        let security = try container.decodeIfPresent(Security.self, forKey: .security)
-        if let security, !security.isOpenToAll, !security.usesPassphrase {
-            throw ProtocolError(
-                .unsupported, "networks with this security cannot be joined",
-                details: ["field": .text(ProtocolError.fieldName(decoder.codingPath + [CodingKeys.security]))])
-        }
         let sealed = try container.decodeIfPresent(SealedPassword.self, forKey: .sealed)
+        let security = try container.decodeIfPresent(Security.self, forKey: .security)
         let isOpen = security?.isOpenToAll ?? false
         if password == nil, sealed == nil, !isOpen,
             let hash = try container.decodeIfPresent(NetworkHash.self, forKey: .hash)
@@ -26,39 +21,47 @@ extension NetworkReference: Codable {
             self = .stored(hash)
             return
         }
-        let credential =
-            if let sealed, password == nil, !isOpen { NetworkCredential.sealed(sealed) } else {
-                try Self.plain(password, isSealed: sealed != nil, isOpen: isOpen, decoder)
+        let ssid = try decoder.ssid()
+        if let security, !isOpen, !security.usesPassphrase {
+            throw Self.error(.unsupported, "networks with this security cannot be joined", at: .security, of: decoder)
+        }
+        let credential: NetworkCredential =
+            switch (password, sealed) {
+            case (nil, nil) where isOpen, ("", nil) where isOpen: .none
+            case (nil, nil):
+                throw Self.error(.passwordMissing, "the network has no password", at: .password, of: decoder)
+            case (_?, _?):
+                throw ProtocolError.malformed(
+                    at: decoder.codingPath + [CodingKeys.password], "and sealed exclude each other")
+            case (let password?, nil): .password(try Self.password(password, isOpen: isOpen, decoder))
+            case (nil, _?) where isOpen:
+                throw Self.error(.invalidPassword, "an open network has no password", at: .sealed, of: decoder)
+            case (nil, let sealed?): .sealed(sealed)
             }
         self = .new(
             NewNetwork(
-                ssid: try decoder.ssid(), credential: credential, security: security,
+                ssid: ssid, credential: credential, security: security,
                 isHidden: try container.decodeIfPresent(Bool.self, forKey: .hidden) ?? false))
     }
 
-    private static func plain(
-        _ password: String?, isSealed: Bool, isOpen: Bool, _ decoder: any Decoder
-    ) throws -> NetworkCredential {
-        let field = ProtocolError.fieldName(decoder.codingPath + [isSealed ? CodingKeys.sealed : .password])
-        if isSealed {
-            throw ProtocolError(
-                .invalidPassword, "a sealed password stands by itself", details: ["field": .text(field)])
+    private static func password(_ text: String, isOpen: Bool, _ decoder: any Decoder) throws(ProtocolError) -> Secret {
+        guard !isOpen else {
+            throw error(.invalidPassword, "an open network has no password", at: .password, of: decoder)
         }
-        switch password {
-        case nil where isOpen, "" where isOpen: return .none
-        case nil:
-            throw ProtocolError(.passwordMissing, "the network has no password", details: ["field": .text(field)])
-        case _? where isOpen:
-            throw ProtocolError(.invalidPassword, "an open network has no password", details: ["field": .text(field)])
-        case let password?:
-            let secret = Secret(text: password)
-            do {
-                try Passphrase.validate(secret)
-            } catch {
-                throw ProtocolError(.invalidPassword, "\(error)", details: ["field": .text(field)])
-            }
-            return .password(secret)
+        let password = Secret(text: text)
+        do {
+            try Passphrase.validate(password)
+        } catch {
+            throw Self.error(.invalidPassword, "\(error)", at: .password, of: decoder)
         }
+        return password
+    }
+
+    private static func error(
+        _ code: ErrorCode, _ message: String, at key: CodingKeys, of decoder: any Decoder
+    ) -> ProtocolError {
+        ProtocolError(
+            code, message, details: ["field": .text(ProtocolError.fieldName(decoder.codingPath + [key]))])
     }
 
     public func encode(to encoder: any Encoder) throws {

@@ -14,6 +14,11 @@ public enum ProtocolLimits {
     public static let idLength = 64
     /// The length of the name of a key for sealing, in bytes of UTF-8.
     public static let keyIdLength = 1...64
+    /// After how many sealed passwords, and after how many seconds, the device has another key for sealing.
+    public static let sealingKeyBoxes = 64
+    public static let sealingKeyAge = 3600
+    /// How many seconds the key before it still opens what was on its way.
+    public static let sealingKeyGrace = 120
     /// The most networks that an update may name. How many the device stores is in its capabilities.
     public static let updateEntries = 64
     /// The most SSIDs and the most frequencies that one scan may be limited to.

@@ -44,6 +44,10 @@ struct ScanBudget: Hashable, Sendable {
         return max(.seconds(1), missing * 1000 / max(1, isUrgent ? urgentShare : share))
     }
 
-    /// How long a scan of all channels really took. What takes longer than the reserve could never be paid.
-    mutating func measured(_ time: Duration) { fullScan = min(max(time, Self.shortestFullScan), reserve) }
+    /// How long a scan of all channels really took. What takes longer than the reserve could never be paid, and what is
+    /// answered at the moment of the order was somebody else's scan.
+    mutating func measured(_ time: Duration) {
+        guard time > .zero else { return }
+        fullScan = min(max(time, Self.shortestFullScan), reserve)
+    }
 }

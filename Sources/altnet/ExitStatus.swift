@@ -30,11 +30,11 @@ enum ExitStatus: Int32, CaseIterable {
     init(_ error: ClientError) {
         self =
             switch error {
-            case .unreachable, .connectFailed, .disconnected: .unreachable
-            case .notPermitted: .notPermitted
-            case .timedOut: .tryLater
+            case .unreachable, .connectFailed, .unresolvable, .disconnected: .unreachable
+            case .notPermitted, .keyRefused: .notPermitted
+            case .timedOut, .turnedAway: .tryLater
             case .refused(let error): ExitStatus(error.code.kind)
-            case .notUnderstood: .protocolMismatch
+            case .notUnderstood, .notADevice: .protocolMismatch
             case .cancelled: .failed
             }
     }

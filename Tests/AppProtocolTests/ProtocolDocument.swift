@@ -2,11 +2,10 @@ import Foundation
 
 /// Docs/protocol.md, whose examples are the tests' messages.
 enum ProtocolDocument {
-    static let text: String = {
-        let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appendingPathComponent("Docs/protocol.md")
-        return (try? String(contentsOf: file, encoding: .utf8)) ?? ""
-    }()
+    static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("Docs")
+
+    static let text = (try? String(contentsOf: folder.appendingPathComponent("protocol.md"), encoding: .utf8)) ?? ""
 
     static let requests = lines(after: "-> ")
     static let answers = lines(after: "<- ").filter { !$0.contains(#""event":"#) }

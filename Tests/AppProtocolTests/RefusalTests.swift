@@ -26,6 +26,9 @@ import Testing
         }
     }
 
+    /// 112 bytes, and an object with them that could be a sealed password.
+    static let box = String(repeating: "AAAA", count: 37) + "AA=="
+    static let sealed = #"{"keyId":"k","box":"\#(box)"}"#
     static let hash = "xAlkLe0m4kJHlLpdKmnRsJ4vYlX2DOp4T5Gg2vOa0yk="
 
     @Test(arguments: [
@@ -58,6 +61,25 @@ import Testing
         .update(#"[{"ssid":"a","password":"hunter2"}]"#, .invalidPassword, field: "body.networks[0].password"),
         .update(#"[{"ssid":"a","password":"hunter2\u0000"}]"#, .invalidPassword),
         .update(#"[{"ssid":"a","password":"hunter2hunter2","security":"open"}]"#, .invalidPassword),
+        .update(#"[{"ssid":"a","password":"hunter2hunter2","security":"owe"}]"#, .invalidPassword),
+        .update(
+            #"[{"ssid":"a","password":"hunter2hunter2","sealed":\#(sealed)}]"#, .malformed,
+            field: "body.networks[0].password"),
+        .update(
+            #"[{"ssid":"a","sealed":\#(sealed),"security":"open"}]"#, .invalidPassword,
+            field: "body.networks[0].sealed"),
+        .update(#"[{"sealed":\#(sealed)}]"#, .malformed, field: "body.networks[0].ssid"),
+        .update(#"[{"ssid":"a","sealed":"hunter2"}]"#, .malformed, field: "body.networks[0].sealed"),
+        .update(#"[{"ssid":"a","sealed":{}}]"#, .malformed, field: "body.networks[0].sealed.box"),
+        .update(#"[{"ssid":"a","sealed":{"box":"\#(box)"}}]"#, .malformed, field: "body.networks[0].sealed.keyId"),
+        .update(
+            #"[{"ssid":"a","sealed":{"keyId":"","box":"\#(box)"}}]"#, .malformed, field: "body.networks[0].sealed"),
+        .update(
+            #"[{"ssid":"a","sealed":{"keyId":"k","box":"hunter2"}}]"#, .malformed, field: "body.networks[0].sealed"),
+        .update(
+            #"[{"ssid":"a","sealed":{"keyId":"k","box":"\#(box.dropLast(4))"}}]"#, .malformed,
+            field: "body.networks[0].sealed"),
+        .update(#"[{"ssid":"a","sealed":\#(sealed),"security":"wep"}]"#, .unsupported),
         .update(#"[{"ssid":"a","password":"hunter2hunter2","security":"wep"}]"#, .unsupported),
         .update(
             "[" + Array(repeating: #"{"ssid":"a","security":"open"}"#, count: 65).joined(separator: ",") + "]",
@@ -128,11 +150,49 @@ import Testing
                 == .device(.switchNetwork(SwitchRequest(target: .new(expected)))))
     }
 
-    @Test func conditionsThatAskForNothingAreAccepted() throws {
-        let line = #"{"v":1,"id":"a","type":"network.switch","body":{"ssid":"A","security":"open","joinOnce":false}}"#
-        let expected = NewNetwork(ssid: try SSID("A"), password: nil)
+    @Test(arguments: [("false", false), ("null", false), ("true", true)])
+    func joinOnceIsReadAndWritten(text: String, joinOnce: Bool) throws {
+        let line =
+            #"{"v":1,"id":"a","type":"network.switch","body":{"ssid":"A","security":"open","joinOnce":\#(text)}}"#
+        let target = NewNetwork(ssid: try SSID("A"), credential: .none, security: .open)
+        let request = try Request(line: Array(line.utf8))
+        #expect(
+            request.content
+                == .device(.switchNetwork(SwitchRequest(target: .new(target), joinOnce: joinOnce))))
+        #expect(try Request(line: request.line()) == request)
+    }
+
+    /// What an app read in backups.get can be sent back as it is: the hash says which network is meant.
+    @Test(arguments: ["open", "owe", "wpa2-psk", "wpa3-sae", "enterprise", "wep", "unknown", "wpa9"])
+    func anEntryOfTheListIsAReference(security: String) throws {
+        let line =
+            #"{"v":1,"id":"a","type":"backups.update","body":{"networks":[{"ssid":"A","hash":"\#(Self.hash)","#
+            + #""security":"\#(security)","hidden":true,"lastSignal":-60}]}}"#
+        let known = Security(rawValue: security)
+        let expected: NetworkReference =
+            known?.isOpenToAll == true
+            ? .new(NewNetwork(ssid: try SSID("A"), credential: .none, security: known, isHidden: true))
+            : .stored(try #require(NetworkHash(base64: Self.hash)))
         #expect(
             try Request(line: Array(line.utf8)).content
-                == .device(.switchNetwork(SwitchRequest(target: .new(expected)))))
+                == .device(.updateBackups(BackupsUpdate(networks: [expected]))))
+    }
+
+    @Test(arguments: ["wpa2-psk", "wpa3-sae", "wpa2-wpa3"])
+    func securityIsKept(security: String) throws {
+        for credential in [#""password":"12345678""#, #""sealed":\#(Self.sealed)"#] {
+            let line =
+                #"{"v":1,"id":"a","type":"backups.update","body":{"networks":[{"ssid":"A","security":"\#(security)","#
+                + credential + "}]}}"
+            let request = try Request(line: Array(line.utf8))
+            guard case .device(.updateBackups(let update)) = request.content,
+                case .new(let network)? = update.networks.first
+            else {
+                Issue.record("no new network")
+                continue
+            }
+            #expect(network.security?.rawValue == security)
+            #expect(try Request(line: request.line()) == request)
+        }
     }
 }

@@ -1,6 +1,7 @@
 import AppClient
 import AppProtocol
 import AppServer
+import Testing
 
 /// Runs `body` against a server on a socket of its own.
 func withServer<Value>(
@@ -12,6 +13,27 @@ func withServer<Value>(
     try await server.start()
     do {
         let value = try await body(folder.socket)
+        await server.stop()
+        return value
+    } catch {
+        await server.stop()
+        throw error
+    }
+}
+
+/// Runs `body` against a server that the network reaches too.
+/// - Parameter clock: measures the server's limits of time; nil for the real one.
+func withNetworkServer<Value>(
+    _ service: any DeviceService = FakeDevice(), hub: EventHub = EventHub(), limits: AppServer.LANLimits = .init(),
+    clock: ManualClock? = nil, _ body: (_ server: AppServer, _ port: Int) async throws -> Value
+) async throws -> Value {
+    let folder = try SocketFolder()
+    let server = AppServer(
+        unix: UnixListenerSettings(path: folder.socket), lan: LANListenerSettings(port: 0, device: .sample),
+        service: service, hub: hub, limits: AppServer.Limits(lan: limits), clock: clock ?? ContinuousClock())
+    try await server.start()
+    do {
+        let value = try await body(server, try #require(server.lanPort))
         await server.stop()
         return value
     } catch {

@@ -55,6 +55,8 @@ struct ScanWatch {
             if isWeak { calm.refill(at: exchange.at) }
         case .otherUplink(let uplink): self.uplink = uplink
         case .scanFailed(let id) where current?.id == id: current = nil
+        // A scan dies with its interface, and what answers to it later says nothing of its time.
+        case .interface(isUp: false): current = nil
         default: break
         }
     }

@@ -15,8 +15,12 @@ public struct SealedPassword: Sendable, Equatable {
 
     /// A password is padded to one length before it is sealed, so that the box does not tell how long it is:
     /// 32 bytes of encapsulated key, ``paddedLength`` of password, 16 of authentication tag.
-    public static let length = 32 + paddedLength + 16
+    public static let length = encapsulatedLength + paddedLength + 16
+    static let encapsulatedLength = 32
     static let paddedLength = 64
+
+    var encapsulatedKey: [UInt8] { Array(box.prefix(Self.encapsulatedLength)) }
+    var ciphertext: [UInt8] { Array(box.dropFirst(Self.encapsulatedLength)) }
 
     public init?(keyId: String, box: [UInt8]) {
         guard ProtocolLimits.keyIdLength.contains(keyId.utf8.count), box.count == Self.length else { return nil }

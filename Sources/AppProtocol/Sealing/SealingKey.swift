@@ -1,5 +1,3 @@
-import AgentModel
-
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -20,14 +18,6 @@ public struct SealingKey: Sendable, Equatable {
         guard ProtocolLimits.keyIdLength.contains(keyId.utf8.count), publicKey.count == 32 else { return nil }
         self.keyId = keyId
         self.publicKey = publicKey
-    }
-
-    /// Seals a password for one network of one device.
-    /// - Throws: `invalidPassword` for what is no Wi-Fi password, `sealInvalid` where the key is none.
-    public func seal(
-        _ password: Secret, ssid: SSID, for device: DeviceKey
-    ) throws(ProtocolError) -> SealedPassword {
-        throw ProtocolError(.unsupported, "sealing is not there yet")
     }
 }
 

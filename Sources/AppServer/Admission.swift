@@ -1,0 +1,87 @@
+import AgentModel
+
+/// Who of the network gets in, and when: counts connections before and after their handshake.
+///
+/// Whoever has not shown the key yet can take room from others like him only, and never from those who have.
+struct Admission {
+    typealias Ticket = Int
+
+    /// What becomes of a connection that has come.
+    enum Arrival: Equatable {
+        /// Its handshake may begin after a time; the connection named, if any, is closed for it.
+        case admitted(Ticket, after: Duration, inPlaceOf: Ticket?)
+        case turnedAway
+    }
+
+    private struct Handshake {
+        let site: IPAddress.Site
+        /// It waits for its time to begin, which is no fault of its own.
+        var isHeld: Bool
+    }
+
+    private let limits: AppServer.LANLimits
+    private var lastTicket = 0
+    private var handshakes: [Ticket: Handshake] = [:]
+    private var connections: [Ticket: IPAddress.Site] = [:]
+    private var wrongKeys: WrongKeys
+
+    init(_ limits: AppServer.LANLimits) {
+        self.limits = limits
+        wrongKeys = WrongKeys(limits.backOff)
+    }
+
+    mutating func arrive(from site: IPAddress.Site, at now: Instant) -> Arrival {
+        var displaced: Ticket?
+        if handshakes.values.count(where: { $0.site == site }) >= limits.handshakesPerAddress {
+            displaced = slowest { $0.site == site }
+            guard displaced != nil else { return .turnedAway }
+        } else if handshakes.count >= limits.handshakes {
+            displaced = slowest { _ in true } ?? latestOfBusiest(besides: site)
+            guard displaced != nil else { return .turnedAway }
+        }
+        if let displaced { handshakes[displaced] = nil }
+        lastTicket += 1
+        let delay = wrongKeys.delay(for: site, at: now)
+        handshakes[lastTicket] = Handshake(site: site, isHeld: delay > .zero)
+        return .admitted(lastTicket, after: delay, inPlaceOf: displaced)
+    }
+
+    /// Its handshake begins now.
+    mutating func begin(_ ticket: Ticket) { handshakes[ticket]?.isHeld = false }
+
+    /// It has the key.
+    /// - Returns: whether there is room for it. It stays counted until it leaves, either way.
+    mutating func complete(_ ticket: Ticket) -> Bool {
+        guard let site = handshakes.removeValue(forKey: ticket)?.site else { return false }
+        wrongKeys.clear(site)
+        defer { connections[ticket] = site }
+        return connections.count < limits.connections
+            && connections.values.count(where: { $0 == site }) < limits.connectionsPerAddress
+    }
+
+    /// It came with a wrong key.
+    /// - Returns: how many did in a row from its address.
+    mutating func recordWrongKey(_ ticket: Ticket, at now: Instant) -> Int {
+        guard let site = handshakes.removeValue(forKey: ticket)?.site else { return 0 }
+        return wrongKeys.record(site, at: now)
+    }
+
+    mutating func leave(_ ticket: Ticket) {
+        handshakes[ticket] = nil
+        connections[ticket] = nil
+    }
+
+    /// The handshake under way that began longest ago.
+    private func slowest(_ isMeant: (Handshake) -> Bool) -> Ticket? {
+        handshakes.filter { !$0.value.isHeld && isMeant($0.value) }.keys.min()
+    }
+
+    /// The last to have come from the address with most handshakes, unless that is `site` itself.
+    private func latestOfBusiest(besides site: IPAddress.Site) -> Ticket? {
+        let counts = handshakes.values.reduce(into: [:]) { $0[$1.site, default: 0] += 1 }
+        guard let busiest = counts.max(by: { $0.value < $1.value }), busiest.value > counts[site, default: 0] else {
+            return nil
+        }
+        return handshakes.filter { $0.value.site == busiest.key }.keys.max()
+    }
+}

@@ -1,0 +1,72 @@
+extension AppServer {
+    /// What the server allows at most.
+    public struct Limits: Sendable {
+        /// Connections to the Unix socket at the same time. One more is answered `busy` and closed.
+        public var connections: Int
+        /// How long a connection that sent too long a line may go on sending before it is cut off.
+        public var lingering: Duration
+        /// What the network may use, counted apart from the Unix socket.
+        public var lan: LANLimits
+
+        public init(connections: Int = 32, lingering: Duration = .seconds(2), lan: LANLimits = LANLimits()) {
+            self.connections = connections
+            self.lingering = lingering
+            self.lan = lan
+        }
+    }
+
+    /// What the apps in the network may use at most. An address means a site: an IPv4 address, or an IPv6 network of
+    /// 64 bits.
+    ///
+    /// The defaults suit a small board: 32 connections of at most 32 KiB each, and a household's apps far below the rates.
+    public struct LANLimits: Sendable {
+        /// Connections at the same time. One more is answered `busy` and closed.
+        public var connections = 32
+        /// Connections from one address at the same time; so is one more of these.
+        public var connectionsPerAddress = 8
+        /// Connections that have not proved yet that they have the key. Where there is no room for another, one that has
+        /// begun its handshake longest ago gives way to it.
+        public var handshakes = 64
+        /// The same of one address.
+        public var handshakesPerAddress = 16
+        /// How long a handshake may take.
+        public var handshakeTime = Duration.seconds(10)
+        /// How long a connection may stay without a request, unless it is subscribed to events.
+        public var idleTime = Duration.seconds(300)
+        /// How long a client may keep the server from sending by not reading.
+        public var writeTime = Duration.seconds(20)
+        /// Requests of one connection.
+        public var requests = RequestRate(perSecond: 30, burst: 60)
+        /// Requests of all connections of one address.
+        public var requestsPerAddress = RequestRate(perSecond: 60, burst: 120)
+        /// How long handshakes wait after wrong keys.
+        public var backOff = BackOff()
+
+        public init() {}
+    }
+
+    /// How often something may happen in the long run, and how many times at once after a rest.
+    public struct RequestRate: Sendable {
+        public var perSecond: Int
+        public var burst: Int
+
+        /// - Parameters: both at least 1.
+        public init(perSecond: Int, burst: Int) {
+            self.perSecond = max(1, perSecond)
+            self.burst = max(1, burst)
+        }
+    }
+
+    /// A handshake waits after wrong keys from its address: `first`, twice that after two of them, up to `most`. None is
+    /// ever refused for it, and one right key ends it.
+    public struct BackOff: Sendable {
+        public var first = Duration.milliseconds(250)
+        public var most = Duration.seconds(4)
+        /// How long after the last wrong key an address has a clean slate.
+        public var memory = Duration.seconds(600)
+        /// How many addresses are remembered; the one whose last wrong key is longest ago is forgotten first.
+        public var addresses = 256
+
+        public init() {}
+    }
+}

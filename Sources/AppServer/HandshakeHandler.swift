@@ -1,0 +1,125 @@
+import NIOCore
+import NIOSSL
+import NIOTLS
+
+/// Sees a connection through its TLS handshake: lets it begin after a delay, and ends it where it fails or takes too long.
+///
+/// Its place is behind TLS. A handshake that is held is not read at all: what the client has sent stays in the kernel.
+final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+
+    enum Step {
+        /// The delay is over.
+        case begun
+        /// The client has the key. Nothing it sent has been passed on yet.
+        case completed
+        case failed(HandshakeFailure)
+    }
+
+    private let delay: Duration
+    private let limit: Duration
+    private let clock: ServerClock
+    private let observer: IdentityObserver
+    private let report: (Step) -> Void
+    private var isHeld: Bool
+    private var isReadWanted = false
+    private var isDecided = false
+    private var timer: Task<Void, any Error>?
+
+    /// - Parameter report: is told each step, on the event loop; `completed` or `failed` exactly once, and last.
+    init(
+        delay: Duration, limit: Duration, clock: ServerClock, observer: IdentityObserver,
+        report: @escaping (Step) -> Void
+    ) {
+        self.delay = delay
+        self.limit = limit
+        self.clock = clock
+        self.observer = observer
+        self.report = report
+        isHeld = delay > .zero
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        let loop = context.eventLoop
+        let handler = NIOLoopBound((handler: self, context: context), eventLoop: loop)
+        timer = Task { [clock, delay, limit] in
+            if delay > .zero {
+                try await clock.sleep(for: delay)
+                loop.execute { handler.value.handler.begin(handler.value.context) }
+            }
+            try await clock.sleep(for: limit)
+            loop.execute { handler.value.handler.fail(.tookTooLong, handler.value.context) }
+        }
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) { decide(.failed(.gone)) }
+
+    func read(context: ChannelHandlerContext) {
+        if isHeld {
+            isReadWanted = true
+        } else {
+            context.read()
+        }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case TLSUserEvent.handshakeCompleted = event { decide(.completed) }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        fail(failure(of: error), context)
+        context.fireErrorCaught(error)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        decide(.failed(.gone))
+        context.fireChannelInactive()
+    }
+
+    private func begin(_ context: ChannelHandlerContext) {
+        guard !isDecided else { return }
+        isHeld = false
+        report(.begun)
+        if isReadWanted { context.read() }
+    }
+
+    private func fail(_ failure: HandshakeFailure, _ context: ChannelHandlerContext) {
+        guard !isDecided else { return }
+        decide(.failed(failure))
+        context.close(promise: nil)
+    }
+
+    private func decide(_ step: Step) {
+        guard !isDecided else { return }
+        isDecided = true
+        timer?.cancel()
+        timer = nil
+        report(step)
+    }
+
+    private func failure(of error: any Error) -> HandshakeFailure {
+        guard case NIOSSLError.handshakeFailed(let reason) = error, reason != .sslError([.eofDuringHandshake]) else {
+            return .gone
+        }
+        return switch observer.identity {
+        case .ours: .wrongKey
+        case .unknown: .unknownDevice
+        case nil: .notUnderstood
+        }
+    }
+}
+
+/// Why a connection from the network came to nothing.
+public enum HandshakeFailure: Sendable, Hashable {
+    /// It named this device, and has another key.
+    case wrongKey
+    /// It asked for another device.
+    case unknownDevice
+    /// It does not speak TLS 1.2 with the cipher asked for.
+    case notUnderstood
+    case tookTooLong
+    /// The client left.
+    case gone
+}

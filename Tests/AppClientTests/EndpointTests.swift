@@ -1,0 +1,113 @@
+import AgentModel
+import AppClient
+import AppProtocol
+import NIOCore
+import NIOPosix
+import Testing
+
+/// Where a device might be and is not.
+@Suite(.timeLimit(.minutes(2))) struct EndpointTests {
+    private func endpoint(_ host: String, port: Int = 1) throws -> Endpoint {
+        .network(host: host, port: port, device: try DeviceKey(deviceId: "board-1", localKey: Secret(Array(0...15))))
+    }
+
+    @Test(arguments: ["127.0.0.1", "::1", "localhost"])
+    func nobodyListens(host: String) async throws {
+        let endpoint = try endpoint(host)
+        await #expect(throws: ClientError.unreachable(endpoint)) { try await DeviceClient(connectingTo: endpoint) }
+    }
+
+    /// The zone of an address is understood; where there is no such interface, the address is none.
+    @Test func aLinkLocalAddressHasItsZone() async throws {
+        let unknown = try endpoint("fe80::1%none0")
+        await #expect(throws: ClientError.unresolvable(unknown)) { try await DeviceClient(connectingTo: unknown) }
+        let error = await #expect(throws: ClientError.self) {
+            try await DeviceClient(connectingTo: endpoint("fe80::1%lo"), timeout: .seconds(2))
+        }
+        #expect(error != .unresolvable(try endpoint("fe80::1%lo")))
+    }
+
+    @Test(arguments: ["a b", "..", "[::1]"])
+    func noHost(host: String) async throws {
+        let endpoint = try endpoint(host)
+        await #expect(throws: ClientError.unresolvable(endpoint)) { try await DeviceClient(connectingTo: endpoint) }
+    }
+
+    @Test(arguments: [("", 80), ("127.0.0.1", 0), ("127.0.0.1", 65_536), ("127.0.0.1", -1), ("a\0b", 80)])
+    func noEndpoint(host: String, port: Int) async throws {
+        let error = await #expect(throws: ClientError.self) {
+            try await DeviceClient(connectingTo: endpoint(host, port: port))
+        }
+        guard case .connectFailed = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
+    @Test(arguments: ["HTTP/1.1 400 Bad Request\r\n\r\n", #"{"v":1,"ok":false}"# + "\n"])
+    func noTLS(greeting: String) async throws {
+        try await withListener(saying: greeting) { port in
+            let endpoint = try endpoint("127.0.0.1", port: port)
+            await #expect(throws: ClientError.notADevice(endpoint)) { try await DeviceClient(connectingTo: endpoint) }
+        }
+    }
+
+    @Test func aConnectionThatEndsBeforeItIsSecured() async throws {
+        try await withListener(saying: nil) { port in
+            let endpoint = try endpoint("127.0.0.1", port: port)
+            await #expect(throws: ClientError.turnedAway(endpoint)) { try await DeviceClient(connectingTo: endpoint) }
+        }
+    }
+
+    @Test func aHandshakeThatDoesNotEndIsNotWaitedForForever() async throws {
+        try await withListener(saying: "") { port in
+            let endpoint = try endpoint("127.0.0.1", port: port)
+            await #expect(throws: ClientError.timedOut) {
+                try await DeviceClient(connectingTo: endpoint, timeout: .milliseconds(50))
+            }
+        }
+    }
+
+    @Test func connectingCanBeCancelled() async throws {
+        try await withListener(saying: "") { port in
+            let endpoint = try endpoint("127.0.0.1", port: port)
+            let connecting = Task { try await DeviceClient(connectingTo: endpoint, timeout: .seconds(60)) }
+            connecting.cancel()
+            await #expect(throws: ClientError.cancelled) { try await connecting.value }
+        }
+    }
+
+    @Test func whatIsSaidOfAnEndpointHasNoKeyInIt() throws {
+        let key = Secret(text: "very secret key!")
+        let endpoint = Endpoint.network(host: "fe80::1%lo", device: try DeviceKey(deviceId: "b", localKey: key))
+        for error in [
+            ClientError.unreachable(endpoint), .unresolvable(endpoint), .keyRefused(endpoint), .notADevice(endpoint),
+            .turnedAway(endpoint), .connectFailed(endpoint, errno: 1), .notPermitted(endpoint),
+        ] {
+            var dumped = ""
+            dump(error, to: &dumped)
+            for text in ["\(error)", String(reflecting: error), dumped] {
+                #expect(!text.contains("secret key"))
+                #expect(!text.contains(key.withBytes { $0.map { String($0) }.joined(separator: ", ") }))
+            }
+            #expect("\(error)".contains("[fe80::1%lo]") || "\(error)".contains("fe80::1%lo, port"))
+        }
+    }
+
+    /// Runs `body` with a port that answers each connection with `greeting`, with nothing, or, if nil, by closing it.
+    private func withListener(saying greeting: String?, _ body: (Int) async throws -> Void) async throws {
+        let group = MultiThreadedEventLoopGroup.singleton
+        let listener = try await ServerBootstrap(group: group)
+            .childChannelInitializer { channel in
+                guard let greeting else { return channel.close() }
+                guard !greeting.isEmpty else { return channel.eventLoop.makeSucceededVoidFuture() }
+                channel.eventLoop.execute {
+                    channel.writeAndFlush(ByteBuffer(string: greeting), promise: nil)
+                }
+                return channel.eventLoop.makeSucceededVoidFuture()
+            }
+            .bind(host: "127.0.0.1", port: 0).get()
+        defer { listener.close(promise: nil) }
+        try await body(try #require(listener.localAddress?.port))
+    }
+}

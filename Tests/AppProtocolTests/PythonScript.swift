@@ -1,0 +1,40 @@
+import Foundation
+
+/// The scripts of Docs/examples, run by the python3 of this machine.
+enum PythonScript {
+    static let canSeal: Bool = succeeds(["-c", "import cryptography.hazmat.primitives.asymmetric.x25519"])
+
+    /// - Returns: the Base64 that Docs/examples/seal.py prints.
+    static func seal(
+        publicKey: Data, localKey: Data, deviceId: String, ssid: Data, password: Data, ephemeralKey: Data? = nil
+    ) throws -> String {
+        var given = [
+            "publicKey": hex(publicKey), "localKey": hex(localKey), "deviceId": deviceId, "ssidHex": hex(ssid),
+            "password": hex(password),
+        ]
+        given["ephemeralKey"] = ephemeralKey.map(hex)
+        let script = ProtocolDocument.folder.appendingPathComponent("examples/seal.py").path
+        let output = try run([script], input: JSONSerialization.data(withJSONObject: given)).output
+        return String(decoding: output, as: UTF8.self).trimmingCharacters(in: .newlines)
+    }
+
+    static func succeeds(_ arguments: [String]) -> Bool { (try? run(arguments, input: Data()).status) == 0 }
+
+    static func run(_ arguments: [String], input: Data) throws -> (status: Int32, output: Data) {
+        let process = Process()
+        let (standardInput, standardOutput) = (Pipe(), Pipe())
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = ["python3"] + arguments
+        process.standardInput = standardInput
+        process.standardOutput = standardOutput
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        try standardInput.fileHandleForWriting.write(contentsOf: input)
+        try standardInput.fileHandleForWriting.close()
+        let output = try standardOutput.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return (process.terminationStatus, output)
+    }
+
+    private static func hex(_ data: Data) -> String { data.map { String(format: "%02x", $0) }.joined() }
+}

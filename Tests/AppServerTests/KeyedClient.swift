@@ -1,0 +1,159 @@
+import AgentModel
+import AppProtocol
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Synchronization
+
+/// An app's end of a connection over TLS, driven by hand.
+final class KeyedClient: Sendable {
+    private let channel: any Channel
+    private let inbox: Inbox
+
+    private init(_ channel: any Channel, _ inbox: Inbox) {
+        self.channel = channel
+        self.inbox = inbox
+    }
+
+    /// Returns once TCP is connected: the handshake is under way.
+    /// - Parameters:
+    ///   - source: the address to come from.
+    ///   - receiveBuffer: how many bytes the kernel takes for a client that does not read.
+    static func connecting(
+        to port: Int, at host: String = "127.0.0.1", as device: DeviceKey = .sample, from source: String? = nil,
+        receiveBuffer: Int32? = nil
+    ) async throws -> KeyedClient {
+        let key = device.localKey.withBytes { NIOSSLSecureBytes(Array($0)) }
+        var configuration = TLSConfiguration.makePreSharedKeyConfiguration()
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.maximumTLSVersion = .tlsv12
+        configuration.cipherSuites = "ECDHE-PSK-CHACHA20-POLY1305"
+        configuration.pskClientProvider = { _ in PSKClientIdentityResponse(key: key, identity: device.deviceId) }
+        let context = try NIOSSLContext(configuration: configuration)
+        let inbox = Inbox()
+        var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .channelOption(.maxMessagesPerRead, value: 1)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandlers([
+                        try NIOSSLClientHandler(context: context, serverHostname: nil), InboxHandler(inbox),
+                    ])
+                }
+            }
+        if let receiveBuffer {
+            bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: .init(receiveBuffer))
+        }
+        if let source { bootstrap = try bootstrap.bind(to: SocketAddress(ipAddress: source, port: 0)) }
+        return KeyedClient(try await bootstrap.connect(host: host, port: port).get(), inbox)
+    }
+
+    func send(_ text: String) async throws { try await send(Array(text.utf8)) }
+
+    /// - Throws: also where the handshake fails.
+    func send(_ bytes: [UInt8]) async throws { try await channel.writeAndFlush(ByteBuffer(bytes: bytes)) }
+
+    /// Sends and does not wait until it has gone out.
+    func post(_ text: String) { channel.writeAndFlush(ByteBuffer(string: text), promise: nil) }
+
+    /// The next line, or nil once the server has closed the connection.
+    func line() async throws -> String? { try await inbox.next() }
+
+    /// Asks for the network, and has the answer's code.
+    func ask(id: String = "a") async throws -> ErrorCode? {
+        try await send(request(.getNetwork, id: id))
+        return try answer(await line()).code
+    }
+
+    func stopReading() async throws { try await channel.setOption(.autoRead, value: false).get() }
+
+    func resumeReading() async throws {
+        try await channel.setOption(.autoRead, value: true).get()
+        channel.read()
+    }
+
+    func finishSending() { channel.close(mode: .output, promise: nil) }
+
+    func close() async { try? await channel.close() }
+}
+
+extension DeviceKey {
+    static let sample = key("altnet-7f3c", byte: 7)
+
+    static func key(_ id: String, byte: UInt8) -> DeviceKey {
+        do {
+            return try DeviceKey(deviceId: id, localKey: Secret(Array(repeating: byte, count: 32)))
+        } catch {
+            preconditionFailure("\(error)")
+        }
+    }
+}
+
+/// The lines that have come and nobody has read yet.
+private final class Inbox: Sendable {
+    private struct State {
+        var lines: [String] = []
+        var rest: [UInt8] = []
+        var hasEnded = false
+        var waiting: CheckedContinuation<String?, any Error>?
+    }
+
+    private let state = Mutex(State())
+
+    func append(_ bytes: some Sequence<UInt8>) {
+        update { state in
+            for byte in bytes {
+                if byte == 10 {
+                    state.lines.append(String(decoding: state.rest, as: UTF8.self))
+                    state.rest = []
+                } else {
+                    state.rest.append(byte)
+                }
+            }
+        }
+    }
+
+    func end() { update { $0.hasEnded = true } }
+
+    /// - Throws: after 20 s, so that a test that waits for what does not come fails instead of hanging.
+    func next() async throws -> String? {
+        let limit = Task {
+            try await Task.sleep(for: .seconds(20))
+            state.withLock { state in
+                defer { state.waiting = nil }
+                return state.waiting
+            }?.resume(throwing: ClosedTooLate())
+        }
+        defer { limit.cancel() }
+        return try await withCheckedThrowingContinuation { continuation in
+            update { $0.waiting = continuation }
+        }
+    }
+
+    private func update(_ change: (inout State) -> Void) {
+        let (waiting, line) = state.withLock { state -> (CheckedContinuation<String?, any Error>?, String?) in
+            change(&state)
+            guard !state.lines.isEmpty || state.hasEnded, let waiting = state.waiting else { return (nil, nil) }
+            state.waiting = nil
+            return (waiting, state.lines.isEmpty ? nil : state.lines.removeFirst())
+        }
+        waiting?.resume(returning: line)
+    }
+
+    struct ClosedTooLate: Error {}
+}
+
+private final class InboxHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let inbox: Inbox
+
+    init(_ inbox: Inbox) { self.inbox = inbox }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        inbox.append(unwrapInboundIn(data).readableBytesView)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    func channelInactive(context: ChannelHandlerContext) { inbox.end() }
+}

@@ -1,0 +1,84 @@
+import Synchronization
+
+/// A clock that stands still until it is moved.
+final class ManualClock: Clock {
+    struct Instant: InstantProtocol {
+        var offset: Duration
+
+        func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+        func duration(to other: Instant) -> Duration { other.offset - offset }
+        static func < (left: Self, right: Self) -> Bool { left.offset < right.offset }
+    }
+
+    private struct State {
+        var now = Instant(offset: .zero)
+        var lastTicket = 0
+        var sleepers: [Int: (deadline: Instant, continuation: CheckedContinuation<Void, any Error>)] = [:]
+        var watchers: [(nap: Duration, continuation: CheckedContinuation<Void, Never>)] = []
+
+        /// For how long still each sleeper sleeps.
+        var naps: Set<Duration> { Set(sleepers.values.map { now.duration(to: $0.deadline) }) }
+    }
+
+    private let state = Mutex(State())
+
+    var now: Instant { state.withLock { $0.now } }
+    var minimumResolution: Duration { .milliseconds(1) }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        let ticket = state.withLock { state in
+            state.lastTicket += 1
+            return state.lastTicket
+        }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+                update { state in
+                    if Task.isCancelled {
+                        return [{ continuation.resume(throwing: CancellationError()) }]
+                    }
+                    guard deadline > state.now else { return [{ continuation.resume() }] }
+                    state.sleepers[ticket] = (deadline, continuation)
+                    return []
+                }
+            }
+        } onCancel: {
+            update { state in
+                guard let sleeper = state.sleepers.removeValue(forKey: ticket) else { return [] }
+                return [{ sleeper.continuation.resume(throwing: CancellationError()) }]
+            }
+        }
+    }
+
+    func advance(by duration: Duration) {
+        update { state in
+            state.now = state.now.advanced(by: duration)
+            let due = state.sleepers.filter { $0.value.deadline <= state.now }
+            for ticket in due.keys { state.sleepers[ticket] = nil }
+            return due.values.map { sleeper in { sleeper.continuation.resume() } }
+        }
+    }
+
+    /// Returns once somebody sleeps who has this long to go.
+    func sleeps(for duration: Duration) async {
+        await withCheckedContinuation { continuation in
+            update { state in
+                state.watchers.append((duration, continuation))
+                return []
+            }
+        }
+    }
+
+    /// Changes the state, then resumes whom that concerns.
+    private func update(_ change: (inout State) -> [@Sendable () -> Void]) {
+        let resumptions = state.withLock { state -> [@Sendable () -> Void] in
+            var resumptions = change(&state)
+            let naps = state.naps
+            for watcher in state.watchers where naps.contains(watcher.nap) {
+                resumptions.append { watcher.continuation.resume() }
+            }
+            state.watchers.removeAll { naps.contains($0.nap) }
+            return resumptions
+        }
+        for resume in resumptions { resume() }
+    }
+}
