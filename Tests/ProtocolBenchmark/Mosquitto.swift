@@ -12,7 +12,8 @@ final class Mosquitto {
         let port = UInt16.random(in: 30_000...60_000)
         try "listener \(port) 127.0.0.1\nallow_anonymous true\nset_tcp_nodelay true\nlog_dest none\n"
             .write(toFile: folder + "/configuration", atomically: true, encoding: .utf8)
-        let program = ["/usr/sbin/mosquitto", "/usr/bin/mosquitto"].first { access($0, X_OK) == 0 }
+        let places: [String] = ["/usr/sbin/mosquitto", "/usr/bin/mosquitto"]
+        let program = places.first { FileManager.default.isExecutableFile(atPath: $0) }
         guard let program else { throw BenchmarkError("there is no mosquitto: make bench-protocol installs it") }
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = ["-c", folder + "/configuration"]

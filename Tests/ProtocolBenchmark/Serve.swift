@@ -11,16 +11,28 @@ struct Serve: AsyncParsableCommand {
     @Argument var socket: String
 
     func run() async throws {
-        var limits = AppServer.Limits()
-        limits.lift()
         let server = AppServer(
             unix: UnixListenerSettings(path: socket), lan: LANListenerSettings(port: 0, device: try Bench.device()),
-            service: try PromptDevice(), hub: EventHub(), limits: limits)
+            service: try PromptDevice(), hub: EventHub(), limits: Self.limits)
         try await server.start()
-        print(server.lanPort ?? 0)
-        fflush(stdout)
+        FileHandle.standardOutput.write(Data("\(server.lanPort ?? 0)\n".utf8))
         _ = FileHandle.standardInput.readDataToEndOfFile()
         await server.stop()
+    }
+}
+
+extension Serve {
+    /// Those of a device would end a load like this at once, which is what they are for.
+    private static var limits: AppServer.Limits {
+        let plenty = 10_000
+        var lan = AppServer.LANLimits()
+        lan.connections = plenty
+        lan.connectionsPerAddress = plenty
+        lan.handshakes = plenty
+        lan.handshakesPerAddress = plenty
+        lan.requests = .init(perSecond: plenty * 100, burst: plenty * 100)
+        lan.requestsPerAddress = lan.requests
+        return AppServer.Limits(connections: plenty, lan: lan)
     }
 }
 
