@@ -8,6 +8,7 @@ RELEASE := .build/release
 LAB := board/lab/run $(if $(DIRECT),--direct)
 
 .PHONY: help demo test unit lab torture torture-policy fuzz bench-keyfile bench-protocol bench-policy build format lint clean deps
+.PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol bench-keyfile bench-policy build format lint clean deps
 
 help: ## Show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
@@ -45,10 +46,21 @@ torture-policy: deps ## Look for a history in which the failover policy breaks a
 	$(BUILD) altnet-lab
 	$(RELEASE)/altnet-lab torture-policy $(if $(SEQUENCES),--sequences $(SEQUENCES))
 
-fuzz: deps ## Fuzz the key file with libFuzzer (SECONDS=600)
-	ALTNET_FUZZ=1 $(SWIFT) build -c release --scratch-path .build/fuzz --product keyfile-fuzz
+fuzz: fuzz-keyfile fuzz-protocol ## Fuzz the key file, then the app protocol (SECONDS=600 each)
+
+FUZZ = ALTNET_FUZZ=1 $(SWIFT) build -c release --scratch-path .build/fuzz --product
+
+fuzz-keyfile: deps ## Fuzz the key file with libFuzzer (SECONDS=600)
+	$(FUZZ) keyfile-fuzz
 	@mkdir -p .build/corpus
 	SWIFT_BACKTRACE=enable=no .build/fuzz/release/keyfile-fuzz .build/corpus -max_len=256 -len_control=0 -max_total_time=$(or $(SECONDS),600)
+
+# What the document shows is where the fuzzer starts from.
+fuzz-protocol: deps ## Fuzz the app protocol with libFuzzer (SECONDS=600)
+	$(FUZZ) protocol-fuzz
+	@mkdir -p .build/corpus-protocol
+	@sed -n 's/^\(->\|<-\) //p' Docs/protocol.md | split --lines=1 - .build/corpus-protocol/example-
+	SWIFT_BACKTRACE=enable=no .build/fuzz/release/protocol-fuzz .build/corpus-protocol -dict=Tests/ProtocolFuzz/protocol.dict -max_len=4096 -max_total_time=$(or $(SECONDS),600)
 
 bench-keyfile: deps ## Measure the key file beside SQLite, a rewritten file and bare writes (BENCH=--markdown)
 	@board/install-dependencies libsqlite3-dev strace

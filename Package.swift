@@ -49,7 +49,10 @@ let package = Package(
             name: "AppServer", dependencies: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL],
             swiftSettings: strict),
         .target(
-            name: "AppClient", dependencies: ["AppProtocol", nioCore, nioPosix, nioSSL, nioTLS], swiftSettings: strict),
+            name: "AppClient", dependencies: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL, nioTLS],
+            swiftSettings: strict),
+
+        .target(name: "QRCode", swiftSettings: strict),
 
         // What ships.
         .target(
@@ -63,7 +66,7 @@ let package = Package(
         .executableTarget(
             name: "altnet",
             dependencies: [
-                "Agent", "AppClient", "KeyFile",
+                "Agent", "AppClient", "KeyFile", "QRCode",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
@@ -73,10 +76,13 @@ let package = Package(
             name: "Simulation", dependencies: ["AgentModel", "FailoverPolicy", "PolicyRecord", "Randomness"],
             resources: [.embedInCode("Scenarios")], swiftSettings: strict),
         .target(name: "Lab", dependencies: ["AgentModel", "AppClient"], swiftSettings: strict),
+        .target(
+            name: "Harness", dependencies: ["AppProtocol", "AppClient", nioCore, nioPosix, nioSSL, nioTLS],
+            swiftSettings: strict),
         .executableTarget(
             name: "altnet-lab",
             dependencies: [
-                "Lab", "AppClient", "FailoverPolicy", "Simulation", "PolicyRecord", "PolicyProperties",
+                "Lab", "Harness", "AppClient", "FailoverPolicy", "Simulation", "PolicyRecord", "PolicyProperties",
                 "KeyFileSimulation",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -106,20 +112,26 @@ let package = Package(
         .testTarget(
             name: "KeyFileTests", dependencies: ["KeyFile", "KeyFileSimulation", "Randomness"], swiftSettings: strict),
         .testTarget(
-            name: "AppProtocolTests", dependencies: ["AppProtocol", "Randomness", crypto], swiftSettings: strict),
+            name: "AppProtocolTests", dependencies: ["AppProtocol", "FailoverPolicy", "Randomness", crypto],
+            swiftSettings: strict),
         .testTarget(
             name: "AppServerTests",
             dependencies: ["AgentModel", "AppServer", "AppClient", "Randomness", nioCore, nioPosix, nioSSL],
             swiftSettings: strict),
+        .testTarget(name: "QRCodeTests", dependencies: ["QRCode", "Randomness"], swiftSettings: strict),
         .testTarget(
-            name: "AppClientTests", dependencies: ["AppClient", "AppServer", nioCore, nioPosix], swiftSettings: strict),
+            name: "AppClientTests", dependencies: ["AgentModel", "AppClient", "AppServer", nioCore, nioPosix],
+            swiftSettings: strict),
         .testTarget(
-            name: "CommandLineTests", dependencies: ["altnet", "AppServer", "AppClient"], swiftSettings: strict),
+            name: "CommandLineTests", dependencies: ["altnet", "AppServer", "AppClient", "QRCode"], swiftSettings: strict),
         .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),
+        .testTarget(
+            name: "HarnessTests", dependencies: ["Harness", "AppServer", "AppClient", "AppProtocol"],
+            swiftSettings: strict),
         .testTarget(
             name: "LabTests",
             dependencies: [
-                "Lab", "AppClient", "altnet", "Netlink", "EventLoop", "AgentModel", "KeyFile", "PolicyRecord",
+                "Lab", "Harness", "AppClient", "altnet", "Netlink", "EventLoop", "AgentModel", "KeyFile", "PolicyRecord",
                 "FailoverPolicy", "Simulation",
             ],
             swiftSettings: strict),
@@ -149,15 +161,19 @@ if Context.environment["ALTNET_BENCH"] != nil {
     ]
 }
 
-// The fuzzer, with ALTNET_FUZZ set only: it is linked with libFuzzer, and what it tests is instrumented.
+// The fuzzers, with ALTNET_FUZZ set only: they are linked with libFuzzer, and what they test is instrumented.
 if Context.environment["ALTNET_FUZZ"] != nil {
     let fuzzed: SwiftSetting = .unsafeFlags(["-sanitize=fuzzer", "-parse-as-library"])
-    for target in package.targets where ["AgentModel", "KeyFile"].contains(target.name) {
+    let libFuzzer: LinkerSetting = .unsafeFlags(["-sanitize=fuzzer"])
+    for target in package.targets where ["AgentModel", "KeyFile", "AppProtocol"].contains(target.name) {
         target.swiftSettings = strict + [fuzzed]
     }
-    package.targets.append(
+    package.targets += [
         .executableTarget(
             name: "keyfile-fuzz", dependencies: ["KeyFile", "KeyFileSimulation", "Randomness"],
-            path: "Tests/KeyFileFuzz", swiftSettings: strict + [fuzzed],
-            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]))
+            path: "Tests/KeyFileFuzz", swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
+        .executableTarget(
+            name: "protocol-fuzz", dependencies: ["AgentModel", "AppProtocol"], path: "Tests/ProtocolFuzz",
+            exclude: ["protocol.dict"], swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
+    ]
 }

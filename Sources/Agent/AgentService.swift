@@ -13,13 +13,18 @@ public enum AgentService {
         mkdir(settings.stateDirectory, 0o700)
         let hub = EventHub()
         let agent = try await DeviceAgent.prepare(settings: settings, hub: hub, log: log)
-        let server = AppServer(unix: UnixListenerSettings(path: settings.socketPath), service: agent, hub: hub)
+        let server = AppServer(
+            unix: settings.unixListener, lan: settings.lanListener(for: agent.identity.key), service: agent, hub: hub,
+            limits: settings.serverLimits
+        ) { notice in log.log(level: notice.level, "\(notice)") }
         // First, because it fails where another agent is at work, whose supplicant is not to be touched.
-        try await server.start()
-        await agent.begin()
+        try await server.start(inNetwork: false)
+        await agent.begin { server.addressesChanged(to: $0) }
         log.notice("altnet \(Version.current) keeps \(settings.interface) online, answers at \(settings.socketPath)")
+        let door = Task { await NetworkDoor(server: server, log: log).open() }
         let signal = await terminationSignal()
         log.notice("ending on \(signal == SIGINT ? "SIGINT" : "SIGTERM"); the link stays up")
+        door.cancel()
         await server.stop()
         await agent.stop()
     }

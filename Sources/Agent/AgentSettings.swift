@@ -1,3 +1,4 @@
+import AppProtocol
 import FailoverPolicy
 import KeyFile
 import Logging
@@ -20,6 +21,14 @@ public struct AgentSettings: Sendable {
     public var credentialsDirectory: String?
     /// The socket on which the app protocol is served.
     public var socketPath: String
+    /// Who may use that socket: its permissions, the group that may do everything, and the group that may only ask.
+    public var socketMode: UInt32
+    public var socketGroup: UInt32?
+    public var socketReaders: UInt32?
+    /// The TCP port on which apps in the network are answered; nil if they are not.
+    public var lanPort: Int?
+    /// How many apps in the network may be connected at a time.
+    public var lanConnections: Int
     public var maximumBackups: Int
     public var logLevel: Logger.Level
     public var policy: PolicySettings
@@ -48,6 +57,12 @@ public struct AgentSettings: Sendable {
         keyFileAnchorPath = try reader.path("ALTNET_KEYFILE_ANCHOR", example: "/mnt/anchor/keyfile-anchor")
         credentialsDirectory = environment["CREDENTIALS_DIRECTORY"]
         socketPath = try reader.path("ALTNET_SOCKET", default: "/run/altnet/altnet.sock")
+        socketMode = try reader.permissions("ALTNET_SOCKET_MODE", default: 0o660)
+        socketGroup = try reader.group("ALTNET_SOCKET_GROUP")
+        socketReaders = try reader.group("ALTNET_SOCKET_READERS")
+        let port = try reader.number("ALTNET_LAN_PORT", default: ProtocolLimits.port, in: 0...65_535)
+        lanPort = port == 0 ? nil : port
+        lanConnections = try reader.number("ALTNET_LAN_CONNECTIONS", default: 32, in: 1...1024)
         maximumBackups = try reader.number("ALTNET_MAX_BACKUPS", default: 3, in: KeyFile.allowedMaximum)
         logLevel = try reader.level("ALTNET_LOG_LEVEL", default: .notice)
         recordPath = try reader.path("ALTNET_RECORD", example: "/var/lib/altnet/record")
@@ -116,72 +131,5 @@ extension BackOff {
     fileprivate mutating func begin(with first: Duration) {
         self.first = first
         last = max(first, last)
-    }
-}
-
-/// Takes settings out of the environment one by one, and knows in the end which were never asked for.
-private struct SettingsReader {
-    private let variables: [String: String]
-    private var known: Set<String> = []
-
-    init(_ environment: [String: String]) {
-        variables = environment.filter { $0.key.hasPrefix("ALTNET_") }
-    }
-
-    mutating func text(
-        _ name: String, default value: String, where isAllowed: (String) -> Bool = { _ in true }
-    ) throws(InvalidSetting) -> String {
-        known.insert(name)
-        let text = variables[name] ?? value
-        guard !text.isEmpty, isAllowed(text) else {
-            throw InvalidSetting(name: name, problem: "is \"\(text)\"", allowed: "a name such as \(value)")
-        }
-        return text
-    }
-
-    mutating func path(_ name: String, default value: String) throws(InvalidSetting) -> String {
-        try text(name, default: value) { $0.hasPrefix("/") && !$0.utf8.contains(0) }
-    }
-
-    /// A path that need not be set.
-    mutating func path(_ name: String, example: String) throws(InvalidSetting) -> String? {
-        known.insert(name)
-        return variables[name] == nil ? nil : try path(name, default: example)
-    }
-
-    mutating func number(_ name: String, default value: Int, in range: ClosedRange<Int>) throws(InvalidSetting) -> Int {
-        known.insert(name)
-        guard let text = variables[name] else { return value }
-        guard let number = Int(text), range.contains(number) else {
-            throw InvalidSetting(
-                name: name, problem: "is \"\(text)\"",
-                allowed: "a whole number from \(range.lowerBound) to \(range.upperBound)")
-        }
-        return number
-    }
-
-    mutating func level(_ name: String, default value: Logger.Level) throws(InvalidSetting) -> Logger.Level {
-        known.insert(name)
-        guard let text = variables[name] else { return value }
-        guard let level = Logger.Level(rawValue: text) else {
-            throw InvalidSetting(
-                name: name, problem: "is \"\(text)\"",
-                allowed: Logger.Level.allCases.map(\.rawValue).joined(separator: ", "))
-        }
-        return level
-    }
-
-    /// A time in whole seconds.
-    mutating func read(
-        _ name: String, into duration: inout Duration, in range: ClosedRange<Int>
-    ) throws(InvalidSetting) {
-        duration = .seconds(try number(name, default: Int(duration.components.seconds), in: range))
-    }
-
-    /// A misspelt setting would silently be no setting at all.
-    func finish() throws(InvalidSetting) {
-        guard let stray = variables.keys.filter({ !known.contains($0) }).min() else { return }
-        throw InvalidSetting(
-            name: stray, problem: "is no setting of altnet", allowed: known.sorted().joined(separator: ", "))
     }
 }

@@ -39,6 +39,10 @@ extension DeviceAgent {
         case .addressRemoved(let address) where address.index == radio.interfaceIndex: gate.removed(address)
         default: break
         }
+        switch event {
+        case .addressAdded, .addressRemoved: addressesChanged()
+        default: break
+        }
         checkOtherUplink()
         checkAddress()
     }

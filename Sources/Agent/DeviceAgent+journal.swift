@@ -32,7 +32,10 @@ extension DeviceAgent {
         for (known, failure) in zip(policy.networks, failures) {
             if let failure, let network = book[known.id] { journal.failed(network, failure) }
         }
-        if case .online(let link) = policy.phase, let network = book[link.network] {
+        // Nothing is to be left on the disk of a network that is only visited.
+        if case .online(let link) = policy.phase, let network = book[link.network],
+            !policy.isVisiting || state.holds(network)
+        {
             journal.online(in: network, frequency: link.accessPoint.frequency)
         } else {
             journal.offline()

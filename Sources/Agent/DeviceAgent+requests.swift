@@ -9,13 +9,14 @@ extension DeviceAgent: DeviceService {
     public nonisolated func respond(
         to request: Request.Body, from peer: Peer
     ) async throws(ProtocolError) -> Response.Body {
-        switch request {
+        if request.type.isCommand { log.info("\(request.type.rawValue) from \(peer)") }
+        return switch request {
         case .getCapabilities: .capabilities(await capabilities)
         case .getNetwork: .network(await measuredStatus())
         case .getBackups: .backups(await backupList)
-        // Keys are derived here, off the loop.
+        // Passwords are opened and keys derived here, off the loop.
         case .updateBackups(let update):
-            .backups(try await replaceBackups(PreparedUpdate(update, maximum: settings.maximumBackups)))
+            .backups(try await replaceBackups(PreparedUpdate(update, maximum: settings.maximumBackups, seals: seals)))
         case .switchNetwork(let request): .switchStatus(try await switchNetwork(request))
         case .getSwitch(let query): .switchStatus(try await switchStatus(query.switchId))
         case .confirmSwitch(let query): .switchStatus(try await confirmSwitch(query.switchId))
@@ -29,12 +30,14 @@ extension DeviceAgent: DeviceService {
     private var capabilities: Capabilities {
         Capabilities(
             maxBackupNetworks: settings.maximumBackups, deviceId: identity.id, firmware: Version.current,
-            features: ["failover", "scan", "confirm"])
+            features: ["failover", "scan", "confirm", "joinOnce", "sealed"] + (settings.lanPort == nil ? [] : ["lan"]))
     }
 
     /// The status with the signal measured now.
     private func measuredStatus() async -> NetworkStatus {
         var status = currentStatus
+        // It would be taken for the modem's, which is not known.
+        guard otherUplink != .cellular else { return status }
         if status.bssid != nil { status.signal = try? await radio.station()?.strength }
         return status
     }

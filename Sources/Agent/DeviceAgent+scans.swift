@@ -22,14 +22,15 @@ struct ScanDesk {
 enum ScanEnd {
     case finished([BSS])
     case aborted
-    case failed
-    /// The radio was busy with another scan, so this one did not begin.
-    case busy
+    case failed(NetlinkError)
+
+    /// Why it failed, if it did.
+    var error: NetlinkError? { if case .failed(let error) = self { error } else { nil } }
 
     var outcome: ScanFinished.Outcome {
         switch self {
         case .finished: .finished
-        case .aborted, .busy: .aborted
+        case .aborted: .aborted
         case .failed: .failed
         }
     }
@@ -48,49 +49,62 @@ extension DeviceAgent {
             guard let self else { return }
             switch end {
             case .finished(let results): handle(.scanned(id: order.id, results))
+            case .failed(let error) where error.isBusy: postpone(order)
             case .aborted, .failed: handle(.scanFailed(id: order.id))
-            case .busy: postpone(order)
             }
         }
     }
 
     /// Scans for an app, and reports the end to whoever listens.
-    func startScan(_ request: AppProtocol.ScanRequest) throws(ProtocolError) -> ScanStarted {
+    /// - Returns: when the kernel has taken the scan on.
+    func startScan(_ request: AppProtocol.ScanRequest) async throws(ProtocolError) -> ScanStarted {
         guard !scans.isScanning else { throw ProtocolError(.scanBusy, "a scan is running") }
         guard radio.interfaceIndex != nil else { throw .interfaceMissing(settings.interface) }
         guard isInterfaceUp else { throw ProtocolError(.radioFailed, "\(settings.interface) is down") }
         scans.lastRequested += 1
         let id = scans.lastRequested
-        run(Netlink.ScanRequest(ssids: request.ssids, frequencies: request.frequencies)) { [weak self] end in
-            guard let self else { return }
-            if case .finished(let results) = end { handle(.scanned(id: nil, results)) }
-            scans.lastEnded = id
-            hub.publish(.scanFinished(ScanFinished(scanId: id, outcome: end.outcome, networks: end.count)))
+        let refusal = await withCheckedContinuation { continuation in
+            let start = ScanStart(continuation)
+            run(
+                Netlink.ScanRequest(ssids: request.ssids, frequencies: request.frequencies), onStart: { start.began() }
+            ) { [weak self] end in
+                if let error = end.error, !start.hasBegun { return start.wasRefused(error) }
+                start.began()
+                guard let self else { return }
+                if case .finished(let results) = end { handle(.scanned(id: nil, results)) }
+                scans.lastEnded = id
+                hub.publish(.scanFinished(ScanFinished(scanId: id, outcome: end.outcome, networks: end.count)))
+            }
         }
+        if let refusal { throw ProtocolError(refusal) }
         return ScanStarted(scanId: id)
     }
 
     /// Runs a scan, with `onEnd` at its end, and then what waited for it.
-    private func run(_ request: Netlink.ScanRequest, onEnd: @escaping @AgentLoop (ScanEnd) -> Void) {
+    private func run(
+        _ request: Netlink.ScanRequest, onStart: @escaping @AgentLoop () -> Void = {},
+        onEnd: @escaping @AgentLoop (ScanEnd) -> Void
+    ) {
         scans.isScanning = true
         Task {
-            let end = await end(of: request)
+            let end = await end(of: request, onStart)
             scans.isScanning = false
             onEnd(end)
             if scans.retry == nil { startDeferredScan() }
         }
     }
 
-    private func end(of request: Netlink.ScanRequest) async -> ScanEnd {
+    private func end(
+        of request: Netlink.ScanRequest, _ onStart: @escaping @AgentLoop () -> Void
+    ) async -> ScanEnd {
         do throws(NetlinkError) {
-            return switch try await radio.scan(await fitting(request), deadline: .seconds(50)) {
+            return switch try await radio.scan(await fitting(request), deadline: .seconds(50), onStart: onStart) {
             case .finished(let results): .finished(results)
             case .aborted: .aborted
             }
         } catch {
-            guard !error.isBusy else { return .busy }
-            log.warning("\(error)")
-            return .failed
+            if !error.isBusy { log.warning("\(error)") }
+            return .failed(error)
         }
     }
 
@@ -138,6 +152,27 @@ extension DeviceAgent {
         } catch {
             throw ProtocolError(error)
         }
+    }
+}
+
+/// Whether the scan that an app asked for has begun, which is the answer to it.
+@AgentLoop
+private final class ScanStart {
+    private(set) var hasBegun = false
+    private var answer: CheckedContinuation<NetlinkError?, Never>?
+
+    init(_ answer: CheckedContinuation<NetlinkError?, Never>) { self.answer = answer }
+
+    func began() {
+        hasBegun = true
+        resume(returning: nil)
+    }
+
+    func wasRefused(_ error: NetlinkError) { resume(returning: error) }
+
+    private func resume(returning error: NetlinkError?) {
+        answer?.resume(returning: error)
+        answer = nil
     }
 }
 

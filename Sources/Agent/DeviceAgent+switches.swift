@@ -1,6 +1,7 @@
 import AgentModel
 import AppProtocol
 import AppServer
+import EventLoop
 import FailoverPolicy
 import KeyFile
 
@@ -16,17 +17,25 @@ extension DeviceAgent {
     }
 
     nonisolated func switchNetwork(_ request: SwitchRequest) async throws(ProtocolError) -> SwitchStatus {
-        let confirmWithin = request.confirmWithin.map { Duration.seconds($0) }
         switch request.target {
-        case .stored(let hash): return try await switchNetwork(to: stored(hash), confirmWithin: confirmWithin)
-        // Its key is derived here, off the loop.
+        case .stored(let hash): return try await switchNetwork(to: known(hash), request)
+        // Its password is opened and its key derived here, off the loop.
         case .new(let network):
-            return try await switchNetwork(to: StoredNetwork(network), confirmWithin: confirmWithin)
+            return try await switchNetwork(to: StoredNetwork(PlainNetwork(network, openedWith: seals)), request)
         }
     }
 
-    private func stored(_ hash: NetworkHash) throws(ProtocolError) -> StoredNetwork {
-        guard let network = state.network(hash, localKey: identity.localKey) else {
+    /// Every network that an app can name by its hash: also one that the device is in and does not keep.
+    private var namedNetworks: [StoredNetwork] { state.namedNetworks + [joined].compactMap(\.self) }
+
+    /// The network that the device is in.
+    private var joined: StoredNetwork? {
+        guard case .online(let link) = policy.phase else { return nil }
+        return book[link.network]
+    }
+
+    private func known(_ hash: NetworkHash) throws(ProtocolError) -> StoredNetwork {
+        guard let network = namedNetworks.first(where: { $0.hash(localKey: identity.localKey) == hash }) else {
             throw ProtocolError(
                 .unknownNetwork, "no stored network has the hash \(hash)", details: ["hash": .text(hash.base64)])
         }
@@ -35,27 +44,30 @@ extension DeviceAgent {
 
     /// Takes a switch on: from here it ends in exactly one outcome, also if the power goes.
     private func switchNetwork(
-        to network: StoredNetwork, confirmWithin: Duration?
+        to network: StoredNetwork, _ request: SwitchRequest
     ) async throws(ProtocolError) -> SwitchStatus {
         // The same network under the same password is the stored one, whichever way it is named.
-        let target =
-            state.namedNetworks.first { $0.ssid == network.ssid && $0.credential == network.credential } ?? network
+        let target = namedNetworks.first { $0.hasSameKey(as: network) } ?? network
         let flags = currentStatus.flags
         guard radio.interfaceIndex != nil else { throw .interfaceMissing(settings.interface) }
         if let current = ledger.current {
             throw ProtocolError(
-                .switchInProgress, "a switch to \(current.target.ssid) is under way",
+                .switchInProgress, "a switch to \(current.name?.description ?? "another network") is under way",
                 details: ["switchId": .text(current.status.switchId)])
         }
         guard flags.contains(.canSwitch) else {
             throw ProtocolError(.cannotSwitch, "the uplink is not Wi-Fi, so there is nothing to switch")
         }
-        if case .online(let link) = policy.phase, book[link.network]?.isSame(as: target) == true {
+        // One that the device only visits may become the one that it belongs in.
+        if let joined, joined.isSame(as: target), request.joinOnce || !policy.isVisiting {
             throw ProtocolError(.alreadyAssociated, "the device is on \(target.ssid) already")
         }
-        let entry = ledger.open(SwitchIdentifier.random(), target: target, confirmWithin: confirmWithin)
+        let entry = ledger.open(
+            SwitchIdentifier.random(), target: target, confirmWithin: request.confirmWithin.map { .seconds($0) },
+            joinOnce: request.joinOnce)
         let pending = PendingSwitch(
-            id: entry.status.switchId, target: target, cameFrom: policy.phase.network.flatMap { book[$0] }?.ssid)
+            id: entry.status.switchId, target: request.joinOnce ? nil : target,
+            cameFrom: policy.phase.network.flatMap { book[$0] }?.ssid)
         do {
             try await commit { state in state.pendingSwitch = pending }
         } catch {
@@ -68,17 +80,28 @@ extension DeviceAgent {
     }
 
     private func begin(_ entry: SwitchLedger.Entry) {
-        guard let id = book.id(of: entry.target) else { return }
-        // After the answer is on its way, for the link may drop at once.
-        Task { handle(.switchTo(id, id: entry.id, confirmWithin: entry.confirmWithin)) }
+        guard let id = entry.target.flatMap(book.id(of:)) else { return }
+        // The link may drop at once, and the app is to have the answer by then.
+        departure = Departure(switchID: entry.status.switchId) { [weak self] in
+            self?.handle(.switchTo(id, id: entry.id, confirmWithin: entry.confirmWithin, joinOnce: entry.joinOnce))
+        }
+    }
+
+    public nonisolated func hasArrived(_ answer: SwitchStatus) async { await depart(answer.switchId) }
+
+    private func depart(_ switchID: String) {
+        guard let departure, departure.switchID == switchID else { return }
+        self.departure = nil
+        departure.begin()
     }
 
     /// Goes on with a switch that a restart cut short: the policy takes the device back where it came from.
     func resume(_ pending: PendingSwitch) {
         let origin = pending.cameFrom?.description ?? "nothing"
-        log.warning("a switch from \(origin) to \(pending.target.ssid) was cut short by a restart")
+        let goal = pending.target?.ssid.description ?? "a network for this once"
+        log.warning("a switch from \(origin) to \(goal) was cut short by a restart")
         let entry = ledger.open(pending.id, target: pending.target, isResumed: true)
-        guard let target = book.id(of: pending.target) else { return }
+        let target = pending.target.flatMap(book.id(of:))
         let cameFrom = pending.cameFrom.flatMap(book.id(named:)).flatMap { $0 == target ? nil : $0 }
         handle(.interrupted(id: entry.id, target: target, cameFrom: cameFrom))
     }
@@ -122,15 +145,38 @@ extension DeviceAgent {
         journal.ended(
             SwitchOutcome(switchID: entry.status.switchId, isCommitted: isCommitted, isResumed: entry.isResumed))
         settlements[id] = Task { await settle() }
+        // At once: a network that is not to be kept must not be joined again while the outcome is on its way to the disk.
+        publishNetworks()
     }
 
     private func settle() async {
-        // The journal has the outcome: every write stores it, and this one is for nothing else.
+        // The journal has the outcome: every write stores it, and this one is for nothing else. It tries again, too.
         do { try await commit { _ in } } catch {
             log.error("the outcome of a switch could not be stored, which is tried again: \(error)")
         }
-        // The journal sees to it that it is tried again.
-        publishNetworks()
+    }
+}
+
+/// A switch that begins when the app has the answer to its command, and also where it never takes it.
+@AgentLoop
+final class Departure {
+    let switchID: String
+    private let onBegin: @AgentLoop @Sendable () -> Void
+    private var timer: LoopTimer?
+
+    /// Longer than the server waits for the answer to arrive.
+    private static let patience = Duration.milliseconds(1500)
+
+    init(switchID: String, onBegin: @escaping @AgentLoop @Sendable () -> Void) {
+        self.switchID = switchID
+        self.onBegin = onBegin
+        timer = LoopTimer(after: Self.patience) { [weak self] in self?.begin() }
+    }
+
+    func begin() {
+        guard timer != nil else { return }
+        timer = nil
+        onBegin()
     }
 }
 

@@ -36,6 +36,8 @@ public final class DeviceAgent {
     var journalTimer: LoopTimer?
     var isWritingJournal = false
     var ledger = SwitchLedger()
+    /// The switch that was accepted and has not begun.
+    var departure: Departure?
     /// Outcomes of switches on their way to the disk, by the ledger's number.
     var settlements: [UInt64: Task<Void, Never>] = [:]
     /// Of which networks the policy was told where they were.
@@ -51,9 +53,12 @@ public final class DeviceAgent {
     /// How often wpa_supplicant was asked what it does: only the last answer counts.
     var supplicantQuestions: UInt64 = 0
     var supplicantRetry: LoopTimer?
+    /// The network in use, as far as the book knows.
+    private var used: NetworkID?
     /// The network that the last link led to: joined again, its address still counts.
     var lastLinked: NetworkID?
 
+    private var onAddressChange: (Set<String>) -> Void = { _ in }
     private var status: NetworkStatus?
     private var wake: LoopTimer?
     private var events: [PolicyEvent] = []
@@ -100,7 +105,9 @@ public final class DeviceAgent {
     }
 
     /// Sets to work.
-    public func begin() {
+    /// - Parameter onAddressChange: is told the addresses of all the device's interfaces, in text form, whenever they change.
+    public func begin(onAddressChange: @escaping @AgentLoop (Set<String>) -> Void = { _ in }) {
+        self.onAddressChange = onAddressChange
         publishNetworks()
         if let pending = state.pendingSwitch { resume(pending) }
         inbox.deliver { [weak self] in self?.observe($0) }
@@ -144,6 +151,7 @@ public final class DeviceAgent {
             for action in actions { perform(action) }
         }
         isHandling = false
+        forgetWhatIsLeft()
         switch policy.phase {
         case .online, .proving: lastLinked = policy.phase.network
         case .offline, .joining, .waitingForAddress: break
@@ -151,6 +159,13 @@ public final class DeviceAgent {
         sleep()
         if isNews { reviewJournal() }
         updateStatus()
+    }
+
+    /// A network that is not one to join any more is forgotten when the device leaves it.
+    private func forgetWhatIsLeft() {
+        guard policy.phase.network != used else { return }
+        used = policy.phase.network
+        book.forget(allBut: policy.networks.map(\.id) + [used].compactMap(\.self))
     }
 
     private func sleep() {
@@ -164,7 +179,8 @@ public final class DeviceAgent {
         var state = state
         // Also an outcome that could not be stored yet.
         journal.settle(&state)
-        let networks = book.known(in: state, keeping: policy.phase.network)
+        let target = state.pendingSwitch.flatMap { ledger[$0.id]?.target }
+        let networks = book.known(in: state, target: target, keeping: policy.phase.network)
         handle(.networks(networks))
         for network in networks where !remembered.contains(network.id) {
             guard let frequency = state.statistics[network.ssid]?.lastFrequency else { continue }
@@ -181,7 +197,7 @@ public final class DeviceAgent {
     var currentStatus: NetworkStatus {
         let uplink = routes.uplink?.kind
         let flags = NetworkFlags.allowed(
-            uplink: uplink, radioPresent: radio.interfaceIndex != nil, switchInProgress: ledger.current != nil)
+            uplink: otherUplink, radioPresent: radio.interfaceIndex != nil, switchInProgress: ledger.current != nil)
         var status = NetworkStatus(
             state: policy.phase.linkState, uplink: uplink, flags: flags, addresses: addresses.map(\.text),
             since: status?.since ?? .now)
@@ -203,6 +219,9 @@ public final class DeviceAgent {
         status = new
         hub.publish(.networkChanged(new))
     }
+
+    /// Tells whoever has to know which addresses the device has now.
+    func addressesChanged() { onAddressChange(Set(routes.addresses.map(\.text))) }
 
     /// The interface's own addresses.
     var addresses: [Address] {

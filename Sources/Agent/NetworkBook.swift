@@ -12,12 +12,14 @@ struct NetworkBook {
     /// and the target of a commanded switch that is under way.
     ///
     /// - Parameter inUse: kept in the book, although it may not be one to join any more.
-    mutating func known(in state: StoredState, keeping inUse: NetworkID? = nil) -> [KnownNetwork] {
+    mutating func known(
+        in state: StoredState, target: StoredNetwork? = nil, keeping inUse: NetworkID? = nil
+    ) -> [KnownNetwork] {
         var seen: Set<NetworkID> = []
         let preferred = state.preferred
         let ordered =
             [preferred, state.home].compactMap(\.self) + state.backups
-            + [state.pendingSwitch?.target].compactMap(\.self)
+            + [target ?? state.pendingSwitch?.target].compactMap(\.self)
         let known = ordered.compactMap { network -> KnownNetwork? in
             let id = number(of: network)
             guard seen.insert(id).inserted else { return nil }
@@ -27,6 +29,12 @@ struct NetworkBook {
         }
         networks = networks.filter { seen.contains($0.key) || $0.key == inUse }
         return known
+    }
+
+    /// Passwords stay in memory for no longer than they are of use.
+    mutating func forget(allBut networks: some Sequence<NetworkID>) {
+        let kept = Set(networks)
+        self.networks = self.networks.filter { kept.contains($0.key) }
     }
 
     private mutating func number(of network: StoredNetwork) -> NetworkID {

@@ -186,7 +186,7 @@ extension StoredState {
     fileprivate mutating func learn(_ security: Security, of network: StoredNetwork) {
         home?.learn(security, of: network)
         chosen?.learn(security, of: network)
-        pendingSwitch?.target.learn(security, of: network)
+        pendingSwitch?.target?.learn(security, of: network)
         for index in backups.indices { backups[index].learn(security, of: network) }
     }
 

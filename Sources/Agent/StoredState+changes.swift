@@ -4,9 +4,9 @@ import KeyFile
 
 extension StoredNetwork {
     /// Derives the network's key, which takes milliseconds.
-    init(_ network: NewNetwork) throws(ProtocolError) {
+    init(_ network: PlainNetwork) throws(ProtocolError) {
         var credential = JoinRequest.Credential.none
-        if case .password(let password) = network.credential {
+        if let password = network.password {
             do {
                 try Passphrase.validate(password)
                 credential = .passphrase(password, psk: try PreSharedKey.derive(from: password, ssid: network.ssid))
@@ -16,7 +16,8 @@ extension StoredNetwork {
                 throw ProtocolError(.internalError, "the key of \(network.ssid) could not be derived")
             }
         }
-        self.init(ssid: network.ssid, credential: credential, isHidden: network.isHidden)
+        self.init(
+            ssid: network.ssid, credential: credential, security: network.security, isHidden: network.isHidden)
     }
 
     var password: Secret? {
@@ -28,8 +29,11 @@ extension StoredNetwork {
 
     /// Whether it is the same network under the same password, whatever is known of it besides.
     func isSame(as other: StoredNetwork) -> Bool {
-        ssid == other.ssid && credential == other.credential && isHidden == other.isHidden
+        hasSameKey(as: other) && isHidden == other.isHidden
     }
+
+    /// Whether it is the same network under the same password, whether its name is hidden or not.
+    func hasSameKey(as other: StoredNetwork) -> Bool { ssid == other.ssid && credential == other.credential }
 
     func hash(localKey: Secret) -> NetworkHash { NetworkHash(localKey: localKey, ssid: ssid, password: password) }
 }
@@ -44,8 +48,9 @@ struct PreparedUpdate: Sendable {
     let entries: [Entry]
     let ifRevision: Int?
 
+    /// Opens what is sealed and derives the keys: of all networks, or the list is refused.
     /// - Parameter maximum: checked first, for deriving the keys of a thousand networks would take a minute.
-    init(_ update: BackupsUpdate, maximum: Int) throws(ProtocolError) {
+    init(_ update: BackupsUpdate, maximum: Int, seals: SealOpener) throws(ProtocolError) {
         guard update.networks.count <= maximum else {
             throw ProtocolError(
                 .tooManyNetworks, "\(update.networks.count) networks are more than the maximum of \(maximum)",
@@ -55,7 +60,8 @@ struct PreparedUpdate: Sendable {
         for network in update.networks {
             switch network {
             case .stored(let hash): entries.append(.stored(hash))
-            case .new(let network): entries.append(.new(try StoredNetwork(network)))
+            case .new(let network):
+                entries.append(.new(try StoredNetwork(PlainNetwork(network, openedWith: seals))))
             }
         }
         self.entries = entries
@@ -70,7 +76,7 @@ extension StoredState {
     /// The network that the device belongs in: the last one that it was switched to, else the one it was provisioned with.
     var preferred: StoredNetwork? { chosen ?? home }
 
-    private func holds(_ network: StoredNetwork) -> Bool { namedNetworks.contains { $0.isSame(as: network) } }
+    func holds(_ network: StoredNetwork) -> Bool { namedNetworks.contains { $0.isSame(as: network) } }
 
     func network(_ hash: NetworkHash, localKey: Secret) -> StoredNetwork? {
         namedNetworks.first { $0.hash(localKey: localKey) == hash }
@@ -110,7 +116,8 @@ extension StoredState {
     ) throws(ProtocolError) -> StoredNetwork {
         switch entry {
         case .new(var network):
-            network.security = network.security ?? namedNetworks.first { $0.isSame(as: network) }?.security
+            // What was seen in the air counts more than what the app takes it for.
+            network.security = namedNetworks.first { $0.isSame(as: network) }?.security ?? network.security
             return network
         case .stored(let hash):
             guard let network = network(hash, localKey: localKey) else {

@@ -7,7 +7,12 @@ import KeyFile
 struct SwitchLedger {
     struct Entry {
         let id: UInt64
-        let target: StoredNetwork
+        /// The network to go to, while the switch is under way; nil too where a restart has made the device forget it.
+        fileprivate(set) var target: StoredNetwork?
+        /// Its name, for whoever reads the outcome.
+        let name: SSID?
+        /// The device is to forget the network when it leaves it.
+        let joinOnce: Bool
         /// The switch as a restart found it, if one cut it short.
         let isResumed: Bool
         /// How soon the app has to confirm it, if it has to.
@@ -21,11 +26,13 @@ struct SwitchLedger {
 
     /// Opens an entry for a switch that is accepted.
     mutating func open(
-        _ switchID: String, target: StoredNetwork, confirmWithin: Duration? = nil, isResumed: Bool = false
+        _ switchID: String, target: StoredNetwork?, confirmWithin: Duration? = nil, joinOnce: Bool = false,
+        isResumed: Bool = false
     ) -> Entry {
         lastID += 1
         let entry = Entry(
-            id: lastID, target: target, isResumed: isResumed, confirmWithin: confirmWithin,
+            id: lastID, target: target, name: target?.ssid, joinOnce: joinOnce, isResumed: isResumed,
+            confirmWithin: confirmWithin,
             status: SwitchStatus(switchId: switchID, phase: .accepted))
         entries = entries.suffix(Self.capacity - 1) + [entry]
         return entry
@@ -35,7 +42,8 @@ struct SwitchLedger {
     /// - Returns: the entry with its new status, or nil if there is none with this number.
     mutating func update(_ id: UInt64, _ progress: SwitchProgress, isStored: Bool = true) -> Entry? {
         guard let entry = self[id] else { return nil }
-        var status = SwitchStatus(switchId: entry.status.switchId, progress, target: entry.target.ssid)
+        let target = entry.name?.description ?? "the network that was to be joined once"
+        var status = SwitchStatus(switchId: entry.status.switchId, progress, target: target)
         if !isStored, let text = status.text { status = status.replacingText(by: text + Self.notStored) }
         set(status, of: id)
         return self[id]
@@ -49,6 +57,7 @@ struct SwitchLedger {
     private mutating func set(_ status: SwitchStatus, of id: UInt64) {
         guard let index = entries.firstIndex(where: { $0.id == id }) else { return }
         entries[index].status = status
+        if status.phase.isOutcome { entries[index].target = nil }
     }
 
     subscript(id: UInt64) -> Entry? { entries.first { $0.id == id } }
@@ -74,7 +83,7 @@ extension SwitchStatus {
         SwitchStatus(switchId: switchId, phase: phase, reason: reason, text: text)
     }
 
-    fileprivate init(switchId: String, _ progress: SwitchProgress, target: SSID) {
+    fileprivate init(switchId: String, _ progress: SwitchProgress, target: String) {
         switch progress {
         case .accepted: self.init(switchId: switchId, phase: .accepted)
         case .joining: self.init(switchId: switchId, phase: .joining)

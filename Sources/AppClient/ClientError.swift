@@ -17,6 +17,8 @@ public enum ClientError: Error, Sendable, Equatable {
     case connectFailed(Endpoint, errno: Int32)
     /// The host's name has no address here.
     case unresolvable(Endpoint)
+    /// Nobody knows where the device is.
+    case notFound
     /// The other side does not have the same id and key.
     case keyRefused(Endpoint)
     /// What listens there does not speak TLS with a shared key.
@@ -31,6 +33,11 @@ public enum ClientError: Error, Sendable, Equatable {
     case refused(ProtocolError)
     /// The device answered with something that is not the protocol.
     case notUnderstood(ProtocolError)
+    /// The device may have done what it was commanded, or not: it could not be asked. With the identifier of the switch,
+    /// where it was told one, it can be asked later.
+    case outcomeUnknown(switchId: String?)
+    /// The switch has ended, and the device is not on the new network.
+    case notSwitched(SwitchStatus)
     case cancelled
 }
 
@@ -47,6 +54,7 @@ extension ClientError: CustomStringConvertible {
             "could not connect to \(endpoint): \(String(cString: strerror(errno)))"
         case .unresolvable(let endpoint):
             "no address was found for \(endpoint): is the name right, and is the device in this network?"
+        case .notFound: "the device was not found: is it in this network?"
         case .keyRefused(let endpoint):
             "the key does not fit \(endpoint): is it the right device id, and has it been paired anew since?"
         case .notADevice(let endpoint): "what answers is not an altnet device: \(endpoint): is the port right?"
@@ -56,6 +64,10 @@ extension ClientError: CustomStringConvertible {
         case .disconnected: "the agent closed the connection: was it stopped?"
         case .refused(let error): error.message
         case .notUnderstood(let error): "the agent's answer was not understood: \(error.message)"
+        case .outcomeUnknown(let switchId):
+            "the device could not be asked whether the switch\(switchId.map { " \($0)" } ?? "") has succeeded: see where it is now"
+        case .notSwitched(let status):
+            status.text ?? "the device is not on the new network: \(status.reason?.rawValue ?? status.phase.rawValue)"
         case .cancelled: "cancelled"
         }
     }

@@ -21,6 +21,11 @@ public struct DeviceClient: Sendable {
     /// Whether the connection stands, as far as this side knows: a device that has left the network says nothing.
     public var isConnected: Bool { connection.isOpen }
 
+    func isSame(as other: DeviceClient) -> Bool { connection === other.connection }
+
+    /// Ends the connection without a goodbye: everything that waits for an answer fails at once.
+    func abandon() { connection.abandon() }
+
     public func capabilities() async throws(ClientError) -> Capabilities { try await ask(.getCapabilities) }
 
     public func network() async throws(ClientError) -> NetworkStatus { try await ask(.getNetwork) }

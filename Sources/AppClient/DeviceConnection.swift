@@ -1,6 +1,14 @@
 import AppProtocol
 import NIOCore
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// A connection to a device: sends requests, matches answers to them by their id, and collects events.
 ///
 /// Requests may be sent at the same time. One that timed out leaves nothing behind: ids are never used twice, so its
@@ -62,5 +70,13 @@ final class DeviceConnection: Sendable {
 
     func close() async {
         try? await channel.close()
+    }
+
+    /// Closes without a goodbye. What the device has not got by now it shall not get later: somebody may have sent it anew.
+    func abandon() {
+        inbox.end(.disconnected)
+        let socket = channel as? any SocketOptionProvider
+        _ = socket?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
+        channel.close(promise: nil)
     }
 }

@@ -11,6 +11,7 @@ extension DeviceKey {
         configuration.minimumTLSVersion = .tlsv12
         configuration.maximumTLSVersion = .tlsv12
         configuration.cipherSuites = "ECDHE-PSK-CHACHA20-POLY1305"
+        configuration.shutdownTimeout = .seconds(1)
         configuration.pskClientProvider = { [self] _ in
             var key = NIOSSLSecureBytes()
             localKey.withBytes { key.append(contentsOf: $0) }

@@ -18,7 +18,6 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     case alreadyAssociated
     case switchInProgress
     case cannotSwitch
-    case cannotUpdate
     case unknownSwitch
     case notWaiting
     case storageFailed
@@ -53,7 +52,6 @@ public enum ErrorCode: String, Sendable, CaseIterable {
         case .alreadyAssociated: "Nothing is to be done: the device is on that network."
         case .switchInProgress: "Wait until the running switch has ended; switch.get tells."
         case .cannotSwitch: "Look at flags in network.get: the uplink in use does not allow a switch."
-        case .cannotUpdate: "Look at flags in network.get: the uplink in use does not allow an update."
         case .unknownSwitch: "Use a switchId that network.switch returned since the agent started."
         case .notWaiting: "Confirm a switch while its phase is waitingForConfirmation; switch.get tells how it stands."
         case .storageFailed: "Check that the disk of the key file is writable and not full; the old list still stands."
@@ -77,7 +75,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
         case .unknownNetwork, .unknownSwitch: .networkIDNotFound
         case .alreadyAssociated: .success
         case .radioFailed, .interfaceMissing, .cannotSwitch, .switchInProgress: .otherConnectionFailure
-        case .unsupportedVersion, .unknownType, .revisionConflict, .cannotUpdate, .notWaiting, .storageFailed,
+        case .unsupportedVersion, .unknownType, .revisionConflict, .notWaiting, .storageFailed,
             .scanBusy, .notPermitted, .sealRequired, .sealUsed, .keyRotated, .tooManyRequests, .busy, .unsupported,
             .internalError:
             .unknownError
@@ -92,7 +90,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
         case .unsupportedVersion, .unknownType, .unsupported: .unsupported
         case .revisionConflict, .switchInProgress, .scanBusy, .keyRotated, .tooManyRequests, .busy: .tryLater
         case .alreadyAssociated: .alreadySo
-        case .cannotSwitch, .cannotUpdate, .notWaiting: .refused
+        case .cannotSwitch, .notWaiting: .refused
         case .storageFailed, .radioFailed, .interfaceMissing: .deviceFailure
         case .notPermitted: .notPermitted
         case .internalError: .defect

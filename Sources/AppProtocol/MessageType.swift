@@ -13,3 +13,13 @@ public enum MessageType: String, Sendable, CaseIterable {
     case getHistory = "history.get"
     case agreeKey = "key.agree"
 }
+
+extension MessageType {
+    /// Whether it makes the device do something, and does not only ask or listen.
+    public var isCommand: Bool {
+        switch self {
+        case .updateBackups, .switchNetwork, .confirmSwitch, .startScan: true
+        case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .getScan, .subscribe, .getHistory, .agreeKey: false
+        }
+    }
+}

@@ -63,6 +63,7 @@ public struct NetworkFlags: OptionSet, Sendable, Hashable, Codable {
 
     /// The flags by network type and state. The list can be changed over any uplink, for it is only stored. A switch needs
     /// the radio and makes sense only where Wi-Fi is what connects the device, or nothing does.
+    /// - Parameter uplink: what the traffic leaves the device by in the end, whatever tunnel it goes through.
     public static func allowed(uplink: Uplink?, radioPresent: Bool, switchInProgress: Bool) -> NetworkFlags {
         var flags: NetworkFlags = .canUpdateBackups
         if switchInProgress {

@@ -60,10 +60,13 @@ struct Admission {
     }
 
     /// It came with a wrong key.
-    /// - Returns: how many did in a row from its address.
-    mutating func recordWrongKey(_ ticket: Ticket, at now: Instant) -> Int {
-        guard let site = handshakes.removeValue(forKey: ticket)?.site else { return 0 }
-        return wrongKeys.record(site, at: now)
+    mutating func recordWrongKey(_ ticket: Ticket, at now: Instant) {
+        if let site = handshakes.removeValue(forKey: ticket)?.site { wrongKeys.record(site, at: now) }
+    }
+
+    /// How many wrong keys came from there in a row, and how long the next handshake waits for it.
+    func wrongKeys(from site: IPAddress.Site, at now: Instant) -> (count: Int, delay: Duration) {
+        (wrongKeys.count(from: site, at: now), wrongKeys.delay(for: site, at: now))
     }
 
     mutating func leave(_ ticket: Ticket) {

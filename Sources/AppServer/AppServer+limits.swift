@@ -47,13 +47,15 @@ extension AppServer {
 
     /// How often something may happen in the long run, and how many times at once after a rest.
     public struct RequestRate: Sendable {
-        public var perSecond: Int
-        public var burst: Int
+        /// 1 to 1,000,000.
+        public let perSecond: Int
+        /// 1 to 1,000,000.
+        public let burst: Int
 
-        /// - Parameters: both at least 1.
+        /// Values out of range are brought into it.
         public init(perSecond: Int, burst: Int) {
-            self.perSecond = max(1, perSecond)
-            self.burst = max(1, burst)
+            self.perSecond = min(max(1, perSecond), 1_000_000)
+            self.burst = min(max(1, burst), 1_000_000)
         }
     }
 

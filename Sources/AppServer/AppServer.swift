@@ -3,16 +3,27 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Serves the app protocol on a Unix socket.
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Serves the app protocol on a Unix socket and, over TLS, to the network.
 ///
 /// The requests of one connection are answered in their order, and the next one is not read before the last answer has
 /// gone out: a client that floods or does not read holds up only itself, in bounded memory.
 public final class AppServer: Sendable {
     private let socket: ServerSocketFile
+    private let access: LocalAccess
     private let lan: LANListener?
     private let service: any DeviceService
     private let hub: EventHub
     private let limits: Limits
+    private let clock: ServerClock
+    private let notify: @Sendable (Notice) -> Void
     private let running = Mutex<Running?>(nil)
 
     /// - Parameters:
@@ -20,13 +31,19 @@ public final class AppServer: Sendable {
     ///   - lan: where apps in the network connect; nil if they may not.
     ///   - service: answers everything but `events.subscribe`, which `hub` does.
     ///   - clock: measures every limit of time.
+    ///   - notify: is told what happens to connections. It must not block.
     public init(
         unix: UnixListenerSettings, lan: LANListenerSettings? = nil, service: any DeviceService, hub: EventHub,
-        limits: Limits = Limits(), clock: any Clock<Duration> = ContinuousClock()
+        limits: Limits = Limits(), clock: any Clock<Duration> = ContinuousClock(),
+        notify: @escaping @Sendable (Notice) -> Void = { _ in }
     ) {
         let clock = ServerClock(clock)
-        socket = ServerSocketFile(path: unix.path, mode: unix.mode)
-        self.lan = lan.map { LANListener($0, limits: limits.lan, clock: clock) }
+        let group = unix.group ?? getegid()
+        socket = ServerSocketFile(path: unix.path, mode: unix.effectiveMode, group: group)
+        access = LocalAccess(ownUser: geteuid(), group: group, readers: unix.readers)
+        self.lan = lan.map { LANListener($0, limits: limits.lan, clock: clock, notify: notify) }
+        self.clock = clock
+        self.notify = notify
         self.service = service
         self.hub = hub
         self.limits = limits
@@ -43,13 +60,15 @@ public final class AppServer: Sendable {
     }
 
     /// Returns once the listeners accept connections. A socket file that a dead process left behind is replaced.
-    public func start() async throws(AppServerError) {
+    /// - Parameter inNetwork: false to leave the network out until `startInNetwork`.
+    public func start(inNetwork: Bool = true) async throws(AppServerError) {
         let place = try socket.claim()
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
             let (local, remote) = (ConnectionTasks(), ConnectionTasks())
             let unixListener = try await listen(at: place, on: group, local)
-            let lanListener = try await lan?.listen(on: group.next()) { self.welcome($0, remote) }
+            let lanListener =
+                inNetwork ? try await lan?.listen(on: group.next()) { self.welcome($0, remote) } : nil
             let file = try socket.publish(place)
             running.withLock {
                 $0 = Running(
@@ -60,6 +79,21 @@ public final class AppServer: Sendable {
             try? await group.shutdownGracefully()
             throw error
         }
+    }
+
+    /// Accepts connections from the network too, once `start` has left that out. Does nothing where they are accepted
+    /// already, where there are to be none, and where the server does not run.
+    /// - Throws: where another program has the port, for one; then it may be tried again.
+    public func startInNetwork() async throws(AppServerError) {
+        let place = running.withLock { $0.flatMap { $0.lanListener == nil ? ($0.group, $0.remote) : nil } }
+        guard let lan, let (group, remote) = place else { return }
+        let listener = try await lan.listen(on: group.next()) { self.welcome($0, remote) }
+        let isTaken = running.withLock { running in
+            guard running?.group === group, running?.lanListener == nil else { return false }
+            running?.lanListener = listener
+            return true
+        }
+        if !isTaken { try? await listener.close() }
     }
 
     /// Ends every connection and removes the socket file.
@@ -80,7 +114,7 @@ public final class AppServer: Sendable {
     private struct Running {
         let group: MultiThreadedEventLoopGroup
         let unixListener: any Channel
-        let lanListener: (any Channel)?
+        var lanListener: (any Channel)?
         let local: ConnectionTasks
         let remote: ConnectionTasks
         let file: ServerSocketFile.Identity
@@ -100,12 +134,9 @@ public final class AppServer: Sendable {
                 .childChannelOptions()
                 .childChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
+                        let process = try channel.pipeline.syncOperations.peerProcess()
                         let bytes = try ByteChannel(wrapping: channel)
-                        connections.start { count in
-                            await self.serve(bytes, hasRoom: count <= self.limits.connections) {
-                                try await channel.peer()
-                            }
-                        }
+                        connections.start { count in await self.serve(bytes, process, count: count) }
                     }
                 }
                 .bind(unixDomainSocketPath: path).get()
@@ -116,13 +147,21 @@ public final class AppServer: Sendable {
         }
     }
 
+    private func serve(_ bytes: ByteChannel, _ process: ProcessCredentials, count: Int) async {
+        let access = access.access(of: process)
+        let peer = Peer(
+            origin: .process(pid: process.pid, uid: process.uid, gid: process.gid), access: access ?? .readOnly)
+        await serve(
+            bytes, peer, session: nil,
+            refusal: access == nil ? .notPermitted : count > limits.connections ? .tooManyConnections : nil)
+    }
+
     private func welcome(_ client: LANListener.Client, _ connections: ConnectionTasks) {
         do {
             let bytes = try ByteChannel(wrapping: client.channel)
             connections.start { _ in
-                await self.serve(bytes, hasRoom: client.hasRoom) {
-                    Peer(origin: .network(address: "\(client.address)", port: client.port), access: .full)
-                }
+                await self.serve(
+                    bytes, client.peer, session: client.session, refusal: client.hasRoom ? nil : .tooManyConnections)
                 client.leave()
             }
         } catch {
@@ -132,16 +171,38 @@ public final class AppServer: Sendable {
     }
 
     /// Errors end only this connection: its client has gone.
-    private func serve(_ bytes: ByteChannel, hasRoom: Bool, _ peer: () async throws -> Peer) async {
+    private func serve(_ bytes: ByteChannel, _ peer: Peer, session: RemoteSession?, refusal: Refusal?) async {
+        notify(refusal.map { .refused(peer, $0) } ?? .opened(peer))
         try? await bytes.executeThenClose { inbound in
             let connection = Connection(
-                channel: bytes.channel, peer: try await peer(), service: service, hub: hub, lingering: limits.lingering)
-            if hasRoom {
-                try await connection.run(inbound)
+                channel: bytes.channel, peer: peer, service: service, hub: hub, lingering: limits.lingering,
+                clock: clock, session: session, notify: notify)
+            if let refusal {
+                try await connection.refuse(refusal.error)
             } else {
-                try await connection.refuse(ProtocolError(.busy, "the agent serves as many connections as it may"))
+                try await connection.run(inbound)
             }
         }
+    }
+}
+
+extension AppServer.Refusal {
+    fileprivate var error: ProtocolError {
+        switch self {
+        case .tooManyConnections: ProtocolError(.busy, "the agent serves as many connections as it may")
+        case .notPermitted: ProtocolError(.notPermitted, "this user may not talk to the agent")
+        }
+    }
+}
+
+extension ChannelPipeline.SynchronousOperations {
+    /// Who is at the other end of this Unix socket.
+    fileprivate func peerProcess() throws -> ProcessCredentials {
+        let process = try withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
+            ProcessCredentials(peerOf: $0)
+        }
+        guard let process = process ?? nil else { throw ChannelError.operationUnsupported }
+        return process
     }
 }
 

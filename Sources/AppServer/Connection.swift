@@ -1,3 +1,4 @@
+import AgentModel
 import AppProtocol
 import NIOCore
 
@@ -8,6 +9,10 @@ struct Connection: Sendable {
     let service: any DeviceService
     let hub: EventHub
     let lingering: Duration
+    let clock: ServerClock
+    /// Keeps the limits of a client in the network; nil for one of this machine.
+    let session: RemoteSession?
+    let notify: @Sendable (AppServer.Notice) -> Void
 
     /// Returns when the client has said its last and everything is answered.
     /// - Throws: when the client is gone.
@@ -15,6 +20,7 @@ struct Connection: Sendable {
         try await withThrowingDiscardingTaskGroup { group in
             var lines = LineSplitter()
             var isSubscribed = false
+            if let session { group.addTask { await end(when: session) } }
             for try await bytes in inbound {
                 lines.append(bytes.readableBytesView)
                 while let output = lines.next() {
@@ -27,7 +33,7 @@ struct Connection: Sendable {
                         try await refuse(ProtocolError.lineTooLong)
                         // Closing at once would reset the connection under the answer: what comes is dropped for a while.
                         group.addTask {
-                            try await Task.sleep(for: lingering)
+                            try await clock.sleep(for: lingering)
                             try await channel.close()
                         }
                     }
@@ -37,36 +43,64 @@ struct Connection: Sendable {
         }
     }
 
-    /// Answers what belongs to no request.
-    func refuse(_ error: ProtocolError) async throws {
-        try await write(Response(id: nil, result: .failure(error)).line())
+    func refuse(_ error: ProtocolError, id: String? = nil) async throws {
+        try await write(Response(id: id, result: .failure(error)).line())
     }
 
     /// - Returns: the events to carry from now on, where the line asked for them.
     private func answer(_ line: [UInt8], isSubscribed: Bool) async throws -> EventFeed? {
+        if let delay = session?.takeRequest() {
+            try await putOff(line, for: delay)
+            return nil
+        }
         let request: Request
         do {
             request = try Request(line: line)
         } catch {
-            try await write(Response(id: error.id, result: .failure(error.error)).line())
+            try await refuse(error.error, id: error.id)
             return nil
         }
         switch request.content {
         case .device(let body):
-            try await write(Response(id: request.id, result: await respond(to: body)).line())
+            let result = await respond(to: body)
+            try await write(Response(id: request.id, result: result).line())
+            if case .switchNetwork = body, case .success(.switchStatus(let answer)) = result {
+                if case .network = peer.origin {
+                    try? await channel.waitForAcknowledgement(within: .seconds(1), clock)
+                }
+                await service.hasArrived(answer)
+            }
             return nil
         case .subscribe where isSubscribed:
             let error = ProtocolError(.unsupported, "this connection carries events already: open another one")
-            try await write(Response(id: request.id, result: .failure(error)).line())
+            try await refuse(error, id: request.id)
             return nil
         case .subscribe(let subscription):
             let feed = hub.subscribe(subscription)
+            session?.subscribe()
             try await write(Response(id: request.id, result: .success(.subscribed(feed.answer))).line())
             return feed
         }
     }
 
+    /// Who does not wait as told is made to: what else it has sent is not read before.
+    private func putOff(_ line: [UInt8], for delay: Duration) async throws {
+        let id: String?
+        do {
+            id = try Request(line: line).id
+        } catch {
+            id = error.id
+        }
+        let milliseconds = Int(delay.milliseconds) + 1
+        let error = ProtocolError(
+            .tooManyRequests, "more requests than the agent answers: the next is welcome in \(milliseconds) ms",
+            details: ["retryAfterMs": .number(milliseconds)])
+        try await refuse(error, id: id)
+        try await clock.sleep(for: delay)
+    }
+
     private func respond(to body: Request.Body) async -> Result<Response.Body, ProtocolError> {
+        if let refusal = body.refusal(to: peer) { return .failure(refusal) }
         do {
             return .success(try await service.respond(to: body, from: peer))
         } catch {
@@ -80,10 +114,18 @@ struct Connection: Sendable {
         var buffer = channel.allocator.buffer(capacity: line.count + 1)
         buffer.writeBytes(line)
         buffer.writeInteger(UInt8(ascii: "\n"))
+        session?.writeBegan()
+        defer { session?.writeEnded() }
         try await withTaskCancellationHandler {
             try await channel.writeAndFlush(buffer)
         } onCancel: {
             channel.close(promise: nil)
         }
+    }
+
+    private func end(when session: RemoteSession) async {
+        guard let reason = try? await session.overdue() else { return }
+        notify(.dropped(peer, reason))
+        try? await channel.close()
     }
 }

@@ -4,6 +4,14 @@ import AppProtocol
 public protocol DeviceService: Sendable {
     /// Requests of one connection come one after the other, those of several connections at the same time.
     func respond(to request: Request.Body, from peer: Peer) async throws(ProtocolError) -> Response.Body
+
+    /// The answer to `network.switch` has arrived, or does not within a second: now the link may drop. Not called for a
+    /// client that has gone before it could be sent.
+    func hasArrived(_ answer: SwitchStatus) async
+}
+
+extension DeviceService {
+    public func hasArrived(_ answer: SwitchStatus) async {}
 }
 
 /// Who is at the other end of a connection, and what it may do.

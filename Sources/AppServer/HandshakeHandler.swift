@@ -110,16 +110,3 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
         }
     }
 }
-
-/// Why a connection from the network came to nothing.
-public enum HandshakeFailure: Sendable, Hashable {
-    /// It named this device, and has another key.
-    case wrongKey
-    /// It asked for another device.
-    case unknownDevice
-    /// It does not speak TLS 1.2 with the cipher asked for.
-    case notUnderstood
-    case tookTooLong
-    /// The client left.
-    case gone
-}

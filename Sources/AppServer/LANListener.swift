@@ -13,31 +13,50 @@ import Synchronization
 /// Accepts connections from the network and hands on those whose clients have the device's key.
 final class LANListener: Sendable {
     /// A client that has shown the key.
-    struct Client {
+    struct Client: Sendable {
         let channel: any Channel
-        let address: IPAddress
-        let port: Int
+        let peer: Peer
+        let session: RemoteSession
         /// Whether it may stay.
         let hasRoom: Bool
         /// To be called when it has left.
         let leave: @Sendable () -> Void
     }
 
+    private struct Link {
+        let channel: any Channel
+        let address: IPAddress
+        let peer: Peer
+    }
+
     private struct State {
         var admission: Admission
-        var channels: [Admission.Ticket: any Channel] = [:]
+        var links: [Admission.Ticket: Link] = [:]
+        /// What anybody can cause to be logged.
+        var notices: TokenBucket
+        var untold = 0
     }
 
     private let settings: LANListenerSettings
     private let limits: AppServer.LANLimits
+    private let rates: SiteRates
     private let clock: ServerClock
+    private let notify: @Sendable (AppServer.Notice) -> Void
     private let state: Mutex<State>
 
-    init(_ settings: LANListenerSettings, limits: AppServer.LANLimits, clock: ServerClock) {
+    init(
+        _ settings: LANListenerSettings, limits: AppServer.LANLimits, clock: ServerClock,
+        notify: @escaping @Sendable (AppServer.Notice) -> Void
+    ) {
         self.settings = settings
         self.limits = limits
         self.clock = clock
-        state = Mutex(State(admission: Admission(limits)))
+        self.notify = notify
+        rates = SiteRates(limits.requestsPerAddress, maximum: 2 * limits.connections)
+        state = Mutex(
+            State(
+                admission: Admission(limits),
+                notices: TokenBucket(interval: .seconds(10), burst: 10, at: clock.now)))
     }
 
     /// - Parameter welcome: is called on the event loop for each client whose handshake has completed, before anything that
@@ -63,10 +82,12 @@ final class LANListener: Sendable {
 
     /// Closes the connections to addresses that the device does not have any more.
     func addressesChanged(to addresses: Set<IPAddress>) {
-        let channels = state.withLock { Array($0.channels.values) }
-        for channel in channels {
-            guard let local = channel.localAddress.flatMap({ IPAddress($0) }), !local.isLoopback else { continue }
-            if !addresses.contains(local) { channel.close(promise: nil) }
+        for link in state.withLock({ Array($0.links.values) }) {
+            guard let local = link.channel.localAddress.flatMap({ IPAddress($0) }), !local.isLoopback,
+                !addresses.contains(local)
+            else { continue }
+            notify(.dropped(link.peer, .addressGone))
+            link.channel.close(promise: nil)
         }
     }
 
@@ -98,55 +119,85 @@ final class LANListener: Sendable {
         _ channel: any Channel, _ tls: PreSharedKeyTLS, _ welcome: @escaping @Sendable (Client) -> Void
     ) throws {
         // A client that has gone already has no address any more.
-        guard let remote = channel.remoteAddress, let address = IPAddress(remote) else {
-            throw ChannelError.inappropriateOperationForState
+        guard let remote = channel.remoteAddress, let address = IPAddress(remote) else { throw ChannelError.eof }
+        let peer = Peer(origin: .network(address: "\(address)", port: remote.port ?? 0), access: .full)
+        let link = Link(channel: channel, address: address, peer: peer)
+        guard let (ticket, delay) = admit(link) else {
+            report(.crowdedOut, of: address)
+            throw ChannelError.eof
         }
-        let (arrival, displaced) = state.withLock { state in
-            let arrival = state.admission.arrive(from: address.site, at: clock.now)
-            guard case .admitted(let ticket, _, let displaced) = arrival else { return (arrival, nil as (any Channel)?) }
-            state.channels[ticket] = channel
-            return (arrival, displaced.flatMap { state.channels.removeValue(forKey: $0) })
-        }
-        displaced?.close(promise: nil)
-        guard case .admitted(let ticket, let delay, _) = arrival else { throw ChannelError.operationUnsupported }
         let (observer, ssl) = tls.handlers()
-        let pipeline = channel.pipeline.syncOperations
         let handshake = HandshakeHandler(
             delay: delay, limit: limits.handshakeTime, clock: clock, observer: observer
         ) { step in
             switch step {
             case .begun: self.state.withLock { $0.admission.begin(ticket) }
-            case .failed(let failure): self.end(ticket, failure)
-            case .completed:
-                let hasRoom = self.state.withLock { $0.admission.complete(ticket) }
-                welcome(
-                    Client(channel: channel, address: address, port: remote.port ?? 0, hasRoom: hasRoom) {
-                        self.leave(ticket)
-                    })
+            case .failed(let failure): self.end(ticket, link, failure)
+            case .completed: welcome(self.complete(ticket, link))
             }
         }
         do {
-            try pipeline.addHandlers([observer, ssl, handshake])
+            try channel.pipeline.syncOperations.addHandlers([observer, ssl, handshake])
         } catch {
             leave(ticket)
             throw error
         }
     }
 
-    private func end(_ ticket: Admission.Ticket, _ failure: HandshakeFailure) {
-        state.withLock { state in
-            switch failure {
-            case .wrongKey, .unknownDevice: _ = state.admission.recordWrongKey(ticket, at: clock.now)
-            case .notUnderstood, .tookTooLong, .gone: state.admission.leave(ticket)
-            }
-            state.channels[ticket] = nil
+    private func admit(_ link: Link) -> (Admission.Ticket, delay: Duration)? {
+        let (admitted, displaced) = state.withLock { state -> ((Admission.Ticket, Duration)?, Link?) in
+            guard
+                case .admitted(let ticket, let delay, let displaced) = state.admission.arrive(
+                    from: link.address.site, at: clock.now)
+            else { return (nil, nil) }
+            state.links[ticket] = link
+            return ((ticket, delay), displaced.flatMap { state.links.removeValue(forKey: $0) })
         }
+        if let displaced {
+            report(.crowdedOut, of: displaced.address)
+            displaced.channel.close(promise: nil)
+        }
+        return admitted
+    }
+
+    private func complete(_ ticket: Admission.Ticket, _ link: Link) -> Client {
+        let hasRoom = state.withLock { $0.admission.complete(ticket) }
+        let session = RemoteSession(from: link.address.site, rates: rates, limits: limits, clock: clock)
+        return Client(channel: link.channel, peer: link.peer, session: session, hasRoom: hasRoom) { self.leave(ticket) }
+    }
+
+    private func end(_ ticket: Admission.Ticket, _ link: Link, _ failure: HandshakeFailure) {
+        let isKnown = state.withLock { state in
+            switch failure {
+            case .wrongKey, .unknownDevice: state.admission.recordWrongKey(ticket, at: clock.now)
+            case .notUnderstood, .tookTooLong, .crowdedOut, .gone: state.admission.leave(ticket)
+            }
+            return state.links.removeValue(forKey: ticket) != nil
+        }
+        // One that was displaced has been reported already.
+        if isKnown { report(failure, of: link.address) }
     }
 
     private func leave(_ ticket: Admission.Ticket) {
         state.withLock { state in
             state.admission.leave(ticket)
-            state.channels[ticket] = nil
+            state.links[ticket] = nil
         }
+    }
+
+    private func report(_ failure: HandshakeFailure, of address: IPAddress) {
+        let now = clock.now
+        let turnedAway = state.withLock { state -> AppServer.TurnedAway? in
+            guard state.notices.delay(at: now) == .zero else {
+                state.untold += 1
+                return nil
+            }
+            state.notices.take()
+            defer { state.untold = 0 }
+            let (count, delay) = state.admission.wrongKeys(from: address.site, at: now)
+            return AppServer.TurnedAway(
+                address: "\(address)", failure: failure, wrongKeys: count, delay: delay, untold: state.untold)
+        }
+        if let turnedAway { notify(.turnedAway(turnedAway)) }
     }
 }

@@ -16,7 +16,8 @@ final class PreSharedKeyTLS {
         let key = NIOSSLSecureBytes(device.localKey)
         // Whoever does not know the id gets as far as one with a wrong key does, and cannot tell the difference.
         var random = SystemRandomNumberGenerator()
-        let decoy = NIOSSLSecureBytes((0..<device.localKey.count).map { _ in UInt8.random(in: 0...255, using: &random) })
+        let decoy = NIOSSLSecureBytes(
+            (0..<device.localKey.count).map { _ in UInt8.random(in: 0...255, using: &random) })
         var configuration = TLSConfiguration.makePreSharedKeyConfiguration()
         configuration.minimumTLSVersion = .tlsv12
         configuration.maximumTLSVersion = .tlsv12

@@ -13,6 +13,7 @@
 struct ServerSocketFile: Sendable {
     let path: String
     let mode: UInt32
+    let group: UInt32
 
     /// Which file the socket is, so that a successor's is not removed in its place.
     struct Identity: Sendable {
@@ -45,6 +46,10 @@ struct ServerSocketFile: Sendable {
     /// Puts the socket that was bound at `place` where clients look for it.
     func publish(_ place: String) throws(AppServerError) -> Identity {
         var information = stat()
+        // Nobody of the group gets in before the permissions are set, nor anybody else.
+        guard chown(place, uid_t.max, group) == 0 else {
+            throw .system(attempted: "give to group \(group)", path: place, errno: errno)
+        }
         guard chmod(place, mode_t(mode)) == 0, lstat(place, &information) == 0 else {
             throw .system(attempted: "set the permissions of", path: place, errno: errno)
         }

@@ -11,6 +11,8 @@ struct Command: Sendable, Hashable {
     let since: Instant
     /// The app has so long to confirm it over the new network; nil if it need not.
     let confirmWithin: Duration?
+    /// The device only visits the network.
+    let isVisit: Bool
     private(set) var lookedAtKnownPlaces = false
     private(set) var lookedEverywhere = false
     private(set) var failedScans = 0
@@ -26,7 +28,7 @@ struct Command: Sendable, Hashable {
 
     init(
         id: UInt64, _ mission: Mission = .go, to destination: NetworkID, cameFrom: NetworkID?, since: Instant,
-        confirmWithin: Duration? = nil, joins: Int = 0
+        confirmWithin: Duration? = nil, isVisit: Bool = false, joins: Int = 0
     ) {
         self.id = id
         self.mission = mission
@@ -34,6 +36,7 @@ struct Command: Sendable, Hashable {
         self.cameFrom = cameFrom
         self.since = since
         self.confirmWithin = confirmWithin
+        self.isVisit = isVisit
         self.joins = joins
     }
 

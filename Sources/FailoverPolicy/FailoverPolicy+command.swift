@@ -5,14 +5,16 @@ extension FailoverPolicy {
     private static let maximumFailedScans = 3
     private static let maximumJoins = 4
 
-    mutating func begin(_ network: NetworkID, id: UInt64, confirmWithin: Duration?, at now: Instant) {
+    mutating func begin(
+        _ network: NetworkID, id: UInt64, confirmWithin: Duration?, joinOnce isVisit: Bool, at now: Instant
+    ) {
         guard command == nil else {
             end(id, .failed(.rejected))
             return
         }
         actions.append(.switchProgress(id: id, .accepted))
         guard current != network else {
-            choose(network, at: now)
+            choose(network, isVisit: isVisit, at: now)
             end(id, .committed)
             return
         }
@@ -20,8 +22,8 @@ extension FailoverPolicy {
         let isUnderWay = attempt?.network == network
         let cameFrom = isUnderWay ? nil : current ?? attempt?.network
         command = Command(
-            id: id, to: network, cameFrom: cameFrom, since: now, confirmWithin: confirmWithin, joins: isUnderWay ? 1 : 0
-        )
+            id: id, to: network, cameFrom: cameFrom, since: now, confirmWithin: confirmWithin, isVisit: isVisit,
+            joins: isUnderWay ? 1 : 0)
         if isUnderWay {
             follow(id)
         } else if self.network(network) == nil {
@@ -32,7 +34,7 @@ extension FailoverPolicy {
     }
 
     /// The agent was restarted in the middle of a switch, so the switch has failed: the device belongs back where it was.
-    mutating func undo(_ id: UInt64, _ target: NetworkID, cameFrom: NetworkID?, at now: Instant) {
+    mutating func undo(_ id: UInt64, _ target: NetworkID?, cameFrom: NetworkID?, at now: Instant) {
         guard command == nil else {
             end(id, .failed(.interrupted))
             return
@@ -139,17 +141,23 @@ extension FailoverPolicy {
     mutating func finishCommand(after attempt: Attempt, at now: Instant) {
         switch attempt.purpose {
         case .commanded:
-            choose(attempt.network, at: now)
+            choose(attempt.network, isVisit: command?.isVisit ?? false, at: now)
             endCommand(.committed)
         case .rollback(let failure): endCommand(.rolledBack(failure))
         case .automatic: break
         }
     }
 
-    /// The device belongs there from now on, and stays for a while whatever the signal. Where there is one network only, it
-    /// was no choice.
-    private mutating func choose(_ network: NetworkID, at now: Instant) {
-        choice = (network, networks.count > 1 ? now + settings.stayAfterCommand : now)
+    /// The device belongs there, until it leaves if it is a visit and else from now on, and stays for a while whatever the
+    /// signal. Where there is one network only, it was no choice.
+    private mutating func choose(_ network: NetworkID, isVisit: Bool, at now: Instant) {
+        let choice = Choice(network: network, heldUntil: networks.count > 1 ? now + settings.stayAfterCommand : now)
+        if isVisit {
+            visit = choice
+        } else {
+            visit = nil
+            self.choice = choice
+        }
     }
 
     /// Ends a commanded switch before anything was joined for it: the link was never left, if there was one.

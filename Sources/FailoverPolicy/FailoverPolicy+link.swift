@@ -12,6 +12,7 @@ extension FailoverPolicy {
             leavesAWorkingLink = purpose == .automatic && link.uselessness == nil
             actions.append(.watchSignal(nil))
         }
+        if visit?.network != network { visit = nil }
         let considered = considerations(choosing: network, at: now)
         record(
             .join, from: current, to: network, fromBSSID: phase.accessPoint?.bssid, toBSSID: bss?.bssid, cause,
@@ -105,6 +106,7 @@ extension FailoverPolicy {
         strike(
             attempt.network, at: attempt.bssid, failure, isRegretted: attempt.leftALivingLink, signal: signal, at: now)
         phase = .offline
+        visit = nil
         search.lookAgain(at: now, because: .failure(failure), settings: settings)
         if !failure.isOfTheNetwork { search.pause(until: now + settings.look.first) }
         if attempt.cause == .preferred { homecoming.returnFailed(at: now) }
@@ -179,9 +181,13 @@ extension FailoverPolicy {
         // A scan of all channels takes seconds; what is needed now takes a fraction of one.
         if let scan, scan.order.frequencies.isEmpty, scan.order.reason != .commanded { actions.append(.cancelScan) }
         phase = .offline
+        let wasVisiting = visit != nil
+        visit = nil
         search = Search(cause: cause)
         search.startOver(at: now, settings: settings)
         proceed(at: now)
+        // wpa_supplicant is not to keep what is to be forgotten.
+        if wasVisiting, case .offline = phase { actions.append(.leave) }
     }
 
     /// A link has ended that was in use.

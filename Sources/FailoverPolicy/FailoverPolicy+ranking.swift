@@ -42,7 +42,7 @@ extension PolicySettings {
 
 extension FailoverPolicy {
     /// The network that the device belongs in.
-    var preferred: NetworkID? { choice?.network ?? networks.first(where: \.isPreferred)?.id }
+    var preferred: NetworkID? { (visit ?? choice)?.network ?? networks.first(where: \.isPreferred)?.id }
 
     /// The strongest access point of a network, if it was seen just now and not only before it got lost.
     ///

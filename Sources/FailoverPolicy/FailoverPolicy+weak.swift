@@ -217,7 +217,7 @@ extension FailoverPolicy {
 
     /// Whether a command put the device where it is, not long ago.
     private func isHeld(_ link: Link, at now: Instant) -> Bool {
-        choice.map { $0.network == link.network && $0.heldUntil > now } ?? false
+        (visit ?? choice).map { $0.network == link.network && $0.heldUntil > now } ?? false
     }
 
     private func betterAccessPoint(than link: Link, at now: Instant) -> Candidate? {

@@ -29,8 +29,10 @@ public struct FailoverPolicy: Sendable {
     var homecoming = Homecoming()
     var command: Command?
     var restlessness = Restlessness()
-    /// The network that was last chosen by command, and until when it is not left for being weak.
-    var choice: (network: NetworkID, heldUntil: Instant)?
+    /// The network that was last chosen by command.
+    var choice: Choice?
+    /// The network that the device is in for this once. It ends as soon as the device is anywhere else.
+    var visit: Choice?
     var interfaceUpAt: Instant?
 
     var epoch: UInt64 = 0
@@ -94,8 +96,8 @@ public struct FailoverPolicy: Sendable {
         case .address(let isReady): addressChanged(isReady: isReady, at: now)
         case .signal(let signal): measured(signal, at: now)
         case .probed(let epoch, let result): probed(epoch: epoch, result, at: now)
-        case .switchTo(let network, let id, let confirmWithin):
-            begin(network, id: id, confirmWithin: confirmWithin, at: now)
+        case .switchTo(let network, let id, let confirmWithin, let joinOnce):
+            begin(network, id: id, confirmWithin: confirmWithin, joinOnce: joinOnce, at: now)
         case .confirmed(let id): confirmed(id, at: now)
         case .resumed: if resumedAt != now { resume(at: now) }
         case .tick: proceed(at: now)
@@ -228,6 +230,9 @@ public struct FailoverPolicy: Sendable {
         guard case .online(let link) = phase else { return nil }
         return link.network
     }
+
+    /// Whether the device is in its network for this once, by a switch with `joinOnce`.
+    public var isVisiting: Bool { visit != nil }
 
     func network(_ id: NetworkID) -> KnownNetwork? { networks.first { $0.id == id } }
 

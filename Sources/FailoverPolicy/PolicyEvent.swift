@@ -15,8 +15,8 @@ public enum PolicyEvent: Sendable, Equatable {
     /// The agent found the device connected already when it started.
     case linkFound(NetworkID, AccessPoint)
     /// The agent was restarted in the middle of the commanded switch with this number: the device belongs back where it
-    /// came from, if that is still known.
-    case interrupted(id: UInt64, target: NetworkID, cameFrom: NetworkID?)
+    /// came from, if that is still known. Its target is nil where that is not known any more.
+    case interrupted(id: UInt64, target: NetworkID?, cameFrom: NetworkID?)
 
     /// A scan ended well: the policy's own, with its number, or somebody else's.
     case scanned(id: UInt64?, [BSS])
@@ -37,8 +37,8 @@ public enum PolicyEvent: Sendable, Equatable {
     case probed(epoch: UInt64, ProbeResult)
 
     /// Somebody wants the device on this network. With `confirmWithin` the switch stands only if `.confirmed` comes that
-    /// soon after the network is up.
-    case switchTo(NetworkID, id: UInt64, confirmWithin: Duration? = nil)
+    /// soon after the network is up. With `joinOnce` it is a visit: the device goes on to belong where it belonged before.
+    case switchTo(NetworkID, id: UInt64, confirmWithin: Duration? = nil, joinOnce: Bool = false)
     /// The app confirms the switch with this number over the new network.
     case confirmed(id: UInt64)
     /// The machine was asleep until now, so what was measured before is old.

@@ -6,17 +6,22 @@ extension Uplink {
     init(_ report: LinkReport) {
         self.init(
             hardwareType: report.hardwareType, virtualKind: report.virtualKind,
-            deviceType: report.name.flatMap(Self.deviceType))
+            deviceType: report.name.flatMap(Self.deviceType), name: report.name ?? "")
     }
 
     /// - Parameters:
     ///   - hardwareType: if_arp.h, `ARPHRD_*`.
     ///   - virtualKind: rtnetlink's name for the kind of a virtual link; hardware has none.
     ///   - deviceType: the `DEVTYPE` by which cfg80211 and modem drivers mark their interfaces.
-    init(hardwareType: UInt16, virtualKind: String?, deviceType: String?) {
+    ///   - name: counts where a modem's driver does not mark it: the kernel calls modems `wwan0`, and systemd gives them
+    ///     names that begin with `ww` (systemd.net-naming-scheme(7)).
+    init(hardwareType: UInt16, virtualKind: String?, deviceType: String?, name: String) {
+        let isNamedLikeModem = name.hasPrefix("ww")
         switch (deviceType, virtualKind, HardwareType(rawValue: hardwareType)) {
         case ("wlan", _, _): self = .wifi
         case ("wwan", _, _), (_, "wwan", _), (_, "rmnet", _), (_, _, .ppp), (_, nil, .rawIP): self = .cellular
+        // A dummy by such a name stands for a modem at the bench.
+        case (nil, nil, _) where isNamedLikeModem, (nil, "dummy", _) where isNamedLikeModem: self = .cellular
         case (_, nil, .ethernet), (_, "veth", _), (_, "vlan", _), (_, "bond", _): self = .wired
         default: self = .other
         }

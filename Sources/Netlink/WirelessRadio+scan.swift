@@ -6,11 +6,14 @@ import Glibc
 extension WirelessRadio {
     /// Scans and waits for the end. There is one scan of our own at a time.
     ///
-    /// - Parameter deadline: after it the scan is aborted and `timedOut` is thrown. A full scan takes 2 s with 26
-    ///   channels and 14 s with the 151 of the domain US.
+    /// - Parameters:
+    ///   - deadline: after it the scan is aborted and `timedOut` is thrown. A full scan takes 2 s with 26 channels and 14 s
+    ///     with the 151 of the domain US.
+    ///   - onStart: is called when the kernel has taken the scan on: an error from then on is one of its end.
     /// - Throws: an error that `isBusy` while any scan is under way on the radio.
     public func scan(
-        _ request: ScanRequest = .full, deadline: Duration = .seconds(20)
+        _ request: ScanRequest = .full, deadline: Duration = .seconds(20),
+        onStart: @escaping @AgentLoop () -> Void = {}
     ) async throws(NetlinkError) -> ScanOutcome {
         let attempted = "scan on \(interface)"
         let message = try await scanMessage(request, attempting: attempted)
@@ -20,7 +23,7 @@ extension WirelessRadio {
         }
         let end: Result<Bool, NetlinkError> = await withCheckedContinuation { continuation in
             scanWaiter = { continuation.resume(returning: $0) }
-            startScan(message, attempting: attempted, deadline: deadline)
+            startScan(message, attempting: attempted, deadline: deadline, onStart)
         }
         if try end.get() { return .aborted }
         return .finished(try await scanResults())
@@ -49,7 +52,10 @@ extension WirelessRadio {
         waiter(result)
     }
 
-    private func startScan(_ message: NetlinkRequest, attempting attempted: String, deadline: Duration) {
+    private func startScan(
+        _ message: NetlinkRequest, attempting attempted: String, deadline: Duration,
+        _ onStart: @escaping @AgentLoop () -> Void
+    ) {
         scans.request()
         scanDeadline = LoopTimer(after: deadline) { [weak self] in
             self?.abortScan()
@@ -59,8 +65,9 @@ extension WirelessRadio {
         socket.send(message, expecting: .acknowledged, attempting: attempted, within: patience) { [self] ending in
             if case .failed(let error) = ending {
                 endScan(.failure(error))
-            } else if let aborted = scans.accepted() {
-                endScan(.success(aborted))
+            } else {
+                onStart()
+                if let aborted = scans.accepted() { endScan(.success(aborted)) }
             }
         }
     }

@@ -20,8 +20,8 @@ extension PolicyEvent {
         case .address(let isReady): "address \(isReady ? "ready" : "missing")"
         case .signal(let signal): "signal \(signal)"
         case .probed(let epoch, let result): "probed \(epoch) \(result.word)"
-        case .switchTo(let network, let id, let confirmWithin):
-            "switchTo \(network.word) \(id) \(confirmWithin.word)"
+        case .switchTo(let network, let id, let confirmWithin, let joinOnce):
+            "switchTo \(network.word) \(id) \(confirmWithin.word)\(joinOnce ? " once" : "")"
         case .confirmed(let id): "confirmed \(id)"
         case .resumed: "resumed"
         case .tick: "tick"
@@ -55,7 +55,11 @@ extension PolicyEvent {
         case "address": .address(isReady: try words.next(of: ["ready": true, "missing": false]))
         case "signal": .signal(try words.next())
         case "probed": .probed(epoch: try words.next(), try words.next())
-        case "switchTo": .switchTo(try words.next(), id: try words.next(), confirmWithin: try words.next())
+        case "switchTo":
+            .switchTo(
+                try words.next(), id: try words.next(), confirmWithin: try words.next(),
+                // Records from before there were visits say nothing.
+                joinOnce: words.isAtEnd ? false : try words.next(of: ["once": true]))
         case "confirmed": .confirmed(id: try words.next())
         case "resumed": .resumed
         case "tick": .tick

@@ -28,6 +28,8 @@ struct RecordWords {
         return word
     }
 
+    var isAtEnd: Bool { rest.isEmpty }
+
     func finish() throws(Fault) {
         guard rest.isEmpty else { throw Fault(expected: "the end of the line") }
     }

@@ -6,9 +6,14 @@ struct Altnet: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "altnet",
         abstract: "Keep a device online where Wi-Fi changes.",
+        usage: "altnet [--device <host[:port]> --key-file <path>] <subcommand>",
         discussion: """
             The agent stores backup networks, measures the one in use, and moves to another when it is lost or weak. \
             These commands ask the running agent what it does and tell it what to do.
+
+            With --device they ask a device in the network instead, which knows whoever has its key:
+
+              altnet --device lamp.local --key-file lamp.key status
 
             A network is named by its SSID as this program prints it: bytes that are not printable text are written \
             \\xNN and a backslash is doubled. Where several stored networks have one SSID, name one by its hash or by \
@@ -19,7 +24,7 @@ struct Altnet: AsyncParsableCommand {
               1   the device refused, or the switch did not end on the network asked for
               64  the command line is wrong
               65  a network, password or SSID is wrong, unknown, or one too many
-              69  no agent answers
+              69  no agent answers, or no device at that address
               70  a defect in the agent
               74  a disk, a driver or a radio failed
               75  not now: try again later
@@ -27,13 +32,17 @@ struct Altnet: AsyncParsableCommand {
               77  this user may not do that
 
             ENVIRONMENT
-              ALTNET_SOCKET  the agent's socket, where --socket is not given
-              NO_COLOR       if set and not empty, output has no colour
+              ALTNET_DEVICE           a device in the network, where --device is not given
+              ALTNET_DEVICE_ID        its id, where --device-id is not given
+              ALTNET_DEVICE_KEY_FILE  the file with its key, where --key-file is not given
+              ALTNET_SOCKET           the socket of the agent on this machine, where --socket is not given
+              NO_COLOR                if set and not empty, output has no colour
             """,
         version: Version.current,
         subcommands: [
             AgentCommand.self, StatusCommand.self, ScanCommand.self, BackupsCommand.self, SwitchCommand.self,
             WatchCommand.self,
-            HistoryCommand.self, KeyFileCommand.self,
+            HistoryCommand.self, PairCommand.self, KeyFileCommand.self,
         ])
+    @OptionGroup var device: DeviceOptions
 }

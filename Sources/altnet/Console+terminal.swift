@@ -12,7 +12,8 @@ extension Console {
     /// The process's own standard streams.
     static var terminal: Console {
         Console(
-            style: .terminal, isWatched: isatty(STDERR_FILENO) == 1,
+            style: .terminal(STDOUT_FILENO), isWatched: isatty(STDERR_FILENO) == 1, spinner: .spinner,
+            screen: .standard,
             output: { write($0, to: STDOUT_FILENO) }, errors: { write($0, to: STDERR_FILENO) },
             askPassword: PasswordPrompt.ask, input: readInput)
     }
@@ -51,21 +52,28 @@ private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ coun
 }
 
 extension Style {
-    /// What standard output can show, by what it is and by the environment (https://no-color.org).
-    static var terminal: Style {
-        func environment(_ name: String) -> String { getenv(name).map { String(cString: $0) } ?? "" }
-        let isTerminal = isatty(STDOUT_FILENO) == 1
+    /// What a standard stream can show, by what it is and by the environment (https://no-color.org).
+    fileprivate static func terminal(_ descriptor: Int32) -> Style {
+        let isTerminal = isatty(descriptor) == 1
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(environment).first { !$0.isEmpty } ?? ""
         return Style(
             hasColour: isTerminal && environment("NO_COLOR").isEmpty && environment("TERM") != "dumb",
             isUnicode: locale.uppercased().contains("UTF-8") || locale.uppercased().contains("UTF8"),
-            width: isTerminal ? terminalWidth(environment("COLUMNS")) : .max)
+            width: isTerminal ? terminalWidth(descriptor) : .max)
     }
 
-    private static func terminalWidth(_ columns: String) -> Int {
-        if let columns = Int(columns), columns > 0 { return columns }
+    /// Standard error, where a line on it can be redrawn.
+    fileprivate static var spinner: Style? {
+        guard isatty(STDERR_FILENO) == 1, !["", "dumb"].contains(environment("TERM")) else { return nil }
+        return terminal(STDERR_FILENO)
+    }
+
+    private static func environment(_ name: String) -> String { getenv(name).map { String(cString: $0) } ?? "" }
+
+    private static func terminalWidth(_ descriptor: Int32) -> Int {
+        if let columns = Int(environment("COLUMNS")), columns > 0 { return columns }
         var size = winsize()
-        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
         return Int(size.ws_col)
     }
 }

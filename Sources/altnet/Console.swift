@@ -1,6 +1,14 @@
 import AgentModel
 import AppProtocol
+import EventLoop
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -12,11 +20,19 @@ struct Console: Sendable {
     var style: Style
     /// Whether a person watches, who wants to see progress.
     var isWatched: Bool
+    /// What the terminal can show on which one line is redrawn to tell of progress; nil where each step has its own line.
+    var spinner: Style?
+    /// Where a live screen can be drawn, nil where there is no such terminal.
+    var screen: TerminalSession?
     var now: @Sendable () -> Timestamp = { .now }
+    /// The clock by which durations are measured.
+    var uptime: @Sendable () -> Instant = { .now }
     var output: @Sendable (String) -> Void
     var errors: @Sendable (String) -> Void
     /// Asks for a password without showing it.
     var askPassword: @Sendable (_ prompt: String) throws -> Secret
+    /// What a variable of the environment says.
+    var environment: @Sendable (_ name: String) -> String? = { getenv($0).map { String(cString: $0) } }
     /// Reads standard input to its end, or to this many bytes.
     var input: @Sendable (_ maximum: Int) throws -> [UInt8]
 
@@ -70,6 +86,7 @@ struct Style: Sendable {
         case red = "31"
         case green = "32"
         case yellow = "33"
+        case blue = "34"
         case bold = "1"
         case dim = "2"
     }
@@ -78,6 +95,9 @@ struct Style: Sendable {
         guard hasColour, let paint, !text.isEmpty else { return text }
         return "\u{1b}[\(paint.rawValue)m\(text)\u{1b}[0m"
     }
+
+    /// Whether a person reads what is written, for what goes elsewhere has no width.
+    var goesToTerminal: Bool { width != .max }
 
     var ellipsis: String { isUnicode ? "…" : "~" }
     var arrow: String { isUnicode ? "→" : "->" }

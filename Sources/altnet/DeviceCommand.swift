@@ -14,8 +14,7 @@ extension DeviceCommand {
     func run() async throws {
         let console = Console.current
         do {
-            let device = try await DeviceClient(
-                connectingTo: connection.endpoint, timeout: .seconds(connection.answerWithin))
+            let device = try await connect(console)
             try await run(device, console)
             await device.close()
         } catch let failure as CommandFailure {
@@ -23,6 +22,13 @@ extension DeviceCommand {
         } catch let error as ClientError {
             try console.report(CommandFailure(error), json: connection.json)
         }
+    }
+}
+
+extension DeviceCommand {
+    func connect(_ console: Console) async throws -> DeviceClient {
+        try await DeviceClient(
+            connectingTo: connection.endpoint(console), timeout: .seconds(connection.answerWithin))
     }
 }
 

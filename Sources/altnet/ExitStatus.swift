@@ -30,12 +30,12 @@ enum ExitStatus: Int32, CaseIterable {
     init(_ error: ClientError) {
         self =
             switch error {
-            case .unreachable, .connectFailed, .unresolvable, .disconnected: .unreachable
+            case .unreachable, .connectFailed, .unresolvable, .notFound, .disconnected: .unreachable
             case .notPermitted, .keyRefused: .notPermitted
-            case .timedOut, .turnedAway: .tryLater
+            case .timedOut, .turnedAway, .outcomeUnknown: .tryLater
             case .refused(let error): ExitStatus(error.code.kind)
             case .notUnderstood, .notADevice: .protocolMismatch
-            case .cancelled: .failed
+            case .notSwitched, .cancelled: .failed
             }
     }
 }

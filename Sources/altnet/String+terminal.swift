@@ -11,13 +11,15 @@ extension Unicode.Scalar {
         }
     }
 
-    /// How many columns of a terminal it takes: two in the blocks that East Asian Width calls wide (UAX #11).
+    /// How many columns of a terminal it takes: two in the blocks that East Asian Width calls wide, and for emoji (UAX #11).
     fileprivate var columns: Int {
         switch value {
-        case 0x1100...0x115f, 0x2e80...0xa4cf, 0xac00...0xd7a3, 0xf900...0xfaff, 0xfe30...0xfe6f, 0xff00...0xff60,
-            0xffe0...0xffe6, 0x1f300...0x1faff, 0x20000...0x3fffd:
+        case ..<0x1100: 1
+        case 0x1100...0x115f, 0x2329...0x232a, 0x2e80...0xa4cf, 0xa960...0xa97c, 0xac00...0xd7a3, 0xf900...0xfaff,
+            0xfe10...0xfe19, 0xfe30...0xfe6f, 0xff00...0xff60, 0xffe0...0xffe6, 0x16fe0...0x18d08, 0x1aff0...0x1b2fb,
+            0x1f200...0x1f265, 0x1f300...0x1faff, 0x20000...0x3fffd:
             2
-        default: 1
+        default: properties.isEmojiPresentation ? 2 : 1
         }
     }
 }
@@ -27,6 +29,13 @@ extension String {
     var printable: String {
         unicodeScalars.map { scalar in
             scalar.isPlain ? String(scalar) : String(scalar).utf8.map { "\\x" + Hex.string([$0]) }.joined()
+        }.joined()
+    }
+
+    /// Printable text for a terminal that shows nothing but ASCII: every other byte as `\xNN`.
+    var ascii: String {
+        unicodeScalars.map { scalar in
+            scalar.isASCII ? String(scalar) : String(scalar).utf8.map { "\\x" + Hex.string([$0]) }.joined()
         }.joined()
     }
 

@@ -1,11 +1,13 @@
-/// Rows under headings, each column as wide as its widest cell. Where the terminal is narrower, columns that may shrink
-/// are cut.
+/// Rows under headings, each column as wide as its widest cell. Where the terminal is narrower, columns that may be cut are cut
+/// to their minimum, and then those that matter least are left out.
 struct Table {
     struct Column {
         var title: String
         var isRightAligned = false
-        /// The width below which it is not cut, or nil if it is never cut.
+        /// The width below which it is not cut, or nil where a part of it is worth nothing, as of a hash.
         var minimum: Int?
+        /// Columns with a lower rank are left out earlier; those with none stay.
+        var rank: Int?
     }
 
     struct Cell: ExpressibleByStringInterpolation {
@@ -24,35 +26,66 @@ struct Table {
     var rows: [[Cell]] = []
 
     private static let gap = 2
+    /// To what a column that may be cut is cut where nothing else makes the table fit.
+    private static let last = 4
 
     func render(_ style: Style) -> String {
-        let widths = widths(style)
-        let heading = line(columns.map { Cell($0.title, .bold) }, widths, style)
-        return ([heading] + rows.map { line($0, widths, style) }).joined(separator: "\n")
+        let fields = fields(style.width)
+        let heading = line(columns.map { Cell($0.title, .bold) }, fields, style)
+        return ([heading] + rows.map { line($0, fields, style) }).joined(separator: "\n")
     }
 
-    private func widths(_ style: Style) -> [Int] {
-        var widths = columns.indices.map { index in
-            rows.map { $0[index].text.columns }.reduce(columns[index].title.columns, max)
+    /// A column that is shown, and how wide.
+    private struct Field {
+        let column: Int
+        var width: Int
+        let minimum: Int
+    }
+
+    private func fields(_ width: Int) -> [Field] {
+        var shown = Array(columns.indices)
+        while true {
+            var fields = shown.map { column in
+                let natural = rows.map { $0[column].text.columns }.reduce(columns[column].title.columns, max)
+                return Field(column: column, width: natural, minimum: min(natural, columns[column].minimum ?? natural))
+            }
+            if Self.narrow(&fields, to: width) { return fields }
+            guard let least = shown.filter({ columns[$0].rank != nil }).min(by: { rank($0) < rank($1) }) else {
+                fields = fields.map { field in
+                    let minimum = columns[field.column].minimum == nil ? field.minimum : min(field.minimum, Self.last)
+                    return Field(column: field.column, width: field.width, minimum: minimum)
+                }
+                _ = Self.narrow(&fields, to: width)
+                return fields
+            }
+            shown.removeAll { $0 == least }
         }
-        var excess = widths.reduce(0, +) + Self.gap * (columns.count - 1) - style.width
+    }
+
+    private func rank(_ column: Int) -> Int { columns[column].rank ?? .max }
+
+    /// Cuts the widest column that may be cut, one step after the other.
+    /// - Returns: whether the columns fit then.
+    private static func narrow(_ fields: inout [Field], to width: Int) -> Bool {
+        var excess = fields.map(\.width).reduce(0, +) + gap * (fields.count - 1) - width
         while excess > 0 {
-            let candidates = columns.indices.filter { widths[$0] > columns[$0].minimum ?? .max }
-            guard let widest = candidates.max(by: { widths[$0] < widths[$1] }) else { break }
-            widths[widest] -= 1
+            let candidates = fields.indices.filter { fields[$0].width > fields[$0].minimum }
+            guard let widest = candidates.max(by: { fields[$0].width < fields[$1].width }) else { return false }
+            fields[widest].width -= 1
             excess -= 1
         }
-        return widths
+        return true
     }
 
-    private func line(_ cells: [Cell], _ widths: [Int], _ style: Style) -> String {
-        let fields = columns.indices.map { index in
-            let text = cells[index].text.fitted(to: widths[index], ellipsis: style.ellipsis)
-            let padding = String(repeating: " ", count: widths[index] - text.columns)
-            let painted = style.paint(text, cells[index].paint)
-            if columns[index].isRightAligned { return padding + painted }
-            return index == columns.count - 1 ? painted : painted + padding
+    private func line(_ cells: [Cell], _ fields: [Field], _ style: Style) -> String {
+        let texts = fields.enumerated().map { position, field in
+            let cell = cells[field.column]
+            let text = cell.text.fitted(to: field.width, ellipsis: style.ellipsis)
+            let padding = String(repeating: " ", count: field.width - text.columns)
+            let painted = style.paint(text, cell.paint)
+            if columns[field.column].isRightAligned { return padding + painted }
+            return position == fields.count - 1 ? painted : painted + padding
         }
-        return fields.joined(separator: String(repeating: " ", count: Self.gap))
+        return texts.joined(separator: String(repeating: " ", count: Self.gap))
     }
 }

@@ -20,6 +20,12 @@ enum Wording {
         }
     }
 
+    /// A duration in seconds, as in `4.2 s`.
+    static func seconds(_ duration: Duration) -> String {
+        let tenths = max(0, duration.milliseconds) / 100
+        return "\(tenths / 10).\(tenths % 10) s"
+    }
+
     /// Up to four bars, from -85 dBm in steps of 10 dB.
     static func bars(_ signal: Int, _ style: Style) -> String {
         let count = min(max((signal + 95) / 10, 0), 4)
@@ -76,6 +82,34 @@ enum Wording {
         case .interrupted: "interrupted"
         case .supplicantUnavailable: "no wpa_supplicant"
         case .interfaceDown: "interface down"
+        }
+    }
+
+    static func gap(_ gap: Gap) -> String {
+        switch gap.reason {
+        case .expired: "\(gap.missed) events were missed"
+        case .restarted: "the agent was restarted"
+        }
+    }
+
+    /// The colour for a decision: green where it went well, red where something was lost, yellow where it is stuck.
+    static func paint(_ kind: Decision.Kind) -> Style.Paint? {
+        switch kind.rawValue {
+        case "online", "usable": .green
+        case "lost", "failed", "blocked": .red
+        case "stay", "search", "unusable": .yellow
+        default: nil
+        }
+    }
+
+    /// Where the device is, in a few words.
+    static func headline(_ status: NetworkStatus) -> (text: String, paint: Style.Paint) {
+        let name = status.ssid?.description ?? "a network"
+        return switch status.state {
+        case .online: ("Online on \(name)", .green)
+        case .joining: ("Joining \(name)", .yellow)
+        case .waitingForAddress: ("Waiting for an address on \(name)", .yellow)
+        case .offline: status.uplink == nil ? ("Offline", .red) : ("Not on Wi-Fi", .yellow)
         }
     }
 

@@ -1,3 +1,6 @@
+import AgentModel
+import AppProtocol
+import AppServer
 import FailoverPolicy
 import Testing
 
@@ -13,6 +16,9 @@ import Testing
         #expect(settings.keyFileAnchorPath == nil)
         #expect(settings.credentialsDirectory == nil)
         #expect(settings.maximumBackups == 3)
+        #expect(settings.unixListener == UnixListenerSettings(path: "/run/altnet/altnet.sock", mode: 0o660))
+        #expect(settings.lanPort == 25_863)
+        #expect(settings.serverLimits.lan.connections == 32)
         #expect(settings.policy == PolicySettings())
         #expect(settings.recordPath == nil)
         #expect(settings.recordLimit == 16 * 1024 * 1024)
@@ -41,6 +47,20 @@ import Testing
         #expect(settings.policy.fadingHorizon == .zero)
         #expect(settings.recordPath == "/data/record")
         #expect(settings.recordLimit == 2 * 1024 * 1024)
+    }
+
+    @Test func readsWhoMayTalkToIt() throws {
+        let settings = try AgentSettings(environment: [
+            "ALTNET_SOCKET": "/run/a.sock", "ALTNET_SOCKET_MODE": "0600", "ALTNET_SOCKET_GROUP": "root",
+            "ALTNET_SOCKET_READERS": "4711", "ALTNET_LAN_PORT": "4000", "ALTNET_LAN_CONNECTIONS": "7",
+        ])
+        #expect(
+            settings.unixListener == UnixListenerSettings(path: "/run/a.sock", mode: 0o600, group: 0, readers: 4711))
+        let key = try DeviceKey(deviceId: "device", localKey: Secret(text: "0123456789abcdef"))
+        #expect(settings.lanListener(for: key)?.port == 4000)
+        #expect(settings.lanListener(for: key)?.device == key)
+        #expect(settings.serverLimits.lan.connections == 7)
+        #expect(try AgentSettings(environment: ["ALTNET_LAN_PORT": "0"]).lanListener(for: key) == nil)
     }
 
     @Test func withoutConfirmationTheDeviceDoesNotReturn() throws {
@@ -78,6 +98,10 @@ import Testing
         ("ALTNET_KEYFILE_ANCHOR", "anchor", "a name such as"), ("ALTNET_INTERFACE", "../etc", "a name such as"),
         ("ALTNET_INTERFACE", "", "a name such as"),
         ("ALTNET_LOG_LEVEL", "loud", "trace, debug"), ("ALTNET_INTERFCE", "wlan0", "ALTNET_INTERFACE"),
+        ("ALTNET_LAN_PORT", "65536", "0 to 65535"), ("ALTNET_LAN_CONNECTIONS", "0", "1 to 1024"),
+        ("ALTNET_SOCKET_MODE", "0999", "0660"), ("ALTNET_SOCKET_MODE", "1777", "0660"),
+        ("ALTNET_SOCKET_GROUP", "no-such-group", "group of this machine"),
+        ("ALTNET_SOCKET_READERS", "-1", "group of this machine"),
     ])
     func refusesAndSaysWhatIsAllowed(name: String, value: String, allowed: String) {
         let error = #expect(throws: InvalidSetting.self) { try AgentSettings(environment: [name: value]) }

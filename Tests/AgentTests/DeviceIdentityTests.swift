@@ -1,3 +1,5 @@
+import AgentModel
+import AppProtocol
 import Glibc
 import Testing
 
@@ -23,7 +25,7 @@ import Testing
             let first = try DeviceIdentity.load(from: folder)
             let second = try DeviceIdentity.load(from: folder)
             #expect(first.id.count == 16)
-            #expect(first.localKey.count == 32)
+            #expect(first.localKey.count == 64)
             #expect(first.id == second.id)
             #expect(first.localKey == second.localKey)
             var status = stat()
@@ -46,6 +48,42 @@ import Testing
             truncate("\(folder)/local-key", 3)
             let error = #expect(throws: IdentityError.self) { try DeviceIdentity.load(from: folder) }
             #expect(error?.description.contains("16 to 64 bytes") == true)
+        }
+    }
+
+    @Test func isInstalledOnceAndNeverReplaced() throws {
+        try inFolder { folder in
+            #expect(throws: IdentityError(path: "\(folder)/device-id", .missing)) {
+                try DeviceIdentity.read(from: folder)
+            }
+            let made = try DeviceIdentity.random(id: "lamp-01")
+            try made.install(in: folder)
+            #expect(try DeviceIdentity.read(from: folder).key == made.key)
+            #expect(try DeviceIdentity.load(from: folder).key == made.key)
+            for name in ["device-id", "local-key"] {
+                var status = stat()
+                #expect(stat("\(folder)/\(name)", &status) == 0)
+                #expect(status.st_mode & 0o777 == 0o600)
+                #expect(access("\(folder)/\(name).new", F_OK) != 0)
+            }
+            #expect(throws: IdentityError(path: folder, .alreadyThere)) {
+                try DeviceIdentity.random().install(in: folder)
+            }
+            // Half of one is one, too: somebody may have its other half.
+            unlink("\(folder)/device-id")
+            #expect(throws: IdentityError(path: folder, .alreadyThere)) {
+                try DeviceIdentity.random().install(in: folder)
+            }
+            #expect(access("\(folder)/device-id", F_OK) != 0)
+        }
+    }
+
+    @Test func aKeyThatNoFileKeepsIsRefused() throws {
+        try inFolder { folder in
+            let key = try DeviceKey(deviceId: "lamp-01", localKey: Secret(text: "0123456789\n0123456789"))
+            let error = #expect(throws: IdentityError.self) { try DeviceIdentity(key: key).install(in: folder) }
+            #expect(error?.description.contains("line feed") == true)
+            #expect(access("\(folder)/local-key", F_OK) != 0)
         }
     }
 

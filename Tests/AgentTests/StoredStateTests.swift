@@ -8,8 +8,12 @@ import Testing
 
 private let localKey = Secret(text: "0123456789abcdef")
 
+private var seals: SealOpener {
+    get throws { SealOpener(try DeviceKey(deviceId: "device", localKey: localKey)) }
+}
+
 private func network(_ name: String, _ password: String? = nil) throws -> StoredNetwork {
-    try StoredNetwork(NewNetwork(ssid: SSID(name), password: password.map(Secret.init(text:))))
+    try StoredNetwork(PlainNetwork(ssid: SSID(name), password: password.map(Secret.init(text:))))
 }
 
 private func reference(_ name: String, _ password: String) throws -> NetworkReference {
@@ -22,7 +26,8 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         _ networks: [NetworkReference], to state: inout StoredState, ifRevision: Int? = nil
     ) throws {
         try state.apply(
-            PreparedUpdate(BackupsUpdate(networks: networks, ifRevision: ifRevision), maximum: 3), localKey: localKey)
+            PreparedUpdate(BackupsUpdate(networks: networks, ifRevision: ifRevision), maximum: 3, seals: seals),
+            localKey: localKey)
     }
 
     @Test func replacesTheWholeList() throws {
@@ -51,6 +56,58 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(state.backups == [try network("A", "password-b")])
         #expect(
             state.statistics == [known.ssid: NetworkStatistics(lastSeen: 5)], "the old password failed, not this one")
+    }
+
+    @Test func whatTheAppSaysOfTheSecurityCountsUntilItIsSeen() throws {
+        func update(saying security: Security?) throws -> [NetworkReference] {
+            let credential = NetworkCredential.password(Secret(text: "password-a"))
+            return [.new(NewNetwork(ssid: try SSID("A"), credential: credential, security: security))]
+        }
+        var state = StoredState()
+        try apply(update(saying: .wpa3), to: &state)
+        #expect(state.backups.map(\.security) == [.wpa3])
+        state.backups[0].security = .wpa2wpa3
+        try apply(update(saying: .wpa2), to: &state)
+        #expect(state.backups.map(\.security) == [.wpa2wpa3])
+        #expect(state.backupsRevision == 1)
+    }
+
+    private func sealed(_ name: String, _ password: String, with seals: SealOpener) throws -> NewNetwork {
+        let device = try DeviceKey(deviceId: "device", localKey: localKey)
+        let box = try seals.key.seal(Secret(text: password), ssid: SSID(name), for: device)
+        return NewNetwork(ssid: try SSID(name), credential: .sealed(box))
+    }
+
+    @Test func whatIsSealedIsStoredLikeAnythingElse() throws {
+        let seals = try seals
+        let networks = try [sealed("A", "password-a", with: seals), sealed("B", "password-b", with: seals)]
+        let update = BackupsUpdate(networks: networks.map { .new($0) })
+        var state = StoredState()
+        try state.apply(PreparedUpdate(update, maximum: 3, seals: seals), localKey: localKey)
+        #expect(state.backups == [try network("A", "password-a"), try network("B", "password-b")])
+        let again = #expect(throws: ProtocolError.self) { try PreparedUpdate(update, maximum: 3, seals: seals) }
+        #expect(again?.code == .sealUsed)
+    }
+
+    @Test func oneThatDoesNotOpenRefusesTheWholeList() throws {
+        let seals = try seals
+        let good = try sealed("A", "password-a", with: seals)
+        // Sealed for another network.
+        let moved = NewNetwork(ssid: try SSID("B"), credential: try sealed("C", "password-c", with: seals).credential)
+        let error = #expect(throws: ProtocolError.self) {
+            try PreparedUpdate(BackupsUpdate(networks: [.new(good), .new(moved)]), maximum: 3, seals: seals)
+        }
+        #expect(error?.code == .sealInvalid)
+    }
+
+    /// Where the list is refused for its length, what is sealed in it can be sent again.
+    @Test func aListThatIsTooLongIsNotOpened() throws {
+        let seals = try seals
+        let network = try sealed("A", "password-a", with: seals)
+        let update = BackupsUpdate(networks: [.new(network)])
+        let error = #expect(throws: ProtocolError.self) { try PreparedUpdate(update, maximum: 0, seals: seals) }
+        #expect(error?.code == .tooManyNetworks)
+        #expect(try PreparedUpdate(update, maximum: 3, seals: seals).entries.count == 1)
     }
 
     @Test func theSameListChangesNothing() throws {
@@ -132,7 +189,8 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
     @Test func theChoiceGoesWithTheListThatItWasIn() throws {
         func update(_ state: inout StoredState, _ networks: [NetworkReference]) throws {
             try state.apply(
-                PreparedUpdate(BackupsUpdate(networks: networks, ifRevision: nil), maximum: 3), localKey: localKey)
+                PreparedUpdate(BackupsUpdate(networks: networks, ifRevision: nil), maximum: 3, seals: seals),
+                localKey: localKey)
         }
         var state = StoredState(home: try home.get(), backups: [try backup.get()])
         state.adopt(try backup.get())
@@ -172,7 +230,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
 
     @Test func aCommittedOneKeepsItsTarget() throws {
         var state = try pending("1")
-        state.pendingSwitch?.target.security = .wpa3
+        state.pendingSwitch?.target?.security = .wpa3
         state.settle(SwitchOutcome(switchID: "1", isCommitted: true, isResumed: false))
         #expect(state.pendingSwitch == nil)
         #expect(state.home == (try home.get()))
@@ -192,6 +250,18 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         state.home = nil
         state.settle(SwitchOutcome(switchID: "1", isCommitted: false, isResumed: isResumed))
         #expect(state == StoredState(home: isResumed ? try target.get() : nil))
+    }
+
+    /// The network of a switch with `joinOnce` is none that the device has to know afterwards.
+    @Test(arguments: [false, true], [false, true])
+    func aVisitLeavesNothing(isCommitted: Bool, isResumed: Bool) throws {
+        let outcome = SwitchOutcome(switchID: "1", isCommitted: isCommitted, isResumed: isResumed)
+        for before in [StoredState(), StoredState(home: try home.get(), chosen: try target.get())] {
+            var state = before
+            state.pendingSwitch = PendingSwitch(id: "1", target: nil, cameFrom: try home.get().ssid)
+            state.settle(outcome)
+            #expect(state == before)
+        }
     }
 
     @Test func itEndsNoOtherSwitchAndIsSettledOnce() throws {
@@ -240,6 +310,25 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         let state = StoredState(
             home: home, backups: [home], pendingSwitch: PendingSwitch(id: "1", target: target, cameFrom: home.ssid))
         #expect(book.known(in: state).map(\.ssid) == [home.ssid, target.ssid])
+    }
+
+    @Test func theTargetOfAVisitIsOneToJoinWithoutBeingStored() throws {
+        var book = NetworkBook()
+        let (home, guest) = (try network("Home", "home-password"), try network("Guest", "guest-password"))
+        var state = StoredState(
+            home: home, pendingSwitch: PendingSwitch(id: "1", target: nil, cameFrom: home.ssid))
+        let known = book.known(in: state, target: guest)
+        #expect(known.map(\.ssid) == [home.ssid, guest.ssid])
+        #expect(known.map(\.isPreferred) == [true, false])
+
+        // Committed: in use, and none to join.
+        state.pendingSwitch = nil
+        let id = try #require(book.id(of: guest))
+        #expect(book.known(in: state, keeping: id).map(\.ssid) == [home.ssid])
+        #expect(book[id] == guest)
+        book.forget(allBut: [known[0].id])
+        #expect(book[id] == nil)
+        #expect(book[known[0].id] == home)
     }
 
     @Test func theNetworkThatTheDeviceBelongsInComesFirst() throws {

@@ -49,14 +49,6 @@ import Testing
         #expect(ProtocolDocument.object(written) == ProtocolDocument.object(line))
     }
 
-    @Test(arguments: ErrorCode.allCases)
-    func theDocumentExplains(code: ErrorCode) {
-        let matter = "\(code.matterStatus)".prefix(1).uppercased() + "\(code.matterStatus)".dropFirst()
-        let row = ProtocolDocument.text.split(separator: "\n").first { $0.hasPrefix("| `\(code.rawValue)` |") }
-        #expect(row?.hasPrefix("| `\(code.rawValue)` | \(matter) |") == true)
-        #expect(row?.hasSuffix("| \(code.remedy) |") == true)
-    }
-
     private func read(_ line: String) -> Event? {
         guard case .event(let event)? = try? ServerLine(line: Array(line.utf8)) else { return nil }
         return event

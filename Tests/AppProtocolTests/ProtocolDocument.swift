@@ -17,6 +17,30 @@ enum ProtocolDocument {
             as? String
     }
 
+    /// The codes in the first column of the table with this heading.
+    static func codes(inTable heading: String) -> [String] {
+        text.split(separator: "\n", omittingEmptySubsequences: false).drop { !$0.hasPrefix("| \(heading) |") }
+            .dropFirst(2)
+            .prefix { $0.hasPrefix("|") }
+            .flatMap { row in (row.split(separator: "|").first ?? "").matches(of: /`([^`]+)`/).map { String($0.1) } }
+    }
+
+    /// The cells after the first one of the row that begins with this one.
+    static func row(_ first: String) -> [String] {
+        let row = text.split(separator: "\n").first { $0.hasPrefix("| \(first) |") }
+        return row?.split(separator: "|").dropFirst().map { $0.trimmingCharacters(in: .whitespaces) } ?? []
+    }
+
+    /// The texts of the Swift files of these targets.
+    static func sources(_ targets: [String]) throws -> [String] {
+        let sources = folder.deletingLastPathComponent().appendingPathComponent("Sources")
+        return try targets.flatMap { target in
+            let files = FileManager.default.enumerator(atPath: sources.appendingPathComponent(target).path)
+            return try (files?.allObjects ?? []).compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }
+                .map { try String(contentsOf: sources.appendingPathComponent("\(target)/\($0)"), encoding: .utf8) }
+        }
+    }
+
     /// A JSON line as something that compares by meaning.
     static func object(_ line: some StringProtocol) -> NSObject? {
         (try? JSONSerialization.jsonObject(with: Data(line.utf8))) as? NSObject

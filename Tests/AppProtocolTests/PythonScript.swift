@@ -2,7 +2,9 @@ import Foundation
 
 /// The scripts of Docs/examples, run by the python3 of this machine.
 enum PythonScript {
-    static let canSeal: Bool = succeeds(["-c", "import cryptography.hazmat.primitives.asymmetric.x25519"])
+    static let canSeal = succeeds(["-c", "import cryptography.hazmat.primitives.asymmetric.x25519"])
+
+    static let canValidate = succeeds(["-c", "import jsonschema"])
 
     /// - Returns: the Base64 that Docs/examples/seal.py prints.
     static func seal(

@@ -31,7 +31,7 @@ import Testing
     static let sealed = #"{"keyId":"k","box":"\#(box)"}"#
     static let hash = "xAlkLe0m4kJHlLpdKmnRsJ4vYlX2DOp4T5Gg2vOa0yk="
 
-    @Test(arguments: [
+    static let cases = [
         Case("", .malformed), Case("garbage", .malformed), Case("{", .malformed), Case("[]", .malformed),
         Case("null", .malformed), Case("42", .malformed), Case("\"text\"", .malformed), Case("{}", .malformed),
         Case(#"{"v":1,"type":"network.get"}"#, .malformed, field: "id"),
@@ -112,7 +112,9 @@ import Testing
         Case(String(repeating: "[", count: 60_000), .malformed),
         Case(String(repeating: #"{"v":"#, count: 10_000), .malformed),
         Case(String(repeating: "x", count: ProtocolLimits.lineLength + 1), .lineTooLong),
-    ])
+    ]
+
+    @Test(arguments: cases)
     func isRefused(_ refused: Case) {
         do {
             let request = try Request(line: Array(refused.line.utf8))

@@ -17,9 +17,11 @@ struct CommandRun {
     /// - Parameters:
     ///   - password: what is typed at the prompt, or nil for no terminal.
     ///   - input: standard input.
+    ///   - spinner: a terminal on which one line can be redrawn.
+    ///   - screen: a terminal for a live screen.
     static func altnet(
         _ arguments: [String], device: ScriptedDevice, style: Style = Style(), password: String? = nil,
-        input: String = ""
+        input: String = "", spinner: Style? = nil, screen: TerminalSession? = nil
     ) async throws -> CommandRun {
         var template = Array("/tmp/altnet-XXXXXX".utf8CString)
         mkdtemp(&template)
@@ -30,17 +32,52 @@ struct CommandRun {
         // Beside tests that need the whole processor an answer can take its time.
         let run = await altnet(
             arguments + ["--socket", folder + "/s", "--answer-within", "600"], style: style, password: password,
-            input: input)
+            input: input, spinner: spinner, screen: screen)
+        await server.stop()
+        return run
+    }
+
+    /// Runs the command line against the same device in the network.
+    /// - Parameters:
+    ///   - key: what the key file holds, or nil for the device's own key.
+    ///   - port: where the device is taken to listen, or nil for where it does.
+    static func remote(
+        _ arguments: [String], device: ScriptedDevice, key: String? = nil, port: Int? = nil, password: String? = nil,
+        input: String = ""
+    ) async throws -> CommandRun {
+        let folder = FileManager.default.temporaryDirectory.path + "/altnet-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let server = AppServer(
+            unix: UnixListenerSettings(path: folder + "/s"),
+            lan: LANListenerSettings(port: 0, device: try Sample.device()), service: device, hub: device.hub)
+        try await server.start()
+        let key = try key ?? PairingCode(Sample.device()).uri()
+        _ = FileManager.default.createFile(
+            atPath: folder + "/key", contents: Data(key.utf8), attributes: [.posixPermissions: 0o600])
+        let address = "127.0.0.1:\(port ?? server.lanPort ?? 0)"
+        let run = await altnet(
+            ["--device", address, "--key-file", folder + "/key"] + arguments + ["--answer-within", "600"],
+            password: password, input: input)
         await server.stop()
         return run
     }
 
     static func altnet(
-        _ arguments: [String], style: Style = Style(), password: String? = nil, input: String = ""
+        _ arguments: [String], style: Style = Style(), password: String? = nil, input: String = "",
+        environment: [String: String] = [:], spinner: Style? = nil, screen: TerminalSession? = nil
     ) async -> CommandRun {
         let written = Mutex(CommandRun())
+        let time = Mutex(Instant(milliseconds: 0))
         let console = Console(
-            style: style, isWatched: true, now: { Sample.now },
+            style: style, isWatched: true, spinner: spinner, screen: screen, now: { Sample.now },
+            uptime: {
+                // 2.1 s pass from one look at the clock to the next.
+                time.withLock { time in
+                    time = time.advanced(by: .milliseconds(2100))
+                    return time
+                }
+            },
             output: { text in written.withLock { $0.output += text } },
             errors: { text in written.withLock { $0.errors += text } },
             askPassword: { prompt in
@@ -48,6 +85,7 @@ struct CommandRun {
                 guard let password else { throw CommandFailure(.badData, "there is no terminal") }
                 return Secret(text: password)
             },
+            environment: { environment[$0] },
             input: { _ in Array(input.utf8) })
         let status: Int32 = await Console.$current.withValue(console) {
             do {
@@ -68,5 +106,23 @@ struct CommandRun {
             run.status = status
             return run
         }
+    }
+}
+
+/// What was written, also by what ran at the same time.
+final class Lines: Sendable {
+    private let written = Mutex("")
+
+    var text: String { written.withLock { $0 } }
+    func append(_ text: String) { written.withLock { $0 += text } }
+}
+
+extension Console {
+    /// One that shows nothing and has nothing to read.
+    static func silent(_ environment: [String: String] = [:]) -> Console {
+        Console(
+            style: Style(), isWatched: false, output: { _ in }, errors: { _ in },
+            askPassword: { _ in throw CommandFailure(.badData, "there is no terminal") },
+            environment: { environment[$0] }, input: { _ in [] })
     }
 }

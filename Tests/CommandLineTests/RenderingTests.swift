@@ -5,24 +5,6 @@ import Testing
 @testable import altnet
 
 @Suite struct RenderingTests {
-    @Test(arguments: [20, 30, 40, 60, 80])
-    func tablesFitTheTerminal(width: Int) throws {
-        let long = try SSID("家家家家家家家家家家")
-        let view = ScanView(
-            results: ScanResults(
-                isScanning: false, lastScanId: nil,
-                networks: [
-                    ScannedNetwork(
-                        bssid: try #require(Sample.bssid(1)), ssid: long, frequency: Frequency(megahertz: 5180),
-                        signal: -60,
-                        security: .wpa2wpa3, ageMs: 0)
-                ]), current: nil, stored: [long])
-        let lines = view.render(Style(width: width)).split(separator: "\n")
-        // What may not be cut needs 58 columns.
-        for line in lines { #expect(String(line).columns <= max(width, 70)) }
-        if width == 80 { #expect(lines[1].contains("…")) }
-    }
-
     @Test func colourIsOnlyForTerminals() throws {
         let plain = ScanView(results: try Sample.scan(), current: nil, stored: []).render(Style())
         #expect(!plain.contains("\u{1b}"))

@@ -18,10 +18,12 @@ final class ScriptedDevice: DeviceService {
         /// The next requests fail with these, in order.
         var errors: [ProtocolError] = []
         var scanOutcome = ScanFinished.Outcome.finished
+        /// With passwords as they were before they were sealed.
         var asked: [Request.Body] = []
     }
 
     let hub = EventHub()
+    private let opener: SealOpener
     private let state: Mutex<State>
 
     init(_ change: (inout State) throws -> Void = { _ in }) throws {
@@ -30,6 +32,7 @@ final class ScriptedDevice: DeviceService {
                 max: 3, revision: 7, networks: [try Sample.backup("BackupNet"), try Sample.backup("Attic")]),
             network: try Sample.network(), scan: try Sample.scan(), history: try Sample.history())
         try change(&state)
+        opener = SealOpener(try Sample.device())
         self.state = Mutex(state)
     }
 
@@ -37,8 +40,31 @@ final class ScriptedDevice: DeviceService {
     var backups: BackupList { state.withLock { $0.backups } }
 
     func respond(to request: Request.Body, from peer: Peer) async throws(ProtocolError) -> Response.Body {
+        let request = try unsealed(request)
         let result: Result<Response.Body, ProtocolError> = state.withLock { state in answer(request, &state) }
         return try result.get()
+    }
+
+    private func unsealed(_ request: Request.Body) throws(ProtocolError) -> Request.Body {
+        switch request {
+        case .updateBackups(let update):
+            var networks: [NetworkReference] = []
+            for network in update.networks { networks.append(try unsealed(network)) }
+            return .updateBackups(BackupsUpdate(networks: networks, ifRevision: update.ifRevision))
+        case .switchNetwork(let request):
+            return .switchNetwork(
+                SwitchRequest(
+                    target: try unsealed(request.target), confirmWithin: request.confirmWithin,
+                    joinOnce: request.joinOnce))
+        default: return request
+        }
+    }
+
+    private func unsealed(_ reference: NetworkReference) throws(ProtocolError) -> NetworkReference {
+        guard case .new(let network) = reference, case .sealed(let box) = network.credential else { return reference }
+        return .new(
+            NewNetwork(
+                ssid: network.ssid, password: try opener.open(box, ssid: network.ssid), isHidden: network.isHidden))
     }
 
     private func answer(_ request: Request.Body, _ state: inout State) -> Result<Response.Body, ProtocolError> {
@@ -70,7 +96,7 @@ final class ScriptedDevice: DeviceService {
             return .success(.scanStarted(ScanStarted(scanId: 3)))
         case .getScan: return .success(.scan(state.scan))
         case .getHistory: return .success(.history(state.history))
-        case .agreeKey: return .failure(ProtocolError(.unsupported, "this device seals nothing"))
+        case .agreeKey: return Result { () throws(ProtocolError) in .key(try opener.key) }
         }
     }
 
@@ -101,6 +127,9 @@ final class ScriptedDevice: DeviceService {
 /// Values that look like those of a real device, at a fixed time.
 enum Sample {
     static let key = Secret(text: "0123456789abcdef")
+
+    static func device() throws -> DeviceKey { try DeviceKey(deviceId: "bench-01", localKey: key) }
+
     static let now = Timestamp(millisecondsSince1970: 1_770_091_506_789)
 
     static func ago(_ seconds: Int64) -> Timestamp {

@@ -21,7 +21,7 @@ import Testing
         let device = try device(ending: .committed)
         let run = try await CommandRun.altnet(["switch", "Attic"], device: device)
         #expect(run.status == 0)
-        #expect(run.output == "Connected to Attic.\n")
+        #expect(run.output == "Connected to Attic in 2.1 s.\n")
         #expect(run.errors == "  accepted...\n  joining...\n  waiting for an address...\n")
         #expect(device.asked.last == .switchNetwork(SwitchRequest(target: .stored(try Sample.backup("Attic").hash))))
     }
@@ -37,13 +37,23 @@ import Testing
         #expect(status == SwitchStatus(switchId: "s-1", phase: .committed))
     }
 
+    @Test(arguments: [[], ["--no-wait"]])
+    func thatIsForOnce(options: [String]) async throws {
+        let device = try device(ending: .committed)
+        let run = try await CommandRun.altnet(["switch", "Attic", "--join-once"] + options, device: device)
+        #expect(run.status == 0)
+        let attic = NetworkReference.stored(try Sample.backup("Attic").hash)
+        #expect(device.asked.last == .switchNetwork(SwitchRequest(target: attic, joinOnce: true)))
+    }
+
     @Test(arguments: [SwitchPhase.rolledBack, .failed])
     func thatFails(phase: SwitchPhase) async throws {
         let run = try await CommandRun.altnet(
             ["switch", "Attic"], device: device(ending: phase, "Attic did not accept the password"))
         #expect(run.status == 1)
         #expect(run.output.isEmpty)
-        #expect(run.errors.hasSuffix("altnet: \(Wording.phase(phase)): Attic did not accept the password\n"))
+        #expect(
+            run.errors.hasSuffix("altnet: \(Wording.phase(phase)) after 2.1 s: Attic did not accept the password\n"))
         let json = try await CommandRun.altnet(["switch", "Attic", "--json"], device: device(ending: phase, "no"))
         #expect(json.status == 1)
         #expect(try JSONDecoder().decode(SwitchStatus.self, from: Data(json.output.utf8)).phase == phase)
@@ -64,7 +74,7 @@ import Testing
         // Told before the device leaves the network on which this is read.
         #expect(
             run.errors.hasPrefix("Within 30 s of being connected, confirm it with: altnet switch --confirm s-1\n"))
-        #expect(run.errors.hasSuffix("altnet: rolled back: Attic: the app did not confirm it in time\n"))
+        #expect(run.errors.hasSuffix("altnet: rolled back after 2.1 s: Attic: the app did not confirm it in time\n"))
 
         let unwatched = try await CommandRun.altnet(
             ["switch", "Attic", "--confirm-within", "30", "--no-wait"], device: ScriptedDevice())

@@ -43,7 +43,7 @@ struct SwitchWatch {
 
     private mutating func note(_ event: PolicyEvent) {
         switch event {
-        case .switchTo(_, let id, let confirmWithin):
+        case .switchTo(_, let id, let confirmWithin, _):
             open[id] = Course(confirmWithin: confirmWithin ?? .zero, isAccepted: false)
         case .interrupted(let id, _, _): open[id] = Course(confirmWithin: .zero, isAccepted: true)
         default: break

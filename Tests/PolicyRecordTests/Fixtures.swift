@@ -40,11 +40,13 @@ enum Fixture {
             .linkFound(NetworkID(1), AccessPoint(bssid: accessPoint, frequency: nil)),
             .interrupted(id: 3, target: NetworkID(2), cameFrom: NetworkID(1)),
             .interrupted(id: 3, target: NetworkID(2), cameFrom: nil),
+            .interrupted(id: 3, target: nil, cameFrom: NetworkID(1)),
             .scanned(id: nil, sights), .scanned(id: 18_446_744_073_709_551_615, []), .scanFailed(id: 7),
             .associated(epoch: 4, AccessPoint(bssid: other, frequency: Frequency(megahertz: 2462))),
             .linkLost(isOwnDoing: true), .linkLost(isOwnDoing: false), .address(isReady: true),
             .address(isReady: false), .signal(-71), .switchTo(NetworkID(2), id: 9),
-            .switchTo(NetworkID(2), id: 9, confirmWithin: .milliseconds(2500)), .confirmed(id: 9), .resumed, .tick,
+            .switchTo(NetworkID(2), id: 9, confirmWithin: .milliseconds(2500)),
+            .switchTo(NetworkID(2), id: 9, joinOnce: true), .confirmed(id: 9), .resumed, .tick,
             .stop,
         ] + JoinFailure.allCases.map { .joinFailed(epoch: 5, $0) } + Uplink.allCases.map { .otherUplink($0) }
         + ProbeResult.allCases.map { .probed(epoch: 6, $0) }

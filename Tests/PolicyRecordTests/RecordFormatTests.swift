@@ -39,6 +39,7 @@ import Testing
         ("networks 1/Home", "number/SSID/flags"), ("networks 1/Home/x", "number/SSID/flags"),
         ("scanned - 02:00:00:00:01:00/-/2412/-50/99", "BSSID/SSID"), ("linkFound 1 02:00:00 2412", "a BSSID"),
         ("linkFound 1 02:00:00:00:01:00 0", "a frequency"), ("switchTo 1 2 30", "30s or 2500ms"),
+        ("switchTo 1 2 30s twice", "one of once"), ("switchTo 1 2 30s once more", "the end of the line"),
         ("confirmed -1", "not negative"), ("probed 1 perhaps", "online, captive"),
     ])
     func whatIsWrongIsNamed(line: String, expected: String) {

@@ -1,7 +1,7 @@
 import AgentModel
 
 extension PendingSwitch {
-    /// Identifier, the target's slot, and the network that the device came from, empty for none.
+    /// Identifier, the slot of the target if it is stored, and the network that the device came from, empty for none.
     func cell(target: UInt8) -> Secret {
         Secret(upTo: 1 + StoredState.identifierLength.upperBound + 1 + 1 + SSID.maximumLength) { cell in
             cell.append(counted: id.utf8)
@@ -18,8 +18,9 @@ extension PendingSwitch {
     private init?(_ bytes: UnsafeRawBufferPointer, _ networks: [UInt8: StoredNetwork]) {
         var reader = ByteReader(bytes)
         guard let id = reader.counted().flatMap({ String(validating: $0, as: UTF8.self) }),
-            let target = reader.integer(UInt8.self).flatMap({ networks[$0] }), let origin = reader.counted()
+            let slot = reader.integer(UInt8.self), slot == Slots<StoredNetwork>.none || networks[slot] != nil,
+            let origin = reader.counted()
         else { return nil }
-        self.init(id: id, target: target, cameFrom: try? SSID(bytes: origin))
+        self.init(id: id, target: networks[slot], cameFrom: try? SSID(bytes: origin))
     }
 }

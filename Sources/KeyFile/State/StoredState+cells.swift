@@ -9,7 +9,7 @@ extension StoredState {
         var cells: Cells = [:]
         cells[CellID(.roles)] = rolesCell(networks)
         cells[CellID(.pendingSwitch)] = pendingSwitch.map { pendingSwitch in
-            pendingSwitch.cell(target: networks[pendingSwitch.target] ?? Slots<StoredNetwork>.none)
+            pendingSwitch.cell(target: pendingSwitch.target.flatMap { networks[$0] } ?? Slots<StoredNetwork>.none)
         }
         var rest = normalised().statistics
         for (slot, network) in networks.values.sorted(by: { $0.key < $1.key }) {

@@ -46,11 +46,12 @@ public struct NetworkStatistics: Sendable, Equatable {
 public struct PendingSwitch: Sendable, Equatable {
     /// What the app asks for the outcome by: at most 64 bytes of UTF-8.
     public var id: String
-    public var target: StoredNetwork
+    /// Nil for a network that is joined for this once: what is to be forgotten is not stored in the first place.
+    public var target: StoredNetwork?
     /// The network that the device was in, or nil if it was in none.
     public var cameFrom: SSID?
 
-    public init(id: String, target: StoredNetwork, cameFrom: SSID?) {
+    public init(id: String, target: StoredNetwork?, cameFrom: SSID?) {
         self.id = id
         self.target = target
         self.cameFrom = cameFrom

@@ -113,7 +113,7 @@ public struct PeerPolicy: LinkPolicy, Sendable {
                 link.signal = signal
                 phase = .linked(link)
             }
-        case .switchTo(let network, let id, _): begin(network, command: id, at: now)
+        case .switchTo(let network, let id, _, _): begin(network, command: id, at: now)
         case .stop: hasStopped = true
         case .otherUplink, .interrupted, .probed, .confirmed, .resumed, .tick: break
         }

@@ -45,7 +45,7 @@ extension KeyFileSubcommand {
         } catch let failure as CommandFailure {
             try console.report(failure, json: options.json)
         } catch let failure as any KeyFileFailure {
-            try console.report(CommandFailure(failure.exitStatus, failure.advice), json: options.json)
+            try console.report(CommandFailure(failure), json: options.json)
         }
     }
 }

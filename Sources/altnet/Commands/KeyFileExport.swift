@@ -24,7 +24,7 @@ struct KeyFileExport: KeyFileSubcommand {
 
     func run(_ console: Console) throws {
         let isStandardOutput = file == "-"
-        guard !isStandardOutput || console.style.width == .max else {
+        guard !isStandardOutput || !console.style.goesToTerminal else {
             throw CommandFailure(.badData, "an export is nothing for a terminal: name a file, or send it on with |")
         }
         let place = try options.place()
@@ -32,8 +32,8 @@ struct KeyFileExport: KeyFileSubcommand {
         let secret = try passphrase.read(isNew: true, console)
         console.progress("Sealing...")
         let export = try SealedExport.seal(state, under: secret)
-        guard !isStandardOutput else { return try KeyFileExportFile.writeToStandardOutput(export) }
-        try KeyFileExportFile.write(export, to: file, replacing: force)
+        guard !isStandardOutput else { return try PrivateFile.writeToStandardOutput(export) }
+        try PrivateFile.write(export, to: file, replacing: force)
         let count = state.networkCount
         if options.json { return console.print(json: ExportDocument(file: file, bytes: export.count, networks: count)) }
         console.print("\(file.printable) holds \(count) \(count == 1 ? "network" : "networks") now.")

@@ -8,6 +8,10 @@ protocol KeyFileFailure: Error {
     var advice: String { get }
 }
 
+extension CommandFailure {
+    init(_ failure: any KeyFileFailure) { self.init(failure.exitStatus, failure.advice) }
+}
+
 extension KeyFileError: KeyFileFailure {
     var exitStatus: ExitStatus {
         switch self {

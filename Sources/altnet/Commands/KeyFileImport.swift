@@ -27,7 +27,7 @@ struct KeyFileImport: KeyFileSubcommand {
         let settings = try options.settings()
         // First, because nobody likes to type a passphrase for nothing.
         let keyFile = try options.place(settings).open(maximumBackups: settings.maximumBackups)
-        let export = try KeyFileExportFile.read(file, maximum: SealedExport.maximumSize)
+        let export = try PrivateFile.read(file, maximum: SealedExport.maximumSize)
         let secret = try passphrase.read(isNew: false, console)
         console.progress("Opening the export...")
         try keyFile.importState(try SealedExport.open(export, with: secret), replacing: replace)

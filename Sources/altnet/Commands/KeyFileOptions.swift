@@ -6,6 +6,8 @@ import KeyFile
 
 /// What every command on the key file takes.
 struct KeyFileOptions: ParsableArguments {
+    @OptionGroup var local: LocalOptions
+
     @Option(help: ArgumentHelp("The key file, or its partition (default: the agent's).", valueName: "path"))
     var keyfile: String?
 
@@ -17,7 +19,7 @@ struct KeyFileOptions: ParsableArguments {
 
     /// The agent's settings, which say where the store is and how much it may hold.
     func settings(
-        _ environment: [String: String] = ProcessInfo.processInfo.environment
+        _ environment: [String: String] = AgentSettings.environmentOfProcess
     ) throws -> AgentSettings {
         do { return try AgentSettings(environment: environment) } catch { throw ValidationError("\(error)") }
     }

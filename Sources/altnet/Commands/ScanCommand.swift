@@ -41,9 +41,11 @@ struct ScanCommand: DeviceCommand {
     }
 
     private func scan(_ device: DeviceClient, _ console: Console) async throws -> ScanResults {
-        console.progress("Scanning...")
         let request = ScanRequest(ssids: ssid.map(\.ssid), frequencies: frequency.map(Frequency.init(megahertz:)))
-        let (finished, results) = try await device.scan(request)
+        let (finished, results) = try await console.showingProgress { progress in
+            progress.show("scanning")
+            return try await device.scan(request)
+        }
         switch finished.outcome {
         case .finished: return results
         case .aborted:

@@ -12,6 +12,7 @@ struct SwitchCommand: DeviceCommand {
 
               altnet switch BackupNet
               altnet switch --new Attic
+              altnet switch --new Cafe --open --join-once
 
             Who works on a device over the very network that he is about to change gives --confirm-within: the device \
             goes back by itself unless the switch is confirmed that soon after the new network is up. To confirm it, log \
@@ -31,6 +32,9 @@ struct SwitchCommand: DeviceCommand {
 
     @OptionGroup var options: NewNetworkOptions
 
+    @Flag(help: "Forget the network when the device leaves it or restarts.")
+    var joinOnce = false
+
     @Option(help: ArgumentHelp("Go back unless confirmed that soon after connecting (5-600).", valueName: "seconds"))
     var confirmWithin: Int?
 
@@ -47,7 +51,8 @@ struct SwitchCommand: DeviceCommand {
 
     func validate() throws {
         if confirm != nil {
-            guard target == nil, new == nil, !options.isGiven, confirmWithin == nil, timeout == nil, !noWait else {
+            guard target == nil, new == nil, !options.isGiven, !joinOnce, confirmWithin == nil, timeout == nil, !noWait
+            else {
                 throw ValidationError("--confirm goes with nothing else: it says which switch is meant.")
             }
             return
@@ -73,15 +78,17 @@ struct SwitchCommand: DeviceCommand {
         }
         let (reference, ssid) = try await network(device, console)
         if noWait {
-            let status = try await device.switchNetwork(to: reference, confirmWithin: confirmWithin)
+            let status = try await device.switchNetwork(
+                to: reference, confirmWithin: confirmWithin, joinOnce: joinOnce)
             let sentence = "The device will move to \(ssid); 'altnet status' shows where it is."
             return show(status, ([sentence] + instruction(status)).joined(separator: "\n"), console)
         }
-        let status = try await outcome(device, reference, console)
+        let (status, elapsed) = try await outcome(device, reference, console)
         guard status.phase == .committed else {
-            throw try failure(status, "\(ssid): \(status.reason?.rawValue ?? "no reason was given")", console)
+            let sentence = "\(ssid): \(status.reason?.rawValue ?? "no reason was given")"
+            throw try failure(status, sentence, after: elapsed, console)
         }
-        show(status, console.style.paint("Connected to \(ssid).", .green), console)
+        show(status, console.style.paint("Connected to \(ssid) in \(elapsed).", .green), console)
     }
 
     private func network(_ device: DeviceClient, _ console: Console) async throws -> (NetworkReference, SSID) {
@@ -91,19 +98,21 @@ struct SwitchCommand: DeviceCommand {
     }
 
     private func outcome(_ device: DeviceClient, _ reference: NetworkReference, _ console: Console) async throws
-        -> SwitchStatus
+        -> (status: SwitchStatus, elapsed: String)
     {
         let timeout = timeout ?? 120 + (confirmWithin ?? 0)
         do {
-            return try await device.switchNetwork(
-                to: reference, confirmWithin: confirmWithin, within: .seconds(timeout)
-            ) { status in
-                // Before the network changes, for the terminal may be gone afterwards.
-                if status.phase == .accepted { for line in instruction(status) { console.advise(line) } }
-                if !status.phase.isOutcome { console.progress("  \(Wording.phase(status.phase))...") }
+            return try await console.showingProgress { progress in
+                let status = try await device.switchNetwork(
+                    to: reference, confirmWithin: confirmWithin, joinOnce: joinOnce, within: .seconds(timeout)
+                ) { status in
+                    // Before the network changes, for the terminal may be gone afterwards.
+                    if status.phase == .accepted { for line in instruction(status) { progress.advise(line) } }
+                    if !status.phase.isOutcome { progress.show(Wording.phase(status.phase)) }
+                }
+                return (status, progress.elapsed)
             }
-        } catch {
-            guard error == .timedOut else { throw error }
+        } catch ClientError.timedOut {
             throw CommandFailure(
                 .tryLater,
                 "no outcome after \(timeout) s: the switch goes on, 'altnet status' shows where the device is")
@@ -137,11 +146,14 @@ struct SwitchCommand: DeviceCommand {
 
     /// With --json the outcome is the document, and only the exit status says that it is not the one hoped for.
     /// - Parameter sentence: for a status that has none.
-    private func failure(_ status: SwitchStatus, _ sentence: String, _ console: Console) throws -> any Error {
+    private func failure(
+        _ status: SwitchStatus, _ sentence: String, after elapsed: String? = nil, _ console: Console
+    ) throws -> any Error {
         if connection.json {
             console.print(json: status)
             return ExitCode(ExitStatus.failed.rawValue)
         }
-        return CommandFailure(.failed, "\(Wording.phase(status.phase)): \(status.text ?? sentence)")
+        let time = elapsed.map { " after \($0)" } ?? ""
+        return CommandFailure(.failed, "\(Wording.phase(status.phase))\(time): \(status.text ?? sentence)")
     }
 }

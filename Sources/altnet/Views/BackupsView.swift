@@ -9,8 +9,9 @@ struct BackupsView {
         let summary = style.paint("\(list.networks.count) of \(list.max) stored", .dim)
         guard !list.networks.isEmpty else { return summary }
         var table = Table(columns: [
-            .init(title: "SSID", minimum: 12), .init(title: "HASH"), .init(title: "SECURITY", minimum: 6),
-            .init(title: "HIDDEN"), .init(title: "LAST SEEN", minimum: 8), .init(title: "LAST FAILURE", minimum: 8),
+            .init(title: "SSID", minimum: 12), .init(title: "HASH"), .init(title: "SECURITY", minimum: 6, rank: 2),
+            .init(title: "HIDDEN", rank: 1), .init(title: "LAST SEEN", minimum: 10, rank: 3),
+            .init(title: "LAST FAILURE", minimum: 8, rank: 4),
         ])
         table.rows = list.networks.map(row)
         return table.render(style) + "\n" + summary

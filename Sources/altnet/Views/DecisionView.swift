@@ -14,7 +14,7 @@ struct DecisionView {
         if !decision.candidates.isEmpty {
             var table = Table(columns: [
                 .init(title: "CANDIDATE", minimum: 12), .init(title: "dBm", isRightAligned: true),
-                .init(title: "MHz", isRightAligned: true), .init(title: "VERDICT", minimum: 8),
+                .init(title: "MHz", isRightAligned: true, rank: 1), .init(title: "VERDICT", minimum: 8),
             ])
             table.rows = decision.candidates.map(row)
             var narrower = style

@@ -30,12 +30,7 @@ struct EventView {
         case .decision(let decision):
             return "decision  " + style.heading(DecisionView.move(decision, style)) + "  \(decision.text.printable)"
         case .gap(let gap):
-            let text =
-                switch gap.reason {
-                case .expired: "\(gap.missed) events were missed"
-                case .restarted: "the agent was restarted"
-                }
-            return style.paint("gap       \(text)", .yellow)
+            return style.paint("gap       \(Wording.gap(gap))", .yellow)
         }
     }
 

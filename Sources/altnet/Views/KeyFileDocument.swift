@@ -77,7 +77,7 @@ struct StateDocument: Encodable {
         backupsRevision = state.backupsRevision
         pendingSwitch = state.pendingSwitch.map { pending in
             PendingSwitchDocument(
-                id: pending.id, target: document(pending.target), cameFrom: pending.cameFrom.map(SSIDDocument.init))
+                id: pending.id, target: pending.target.map(document), cameFrom: pending.cameFrom.map(SSIDDocument.init))
         }
         replayCounters = state.replayCounters
     }
@@ -85,7 +85,7 @@ struct StateDocument: Encodable {
 
 struct PendingSwitchDocument: Encodable {
     let id: String
-    let target: NetworkDocument
+    let target: NetworkDocument?
     let cameFrom: SSIDDocument?
 }
 

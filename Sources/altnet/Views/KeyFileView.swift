@@ -29,7 +29,8 @@ struct KeyFileView {
         facts.add("Revision", "\(state.backupsRevision) of the backup list")
         if let pending = state.pendingSwitch {
             let origin = pending.cameFrom.map { ", from \($0)" } ?? ""
-            facts.add("Switch", "\(pending.id.printable) to \(pending.target.ssid)\(origin), not ended")
+            let target = pending.target.map { " to \($0.ssid)" } ?? ""
+            facts.add("Switch", "\(pending.id.printable)\(target)\(origin), not ended")
         }
         for (name, last) in state.replayCounters.sorted(by: { $0.key < $1.key }) {
             facts.add("Counter", "\(name.printable) \(last)")
@@ -40,9 +41,10 @@ struct KeyFileView {
     private var table: Table {
         Table(
             columns: [
-                .init(title: "NETWORK"), .init(title: "SSID", minimum: 12), .init(title: "SECURITY", minimum: 6),
-                .init(title: "HIDDEN"), .init(title: "PASSWORD"), .init(title: "LAST SEEN", minimum: 8),
-                .init(title: "LAST FAILURE", minimum: 8),
+                .init(title: "NETWORK"), .init(title: "SSID", minimum: 12),
+                .init(title: "SECURITY", minimum: 6, rank: 2), .init(title: "HIDDEN", rank: 1),
+                .init(title: "PASSWORD", rank: 5), .init(title: "LAST SEEN", minimum: 10, rank: 3),
+                .init(title: "LAST FAILURE", minimum: 8, rank: 4),
             ], rows: rows)
     }
 

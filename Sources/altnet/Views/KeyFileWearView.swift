@@ -14,7 +14,7 @@ struct WearView {
         Table(
             columns: [
                 .init(title: "SECTOR", isRightAligned: true), .init(title: "ERASED", isRightAligned: true),
-                .init(title: "WORN"), .init(title: "BEGUN"),
+                .init(title: "WORN", rank: 2), .init(title: "BEGUN", rank: 1),
             ],
             rows: sectors.map { sector in
                 let share = Double(sector.header?.eraseCount ?? 0) / Double(estimate.cycles)

@@ -11,9 +11,11 @@ struct ScanView {
     func render(_ style: Style) -> String {
         guard !results.networks.isEmpty else { return "No network is in range." }
         var table = Table(columns: [
-            .init(title: "SSID", minimum: 12), .init(title: "SIGNAL"), .init(title: "dBm", isRightAligned: true),
-            .init(title: "CH", isRightAligned: true), .init(title: "BAND"), .init(title: "SECURITY", minimum: 6),
-            .init(title: "BSSID", minimum: 8), .init(title: "NOTE"),
+            .init(title: "SSID", minimum: 12), .init(title: "SIGNAL", rank: 2),
+            .init(title: "dBm", isRightAligned: true), .init(title: "CH", isRightAligned: true, rank: 5),
+            .init(title: "BAND", rank: 3), .init(title: "SECURITY", minimum: 6, rank: 4),
+            .init(title: "BSSID", rank: 1),
+            .init(title: "NOTE", rank: 6),
         ])
         table.rows = results.networks.map { row($0, style) }
         let more = results.isTruncated ? "\nWeaker networks were left out." : ""

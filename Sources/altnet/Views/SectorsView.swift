@@ -24,9 +24,10 @@ struct SectorsView {
         Table(
             columns: [
                 .init(title: "SECTOR", isRightAligned: true), .init(title: "STATE", minimum: 8),
-                .init(title: "ERASED", isRightAligned: true), .init(title: "SEQUENCE", isRightAligned: true),
-                .init(title: "BEGUN"), .init(title: "RECORDS", isRightAligned: true), .init(title: "GENERATIONS"),
-                .init(title: "USED", minimum: 6),
+                .init(title: "ERASED", isRightAligned: true, rank: 4),
+                .init(title: "SEQUENCE", isRightAligned: true, rank: 1), .init(title: "BEGUN", rank: 2),
+                .init(title: "RECORDS", isRightAligned: true, rank: 5), .init(title: "GENERATIONS", rank: 3),
+                .init(title: "USED", minimum: 4, rank: 6),
             ],
             rows: examination.sectors.map { row($0, style) })
     }

@@ -16,18 +16,8 @@ struct StatusView {
     }
 
     private func headline(_ style: Style) -> String {
-        let network = status.network
-        let name = network.ssid?.description ?? "a network"
-        let since = Wording.ago(network.since, now: now)
-        let headline: (text: String, paint: Style.Paint) =
-            switch network.state {
-            case .online: ("Online on \(name)", .green)
-            case .joining: ("Joining \(name)", .yellow)
-            case .waitingForAddress: ("Waiting for an address on \(name)", .yellow)
-            case .offline:
-                network.uplink == nil
-                    ? ("Offline", .red) : ("Not on Wi-Fi", .yellow)
-            }
+        let headline = Wording.headline(status.network)
+        let since = Wording.ago(status.network.since, now: now)
         return style.paint(headline.text, headline.paint) + style.paint(" since \(since)", .dim)
     }
 

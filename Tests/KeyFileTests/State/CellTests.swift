@@ -170,6 +170,9 @@ import Testing
         #expect(cells[CellID(kind: 2, index: 1)] == [1, 2, 6] + Array("Garden".utf8))
         #expect(cells[CellID(kind: 3)] == [0x0f, 5, 6, 7, 8, 0xc3, 0x09, 0x85, 7])
         #expect(cells[CellID(kind: 4)] == [4] + Array("7f3c".utf8) + [1, 4] + Array("Home".utf8))
+        state.pendingSwitch?.target = nil
+        let visit = state.cells(keepingSlotsOf: [:])[CellID(kind: 4)]?.withBytes { Array($0) }
+        #expect(visit == [4] + Array("7f3c".utf8) + [0xff, 4] + Array("Home".utf8))
         #expect(cells[CellID(kind: 5)] == [0, 0, 0, 0, 0, 0, 0, 9] + Array("app".utf8))
     }
 }

@@ -18,9 +18,9 @@ extension StoredState {
         state.backups = Array(
             pool.shuffled(using: &random).filter { names.insert($0.ssid).inserted }
                 .prefix(Int.random(in: 0...10, using: &random)))
-        if let target = some() {
+        if Bool.random(using: &random) {
             let id = random.text(0...64)
-            state.pendingSwitch = PendingSwitch(id: id, target: target, cameFrom: some()?.ssid)
+            state.pendingSwitch = PendingSwitch(id: id, target: some(), cameFrom: some()?.ssid)
         }
         for ssid in Set(state.networks.map(\.ssid)) where Bool.random(using: &random) {
             state.statistics[ssid] = .arbitrary(using: &random)

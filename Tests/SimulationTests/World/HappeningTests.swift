@@ -79,7 +79,7 @@ import Testing
             network: Sketch.ssid("Backup"), confirmWithin: .seconds(30), confirmAfter: .seconds(7))
         let (log, result) = Scripted.run(Sketch.house(seconds: 60, [(20, change)]), [(0, .join(1))]) { event in
             switch event {
-            case .switchTo(_, let id, _): [.switchProgress(id: id, .waitingForConfirmation)]
+            case .switchTo(_, let id, _, _): [.switchProgress(id: id, .waitingForConfirmation)]
             case .confirmed(let id):
                 [.store(.switchEnded(id: id, isCommitted: true)), .switchProgress(id: id, .committed)]
             default: []

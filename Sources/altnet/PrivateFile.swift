@@ -1,12 +1,12 @@
 import Glibc
 import KeyFile
 
-/// An export in the file that a person names.
-enum KeyFileExportFile {
+/// A file with secrets that a person names.
+enum PrivateFile {
     /// Writes it durably, readable by nobody else.
     /// - Parameter replacing: false to leave alone what is there.
     static func write(_ bytes: [UInt8], to path: String, replacing: Bool) throws {
-        // Another file first, so that a failure does not cost the export that is there.
+        // Another file first, so that a failure does not cost the one that is there.
         let name = replacing ? path + ".new" : path
         if replacing { unlink(name) }
         let file = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
@@ -33,9 +33,9 @@ enum KeyFileExportFile {
     }
 
     /// - Parameter maximum: what is longer comes with one byte more than that.
-    static func read(_ path: String, maximum: Int) throws -> [UInt8] {
+    static func read(_ path: String, maximum: Int) throws(KeyFileError) -> [UInt8] {
         let file = open(path, O_RDONLY | O_CLOEXEC)
-        guard file >= 0 else { throw KeyFileError.system(.open, path: path, errno: errno) }
+        guard file >= 0 else { throw .system(.open, path: path, errno: errno) }
         defer { close(file) }
         var bytes = [UInt8](repeating: 0, count: maximum + 1)
         var count = 0
@@ -44,7 +44,7 @@ enum KeyFileExportFile {
                 Glibc.read(file, $0.baseAddress?.advanced(by: count), $0.count - count)
             }
             if more < 0, errno == EINTR { continue }
-            guard more >= 0 else { throw KeyFileError.system(.read, path: path, errno: errno) }
+            guard more >= 0 else { throw .system(.read, path: path, errno: errno) }
             guard more > 0 else { break }
             count += more
         }

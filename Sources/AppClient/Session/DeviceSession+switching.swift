@@ -1,0 +1,209 @@
+import AgentModel
+import AppProtocol
+import Synchronization
+
+extension DeviceSession {
+    /// Switches and waits for the outcome, over as many connections as it takes: the device leaves the network over which
+    /// the command came.
+    ///
+    /// - Parameters:
+    ///   - confirmWithin: in seconds, 5 to 600: the device goes back unless the switch is confirmed that soon after the new
+    ///     network is up. Nil if the switch stands by itself.
+    ///   - confirms: whether it is confirmed here, once the device answers over the new network; else somebody else has to.
+    ///   - joinOnce: the device forgets the network when it leaves it or restarts.
+    ///   - limit: how long the switch may take, roll-back included; nil for two minutes, and the time to confirm it.
+    ///   - onProgress: is told each phase once, in their order, the outcome included.
+    /// - Returns: the outcome, whichever it is.
+    /// - Throws: `timedOut` where the switch still goes on after `limit`, `outcomeUnknown` where the device was not heard of
+    ///   any more, and `disconnected` where the connection was lost over the command and the device has not begun.
+    public func switchNetwork(
+        to network: NetworkReference, confirmWithin: Int? = nil, confirms: Bool = true, joinOnce: Bool = false,
+        within limit: Duration? = nil, onProgress: @escaping @Sendable (SwitchStatus) -> Void = { _ in }
+    ) async throws(ClientError) -> SwitchStatus {
+        let request = SwitchRequest(target: network, confirmWithin: confirmWithin, joinOnce: joinOnce)
+        let limit = limit ?? .seconds(120 + (confirmWithin ?? 0))
+        let events = try await events()
+        let switchId = Mutex<String?>(nil)
+        do {
+            return try await within(limit, on: settings.clock) { [self] () async throws(ClientError) in
+                let (begun, isCertain) = try await begin(request)
+                switchId.withLock { $0 = begun.switchId }
+                let outcome = try await follow(begun, in: events, confirms: confirms, onProgress)
+                if !isCertain, outcome.phase == .committed, try await !isOn(network) {
+                    throw .outcomeUnknown(switchId: begun.switchId)
+                }
+                return outcome
+            }
+        } catch {
+            guard error == .timedOut, !isConnected else { throw error }
+            throw .outcomeUnknown(switchId: switchId.withLock { $0 })
+        }
+    }
+
+    // MARK: The command
+
+    /// - Returns: how far the switch has come, and whether it is certainly the one that was asked for.
+    private func begin(_ request: SwitchRequest) async throws(ClientError) -> (begun: SwitchStatus, isCertain: Bool) {
+        let client = try await proven()
+        let before = feed.position
+        do {
+            let accepted = try await client.switchNetwork(
+                to: request.target, confirmWithin: request.confirmWithin, joinOnce: request.joinOnce)
+            return (accepted, true)
+        } catch {
+            guard error.isLoss else { throw error }
+            lose(client)
+            guard let before else { throw .outcomeUnknown(switchId: nil) }
+            // Not sent again: what the device has been doing since tells whether it has got the command.
+            let begun = try await persistently { [self] client throws(ClientError) in
+                try await switchBegun(since: before, at: client.endpoint)
+            }
+            guard let begun else { throw error }
+            return (begun, false)
+        }
+    }
+
+    /// The switch that the device has begun since then, nil if it has begun none.
+    ///
+    /// Asks over a connection of its own, on which the events up to now come again, whoever else has read them.
+    private func switchBegun(since: Subscribed, at endpoint: Endpoint) async throws(ClientError) -> SwitchStatus? {
+        let client = try await DeviceClient(connectingTo: endpoint, timeout: settings.silence)
+        let events = try await client.events(EventSubscription(since: since.seq, stream: since.stream))
+        let now = events.subscribed
+        guard now.stream == since.stream else { throw .outcomeUnknown(switchId: nil) }
+        if now.seq > since.seq {
+            let begun = try await within(settings.silence, on: settings.clock) { () async throws(ClientError) in
+                try await events.lastSwitchBegun(upTo: now.seq)
+            }
+            if let begun { return begun }
+        }
+        guard try await client.network().flags.contains(.switchInProgress) else { return nil }
+        // It has begun this moment, and there is nothing to tell yet: to be asked again.
+        throw .disconnected
+    }
+
+    private func isOn(_ network: NetworkReference) async throws(ClientError) -> Bool {
+        let status = try await persistently { client throws(ClientError) in try await client.network() }
+        return switch network {
+        case .stored(let hash): status.hash == hash
+        case .new(let new): status.ssid == new.ssid
+        }
+    }
+
+    // MARK: The outcome
+
+    /// Hears of the switch in two ways, by events, which are quick, and by asking, which also notices a device that has gone
+    /// silent.
+    private func follow(
+        _ begun: SwitchStatus, in events: EventStream, confirms: Bool, _ onProgress: (SwitchStatus) -> Void
+    ) async throws(ClientError) -> SwitchStatus {
+        let (statuses, news) = AsyncStream.makeStream(of: Result<SwitchStatus, ClientError>.self)
+        news.yield(.success(begun))
+        let outcome = await withTaskGroup(of: Void.self) { group in
+            group.addTask { await events.forEachStatus(of: begun.switchId) { news.yield($0) } }
+            group.addTask { [self] in await watch(begun.switchId, confirms: confirms) { news.yield($0) } }
+            defer { group.cancelAll() }
+            var told: SwitchPhase?
+            for await result in statuses {
+                guard case .success(let status) = result else { return result }
+                if told.map(status.phase.comes(after:)) ?? true {
+                    told = status.phase
+                    onProgress(status)
+                }
+                if status.phase.isOutcome { return result }
+            }
+            return .failure(.cancelled)
+        }
+        return try outcome.get()
+    }
+
+    private func watch(
+        _ switchId: String, confirms: Bool, _ tell: (Result<SwitchStatus, ClientError>) -> Void
+    ) async {
+        do throws(ClientError) {
+            while true {
+                try await sleep(settings.watch)
+                let status = try await persistently { client throws(ClientError) in
+                    try await client.switchStatus(switchId)
+                }
+                tell(.success(status))
+                guard confirms, status.phase == .waitingForConfirmation else { continue }
+                // Whatever comes instead of the answer, the next question tells what became of it.
+                let confirmed = try? await ask { client throws(ClientError) in try await client.confirmSwitch(switchId) }
+                if let confirmed { tell(.success(confirmed)) }
+            }
+        } catch {
+            tell(.failure(error.isUnknownSwitch ? .outcomeUnknown(switchId: switchId) : error))
+        }
+    }
+
+    /// Asks until there is an answer, however often the connection is lost. Where the device was, there may even be somebody
+    /// else by now.
+    private func persistently<Answer: Sendable>(
+        _ question: @Sendable (DeviceClient) async throws(ClientError) -> Answer
+    ) async throws(ClientError) -> Answer {
+        var pauses = settings.pauses
+        while true {
+            do {
+                return try await ask(question)
+            } catch {
+                guard error.isAbsence else { throw error }
+            }
+            try await sleep(pauses.next())
+        }
+    }
+}
+
+extension EventStream {
+    /// What is said of a switch in the events up to that one: of the last one, for there is never more than one under way.
+    /// One that has only ended since has not begun since.
+    fileprivate func lastSwitchBegun(upTo last: Int) async throws(ClientError) -> SwitchStatus? {
+        var begun: SwitchStatus?
+        for try await event in self {
+            switch event.body {
+            case .switchProgress(let status) where !status.phase.isOutcome || status.switchId == begun?.switchId:
+                begun = status
+            case .gap: throw .outcomeUnknown(switchId: nil)
+            default: break
+            }
+            if event.seq >= last { return begun }
+        }
+        throw .disconnected
+    }
+
+    fileprivate func forEachStatus(
+        of switchId: String, _ tell: (Result<SwitchStatus, ClientError>) -> Void
+    ) async {
+        do {
+            for try await event in self {
+                guard case .switchProgress(let status) = event.body, status.switchId == switchId else { continue }
+                tell(.success(status))
+            }
+            tell(.failure(.cancelled))
+        } catch {
+            tell(.failure(error))
+        }
+    }
+}
+
+extension SwitchPhase {
+    fileprivate func comes(after other: SwitchPhase) -> Bool {
+        let order = Self.allCases
+        return order.firstIndex(of: self) ?? 0 > order.firstIndex(of: other) ?? 0
+    }
+}
+
+extension ClientError {
+    fileprivate var isUnknownSwitch: Bool {
+        if case .refused(let refusal) = self { refusal.code == .unknownSwitch } else { false }
+    }
+
+    /// Whether the device is not there, or not just now.
+    fileprivate var isAbsence: Bool {
+        switch self {
+        case .refused(let refusal): refusal.code.kind == .tryLater
+        case .notUnderstood, .outcomeUnknown, .notSwitched, .cancelled: false
+        default: true
+        }
+    }
+}

@@ -1,0 +1,75 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// What the processes of this machine may do, by who runs them.
+struct LocalAccess: Sendable {
+    let ownUser: UInt32
+    /// Its members may do everything.
+    let group: UInt32
+    /// Its members may ask and listen.
+    let readers: UInt32?
+
+    /// - Returns: nil if it may do nothing.
+    func access(of process: ProcessCredentials) -> Peer.Access? {
+        if process.uid == 0 || process.uid == ownUser || process.groups.contains(group) { return .full }
+        return readers.map(process.groups.contains) == true ? .readOnly : nil
+    }
+}
+
+/// Who connected, as the kernel remembers it from that moment (unix(7)).
+struct ProcessCredentials: Sendable, Equatable {
+    let pid: Int32
+    let uid: UInt32
+    let gid: UInt32
+    /// `gid` and the supplementary ones.
+    let groups: Set<UInt32>
+
+    init(pid: Int32, uid: UInt32, gid: UInt32, groups: Set<UInt32> = []) {
+        self.pid = pid
+        self.uid = uid
+        self.gid = gid
+        self.groups = groups.union([gid])
+    }
+
+    /// - Returns: nil where the kernel does not say.
+    init?(peerOf descriptor: CInt) {
+        #if os(Linux)
+            var credentials = Credentials()
+            var size = socklen_t(MemoryLayout<Credentials>.size)
+            guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0 else { return nil }
+            self.init(
+                pid: credentials.pid, uid: credentials.uid, gid: credentials.gid,
+                groups: Self.supplementaryGroups(of: descriptor))
+        #else
+            return nil
+        #endif
+    }
+
+    #if os(Linux)
+        private static func supplementaryGroups(of descriptor: CInt) -> Set<UInt32> {
+            var groups = [UInt32](repeating: 0, count: 32)
+            while true {
+                var size = socklen_t(groups.count * MemoryLayout<UInt32>.stride)
+                if getsockopt(descriptor, SOL_SOCKET, SO_PEERGROUPS, &groups, &size) == 0 {
+                    return Set(groups.prefix(Int(size) / MemoryLayout<UInt32>.stride))
+                }
+                // The kernel has said how much room they take, and allows at most this many (NGROUPS_MAX).
+                let count = Int(size) / MemoryLayout<UInt32>.stride
+                guard errno == ERANGE, count > groups.count, count <= 65_536 else { return [] }
+                groups = Array(repeating: 0, count: count)
+            }
+        }
+    #endif
+}
+
+/// The kernel's `struct ucred` (unix(7)), which glibc hides from all but GNU sources.
+private struct Credentials {
+    var pid: Int32 = 0
+    var uid = UInt32.max
+    var gid = UInt32.max
+}

@@ -1,0 +1,34 @@
+import AppProtocol
+
+extension Request.Body {
+    /// Why `peer` may not ask for this.
+    func refusal(to peer: Peer) -> ProtocolError? {
+        if peer.access == .readOnly, type.isCommand {
+            return ProtocolError(.notPermitted, "this user may ask and listen, and change nothing")
+        }
+        if case .network = peer.origin, let field = plainPassword {
+            return ProtocolError(
+                .sealRequired, "a password that comes over the network has to be sealed",
+                details: ["field": .text(field)])
+        }
+        return nil
+    }
+
+    /// Where in the body a password stands as it is.
+    private var plainPassword: String? {
+        switch self {
+        case .updateBackups(let update):
+            update.networks.firstIndex(where: \.hasPlainPassword).map { "networks[\($0)].password" }
+        case .switchNetwork(let request): request.target.hasPlainPassword ? "password" : nil
+        case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .confirmSwitch, .startScan, .getScan, .getHistory,
+            .agreeKey:
+            nil
+        }
+    }
+}
+
+extension NetworkReference {
+    fileprivate var hasPlainPassword: Bool {
+        if case .new(let network) = self, case .password = network.credential { true } else { false }
+    }
+}

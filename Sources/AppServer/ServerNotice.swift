@@ -1,0 +1,62 @@
+extension AppServer {
+    /// What happens to connections, for the log.
+    ///
+    /// What anybody in the network can cause is told sparingly: ten times at once, and then every ten seconds.
+    public enum Notice: Sendable, Equatable {
+        case opened(Peer)
+        /// It was told why, and closed.
+        case refused(Peer, Refusal)
+        /// The server closed it.
+        case dropped(Peer, Reason)
+        /// A connection from the network did not get through its handshake.
+        case turnedAway(TurnedAway)
+    }
+
+    public enum Refusal: Sendable, Hashable {
+        case tooManyConnections
+        /// Its user is neither in the group nor in that of the readers.
+        case notPermitted
+    }
+
+    public enum Reason: Sendable, Hashable {
+        /// No request for as long as allowed.
+        case idle
+        /// It did not read what it had asked for.
+        case notReading
+        /// The device does not have the address any more that it was connected to.
+        case addressGone
+    }
+
+    public struct TurnedAway: Sendable, Equatable {
+        public let address: String
+        public let failure: HandshakeFailure
+        /// How many wrong keys came from its address in a row, and how long the next handshake from there waits for it.
+        public let wrongKeys: Int
+        public let delay: Duration
+        /// How many others were turned away since the last notice.
+        public let untold: Int
+
+        public init(address: String, failure: HandshakeFailure, wrongKeys: Int, delay: Duration, untold: Int) {
+            self.address = address
+            self.failure = failure
+            self.wrongKeys = wrongKeys
+            self.delay = delay
+            self.untold = untold
+        }
+    }
+}
+
+/// Why a connection from the network did not get through its handshake.
+public enum HandshakeFailure: Sendable, Hashable {
+    /// It named this device, and has another key.
+    case wrongKey
+    /// It asked for another device.
+    case unknownDevice
+    /// It does not speak TLS 1.2 with the one cipher.
+    case notUnderstood
+    case tookTooLong
+    /// There was no room for it, or it was the slowest when another came.
+    case crowdedOut
+    /// The client left.
+    case gone
+}

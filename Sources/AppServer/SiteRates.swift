@@ -1,0 +1,39 @@
+import AgentModel
+import Synchronization
+
+/// How many requests the connections of one address may still send, together.
+final class SiteRates: Sendable {
+    private let rate: AppServer.RequestRate
+    private let maximum: Int
+    private let buckets = Mutex<[IPAddress.Site: TokenBucket]>([:])
+
+    /// - Parameter maximum: how many addresses are kept apart at a time.
+    init(_ rate: AppServer.RequestRate, maximum: Int) {
+        self.rate = rate
+        self.maximum = max(1, maximum)
+    }
+
+    /// Takes one from the connection's own bucket and one from its address's.
+    /// - Returns: nil, or how long to wait where one of them is empty; then none is taken.
+    func take(_ site: IPAddress.Site, and connection: inout TokenBucket, at now: Instant) -> Duration? {
+        buckets.withLock { buckets in
+            if buckets[site] == nil { makeRoom(&buckets, at: now) }
+            var bucket = buckets[site] ?? TokenBucket(rate, at: now)
+            let delay = max(connection.delay(at: now), bucket.delay(at: now))
+            if delay == .zero {
+                connection.take()
+                bucket.take()
+            }
+            buckets[site] = bucket
+            return delay == .zero ? nil : delay
+        }
+    }
+
+    private func makeRoom(_ buckets: inout [IPAddress.Site: TokenBucket], at now: Instant) {
+        guard buckets.count >= maximum else { return }
+        var delays = buckets
+        for site in buckets.keys { _ = delays[site]?.delay(at: now) }
+        buckets = delays.filter { !$0.value.isFull }
+        if buckets.count >= maximum, let any = buckets.keys.first { buckets[any] = nil }
+    }
+}

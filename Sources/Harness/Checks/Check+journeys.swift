@@ -1,0 +1,179 @@
+import AgentModel
+import AppProtocol
+
+extension Check {
+    /// Switches to networks that are there.
+    static let journeys = [
+        to("committed", "a switch by name and password ends on the new network") { trial in
+            let (network, home, wire, position) = try await trial.departure()
+            let accepted = try await trial.command(try await trial.entry(network.asTrial, on: wire), on: wire)
+            let journey = try await trial.follow(accepted, on: wire, stream: position.stream, to: network)
+            try expect("the outcome", journey.outcome.phase, is: .committed)
+            try await trial.waitUntilOnline(in: network.ssid, on: network)
+            try await trial.goHome(to: home)
+        },
+        to("byHash", "a switch by hash ends on the stored network") { trial in
+            let (network, home, wire, position) = try await trial.departure()
+            let list = try await trial.update([network.asTrial], on: wire)
+            let hash = list.networks.last?.hash.base64 ?? ""
+            let accepted = try await trial.command(["hash": .text(hash)], on: wire)
+            let journey = try await trial.follow(accepted, on: wire, stream: position.stream, to: network)
+            try expect("the outcome", journey.outcome.phase, is: .committed)
+            try await trial.waitUntilOnline(in: network.ssid, on: network)
+            try await trial.goHome(to: home)
+        },
+        to("events", "a switch is told: its progress, the decision, the network") { trial in
+            let (network, home, wire, position) = try await trial.departure()
+            let accepted = try await trial.command(try await trial.entry(network.asTrial, on: wire), on: wire)
+            let journey = try await trial.follow(accepted, on: wire, stream: position.stream, to: network)
+            try expect("joining among the phases", journey.phases.contains(.joining), got: "\(journey.phases)")
+            try await trial.waitUntilOnline(in: network.ssid, on: network)
+            let listener = try await trial.open()
+            try await listener.subscribe(since: position.seq, stream: position.stream)
+            var missing: Set = ["network.changed", "switch.progress", "decision"]
+            while !missing.isEmpty, let event = try await listener.nextEvent(within: .seconds(5)) {
+                missing.remove(event.body.name)
+            }
+            try expect("an event of each kind", missing.isEmpty, got: "no \(missing.sorted().joined(separator: ", "))")
+            try await trial.goHome(to: home)
+        },
+        to("confirmed", "a switch that is confirmed over the new network stands") { trial in
+            let (network, home, wire, position) = try await trial.departure()
+            let entry = try await trial.entry(network.asTrial, on: wire).with(["confirmWithin": 60])
+            let accepted = try await trial.command(entry, on: wire)
+            let arrival = try await trial.follow(
+                accepted, on: wire, stream: position.stream, to: network, until: .waitingForConfirmation)
+            try expect("the phase", arrival.outcome.phase, is: .waitingForConfirmation)
+            let id: JSONValue = ["switchId": .text(accepted.switchId)]
+            let confirmed: SwitchStatus = try await arrival.wire.get(.confirmSwitch, id)
+            try expect(
+                "committed, or heard", [.committed, .validating, .waitingForAddress].contains(confirmed.phase),
+                got: confirmed.phase.rawValue)
+            try await trial.waitUntilOnline(in: network.ssid, on: network)
+            let again: SwitchStatus = try await trial.open().get(.confirmSwitch, id)
+            try expect("a second confirmation answered as the first", again.phase, is: .committed)
+            try await trial.goHome(to: home)
+        },
+        to("unconfirmed", "a switch that nobody confirms ends where it began") { trial in
+            let (network, home, wire, position) = try await trial.departure()
+            let entry = try await trial.entry(network.asTrial, on: wire).with(["confirmWithin": 5])
+            let accepted = try await trial.command(entry, on: wire)
+            let journey = try await trial.follow(accepted, on: wire, stream: position.stream, to: network)
+            try expect("the outcome", journey.outcome.phase, is: .rolledBack)
+            try expect("the reason", journey.outcome.reason, is: ReasonCode(.unconfirmed))
+            try await trial.waitUntilOnline(in: try home.name, on: nil)
+        },
+        to("wrongKey", "a switch with a wrong password ends where it began, as wrongKey") { trial in
+            let (network, home, wire, position) = try await trial.departure()
+            guard network.password != nil else { throw Obstacle("\(network.name) has no password") }
+            let wrong = TrialNetwork(ssid: network.ssid, password: trial.freshPassword())
+            let accepted = try await trial.command(try await trial.entry(wrong, on: wire), on: wire)
+            let journey = try await trial.follow(accepted, on: wire, stream: position.stream, to: network)
+            try expect("the outcome", journey.outcome.phase, is: .rolledBack)
+            try expect("the reason", journey.outcome.reason, is: ReasonCode(.wrongKey))
+            try await trial.waitUntilOnline(in: try home.name, on: nil)
+        },
+        to("joinOnce", "a network that is joined once is forgotten afterwards") { trial in
+            try trial.needsFeature("joinOnce")
+            let (network, home, wire, position) = try await trial.departure()
+            let entry = try await trial.entry(network.asTrial, on: wire).with(["joinOnce": true])
+            let accepted = try await trial.command(entry, on: wire)
+            let journey = try await trial.follow(accepted, on: wire, stream: position.stream, to: network)
+            try expect("the outcome", journey.outcome.phase, is: .committed)
+            try await trial.waitUntilOnline(in: network.ssid, on: network)
+            try await trial.goHome(to: home)
+            let hash = NetworkHash(
+                localKey: try trial.key().localKey, ssid: network.ssid, password: network.password)
+            try await trial.open().ask(.switchNetwork, ["hash": .text(hash.base64)]).expectRefusal(.unknownNetwork)
+        },
+    ]
+
+    /// What the device does when access points come and go.
+    static let accessPoints = [
+        Check("accessPoints.gone", "a network whose access point is off is notFound", section: "switch.get") { trial in
+            let (network, home, wire, position) = try await trial.departure()
+            try await trial.withAccessPoint(network, on: false) {
+                let accepted = try await trial.command(try await trial.entry(network.asTrial, on: wire), on: wire)
+                let journey = try await trial.follow(accepted, on: wire, stream: position.stream, to: nil)
+                try expect("the outcome", journey.outcome.phase, is: .rolledBack)
+                try expect("the reason", journey.outcome.reason, is: ReasonCode(.notFound))
+                try await trial.waitUntilOnline(in: try home.name, on: nil)
+            }
+        },
+        Check(
+            "accessPoints.failover", "a device whose access point goes joins a stored network", section: "history.get",
+            touchesBackups: true
+        ) { trial in
+            let (network, home, wire, position) = try await trial.departure()
+            guard let own = trial.bench.network(try home.name) else {
+                throw Obstacle("needs the network that the device is in among --networks")
+            }
+            _ = try await trial.update([network.asTrial], on: wire)
+            try await trial.withAccessPoint(own, on: false) {
+                try await trial.waitUntilOnline(in: network.ssid, on: network)
+                let listener = try await trial.open()
+                try await listener.subscribe(since: position.seq, stream: position.stream)
+                _ = try await listener.event("the decision to join \(network.name)") { event in
+                    if case .decision(let decision) = event.body { decision.to?.ssid == network.ssid ? true : nil } else { nil }
+                }
+            }
+            try await trial.goHome(to: home)
+        },
+    ]
+}
+
+extension Trial {
+    typealias Departure = (network: BenchNetwork, home: NetworkStatus, wire: Wire, position: Subscribed)
+
+    /// A network to switch to, where the device is now, and a connection that carries events.
+    fileprivate func departure() async throws -> Departure {
+        let wire = try await open()
+        let position = try await wire.subscribe()
+        let home = try await online(wire)
+        guard home.hash != nil else { throw Obstacle("the device is in a network that it has not stored") }
+        let others = bench.networks.filter { $0.ssid != home.ssid }
+        // One that it can be sent to from outside its own list comes first: it leaves no trace.
+        let stored = Set(baseline.backups.networks.map(\.ssid))
+        guard let network = others.first(where: { !stored.contains($0.ssid) }) ?? others.first else {
+            throw Obstacle("needs another network in --networks")
+        }
+        return (network, home, wire, position)
+    }
+
+    /// Sends the device back where it was.
+    func goHome(to home: NetworkStatus) async throws {
+        let wire = try await open()
+        let now: NetworkStatus = try await wire.get(.getNetwork)
+        guard now.ssid != home.ssid, let hash = home.hash else { return }
+        let position = try await wire.subscribe()
+        let accepted = try await command(["hash": .text(hash.base64)], on: wire)
+        let journey = try await follow(accepted, on: wire, stream: position.stream, to: nil)
+        try expect("the way back", journey.outcome.phase, is: .committed)
+        try await waitUntilOnline(in: try home.name, on: nil)
+    }
+
+    /// Runs `body` with an access point turned off or on, and turns it back.
+    fileprivate func withAccessPoint(
+        _ network: BenchNetwork, on isOn: Bool, _ body: () async throws -> Void
+    ) async throws {
+        guard let accessPoints = bench.accessPoints, try await accessPoints.names().contains(network.name) else {
+            throw Obstacle("needs --hook for the access point \(network.name)")
+        }
+        transcript.note("\(network.name) is turned \(isOn ? "on" : "off")")
+        try await accessPoints.turn(network.name, on: isOn)
+        do {
+            try await body()
+        } catch {
+            try await accessPoints.turn(network.name, on: !isOn)
+            throw error
+        }
+        transcript.note("\(network.name) is turned \(isOn ? "off" : "on")")
+        try await accessPoints.turn(network.name, on: !isOn)
+    }
+}
+
+extension BenchNetwork {
+    fileprivate var asTrial: TrialNetwork {
+        TrialNetwork(ssid: ssid, password: password?.withBytes { String(decoding: $0, as: UTF8.self) })
+    }
+}

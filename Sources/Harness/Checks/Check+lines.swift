@@ -1,0 +1,132 @@
+import AppProtocol
+
+extension Check {
+    static let lines = [
+        Check("lines.id.longest", "an id of 64 bytes comes back as it was sent", section: section) { trial in
+            try await trial.echo(String(repeating: "i", count: ProtocolLimits.idLength))
+        },
+        Check("lines.id.anyText", "an id may be any text, escaped or not", section: section) { trial in
+            for id in ["\"\\/\n\t", "\u{1f4f6} caf\u{e9}", "\u{1}\u{7f}", " "] { try await trial.echo(id) }
+        },
+        Check("lines.id.tooLong", "an id of 65 bytes is refused as malformed", section: section) { trial in
+            let id = JSONValue.text(String(repeating: "i", count: ProtocolLimits.idLength + 1))
+            try await trial.refuses(["v": 1, "id": id, "type": "network.get"], .malformed, id: nil, field: "id")
+        },
+        Check("lines.id.empty", "an empty id is refused as malformed", section: section) { trial in
+            try await trial.refuses(["v": 1, "id": "", "type": "network.get"], .malformed, id: nil, field: "id")
+        },
+        Check("lines.version.unsupported", "another version is refused by name", section: section) { trial in
+            for version in [0, 2, -1, Int.max] {
+                try await trial.refuses(
+                    ["v": .integer(version), "id": "v", "type": "network.get"], .unsupportedVersion, id: "v")
+            }
+        },
+        Check("lines.type.unknown", "an unknown type is refused by name", section: section) { trial in
+            for type in ["network.got", "", "NETWORK.GET", "network.get "] {
+                try await trial.refuses(["v": 1, "id": "t", "type": .text(type)], .unknownType, id: "t")
+            }
+        },
+        Check("lines.members.unknown", "members that nobody knows are ignored", section: section) { trial in
+            let wire = try await trial.open()
+            let body: JSONValue = ["limit": 1, "colour": "blue", "nested": ["deep": [1, nil]]]
+            let line = JSONValue.request(.getHistory, body, id: "u").with(["priority": 9, "signature": "x"])
+            try await wire.exchange(line).expectSuccess(of: .getHistory, id: "u")
+        },
+        Check("lines.members.null", "a member that is null counts as absent", section: section) { trial in
+            let wire = try await trial.open()
+            for body: JSONValue in [["limit": nil], .null] {
+                try await wire.exchange(.request(.getHistory, body, id: "n")).expectSuccess(of: .getHistory, id: "n")
+            }
+        },
+        Check("lines.body.absent", "a body whose members are all optional may be left out", section: section) { trial in
+            let wire = try await trial.open()
+            for type in [MessageType.getHistory, .subscribe] {
+                try await wire.ask(type).expectSuccess(of: type, id: nil)
+            }
+        },
+        Check("lines.empty", "empty lines are ignored", section: section) { trial in
+            let wire = try await trial.open()
+            await wire.send(Array("\n\n\n".utf8) + JSONValue.request(.getNetwork, id: "e").line + Array("\n\n".utf8))
+            try await wire.answer().expectSuccess(of: .getNetwork, id: "e")
+            try await wire.exchange(.request(.getBackups, id: "f")).expectSuccess(of: .getBackups, id: "f")
+        },
+        Check("lines.order", "a hundred requests at once are answered in their order", section: section) { trial in
+            let wire = try await trial.open()
+            let types = [MessageType.getNetwork, .getBackups, .getCapabilities, .getHistory]
+            let requests = (0..<100).map { ("o\($0)", types[$0 % types.count]) }
+            await wire.send(requests.flatMap { JSONValue.request($1, id: $0).line + [UInt8(ascii: "\n")] })
+            for (id, type) in requests {
+                let answer = try await wire.answer()
+                try answer.expectID(.text(id))
+                // Whoever sends so fast may be told to slow down, but in order.
+                if answer.code != .tooManyRequests { try answer.expectSuccess(of: type, id: id) }
+            }
+        },
+        Check("lines.pieces", "a line may come byte by byte", section: section) { trial in
+            let wire = try await trial.open()
+            for byte in JSONValue.request(.getNetwork, id: "bytes").line + [UInt8(ascii: "\n")] {
+                await wire.write([byte])
+            }
+            try await wire.answer().expectSuccess(of: .getNetwork, id: "bytes")
+        },
+        Check("lines.halfClose", "who has finished sending still gets the answers", section: section) { trial in
+            let wire = try await trial.open()
+            let ids = ["1", "2", "3"]
+            await wire.send(ids.flatMap { JSONValue.request(.getNetwork, id: $0).line + [UInt8(ascii: "\n")] })
+            await wire.finishSending()
+            for id in ids { try await wire.answer().expectSuccess(of: .getNetwork, id: id) }
+            try await wire.expectEnd()
+        },
+        Check("lines.usable", "a connection stays usable after errors", section: section) { trial in
+            let wire = try await trial.open()
+            for _ in 0..<10 {
+                try await wire.exchange(Array("no JSON".utf8)).expectRefusal(.malformed)
+                try await wire.ask(.getSwitch, ["switchId": "none"]).expectRefusal(.unknownSwitch)
+            }
+            try await wire.ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
+        },
+    ]
+
+    private static let section = "Lines"
+}
+
+extension Trial {
+    fileprivate func echo(_ id: String) async throws {
+        let wire = try await open()
+        try await wire.exchange(.request(.getNetwork, id: id)).expectSuccess(of: .getNetwork, id: id)
+    }
+
+    /// Sends one line, and checks how it is refused and that the connection stays usable.
+    func refuses(_ line: JSONValue, _ code: ErrorCode, id: String?, field: String? = nil) async throws {
+        try await refuses(line.line, code, id: id, field: field)
+    }
+
+    func refuses(_ line: [UInt8], _ code: ErrorCode, id: String?, field: String? = nil) async throws {
+        let wire = try await open()
+        let answer = try await wire.exchange(line)
+        try answer.expectRefusal(code, field: field)
+        try answer.expectID(id.map { .text($0) })
+        try await wire.ask(.getCapabilities).expectSuccess(of: .getCapabilities, id: nil)
+    }
+}
+
+extension Answer {
+    /// - Parameter id: nil where it was checked before.
+    func expectSuccess(of type: MessageType, id: String?) throws {
+        if let id { try expectID(.text(id)) }
+        guard let body = json["body"] else { throw Deviation("\(type.rawValue) succeeds", got: summary) }
+        try Shape.body(of: type).check(body, "the answer to \(type.rawValue)")
+    }
+}
+
+extension Wire {
+    /// Waits for the device to close its side.
+    func expectEnd(within limit: Duration? = nil) async throws(Deviation) {
+        switch try await next(within: limit) {
+        case .closed: return
+        case .nothing: throw Deviation("the device closes the connection", got: "it stays open")
+        case .line(let line):
+            throw Deviation("the device closes the connection", got: Redaction.printable(line.prefix(200)))
+        }
+    }
+}

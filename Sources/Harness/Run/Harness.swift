@@ -1,0 +1,136 @@
+import AgentModel
+import AppProtocol
+
+/// Runs checks against a device, one after the other, and brings the device back to what it was after each.
+public struct Harness: Sendable {
+    private let target: Target
+    private let bench: Bench
+    private let isDestructive: Bool
+
+    /// - Parameter isDestructive: whether stored networks whose passwords nobody here knows may be lost.
+    public init(target: Target, bench: Bench = Bench(), isDestructive: Bool = false) {
+        self.target = target
+        self.bench = bench
+        self.isDestructive = isDestructive
+    }
+
+    /// - Parameter progress: is told each check before it runs, and each result.
+    /// - Throws: where nothing was tried, and nothing changed.
+    public func run(
+        _ checks: [Check], progress: (Progress) -> Void = { _ in }
+    ) async throws(HarnessError) -> Report {
+        let start = ContinuousClock.now
+        let baseline = try await look()
+        if !isDestructive, checks.contains(where: \.touchesBackups), !baseline.irreplaceable.isEmpty {
+            throw .wouldRisk(baseline.irreplaceable.map(\.ssid))
+        }
+        var results: [CheckResult] = []
+        var obstacle: String?
+        for check in checks {
+            progress(.began(check))
+            let result: CheckResult
+            if let obstacle {
+                result = CheckResult(check, .skipped(why: obstacle))
+            } else {
+                result = await run(check, baseline)
+                if result.isLeftChanged { obstacle = "\(check.id) left the device changed" }
+            }
+            results.append(result)
+            progress(.ended(result))
+        }
+        return Report(
+            device: baseline.capabilities, endpoint: "\(target.endpoint)", results: results, took: .now - start)
+    }
+
+    public enum Progress: Sendable {
+        case began(Check)
+        case ended(CheckResult)
+    }
+
+    /// Reads what every check is compared with at the end.
+    private func look() async throws(HarnessError) -> Baseline {
+        let transcript = Transcript()
+        do {
+            let wire = try await Wire.open(target.endpoint, transcript, patience: target.patience)
+            let capabilities: Capabilities = try await wire.get(.getCapabilities)
+            let backups: BackupList = try await wire.get(.getBackups)
+            let network: NetworkStatus = try await wire.get(.getNetwork)
+            await wire.close()
+            return Baseline(
+                capabilities: capabilities, backups: backups, network: network, bench: bench, key: target.key)
+        } catch let deviation as Deviation {
+            throw .notUnderstood(expected: deviation.expected, got: deviation.got, exchange: transcript.lines)
+        } catch ConnectFailure.unreachable(let why) {
+            throw .unreachable(why)
+        } catch {
+            throw .unreachable("\(target.endpoint) does not let this key in")
+        }
+    }
+
+    private func run(_ check: Check, _ baseline: Baseline) async -> CheckResult {
+        let trial = Trial(target: target, bench: bench, baseline: baseline, isDestructive: isDestructive)
+        let start = ContinuousClock.now
+        var outcome = await outcome(of: check, trial)
+        if outcome.isPassed, let leak = trial.transcript.leak {
+            outcome = .failed(expected: "that no password ever comes back", got: leak, exchange: trial.transcript.lines)
+        }
+        await trial.closeConnections()
+        let took = ContinuousClock.now - start
+        // What was said before counts; restoring has a transcript of its own.
+        let codes = trial.transcript.codes
+        let restorer = Trial(target: target, bench: bench, baseline: baseline, isDestructive: isDestructive)
+        var isLeftChanged = false
+        do {
+            try await restorer.restore()
+        } catch {
+            isLeftChanged = true
+            let wrong = Self.failure(error, restorer.transcript)
+            if !outcome.isFailed { outcome = wrong }
+        }
+        await restorer.closeConnections()
+        return CheckResult(check, outcome, took: took, codes: codes, isLeftChanged: isLeftChanged)
+    }
+
+    private func outcome(of check: Check, _ trial: Trial) async -> CheckResult.Outcome {
+        do {
+            try await check.body(trial)
+            return .passed
+        } catch let obstacle as Obstacle {
+            return .skipped(why: obstacle.why)
+        } catch {
+            return Self.failure(error, trial.transcript)
+        }
+    }
+
+    private static func failure(_ error: any Error, _ transcript: Transcript) -> CheckResult.Outcome {
+        guard let deviation = error as? Deviation else {
+            return .failed(expected: "no error", got: "\(error)", exchange: transcript.lines)
+        }
+        return .failed(expected: deviation.expected, got: deviation.got, exchange: transcript.lines)
+    }
+}
+
+/// Why nothing was tried.
+public enum HarnessError: Error, Sendable, Equatable {
+    case unreachable(String)
+    /// What the device said to the first questions is not the protocol.
+    case notUnderstood(expected: String, got: String, exchange: [String])
+    /// The device stores networks that it could lose if it has a defect, and that nobody here could give it again.
+    case wouldRisk([SSID])
+}
+
+extension HarnessError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .unreachable(let why): "no device there: \(why)"
+        case .notUnderstood(let expected, let got, let exchange):
+            (["the device was not understood: expected \(expected), got \(got)"] + exchange).joined(separator: "\n")
+        case .wouldRisk(let names):
+            """
+            nothing was changed: the device stores \(names.map(\.description).joined(separator: ", ")), which it could \
+            lose if it has a defect, and whose passwords are not known here. Give them with --networks, leave out what \
+            changes the list with --skip backups --skip hashes --skip key.seal, or accept the risk with --destructive.
+            """
+        }
+    }
+}

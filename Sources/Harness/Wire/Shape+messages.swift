@@ -1,0 +1,121 @@
+import AppProtocol
+
+// The bodies of Docs/protocol.md, member by member.
+extension Shape {
+    /// The body of an answer that succeeded.
+    static func body(of type: MessageType) -> Shape {
+        switch type {
+        case .getCapabilities: capabilities
+        case .getNetwork: network
+        case .getBackups, .updateBackups: backups
+        case .switchNetwork, .getSwitch, .confirmSwitch: switchStatus
+        case .startScan: .object([.required("scanId", .integer(1 ... .max))])
+        case .getScan: scan
+        case .getHistory:
+            .object([.required("truncated", .bool), .required("decisions", .list(decision))])
+        case .subscribe: .object([.required("seq", .integer(0 ... .max)), .required("stream", .text)])
+        case .agreeKey: .object([.required("keyId", .text), .required("publicKey", .base64(32))])
+        }
+    }
+
+    /// The body of an event; nil for one that this version does not know.
+    static func body(ofEvent name: String) -> Shape? {
+        switch name {
+        case "network.changed": network
+        case "signal":
+            .object([.required("signal", signal), .required("quality", .integer(0...100))] + radio)
+        case "scan.finished":
+            .object([
+                .optional("scanId", .integer(1 ... .max)), .required("outcome", .oneOf(["finished", "aborted", "failed"])),
+                .required("networks", .integer(0 ... .max)),
+            ])
+        case "backups.changed": backups
+        case "switch.progress": switchStatus
+        case "decision": decision
+        case "gap":
+            .object([
+                .required("reason", .oneOf(["expired", "restarted"])), .required("missed", .integer(0 ... .max)),
+            ])
+        default: nil
+        }
+    }
+
+    static let event = Shape.object([
+        .required("v", .integer(1...1)), .required("event", .text), .required("seq", .integer(0 ... .max)),
+        .required("time", .time), .required("body", .object([])),
+    ])
+
+    static let error = Shape.object([
+        .required("code", .text), .required("message", .text), .optional("details", .object([])),
+    ])
+
+    private static let signal = Shape.integer(-128...0)
+    private static let hash = Shape.base64(32)
+    private static let radio: [Member] = [
+        .optional("bssid", .bssid), .optional("frequency", .integer(1...100_000)),
+    ]
+
+    private static let capabilities = Shape.object([
+        .required("supportsBackupNetworks", .bool), .required("attributes", .integer(0...Int(UInt32.max))),
+        .required("maxBackupNetworks", .integer(0...ProtocolLimits.updateEntries)),
+        .required("versions", .list(.integer(1 ... .max))),
+        .required("deviceId", .text), .required("firmware", .text), .required("features", .list(.text)),
+    ])
+
+    private static let network = Shape.object(
+        naming: .optional,
+        [
+            .required("state", .oneOf(["offline", "joining", "waitingForAddress", "online"])),
+            .required("flags", .integer(0...Int(UInt32.max))),
+            .optional("uplink", .oneOf(["wifi", "wired", "cellular", "other"])), .optional("network", .integer(0...2)),
+            .optional("signal", signal), .optional("quality", .integer(0...100)), .optional("hash", hash),
+            .required("addresses", .list(.text)), .required("since", .time),
+        ] + radio)
+
+    private static let backups = Shape.object([
+        .required("max", .integer(0...ProtocolLimits.updateEntries)), .required("revision", .integer(0 ... .max)),
+        .required(
+            "networks",
+            .list(
+                .object(
+                    naming: .required,
+                    [
+                        .required("hash", hash), .required("security", security), .required("hidden", .bool),
+                        .optional("lastSeen", .time), .optional("lastSignal", signal), .optional("lastFailure", .text),
+                    ]))),
+    ])
+
+    private static let security = Shape.oneOf([
+        "open", "owe", "wpa2-psk", "wpa3-sae", "wpa2-wpa3", "enterprise", "wep", "unknown",
+    ])
+
+    private static let switchStatus = Shape.object([
+        .required("switchId", .text), .required("phase", .oneOf(SwitchPhase.allCases.map(\.rawValue))),
+        .optional("reason", .text), .optional("text", .text),
+    ])
+
+    private static let scan = Shape.object([
+        .required("scanning", .bool), .optional("lastScanId", .integer(1 ... .max)), .required("truncated", .bool),
+        .required(
+            "networks",
+            .list(
+                .object(
+                    naming: .optional,
+                    [
+                        .required("bssid", .bssid), .required("frequency", .integer(1...100_000)),
+                        .optional("channel", .integer(1...300)), .required("signal", signal),
+                        .required("quality", .integer(0...100)), .required("security", security),
+                        .required("ageMs", .integer(0 ... .max)),
+                    ]))),
+    ])
+
+    private static let decision = Shape.object([
+        .required("seq", .integer(1 ... .max)), .required("time", .time), .required("monotonicMs", .integer(0 ... .max)),
+        .required("kind", .text), .required("reason", .text), .required("text", .text),
+        .optional("from", .object(naming: .required, [.optional("hash", hash)])),
+        .optional("to", .object(naming: .required, [.optional("hash", hash)])),
+        .required(
+            "candidates",
+            .list(.object(naming: .required, [.required("verdict", .text), .optional("signal", signal)] + radio))),
+    ])
+}

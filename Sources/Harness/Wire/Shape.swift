@@ -1,0 +1,119 @@
+import AgentModel
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// What a piece of JSON from the device has to look like. Members that it does not name are allowed, for the protocol may
+/// gain some, but for those that nothing from a device ever has.
+indirect enum Shape: Sendable {
+    case bool
+    case integer(ClosedRange<Int>)
+    /// Text that is not empty.
+    case text
+    case oneOf([String])
+    /// Standard Base64 with padding of so many bytes.
+    case base64(Int)
+    /// UTC, RFC 3339, to the millisecond.
+    case time
+    case bssid
+    case list(Shape)
+    case object(naming: Naming = .none, [Member])
+
+    /// How an object names a network: by exactly one of `ssid` and `ssidHex`.
+    enum Naming { case none, optional, required }
+
+    struct Member: Sendable {
+        let name: String
+        let shape: Shape
+        let isRequired: Bool
+    }
+
+    /// What is wrong with `value`, each complaint with the path to it; empty where it is right.
+    func complaints(about value: JSONValue, at path: String = "") -> [String] {
+        let isRight: Bool
+        switch self {
+        case .bool: if case .bool = value { isRight = true } else { isRight = false }
+        case .integer(let range): isRight = value.integer.map(range.contains) ?? false
+        case .text: isRight = value.text?.isEmpty == false
+        case .oneOf(let words): isRight = value.text.map(words.contains) ?? false
+        case .base64(let count): isRight = value.text.map { Self.isBase64($0, of: count) } ?? false
+        case .time:
+            isRight =
+                value.text?.wholeMatch(of: /\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/) != nil
+        case .bssid: isRight = value.text?.wholeMatch(of: /[0-9a-f]{2}(:[0-9a-f]{2}){5}/) != nil
+        case .list(let entry):
+            guard let entries = value.array else { return ["\(place(path)) is no list"] }
+            return entries.enumerated().flatMap { entry.complaints(about: $1, at: "\(path)[\($0)]") }
+        case .object(let naming, let members):
+            guard value.object != nil else { return ["\(place(path)) is no object"] }
+            return Self.complaints(about: value, naming, members, at: path)
+        }
+        return isRight ? [] : ["\(place(path)) is not \(self)"]
+    }
+
+    private static func complaints(
+        about object: JSONValue, _ naming: Naming, _ members: [Member], at path: String
+    ) -> [String] {
+        let prefix = path.isEmpty ? "" : path + "."
+        var complaints: [String] = []
+        for member in members {
+            if let value = object[member.name] {
+                complaints += member.shape.complaints(about: value, at: prefix + member.name)
+            } else if member.isRequired {
+                complaints.append("\(prefix)\(member.name) is missing")
+            }
+        }
+        for name in ["password", "psk", "localKey"] where object[name] != nil {
+            complaints.append("\(prefix)\(name) must never leave the device")
+        }
+        switch (naming, object["ssid"], object["ssidHex"]) {
+        case (.none, _, _), (.optional, nil, nil): break
+        case (.required, nil, nil): complaints.append("\(prefix)ssid or ssidHex is missing")
+        case (_, let text?, nil):
+            if !(1...32).contains(text.text?.utf8.count ?? 0) { complaints.append("\(prefix)ssid is no SSID") }
+        case (_, nil, let hex?):
+            if !isHexOfWhatIsNoText(hex.text ?? "") {
+                complaints.append("\(prefix)ssidHex is not the hexadecimal form of an SSID that is not UTF-8")
+            }
+        case (_, _?, _?): complaints.append("\(prefix)ssid and ssidHex exclude each other")
+        }
+        return complaints
+    }
+
+    private static func isHexOfWhatIsNoText(_ text: String) -> Bool {
+        guard let bytes = Hex.bytes(text), (1...32).contains(bytes.count) else { return false }
+        return String(validating: bytes, as: UTF8.self) == nil
+    }
+
+    private static func isBase64(_ text: String, of count: Int) -> Bool {
+        guard let bytes = Data(base64Encoded: text) else { return false }
+        return bytes.count == count && bytes.base64EncodedString() == text
+    }
+
+    private func place(_ path: String) -> String { path.isEmpty ? "the body" : path }
+}
+
+extension Shape: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .bool: "true or false"
+        case .integer(let range) where range.upperBound == .max: "a whole number from \(range.lowerBound)"
+        case .integer(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
+        case .text: "text"
+        case .oneOf(let words): "one of \(words.joined(separator: ", "))"
+        case .base64(let count): "the Base64 of \(count) bytes"
+        case .time: "a time such as 2026-02-03T04:05:06.789Z"
+        case .bssid: "a BSSID such as 02:00:00:00:01:00"
+        case .list: "a list"
+        case .object: "an object"
+        }
+    }
+}
+
+extension Shape.Member {
+    static func required(_ name: String, _ shape: Shape) -> Self { Self(name: name, shape: shape, isRequired: true) }
+    static func optional(_ name: String, _ shape: Shape) -> Self { Self(name: name, shape: shape, isRequired: false) }
+}

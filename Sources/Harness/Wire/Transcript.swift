@@ -1,0 +1,65 @@
+import Synchronization
+
+/// What went over the connections of one check, for the report: the last lines, shortened, without passwords.
+final class Transcript: Sendable {
+    private struct State {
+        var lines: [String] = []
+        var left = 0
+        var secrets: [[UInt8]] = []
+        var codes: Set<String> = []
+        var leak: String?
+    }
+
+    private static let capacity = 24
+    private static let lineLength = 400
+    private let state = Mutex(State())
+
+    /// The last lines, oldest first; the first says how many came before them.
+    var lines: [String] {
+        state.withLock { ($0.left > 0 ? ["(\($0.left) lines before)"] : []) + $0.lines }
+    }
+
+    /// Every error code that the device answered with.
+    var codes: Set<String> { state.withLock { $0.codes } }
+
+    /// The line, redacted, in which the device said a password; nil if it did not.
+    var leak: String? { state.withLock { $0.leak } }
+
+    /// From now on this text is left out of the transcript, and a device that says it is found out.
+    func keepSecret(_ text: String) { state.withLock { $0.secrets.append(Array(text.utf8)) } }
+
+    func note(_ text: String) { append("-- " + text) }
+
+    func sent(_ bytes: [UInt8]) { append("-> " + shown(bytes)) }
+
+    func received(_ line: [UInt8]) {
+        let text = "<- " + shown(line)
+        let code = JSONValue(line: line)?["error"]?["code"]?.text
+        state.withLock { state in
+            if let code { state.codes.insert(code) }
+            if state.leak == nil, state.secrets.contains(where: line.contains) { state.leak = text }
+        }
+        append(text)
+    }
+
+    private func append(_ text: String) {
+        state.withLock { state in
+            state.lines.append(text)
+            guard state.lines.count > Self.capacity else { return }
+            state.lines.removeFirst()
+            state.left += 1
+        }
+    }
+
+    private func shown(_ bytes: [UInt8]) -> String {
+        let secrets = state.withLock { $0.secrets }
+        var line = Redaction.hidingPasswords(in: bytes)
+        for secret in secrets { line = Redaction.hiding(secret, in: line) }
+        let text = Redaction.printable(line.prefix(Self.lineLength))
+        return line.count > Self.lineLength ? "\(text)... (\(bytes.count) bytes)" : text
+    }
+}
+
+extension [UInt8] {
+    fileprivate func contains(_ other: [UInt8]) -> Bool { firstRange(of: other) != nil }
+}

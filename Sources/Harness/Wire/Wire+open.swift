@@ -1,0 +1,143 @@
+import AgentModel
+import AppClient
+import AppProtocol
+import NIOCore
+import NIOPosix
+import NIOSSL
+import NIOTLS
+
+/// How a connection over the network begins.
+enum Handshake: Sendable {
+    /// Not at all: what is sent is plain text.
+    case plain
+    /// TLS with a pre-shared key.
+    case key(identity: String, key: Secret, ciphers: String = Self.cipher)
+    /// TLS as browsers speak it, with a certificate that the device does not have.
+    /// - newestOnly: in TLS 1.3 or not at all.
+    case certificate(newestOnly: Bool)
+
+    /// The one cipher suite of the protocol, in OpenSSL's spelling.
+    static let cipher = "ECDHE-PSK-CHACHA20-POLY1305"
+
+    static func owner(_ device: DeviceKey) -> Handshake { .key(identity: device.deviceId, key: device.localKey) }
+
+    fileprivate var configuration: TLSConfiguration? {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        // A device without a certificate is what is expected; the pre-shared key is its proof.
+        configuration.certificateVerification = .none
+        switch self {
+        case .plain: return nil
+        case .certificate(let newestOnly):
+            if newestOnly { configuration.minimumTLSVersion = .tlsv13 }
+        case .key(let identity, let key, let ciphers):
+            configuration = .makePreSharedKeyConfiguration()
+            configuration.minimumTLSVersion = .tlsv12
+            configuration.maximumTLSVersion = .tlsv12
+            configuration.cipherSuites = ciphers
+            configuration.pskClientProvider = { _ in
+                PSKClientIdentityResponse(
+                    key: key.withBytes { NIOSSLSecureBytes(Array($0)) }, identity: identity)
+            }
+        }
+        return configuration
+    }
+}
+
+/// Why there is no connection.
+enum ConnectFailure: Error {
+    case unreachable(String)
+    /// There is somebody, who broke off before the connection was secure.
+    case handshake
+}
+
+extension Wire {
+    /// One thread is enough for every connection of the harness.
+    private static let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+
+    /// - Parameter handshake: of a connection over the network; nil for the owner's.
+    static func open(
+        _ endpoint: Endpoint, _ transcript: Transcript, handshake: Handshake? = nil, patience: Duration
+    ) async throws(ConnectFailure) -> Wire {
+        let mailbox = Mailbox()
+        let secured = eventLoops.next().makePromise(of: Void.self)
+        let tls: NIOSSLContext?
+        do {
+            tls = try (handshake ?? endpoint.handshake).configuration.map { try NIOSSLContext(configuration: $0) }
+        } catch {
+            secured.succeed()
+            throw .unreachable("TLS cannot be used here: \(error)")
+        }
+        let bootstrap = ClientBootstrap(group: eventLoops)
+            .connectTimeout(TimeAmount(patience))
+            .channelOption(.allowRemoteHalfClosure, value: true)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    if let tls {
+                        let handler = try NIOSSLClientHandler(context: tls, serverHostname: nil)
+                        try channel.pipeline.syncOperations.addHandler(handler)
+                        try channel.pipeline.syncOperations.addHandler(HandshakeWatch(secured))
+                    }
+                    try channel.pipeline.syncOperations.addHandler(MailboxHandler(mailbox))
+                }
+            }
+        let channel: any Channel
+        do {
+            switch endpoint {
+            case .unixSocket(let path): channel = try await bootstrap.connect(unixDomainSocketPath: path).get()
+            case .network(let host, let port, _): channel = try await bootstrap.connect(host: host, port: port).get()
+            }
+        } catch {
+            secured.succeed()
+            throw .unreachable("\(endpoint): \(error)")
+        }
+        if tls == nil {
+            secured.succeed()
+        } else {
+            let timer = channel.eventLoop.scheduleTask(in: TimeAmount(patience)) {
+                secured.fail(ChannelError.connectTimeout(TimeAmount(patience)))
+            }
+            defer { timer.cancel() }
+            do {
+                try await secured.futureResult.get()
+            } catch {
+                try? await channel.close().get()
+                transcript.note("the handshake failed: \(error)")
+                throw .handshake
+            }
+        }
+        return Wire(channel, mailbox, transcript, patience: patience)
+    }
+}
+
+extension Endpoint {
+    fileprivate var handshake: Handshake {
+        switch self {
+        case .unixSocket: .plain
+        case .network(_, _, let device): .owner(device)
+        }
+    }
+}
+
+/// Tells how the handshake ended.
+private final class HandshakeWatch: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let secured: EventLoopPromise<Void>
+
+    init(_ secured: EventLoopPromise<Void>) { self.secured = secured }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .handshakeCompleted? = event as? TLSUserEvent { secured.succeed() }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        secured.fail(ChannelError.eof)
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        secured.fail(error)
+        context.fireErrorCaught(error)
+    }
+}

@@ -1,0 +1,207 @@
+import AppProtocol
+import NIOCore
+import Synchronization
+
+/// A connection to a device that is driven by hand: any bytes go out, and every line that comes back is looked at.
+///
+/// One task at a time reads from it.
+final class Wire: Sendable {
+    private struct State {
+        var lastID = 0
+        /// The sequence number of the last event, nil before the subscription.
+        var lastSequence: Int?
+        /// Events that came while an answer was waited for.
+        var events: [Event] = []
+    }
+
+    let patience: Duration
+    private let channel: any Channel
+    private let mailbox: Mailbox
+    private let transcript: Transcript
+    private let state = Mutex(State())
+
+    /// - Parameter patience: how long an answer may take.
+    init(_ channel: any Channel, _ mailbox: Mailbox, _ transcript: Transcript, patience: Duration) {
+        self.channel = channel
+        self.mailbox = mailbox
+        self.transcript = transcript
+        self.patience = patience
+    }
+
+    // MARK: Bytes and lines
+
+    /// Sends bytes as they are. A device that has closed does not make this fail: what it answers is what counts.
+    func send(_ bytes: [UInt8]) async {
+        transcript.sent(bytes)
+        await write(bytes)
+    }
+
+    /// Sends a line and its line feed.
+    func send(line: [UInt8]) async {
+        transcript.sent(line)
+        await write(line + [UInt8(ascii: "\n")])
+    }
+
+    func send(line: JSONValue) async { await send(line: line.line) }
+
+    /// Sends bytes that the transcript would not gain from.
+    func write(_ bytes: [UInt8]) async {
+        try? await channel.writeAndFlush(ByteBuffer(bytes: bytes)).get()
+    }
+
+    /// Sends without waiting until it is taken, for a device that does not take it.
+    func flood(_ bytes: [UInt8]) {
+        transcript.note("\(bytes.count) bytes at once")
+        channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
+    }
+
+    /// From here on what comes stays in the kernel, as with an app that hangs.
+    func stopReading() async { try? await channel.setOption(.autoRead, value: false).get() }
+
+    /// Says that nothing more will be sent; answers can still come.
+    func finishSending() async {
+        transcript.note("end of what is sent")
+        try? await channel.close(mode: .output).get()
+    }
+
+    func close() async { try? await channel.close().get() }
+
+    /// Whatever comes next.
+    func next(within limit: Duration? = nil) async throws(Deviation) -> Arrival {
+        let arrival = await mailbox.next(within: limit ?? patience, on: channel.eventLoop)
+        guard case .line(let line) = arrival else { return arrival }
+        transcript.received(line)
+        guard line.count <= ProtocolLimits.lineLength else {
+            throw Deviation("lines of at most \(ProtocolLimits.lineLength) bytes", got: "one of \(line.count)")
+        }
+        return arrival
+    }
+
+    // MARK: Requests and answers
+
+    func newID() -> String {
+        state.withLock { state in
+            state.lastID += 1
+            return "h\(state.lastID)"
+        }
+    }
+
+    /// The next answer, to whatever it is. Events that come before it are kept for ``event(within:_:)``.
+    func answer() async throws(Deviation) -> Answer {
+        let deadline = ContinuousClock.now + patience
+        while true {
+            switch try await next(within: deadline - .now) {
+            case .nothing: throw Deviation("an answer within \(patience)", got: "none")
+            case .closed: throw Deviation("an answer", got: "the end of the connection")
+            case .line(let line):
+                if let event = try event(from: line) {
+                    state.withLock { $0.events.append(event) }
+                } else {
+                    return try Answer(line)
+                }
+            }
+        }
+    }
+
+    /// Sends a line and returns its answer. Where the device says that requests come too fast, it is sent again when the
+    /// device said.
+    func exchange(_ line: [UInt8]) async throws(Deviation) -> Answer {
+        while true {
+            await send(line: line)
+            let answer = try await answer()
+            guard answer.code == .tooManyRequests else { return answer }
+            try await answer.waitAsTold()
+        }
+    }
+
+    func exchange(_ line: JSONValue) async throws(Deviation) -> Answer { try await exchange(line.line) }
+
+    /// Sends a request and returns its answer, whether or not it succeeded.
+    func ask(_ type: MessageType, _ body: JSONValue? = nil) async throws(Deviation) -> Answer {
+        let id = newID()
+        let answer = try await exchange(.request(type, body, id: id))
+        try answer.expectID(.text(id))
+        return answer
+    }
+
+    /// Sends a request, and checks that it succeeds and that every member of the answer is as documented.
+    func get<Value: Decodable>(
+        _ type: MessageType, _ body: JSONValue? = nil, as _: Value.Type = Value.self
+    ) async throws(Deviation) -> Value {
+        try await ask(type, body).body(of: type)
+    }
+
+    // MARK: Events
+
+    /// Whether events came that nobody has taken yet.
+    var hasEvents: Bool { state.withLock { !$0.events.isEmpty } }
+
+    /// Has this connection carry events from here on.
+    @discardableResult
+    func subscribe(since: Int? = nil, stream: String? = nil) async throws(Deviation) -> Subscribed {
+        var body: [String: JSONValue] = [:]
+        if let since { body["since"] = .integer(since) }
+        if let stream { body["stream"] = .text(stream) }
+        // Already events that the answer comes after must be in order.
+        let subscribed = try await get(.subscribe, .object(body), as: Subscribed.self)
+        state.withLock { $0.lastSequence = $0.lastSequence ?? since ?? subscribed.seq }
+        return subscribed
+    }
+
+    /// The next event that `pick` makes something of; others are passed over.
+    func event<Value>(
+        _ what: String, within limit: Duration? = nil, _ pick: (Event) -> Value?
+    ) async throws(Deviation) -> Value {
+        let limit = limit ?? patience
+        let deadline = ContinuousClock.now + limit
+        while let event = try await nextEvent(within: deadline - .now) {
+            if let value = pick(event) { return value }
+        }
+        throw Deviation("\(what) within \(limit)", got: "none")
+    }
+
+    /// - Returns: nil where none came in time, or the connection has ended.
+    func nextEvent(within limit: Duration) async throws(Deviation) -> Event? {
+        if let event = state.withLock({ $0.events.isEmpty ? nil : $0.events.removeFirst() }) { return event }
+        guard case .line(let line) = try await next(within: limit) else { return nil }
+        guard let event = try event(from: line) else {
+            throw Deviation("an event", got: "an answer that nobody asked for")
+        }
+        return event
+    }
+
+    /// The sequence number of the last event, nil before the subscription.
+    var lastSequence: Int? { state.withLock { $0.lastSequence } }
+
+    /// The event on a line, checked member by member and for its place in the sequence; nil where the line is none.
+    private func event(from line: [UInt8]) throws(Deviation) -> Event? {
+        guard let json = JSONValue(line: line), let name = json["event"]?.text else { return nil }
+        try Shape.event.check(json, "an event")
+        if let body = json["body"], let shape = Shape.body(ofEvent: name) { try shape.check(body, name) }
+        let event: Event
+        do {
+            guard case .event(let known) = try ServerLine(line: line) else { return nil }
+            event = known
+        } catch {
+            throw Deviation("an event as documented", got: "\(error)")
+        }
+        let last = state.withLock { state in
+            defer { state.lastSequence = event.seq }
+            return state.lastSequence
+        }
+        if let last, !event.follows(last) {
+            throw Deviation("event \(last + 1), or a gap", got: "event \(event.seq) after \(last)")
+        }
+        return event
+    }
+}
+
+extension Event {
+    fileprivate func follows(_ last: Int) -> Bool {
+        switch body {
+        case .gap(let gap) where gap.reason == .restarted: true
+        case .gap(let gap): seq == last + gap.missed
+        default: seq == last + 1
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import AppProtocol
+import ArgumentParser
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Where a device is in the network, as it is written on the command line: `HOST[:PORT]`, an IPv6 address in brackets.
+struct DeviceAddress: Equatable {
+    /// A name or an address, without brackets; a link-local address has a zone (`fe80::1%wlan0`).
+    let host: String
+    let port: Int
+
+    /// - Throws: `ValidationError` for what cannot be an address.
+    init(_ text: String) throws {
+        let name: Substring
+        let rest: Substring
+        if text.hasPrefix("[") {
+            guard let end = text.firstIndex(of: "]") else {
+                throw ValidationError("there is a bracket that never ends")
+            }
+            name = text[..<end].dropFirst()
+            rest = text[end...].dropFirst()
+            guard Self.isIPv6(name) else { throw ValidationError("brackets are for an IPv6 address") }
+        } else {
+            name = text.prefix { $0 != ":" }
+            rest = text[name.endIndex...]
+            guard !rest.dropFirst().contains(":") else {
+                throw ValidationError("write an IPv6 address in brackets, as in [fe80::1%wlan0]:\(ProtocolLimits.port)")
+            }
+            guard Self.isHostName(name) else { throw ValidationError("that is no host name and no address") }
+        }
+        host = String(name)
+        port = try rest.isEmpty ? ProtocolLimits.port : Self.port(rest)
+    }
+
+    private static func port(_ text: Substring) throws -> Int {
+        let digits = text.dropFirst()
+        guard text.first == ":", !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let port = Int(digits), (1...65_535).contains(port)
+        else { throw ValidationError("a port is 1 to 65535, as in HOST:\(ProtocolLimits.port)") }
+        return port
+    }
+
+    /// As long as a name can be (RFC 1035, 2.3.4), of characters that resolvers take, and nothing that an option begins with.
+    private static func isHostName(_ text: Substring) -> Bool {
+        (1...253).contains(text.utf8.count) && text.first != "-"
+            && text.unicodeScalars.allSatisfy { $0.isPlain && !" /@[]%".unicodeScalars.contains($0) }
+    }
+
+    private static func isIPv6(_ text: Substring) -> Bool {
+        let parts = text.split(separator: "%", maxSplits: 1, omittingEmptySubsequences: false)
+        var address = in6_addr()
+        guard inet_pton(AF_INET6, String(parts[0]), &address) == 1 else { return false }
+        guard parts.count == 2 else { return true }
+        // A zone is the name of an interface, or its number.
+        return (1..<Int(IFNAMSIZ)).contains(parts[1].utf8.count)
+            && parts[1].unicodeScalars.allSatisfy { $0.isASCII && $0.isPlain && $0 != " " && $0 != "/" }
+    }
+}

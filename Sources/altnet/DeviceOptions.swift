@@ -1,0 +1,94 @@
+import AppClient
+import AppProtocol
+import ArgumentParser
+
+/// Which agent is asked: the one on this machine, or a device in the network. Taken before the subcommand as well as
+/// after it.
+struct DeviceOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            """
+            A device in the network (default: $\(Variable.device.rawValue), or the agent on this machine). The port is \
+            \(ProtocolLimits.port) unless given; an IPv6 address goes in brackets.
+            """, valueName: "host[:port]"),
+        transform: DeviceAddress.init)
+    var device: DeviceAddress?
+
+    @Option(
+        help: ArgumentHelp(
+            "The device's id (default: $\(Variable.deviceId.rawValue), or what the key file says).", valueName: "id"))
+    var deviceId: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The file with the device's key, as 'altnet pair' writes it (default: $\(Variable.keyFile.rawValue)).",
+            valueName: "path"))
+    var keyFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The socket of the agent on this machine (default: $\(Variable.socket.rawValue), or \(Self.standardSocket)).",
+            valueName: "path"))
+    var socket: String?
+
+    @Option(help: ArgumentHelp("How long to wait for an answer (default: 10).", valueName: "seconds"))
+    var answerWithin: Int?
+
+    /// What stands in where an option is not given.
+    enum Variable: String, CaseIterable {
+        case device = "ALTNET_DEVICE"
+        case deviceId = "ALTNET_DEVICE_ID"
+        case keyFile = "ALTNET_DEVICE_KEY_FILE"
+        case socket = "ALTNET_SOCKET"
+
+        /// Those that the agent has no setting for.
+        static let ofTheCommandLine: Set<String> = [device.rawValue, deviceId.rawValue, keyFile.rawValue]
+    }
+
+    static let standardSocket = "/run/altnet/altnet.sock"
+
+    var isGiven: Bool {
+        device != nil || deviceId != nil || keyFile != nil || socket != nil || answerWithin != nil
+    }
+
+    func validate() throws {
+        guard answerWithin.map((1...3600).contains) ?? true else {
+            throw ValidationError("wait 1 to 3600 seconds for an answer")
+        }
+        if device != nil, socket != nil {
+            throw ValidationError("--device is a device in the network, --socket the agent on this machine: give one.")
+        }
+    }
+
+    /// An option counts more than a variable, and a variable that names a device more than one that names a socket.
+    /// - Throws: `ValidationError` or `CommandFailure`.
+    func endpoint(_ console: Console) throws -> Endpoint {
+        let address = try device ?? (socket == nil ? addressOfEnvironment(console) : nil)
+        guard let address else {
+            guard deviceId == nil, keyFile == nil else {
+                throw ValidationError("--device-id and --key-file go with --device, which says where the device is.")
+            }
+            return .unixSocket(path: socket ?? console.variable(.socket) ?? Self.standardSocket)
+        }
+        guard let path = keyFile ?? console.variable(.keyFile) else {
+            throw ValidationError(
+                "A device in the network asks for its key: name the file that holds it with --key-file.")
+        }
+        let key = try DeviceKeyFile(path: path).read(deviceId: deviceId ?? console.variable(.deviceId), console)
+        return .network(host: address.host, port: address.port, device: key)
+    }
+
+    private func addressOfEnvironment(_ console: Console) throws -> DeviceAddress? {
+        guard let text = console.variable(.device) else { return nil }
+        do { return try DeviceAddress(text) } catch {
+            throw ValidationError("\(Variable.device.rawValue) is \"\(text.printable)\": \(error)")
+        }
+    }
+}
+
+extension Console {
+    /// What the environment says, nil where it says nothing.
+    fileprivate func variable(_ variable: DeviceOptions.Variable) -> String? {
+        environment(variable.rawValue).flatMap { $0.isEmpty ? nil : $0 }
+    }
+}

@@ -1,0 +1,101 @@
+import AgentModel
+import Synchronization
+
+/// What a command waits for, while a person watches: on a terminal one line that moves, elsewhere a line for each step.
+final class ProgressLine: Sendable {
+    private static let interval = Duration.milliseconds(125)
+
+    private let console: Console
+    private let start: Instant
+    private let state = Mutex(State())
+
+    private struct State {
+        var steps: [String] = []
+        var turn = 0
+        var isEnded = false
+    }
+
+    fileprivate init(_ console: Console) {
+        self.console = console
+        start = console.uptime()
+    }
+
+    /// How long it has taken so far, as in `4.2 s`.
+    var elapsed: String { Wording.seconds(console.uptime() - start) }
+
+    /// A step that begins, and ends the one before.
+    func show(_ step: String) {
+        if console.spinner == nil { return console.progress("  \(step)...") }
+        let isNew = state.withLock { state in
+            guard state.steps.last != step else { return false }
+            state.steps.append(step)
+            return true
+        }
+        if isNew { draw() }
+    }
+
+    /// Something that stays, above the line.
+    func advise(_ text: String) {
+        erase()
+        console.advise(text)
+    }
+
+    fileprivate func turn() async {
+        guard console.spinner != nil else { return }
+        while !Task.isCancelled {
+            draw()
+            try? await Task.sleep(for: Self.interval)
+        }
+    }
+
+    fileprivate func end() {
+        state.withLock { $0.isEnded = true }
+        erase()
+    }
+
+    private func draw() {
+        guard let style = console.spinner else { return }
+        state.withLock { state in
+            guard !state.isEnded, !state.steps.isEmpty else { return }
+            state.turn += 1
+            let text = Self.text(state.steps, turn: state.turn, elapsed: console.uptime() - start, style)
+            console.errors("\r" + Control.eraseToEndOfLine + text)
+        }
+    }
+
+    private func erase() {
+        if console.spinner != nil { console.errors("\r" + Control.eraseToEndOfLine) }
+    }
+
+    /// The line without what moves the cursor: the step that is going on is what must be seen, the ones before where there is
+    /// room.
+    static func text(_ steps: [String], turn: Int, elapsed: Duration, _ style: Style) -> String {
+        let wheel = style.isUnicode ? Array("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") : Array("|/-\\")
+        let time = "  \(elapsed.milliseconds / 1000) s"
+        // The last column stays free, so that no terminal goes on to the next line.
+        let room = style.width == .max ? .max : style.width - 3 - time.columns
+        guard room > 0, let last = steps.last else { return "" }
+        let between = style.isUnicode ? " › " : " > "
+        var past = ""
+        for step in steps.dropLast().reversed() {
+            guard (step + between + past + last).columns <= room else { break }
+            past = step + between + past
+        }
+        let current = last.fitted(to: room, ellipsis: style.ellipsis)
+        return style.paint("\(wheel[turn % wheel.count])", .green) + " " + style.paint(past, .dim) + current
+            + style.paint(time, .dim)
+    }
+}
+
+extension Console {
+    /// Shows how far `body` has come, and nothing of it afterwards.
+    func showingProgress<Result: Sendable>(_ body: (ProgressLine) async throws -> Result) async rethrows -> Result {
+        let line = ProgressLine(self)
+        let turning = Task { await line.turn() }
+        defer {
+            turning.cancel()
+            line.end()
+        }
+        return try await body(line)
+    }
+}

@@ -1,0 +1,134 @@
+import Dispatch
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A terminal while a live screen has it: its second screen, without echo and without a cursor. It is as it was once this has
+/// ended, however it ends, unless the process is killed outright.
+struct TerminalSession: Sendable {
+    enum Input: Sendable, Equatable {
+        case key(UInt8)
+        /// Another size, or a return from the shell.
+        case resized
+        case suspend
+        /// The signal by which this program shall end.
+        case end(Int32)
+    }
+
+    let input: Int32
+    let output: Int32
+
+    /// The standard streams, where they are a terminal that can be drawn on.
+    static var standard: TerminalSession? {
+        let terminal = getenv("TERM").map { String(cString: $0) } ?? ""
+        guard isatty(STDIN_FILENO) == 1, isatty(STDOUT_FILENO) == 1, !["", "dumb"].contains(terminal) else {
+            return nil
+        }
+        return TerminalSession(input: STDIN_FILENO, output: STDOUT_FILENO)
+    }
+
+    /// 80 by 24 where the terminal does not say.
+    var size: WatchScreen.Size {
+        var size = winsize()
+        guard ioctl(output, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else {
+            return WatchScreen.Size(columns: 80, rows: 24)
+        }
+        return WatchScreen.Size(columns: Int(size.ws_col), rows: Int(size.ws_row))
+    }
+
+    /// Takes the terminal over while `body` runs, which gets its keys and the signals that concern it.
+    func run<Result>(_ body: (AsyncStream<Input>) async throws -> Result) async throws -> Result {
+        var before = termios()
+        guard tcgetattr(input, &before) == 0 else { throw CommandFailure(.deviceFailure, "the terminal cannot be set") }
+        let inputs = AsyncStream<Input>(bufferingPolicy: .bufferingOldest(64)) { continuation in
+            let sources = Sources(keys: input) { continuation.yield($0) }
+            continuation.onTermination = { _ in sources.cancel() }
+        }
+        enter(from: before)
+        defer { leave(to: before) }
+        return try await body(inputs)
+    }
+
+    /// Gives the terminal back to the shell until it says to go on.
+    func suspend() {
+        var current = termios()
+        guard tcgetattr(input, &current) == 0 else { return }
+        var plain = current
+        plain.c_lflag |= tcflag_t(ECHO | ICANON)
+        leave(to: plain)
+        raise(SIGSTOP)
+        enter(from: plain)
+    }
+
+    func write(_ text: String) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { bytes in systemWrite(output, bytes.baseAddress, bytes.count) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno != EINTR {
+                // The terminal is gone; the signal that says so is on its way.
+                return
+            }
+        }
+    }
+
+    private func enter(from settings: termios) {
+        var silent = settings
+        silent.c_lflag &= ~tcflag_t(ECHO | ICANON)
+        tcsetattr(input, TCSADRAIN, &silent)
+        write(Control.enter)
+    }
+
+    private func leave(to settings: termios) {
+        var settings = settings
+        write(Control.leave)
+        tcsetattr(input, TCSADRAIN, &settings)
+    }
+}
+
+/// What a terminal session listens to.
+private final class Sources: @unchecked Sendable {  // Its sources may be cancelled from anywhere; they do not say so.
+    private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH]
+
+    private let keys: any DispatchSourceRead
+    private let signals: [any DispatchSourceSignal]
+
+    init(keys descriptor: Int32, _ take: @escaping @Sendable (TerminalSession.Input) -> Void) {
+        keys = DispatchSource.makeReadSource(fileDescriptor: descriptor)
+        keys.setEventHandler {
+            var byte: UInt8 = 0
+            let count = read(descriptor, &byte, 1)
+            if count == 1 { take(.key(byte)) } else if count == 0 || errno != EINTR { take(.end(SIGHUP)) }
+        }
+        signals = Self.signals.map { number in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number)
+            source.setEventHandler {
+                switch number {
+                case SIGTSTP: take(.suspend)
+                case SIGWINCH: take(.resized)
+                default: take(.end(number))
+                }
+            }
+            source.activate()
+            return source
+        }
+        keys.activate()
+    }
+
+    func cancel() {
+        keys.cancel()
+        for source in signals { source.cancel() }
+        for number in Self.signals { signal(number, SIG_DFL) }
+    }
+}
+
+private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
+    write(descriptor, bytes, count)
+}

@@ -1,0 +1,172 @@
+import AgentModel
+import AppProtocol
+
+/// What `altnet watch` knows of a device since it began. Of bounded size, however long it runs and whatever the device sends.
+///
+/// Moments are those of this program's own monotonic clock: the device's clock may be set while somebody watches.
+struct WatchState: Sendable, Equatable {
+    enum Connection: Sendable, Equatable {
+        case connected
+        case lost(since: Instant, reason: String)
+    }
+
+    /// What the device did about its link from some moment on.
+    enum Link: Sendable, Equatable {
+        case on(SSID)
+        /// Online over something that has no name.
+        case unnamed
+        case down
+        /// Nobody was watching.
+        case unknown
+    }
+
+    struct Stretch: Sendable, Equatable {
+        let start: Instant
+        let link: Link
+    }
+
+    struct Happening: Sendable, Equatable {
+        let time: Timestamp
+        let text: String
+        var paint: Style.Paint?
+    }
+
+    /// How far back the chart goes.
+    static let horizon = Duration.seconds(300)
+    private static let maximumHappenings = 100
+    private static let letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+    private(set) var connection = Connection.connected
+    private(set) var device: Capabilities?
+    private(set) var status: NetworkStatus?
+    private(set) var change: SwitchStatus?
+    /// Signal of the link, whichever network it is in.
+    private(set) var link = SignalTrace()
+    private(set) var candidates: [SSID: SignalTrace] = [:]
+    private(set) var stretches: [Stretch] = []
+    /// Oldest first.
+    private(set) var happenings: [Happening] = []
+    /// A letter for each network that the device knows or was in.
+    private(set) var letters: [SSID: Character] = [:]
+
+    private var stored: [SSID] = []
+    private var decisions: [Decision] = []
+
+    // MARK: The connection
+
+    mutating func connected(to device: Capabilities) {
+        self.device = device
+        connection = .connected
+    }
+
+    /// - Parameter reason: for whoever watches.
+    mutating func lost(_ reason: String, at now: Instant) {
+        if case .lost(let since, _) = connection {
+            connection = .lost(since: since, reason: reason)
+            return
+        }
+        connection = .lost(since: now, reason: reason)
+        change = nil
+        interrupt(.unknown, at: now)
+    }
+
+    // MARK: What the device says
+
+    mutating func update(_ status: NetworkStatus, at now: Instant) {
+        self.status = status
+        let link: Link = status.state == .online ? status.ssid.map(Link.on) ?? .unnamed : .down
+        if stretches.last?.link != link { interrupt(link, at: now) }
+        if let ssid = status.ssid { name(ssid) }
+        if let signal = status.signal { measure(signal, at: now) }
+    }
+
+    mutating func update(_ list: BackupList) {
+        stored = list.networks.map(\.ssid)
+        for ssid in stored { name(ssid) }
+    }
+
+    /// Takes the networks that the device may join; whoever else is in range is of no interest to it.
+    mutating func update(_ results: ScanResults, at now: Instant) {
+        for network in results.networks {
+            guard let ssid = network.ssid, letters[ssid] != nil, ssid != status?.ssid else { continue }
+            let age = Duration.milliseconds(max(0, network.ageMs))
+            guard age < Self.horizon else { continue }
+            let time = now.advanced(by: .zero - age)
+            // Strongest first: of several access points of one network the first one counts.
+            guard candidates[ssid]?.samples.last.map({ time - $0.time >= .seconds(1) }) ?? true else { continue }
+            candidates[ssid, default: SignalTrace()].add(network.signal, at: time)
+        }
+        forget(before: now.advanced(by: .zero - Self.horizon))
+    }
+
+    mutating func update(_ history: History) {
+        for decision in history.decisions { add(decision) }
+    }
+
+    /// - Parameter isLate: it happened while nobody was watching, and is only told now.
+    mutating func take(_ event: Event, isLate: Bool, at now: Instant) {
+        switch event.body {
+        case .networkChanged(let status):
+            if !isLate { update(status, at: now) }
+        case .signal(let reading):
+            if !isLate { measure(reading.signal, at: now) }
+        case .backupsChanged(let list): update(list)
+        case .switchProgress(let change): take(change, at: event.time)
+        case .decision(let decision): add(decision)
+        case .scanFinished: break
+        case .gap(let gap): note(Wording.gap(gap), .yellow, at: event.time)
+        }
+    }
+
+    private mutating func take(_ change: SwitchStatus, at time: Timestamp) {
+        guard change.phase.isOutcome else {
+            self.change = change
+            return
+        }
+        self.change = nil
+        let reason = change.text.map { ": \($0.printable)" } ?? ""
+        note("switch: \(Wording.phase(change.phase))\(reason)", change.phase == .committed ? .green : .red, at: time)
+    }
+
+    private mutating func add(_ decision: Decision) {
+        guard !decisions.contains(decision) else { return }
+        decisions.append(decision)
+        if decisions.count > Self.maximumHappenings { decisions.removeFirst() }
+        note(decision.text.printable, Wording.paint(decision.kind), at: decision.time)
+    }
+
+    private mutating func note(_ text: String, _ paint: Style.Paint?, at time: Timestamp) {
+        happenings.append(Happening(time: time, text: text, paint: paint))
+        if happenings.count > Self.maximumHappenings { happenings.removeFirst() }
+    }
+
+    // MARK: Signals
+
+    private mutating func measure(_ signal: Int, at now: Instant) {
+        link.add(signal, at: now)
+        forget(before: now.advanced(by: .zero - Self.horizon))
+    }
+
+    private mutating func interrupt(_ link: Link, at now: Instant) {
+        stretches.append(Stretch(start: now, link: link))
+        self.link.interrupt()
+    }
+
+    private mutating func forget(before time: Instant) {
+        link.forget(before: time)
+        for ssid in candidates.keys { candidates[ssid]?.forget(before: time) }
+        candidates = candidates.filter { !$0.value.samples.isEmpty }
+        // The last stretch that began before is still to be seen.
+        if let first = stretches.lastIndex(where: { $0.start <= time }) { stretches.removeFirst(first) }
+        if stretches.count > SignalTrace.maximumSamples { stretches.removeFirst(stretches.count / 4) }
+    }
+
+    /// Gives a network a letter while there are any.
+    private mutating func name(_ ssid: SSID) {
+        guard letters[ssid] == nil else { return }
+        if letters.count == Self.letters.count {
+            letters = letters.filter { stored.contains($0.key) || candidates[$0.key] != nil }
+        }
+        letters[ssid] = Self.letters.first { letter in !letters.values.contains(letter) }
+    }
+}

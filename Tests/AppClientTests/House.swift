@@ -1,0 +1,91 @@
+import AgentModel
+import AppClient
+import AppProtocol
+import AppServer
+import Foundation
+import Testing
+
+/// A device, its server in the network, a relay in front of it, and what an app knows of it.
+struct House {
+    let board: Board
+    let relay: Relay
+    let socket: String
+
+    static let device = try! DeviceKey(deviceId: "board-1", localKey: Secret(text: "0123456789abcdef"))
+
+    var endpoint: Endpoint { .network(host: "127.0.0.1", port: relay.port, device: Self.device) }
+
+    func manager(_ settings: DeviceSession.Settings = .quick) -> DeviceNetworkManager {
+        DeviceNetworkManager(device: Self.device, host: "127.0.0.1", port: relay.port, settings: settings)
+    }
+
+    /// Runs `body`, and checks that no connection is left when it has ended.
+    static func with(
+        _ board: Board = Board(House.device), _ body: (House) async throws -> Void
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "altnet-\(UInt32.random(in: 0 ... .max))")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let socket = folder.path + "/s"
+        let server = AppServer(
+            unix: UnixListenerSettings(path: socket), lan: LANListenerSettings(port: 0, device: device),
+            service: board, hub: board.hub)
+        try await server.start()
+        let relay = try await Relay(to: try #require(server.lanPort))
+        do {
+            try await body(House(board: board, relay: relay, socket: socket))
+            try await eventually("every connection is closed") { relay.connections == 0 }
+        } catch {
+            await relay.stop()
+            await server.stop()
+            throw error
+        }
+        await relay.stop()
+        await server.stop()
+    }
+}
+
+extension DeviceSession.Settings {
+    /// For a network without distances: long enough for a machine that is busy, and short where something is waited for that
+    /// does not come.
+    static var quick: Self {
+        var settings = Self()
+        settings.timeout = .seconds(2)
+        settings.silence = .milliseconds(500)
+        settings.watch = .milliseconds(40)
+        settings.pauses = Backoff(from: .milliseconds(5), to: .milliseconds(50))
+        return settings
+    }
+}
+
+struct Overdue: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// Returns once that is so; fails after 20 seconds. For what nobody tells.
+func eventually(_ what: String, _ condition: () async throws -> Bool) async throws {
+    let end = ContinuousClock.now + .seconds(20)
+    while try await !condition() {
+        guard ContinuousClock.now < end else { throw Overdue(description: "not within 20 s: \(what)") }
+        try await Task.sleep(for: .milliseconds(2))
+    }
+}
+
+/// Holds tasks up until it is opened.
+actor Gate {
+    private var isOpen = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    var isReached: Bool { !waiting.isEmpty }
+
+    func pass() async {
+        guard !isOpen else { return }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+
+    func open() {
+        isOpen = true
+        for continuation in waiting { continuation.resume() }
+        waiting = []
+    }
+}

@@ -1,0 +1,189 @@
+import AgentModel
+import AppClient
+import AppProtocol
+import AppServer
+import Testing
+
+/// Connections that end, or go silent, under whoever uses them.
+@Suite(.timeLimit(.minutes(2))) struct ReconnectionTests {
+    @Test func howeverManyAskOneConnectionIsMade() async throws {
+        try await House.with { house async throws in
+            let manager = house.manager()
+            try await withThrowingTaskGroup { group in
+                for _ in 1...20 { group.addTask { _ = try await manager.getBackupWifiNetworks() } }
+                try await group.waitForAll()
+            }
+            #expect(house.relay.accepted == 1)
+            #expect(house.board.count(.getBackups) == 20)
+        }
+    }
+
+    @Test func whatHasEndedIsMadeAnew() async throws {
+        try await House.with { house async throws in
+            let manager = house.manager()
+            for round in 1...3 {
+                _ = try await manager.getBackupWifiNetworks()
+                #expect(house.relay.accepted == round)
+                house.relay.cut()
+                try await eventually("it is noticed") { await !manager.session.isConnected }
+            }
+        }
+    }
+
+    @Test func aQuestionWhoseAnswerIsLostIsAskedOnceMore() async throws {
+        let gate = Gate()
+        let board = Board(House.device) { request in if request == .getBackups { await gate.pass() } }
+        try await House.with(board) { house async throws in
+            let manager = house.manager()
+            async let networks = manager.getBackupWifiNetworks()
+            try await eventually("it is asked") { await gate.isReached }
+            house.relay.cut()
+            try await eventually("it is asked again") { house.board.count(.getBackups) == 2 }
+            await gate.open()
+            #expect(try await networks.max == 3)
+            #expect(house.board.count(.getBackups) == 2)
+        }
+    }
+
+    /// Nothing says that the device has gone; only that it says nothing.
+    @Test func aSilentConnectionIsGivenUp() async throws {
+        try await House.with { house async throws in
+            let manager = house.manager()
+            _ = try await manager.getBackupWifiNetworks()
+            house.relay.freeze()
+            _ = try await manager.getBackupWifiNetworks()
+            #expect(house.relay.accepted == 2)
+            #expect(house.board.count(.getBackups) == 2)
+        }
+    }
+
+    @Test func aDeviceThatComesBackInTimeIsWaitedFor() async throws {
+        try await House.with { house async throws in
+            let manager = house.manager()
+            house.relay.refuse(true)
+            async let networks = manager.getBackupWifiNetworks()
+            try await eventually("it has been tried more than once") { house.relay.accepted > 2 }
+            house.relay.refuse(false)
+            #expect(try await networks.max == 3)
+        }
+    }
+
+    @Test func theReasonIsToldWhenTheTimeIsOver() async throws {
+        try await House.with { house async throws in
+            house.relay.refuse(true)
+            var settings = DeviceSession.Settings.quick
+            settings.timeout = .milliseconds(100)
+            let manager = house.manager(settings)
+            let error = await #expect(throws: ClientError.self) { try await manager.getBackupWifiNetworks() }
+            #expect(error == .turnedAway(house.endpoint))
+            let nowhere = DeviceNetworkManager(device: House.device, settings: settings) { [] }
+            await #expect(throws: ClientError.notFound) { try await nowhere.getBackupWifiNetworks() }
+        }
+    }
+
+    /// It would not help, and every attempt makes the device slower to answer the next one.
+    @Test func anotherKeyIsTriedOnce() async throws {
+        try await House.with { house async throws in
+            let other = try DeviceKey(deviceId: "board-1", localKey: Secret(text: "another key, 16+"))
+            let manager = DeviceNetworkManager(device: other, host: "127.0.0.1", port: house.relay.port)
+            let endpoint = Endpoint.network(host: "127.0.0.1", port: house.relay.port, device: other)
+            await #expect(throws: ClientError.keyRefused(endpoint)) { try await manager.getBackupWifiNetworks() }
+            #expect(house.relay.accepted == 1)
+        }
+    }
+
+    /// Of several places where the device may be, the one where it is is found, and nothing is left of the others.
+    @Test func everyPlaceIsTried() async throws {
+        try await House.with { house async throws in
+            let elsewhere = try await Relay(to: house.relay.port)
+            elsewhere.refuse(true)
+            let places = [
+                Endpoint.network(host: "127.0.0.1", port: 1, device: House.device),
+                .network(host: "127.0.0.1", port: elsewhere.port, device: House.device), house.endpoint,
+            ]
+            let manager = DeviceNetworkManager(device: House.device, settings: .quick) { places }
+            #expect(try await manager.getBackupWifiNetworks().max == 3)
+            await elsewhere.stop()
+        }
+    }
+
+    @Test func waitingForADeviceCanBeCancelled() async throws {
+        try await House.with { house async throws in
+            house.relay.refuse(true)
+            var settings = DeviceSession.Settings.quick
+            settings.timeout = .seconds(600)
+            let manager = house.manager(settings)
+            let asking = Task { try await manager.getBackupWifiNetworks() }
+            try await eventually("it is tried") { house.relay.accepted > 1 }
+            asking.cancel()
+            await #expect(throws: ClientError.cancelled) { try await asking.value }
+        }
+    }
+
+    @Test func afterTheEndThereIsNothing() async throws {
+        try await House.with { house async throws in
+            let manager = house.manager()
+            var events = try await manager.events().makeAsyncIterator()
+            await manager.close()
+            #expect(try await events.next() == nil)
+            await #expect(throws: ClientError.cancelled) { try await manager.getBackupWifiNetworks() }
+            await #expect(throws: ClientError.cancelled) { try await manager.events() }
+            try await eventually("the connection is closed") { house.relay.connections == 0 }
+            #expect(house.relay.accepted == 1)
+        }
+    }
+
+    /// `House.with` sees to it that no connection is left.
+    @Test func whoeverIsForgottenLeavesNothingBehind() async throws {
+        try await House.with { house async throws in
+            weak var session: DeviceSession?
+            do {
+                let manager = house.manager()
+                session = manager.session
+                _ = try await manager.getBackupWifiNetworks()
+                for try await _ in try await manager.events().prefix(0) {}
+            }
+            try await eventually("the session has gone") { session == nil }
+        }
+    }
+
+    @Test func aListThatIsSentTwiceIsStoredOnce() async throws {
+        let gate = Gate()
+        let board = Board(House.device) { request in if request.type == .updateBackups { await gate.pass() } }
+        try await House.with(board) { house async throws in
+            let manager = house.manager()
+            let revision = try await manager.getBackupWifiNetworks().revision
+            let model = try manager.generateBackupWifiModel(ssid: "Home", pwd: "correct horse")
+            async let update = manager.updateBackupWifiNetworks([model], ifRevision: revision)
+            try await eventually("it is there") { await gate.isReached }
+            house.relay.cut()
+            await gate.open()
+            let stored = try await update
+            #expect(stored.networks == [model])
+            #expect(stored.revision == revision + 1)
+            #expect(house.board.count(.updateBackups) == 2)
+        }
+    }
+
+    /// The first one did not arrive, and before the second one did somebody else was there.
+    @Test func aListThatSomebodyElseChangedMeanwhileIsAConflict() async throws {
+        let gate = Gate()
+        let board = Board(House.device) { request in if request.type == .agreeKey { await gate.pass() } }
+        try await House.with(board) { house async throws in
+            let manager = house.manager()
+            let model = try manager.generateBackupWifiModel(ssid: "Home", pwd: "correct horse")
+            async let update = manager.updateBackupWifiNetworks([model], ifRevision: 1)
+            try await eventually("the key is asked for") { await gate.isReached }
+            house.board.set { $0.revision = 2 }
+            house.relay.cut()
+            await gate.open()
+            do {
+                _ = try await update
+                Issue.record("somebody else's change is lost")
+            } catch {
+                #expect((error as? ClientError)?.code == .revisionConflict)
+            }
+            #expect(house.board.list.isEmpty)
+        }
+    }
+}

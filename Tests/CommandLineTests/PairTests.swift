@@ -1,0 +1,198 @@
+import AgentModel
+import AppProtocol
+import Foundation
+import QRCode
+import Testing
+
+@testable import altnet
+
+@Suite struct PairTests {
+    private static let code = "altnet:pair?v=1&id=lamp-01&key=0123456789abcdef0123456789abcdef"
+    private static let terminal = Style(hasColour: true, width: 80)
+
+    private func inFolder(_ body: (_ folder: String) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/altnet-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await body(folder)
+    }
+
+    private func device(in path: String) throws -> DeviceKey {
+        try DeviceKeyFile(path: path).read(deviceId: nil, .silent())
+    }
+
+    @Test func makesANewDeviceEachTime() async throws {
+        let first = await CommandRun.altnet(["pair", "--output", "-"])
+        let second = await CommandRun.altnet(["pair", "--output", "-"])
+        #expect(first.status == 0)
+        #expect(first.output != second.output)
+        let device = try PairingCode(reading: first.output.utf8.dropLast()).device
+        #expect(device.deviceId.utf8.count == 16)
+        #expect(device.localKey.count == 32)
+        #expect(first.errors.isEmpty)
+    }
+
+    @Test func theFileIsTheOwnersAlone() async throws {
+        try await inFolder { folder in
+            let file = folder + "/lamp.key"
+            let run = await CommandRun.altnet(["pair", "--id", "lamp-01", "--output", file])
+            #expect(run.status == 0)
+            // Nothing of the key where nobody asked for it.
+            #expect(run.output == "\(file) holds the code of lamp-01.\n")
+            #expect(run.errors.isEmpty)
+            let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+            let device = try device(in: file)
+            #expect(device.deviceId == "lamp-01")
+
+            let again = await CommandRun.altnet(["pair", "--output", file])
+            #expect(again.status == 1)
+            #expect(again.errors.contains("--force"))
+            #expect(try self.device(in: file) == device)
+            #expect(await CommandRun.altnet(["pair", "--output", file, "--force"]).status == 0)
+            #expect(try self.device(in: file) != device)
+        }
+    }
+
+    @Test func installsOnceAndShowsAgain() async throws {
+        try await inFolder { folder in
+            let state = folder + "/state"
+            let nothing = await CommandRun.altnet(["pair", "--show", "--state-dir", state, "--output", "-"])
+            #expect(nothing.status == 65)
+            #expect(nothing.errors.contains("altnet pair --install"))
+
+            let file = folder + "/lamp.key"
+            let run = await CommandRun.altnet(["pair", "--install", "--state-dir", state, "--output", file])
+            #expect(run.status == 0)
+            let device = try device(in: file)
+            #expect(run.output.hasSuffix("This device is \(device.deviceId) now.\n"))
+            let shown = await CommandRun.altnet(["pair", "--show", "--state-dir", state, "--output", "-"])
+            #expect(shown.output == PairingCode(device).uri() + "\n")
+
+            let again = await CommandRun.altnet(["pair", "--install", "--state-dir", state, "--from", file])
+            #expect(again.status == 1)
+            #expect(again.errors.contains("altnet pair --show"))
+            let other = await CommandRun.altnet(["pair", "--install", "--state-dir", folder + "/other", "--from", file])
+            #expect(other.status == 0)
+            let moved = await CommandRun.altnet(["pair", "--show", "--state-dir", folder + "/other", "--output", "-"])
+            #expect(moved.output == shown.output)
+        }
+    }
+
+    /// A device that could not keep its identity must not be handed out.
+    @Test func nothingIsWrittenWhereItCannotBeInstalled() async throws {
+        try await inFolder { folder in
+            let run = await CommandRun.altnet(
+                ["pair", "--install", "--state-dir", folder + "/no/such", "--output", folder + "/key"])
+            #expect(run.status == 65)
+            #expect(!FileManager.default.fileExists(atPath: folder + "/key"))
+        }
+    }
+
+    @Test func theKeyIsNotForAPipe() async {
+        let run = await CommandRun.altnet(["pair"])
+        #expect(run.status == 65)
+        #expect(run.output.isEmpty)
+        #expect(run.errors.contains("--output"))
+    }
+
+    @Test func aTerminalShowsThePictureAndTheText() async throws {
+        try await inFolder { folder in
+            let file = folder + "/lamp.key"
+            try Data(Self.code.utf8).write(to: URL(fileURLWithPath: file))
+            chmod(file, 0o600)
+            let run = await CommandRun.altnet(["pair", "--from", file], style: Self.terminal)
+            let picture = try #require(QRCodeView(code: try QRCode(Self.code.utf8)).render(Self.terminal))
+            #expect(
+                run.output == """
+                    \(picture)
+
+                    Device id  lamp-01
+                    Local key  0123456789abcdef0123456789abcdef
+                    Code       \(Self.code)
+
+                    """)
+            #expect(run.errors == "Whoever has this code has the device: show it to its owner only.\n")
+            // As high as a terminal of 24 lines, the prompt included.
+            #expect(run.output.split(separator: "\n", omittingEmptySubsequences: false).count <= 27)
+
+            let narrow = await CommandRun.altnet(["pair", "--from", file], style: Style(hasColour: true, width: 40))
+            #expect(narrow.output.hasPrefix("Device id  lamp-01\n"))
+            #expect(narrow.errors.contains("wider than this terminal"))
+        }
+    }
+
+    @Test func programsGetTheCodeWhereTheyAskForIt() async throws {
+        let quiet = await CommandRun.altnet(["pair", "--id", "lamp-01", "--output", "/dev/null", "--force", "--json"])
+        #expect(quiet.status != 0 || !quiet.output.contains("altnet:"))
+        let run = await CommandRun.altnet(["pair", "--id", "lamp-01", "--output", "-", "--json"])
+        let document = try #require(JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: String])
+        #expect(document.keys.sorted() == ["code", "deviceId"])
+        #expect(try PairingCode(reading: (document["code"] ?? "").utf8).device.deviceId == "lamp-01")
+    }
+
+    @Test(arguments: [
+        ["--show", "--install"], ["--show", "--from", "x"], ["--show", "--id", "x"], ["--from", "x", "--id", "y"],
+        ["--state-dir", "/x"], ["--force"], ["--force", "--output", "-"], ["--device", "lamp"],
+    ])
+    func contradictionsAreRefused(options: [String]) async {
+        #expect(await CommandRun.altnet(["pair"] + options).status == 64)
+    }
+
+    @Test func anImpossibleIdIsRefused() async {
+        for id in ["", "a b", String(repeating: "x", count: 65), "\u{e9}"] {
+            #expect(await CommandRun.altnet(["pair", "--id", id, "--output", "-"]).status == 65)
+        }
+    }
+}
+
+/// What a camera sees of a code in a terminal.
+@Suite struct QRCodeViewTests {
+    @Test(arguments: [true, false], [true, false])
+    func theTerminalShowsTheCode(hasColour: Bool, isUnicode: Bool) throws {
+        let code = try QRCode("altnet:pair?v=1&id=lamp-01&key=0123456789abcdef".utf8)
+        let style = Style(hasColour: hasColour, isUnicode: isUnicode)
+        let picture = try #require(QRCodeView(code: code).render(style))
+        let seen = Camera.modules(picture, hasColour: hasColour, isUnicode: isUnicode)
+        let side = code.size + 2 * QRCode.quietZone
+        for row in 0..<side {
+            for column in 0..<side {
+                let isDark = code[row - QRCode.quietZone, column - QRCode.quietZone]
+                #expect(seen[row][column] == isDark, "row \(row), column \(column)")
+            }
+        }
+    }
+
+    @Test func itIsAsWideAsItsModules() throws {
+        let code = try QRCode("altnet".utf8)
+        #expect(QRCodeView(code: code).render(Style(hasColour: true, width: 29)) != nil)
+        #expect(QRCodeView(code: code).render(Style(hasColour: true, width: 28)) == nil)
+        #expect(QRCodeView(code: code).render(Style(isUnicode: false, width: 58)) != nil)
+        #expect(QRCodeView(code: code).render(Style(isUnicode: false, width: 57)) == nil)
+    }
+
+    /// Reads characters as a dark terminal shows them, or in the colours that were asked for.
+    private enum Camera {
+        static func modules(_ picture: String, hasColour: Bool, isUnicode: Bool) -> [[Bool]] {
+            picture.split(separator: "\n").flatMap { line in
+                var background = false
+                var upper: [Bool] = []
+                var lower: [Bool] = []
+                var rest = line[...]
+                while let character = rest.popFirst() {
+                    if character == "\u{1b}" {
+                        let code = rest.prefix { $0 != "m" }
+                        rest = rest.dropFirst(code.count + 1)
+                        background = code.hasSuffix(";16")
+                        continue
+                    }
+                    // With colours the ink is dark, without it is light.
+                    upper.append("█▀".contains(character) || (character == "#") ? hasColour : background || !hasColour)
+                    lower.append("█▄".contains(character) ? hasColour : !hasColour)
+                }
+                if isUnicode { return [upper, lower] }
+                return [stride(from: 0, to: upper.count, by: 2).map { upper[$0] }]
+            }
+        }
+    }
+}

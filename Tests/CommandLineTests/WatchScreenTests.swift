@@ -1,0 +1,147 @@
+import AgentModel
+import AppProtocol
+import Testing
+
+@testable import altnet
+
+/// Whole frames of `altnet watch`.
+@Suite struct WatchScreenTests {
+    private func frame(
+        _ columns: Int, _ rows: Int, of state: WatchState, unicode: Bool = true, colour: Bool = false,
+        at now: Instant = WatchStory.end
+    ) -> [String] {
+        WatchScreen(
+            state: state, now: now, time: Sample.now, size: WatchScreen.Size(columns: columns, rows: rows),
+            style: Style(hasColour: colour, isUnicode: unicode, width: columns)
+        ).lines()
+    }
+
+    /// That many seconds before the frame, in whatever time zone the test runs.
+    private func clock(_ seconds: Int64) -> String { LocalTime.clock(Sample.ago(seconds)) }
+
+    @Test func aScreenOfTheUsualSize() throws {
+        let frame = frame(80, 24, of: try WatchStory.state())
+        #expect(
+            frame.joined(separator: "\n") == """
+                altnet watch  bench-01                                         \(clock(0))  q quits
+                Offline since 20 s ago
+                -30 ┤
+                -40 ┤
+                    │
+                -50 ┤    ⣀
+                    │     ⠙⠢⠤⣀
+                -60 ┤        ⠈⠑⠒⢤⡀ A         A     A ⠐⠓⠛⠚⠓⠛⠚⠓⠛⠚⠓⠛⠚⠓⠛⠚⠓⠁         ⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀
+                    │            ⠈⠓⠲⢄⡀                                          ⠈⠉⠉⠉⠉⠉⠉⠉⠉⠉⠁
+                weak┤┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈⠉⠙⠢⣄┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈
+                    │                    ⠉⠑⠦⣀                                          C
+                crit┤┈┈┈┈┈┈┈┈┈┈┈┈┈┈B┈┈┈┈┈┈┈┈⠈B⠓⢤⣀⡀┈B┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈B┈┈┈┈┈┈┈┈
+                    │                            ⠉⠲⢄⣀
+                -90 ┤
+                    └    C──────────────────────────×A────────────────??????????A─────────××××××
+                     -5 min        -4             -3             -2             -1           now
+                A BackupNet -60   B Attic -80   C HomeNet -78
+
+                \(clock(9))  joining BackupNet: the link was weak at -83 dBm
+                \(clock(0))  switch: connected
+                \(clock(8))  online on BackupNet
+                \(clock(0))  the agent was restarted
+                \(clock(7))  the link to BackupNet was lost
+                """)
+    }
+
+    @Test func aSmallScreenThatKnowsNothingButASCII() throws {
+        let frame = frame(48, 14, of: try WatchStory.state(), unicode: false)
+        #expect(
+            frame.joined(separator: "\n") == """
+                altnet watch  bench-01         \(clock(0))  q quits
+                Offline since 20 s ago
+                -30 +
+                    |  *****      A    **********
+                weak+......*A*****....A...............*******...
+                crit+.......B....*B***B....................B....
+                -90 +
+                    +  C--------------xA---------?????A-----xxxx
+                     -5 min           -3                     now
+                A BackupNet -60   B Attic -80   C HomeNet -78
+
+                \(clock(8))  online on BackupNet
+                \(clock(0))  the agent was restarted
+                \(clock(7))  the link to BackupNet was lost
+                """)
+    }
+
+    @Test func whereThereIsNoRoomForAChart() throws {
+        #expect(
+            frame(20, 4, of: try WatchStory.state()) == [
+                "altnet watch  bench…", "Offline since 20 s …", "", "\(clock(7))  the link …",
+            ])
+        #expect(frame(20, 1, of: try WatchStory.state()) == ["altnet watch  bench…"])
+    }
+
+    @Test func aBrokenConnectionIsSaid() throws {
+        var state = try WatchStory.state()
+        state.lost("nobody\u{1b}[2J", at: WatchStory.end.advanced(by: .seconds(-7)))
+        // The reason may change; how long it lasts does not begin anew.
+        state.lost("nobody at home", at: WatchStory.end.advanced(by: .seconds(-2)))
+        let lines = frame(80, 24, of: state)
+        #expect(lines[1] == "Last known: Offline")
+        #expect(lines[2] == "No connection for 7 s, trying again: nobody at home")
+        #expect(lines.contains { $0.hasPrefix("    └") && $0.hasSuffix("??") })
+    }
+
+    @Test func aSwitchIsShownUntilItHasEnded() throws {
+        var state = try WatchStory.state()
+        let joining = SwitchStatus(switchId: "s-2", phase: .waitingForAddress)
+        state.take(WatchStory.event(.switchProgress(joining)), isLate: false, at: WatchStory.end)
+        #expect(frame(80, 24, of: state)[2] == "Switch s-2: waiting for an address")
+        let ended = SwitchStatus(switchId: "s-2", phase: .rolledBack, text: "Attic: wrong\u{7}")
+        state.take(WatchStory.event(.switchProgress(ended)), isLate: false, at: WatchStory.end)
+        let lines = frame(80, 24, of: state)
+        #expect(!lines[2].hasPrefix("Switch"))
+        #expect(lines.last?.hasSuffix("switch: rolled back: Attic: wrong\\x07") == true)
+    }
+
+    /// Whatever access points call themselves, no line is longer than the terminal, and no character moves the others.
+    @Test(arguments: [true, false])
+    func nothingBreaksTheLayout(unicode: Bool) throws {
+        var state = try WatchStory.state()
+        let hostile = [
+            "家家家家家家家家家家", "\u{1b}[2J\u{7}\r\n\t", "e\u{301}\u{200d}\u{202e}abc", "👩‍👩‍👧⚡️⌚", "\u{1160}ᅠ\u{3164}", "🇩🇪",
+        ]
+        state.update(
+            BackupList(
+                max: 9, revision: 8, networks: try hostile.map { try Sample.backup($0) }))
+        for (second, name) in hostile.enumerated() {
+            let time = WatchStory.end.advanced(by: .seconds(-6 + second))
+            state.update(try WatchStory.network(name, signal: -20 * second), at: time)
+            state.take(
+                try WatchStory.decision(9 + second, "joining \(name)", "join"), isLate: false, at: time)
+        }
+        for (columns, rows) in (1...130).map({ ($0, $0 % 41 + 1) }) + [(80, 24), (24, 40), (200, 60)] {
+            let lines = frame(columns, rows, of: state, unicode: unicode)
+            #expect(lines.count <= rows)
+            for line in lines {
+                #expect(line.columns <= columns)
+                #expect(line.unicodeScalars.allSatisfy { $0.isPlain && (unicode || $0.isASCII) })
+            }
+        }
+    }
+
+    @Test func coloursAreAllThatColourAdds() throws {
+        let plain = frame(80, 24, of: try WatchStory.state())
+        let coloured = frame(80, 24, of: try WatchStory.state(), colour: true)
+        #expect(!plain.joined().contains("\u{1b}"))
+        #expect(coloured.joined().contains("\u{1b}[31m"))
+        #expect(coloured.map { $0.replacing(#/\u{1b}\[\d+m/#, with: "") } == plain)
+    }
+
+    @Test func aLineKeepsItsShapeWhileItMoves() throws {
+        let state = try WatchStory.state()
+        let width = 80
+        let step = WatchState.horizon.milliseconds / Int64((width - 5) * 2)
+        let first = frame(width, 24, of: state, at: WatchStory.end)
+        let second = frame(width, 24, of: state, at: WatchStory.end.advanced(by: .milliseconds(step * 2)))
+        // Two points are one character: everything has moved by one column.
+        #expect(second[5].dropFirst(5) == first[5].dropFirst(6))
+    }
+}

@@ -1,0 +1,201 @@
+import NIOCore
+import NIOPosix
+
+@testable import Harness
+
+/// Stands between the harness and a sound device, on a Unix socket, and spoils what goes through: for defects that a
+/// server has rather than what answers behind it.
+final class MeddlingProxy: Sendable {
+    private let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    private let listener: any Channel
+
+    init(at path: String, before device: String, _ meddling: Meddling) async throws {
+        listener = try await ServerBootstrap(group: group)
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+            .childChannelOption(.autoRead, value: false)
+            .childChannelInitializer { near in
+                ClientBootstrap(group: near.eventLoop)
+                    .channelOption(.allowRemoteHalfClosure, value: true)
+                    .connect(unixDomainSocketPath: device)
+                    .flatMapThrowing { far in
+                        try near.pipeline.syncOperations.addHandler(Relay(to: far) { meddling.asked($0) })
+                        let spoiler = Spoiler(meddling)
+                        try far.pipeline.syncOperations.addHandler(Relay(to: near) { spoiler.answered($0) })
+                    }
+                    .flatMap { near.setOption(.autoRead, value: true) }
+            }
+            .bind(unixDomainSocketPath: path).get()
+    }
+
+    func stop() async throws {
+        try await listener.close()
+        try await group.shutdownGracefully()
+    }
+}
+
+/// Passes lines on, spoilt. What does not end in a line feed is passed on as it comes.
+private final class Relay: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let other: any Channel
+    private let spoil: (String) -> [String]?
+    private var rest: [UInt8] = []
+
+    /// - Parameter spoil: nil to close the connection.
+    init(to other: any Channel, _ spoil: @escaping (String) -> [String]?) {
+        self.other = other
+        self.spoil = spoil
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        rest += unwrapInboundIn(data).readableBytesView
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+            let line = Array(rest[..<end])
+            rest.removeFirst(end + 1)
+            // What is not UTF-8 is no line of a device, and a defect of its own.
+            guard let text = String(validating: line, as: UTF8.self) else {
+                other.write(ByteBuffer(bytes: line + [UInt8(ascii: "\n")]), promise: nil)
+                continue
+            }
+            guard let lines = spoil(text) else { return other.close(promise: nil) }
+            for line in lines { other.write(ByteBuffer(string: line + "\n"), promise: nil) }
+        }
+        if rest.count > 65_536 {
+            other.write(ByteBuffer(bytes: rest), promise: nil)
+            rest = []
+        }
+        other.flush()
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        guard event as? ChannelEvent == .inputClosed else { return }
+        other.writeAndFlush(ByteBuffer(bytes: rest), promise: nil)
+        other.close(mode: .output, promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) { other.close(promise: nil) }
+}
+
+/// What a server can get wrong, and which checks must find it.
+enum Meddling: String, CaseIterable {
+    case eventLost, eventTwice, eventUnasked
+    case answersSwapped, idLost, versionWrong, okMissing, bodyMissing
+    case memberMissing, memberOfWrongType, passwordShown, qualityWrong, timeWrong, ssidTwice
+    case codeChanged, detailsMissing, messageMissing
+    case closesAfterError, answersEmptyLines, lineTooLong, silent
+    case unknownMembersRefused
+
+    var finders: [String] {
+        switch self {
+        case .eventLost, .eventTwice: ["events.sequence"]
+        case .eventUnasked: ["events.none"]
+        case .answersSwapped: ["lines.order"]
+        case .idLost: ["lines.id.anyText", "lines.order"]
+        case .versionWrong, .okMissing, .bodyMissing: ["network.get", "backups.get"]
+        case .memberMissing, .memberOfWrongType: ["backups.get", "backups.update.answer"]
+        case .passwordShown: ["backups.update.answer"]
+        case .qualityWrong, .timeWrong: ["network.get"]
+        case .ssidTwice: ["network.get"]
+        case .codeChanged: ["lines.malformed.notJSON", "backups.update.passwordMissing"]
+        case .detailsMissing: ["backups.update.revisionConflict", "limits.confirm"]
+        case .messageMissing: ["lines.usable"]
+        case .closesAfterError: ["lines.usable", "lines.malformed.notJSON"]
+        case .answersEmptyLines: ["lines.empty"]
+        case .lineTooLong: ["network.get"]
+        case .silent: ["network.get"]
+        case .unknownMembersRefused: ["lines.members.unknown"]
+        }
+    }
+
+    /// What becomes of a line from the harness.
+    func asked(_ line: String) -> [String]? {
+        switch self {
+        case .answersEmptyLines where line.isEmpty: ["{}"]
+        case .unknownMembersRefused where line.contains("colour"): ["{}"]
+        default: [line]
+        }
+    }
+}
+
+/// What becomes of the lines from the device, on one connection.
+private final class Spoiler {
+    private let meddling: Meddling
+    private var events = 0
+    private var held: String?
+    /// The first questions are those of the harness before any check.
+    private var answers = 0
+
+    init(_ meddling: Meddling) { self.meddling = meddling }
+
+    func answered(_ line: String) -> [String]? {
+        guard let json = JSONValue(line: Array(line.utf8)) else { return [line] }
+        if json["event"] != nil { return event(line) }
+        answers += 1
+        return answer(json, line)
+    }
+
+    private func event(_ line: String) -> [String]? {
+        events += 1
+        return switch meddling {
+        case .eventLost where events == 2: []
+        case .eventTwice where events == 2: [line, line]
+        default: [line]
+        }
+    }
+
+    private func answer(_ json: JSONValue, _ line: String) -> [String]? {
+        let isError = json["error"] != nil
+        switch meddling {
+        case .answersSwapped:
+            guard let first = held else {
+                // Held back only where another request is sure to come.
+                guard json["id"]?.text == "o0" else { return [line] }
+                held = line
+                return []
+            }
+            held = nil
+            return [line, first]
+        case .idLost where json["id"]?.text?.first != "h": return [json.with(["id": nil]).text]
+        case .versionWrong where answers > 1: return [json.with(["v": 2]).text]
+        case .okMissing where answers > 1: return [json.with(["ok": nil]).text]
+        case .bodyMissing where answers > 1: return [json.with(["body": nil]).text]
+        case .memberMissing: return [json.body(with: ["revision": nil], where: "networks")]
+        case .memberOfWrongType: return [json.body(with: ["revision": "7"], where: "networks")]
+        case .passwordShown: return [json.inNetworks(with: ["password": "swordfish"])]
+        case .qualityWrong: return [json.body(with: ["quality": 1], where: "flags")]
+        case .timeWrong: return [json.body(with: ["since": "2026-02-03 04:05:06"], where: "flags")]
+        case .ssidTwice: return [json.body(with: ["ssidHex": "ff"], where: "ssid")]
+        case .codeChanged where isError: return [line.replacing("\"code\":\"", with: "\"code\":\"x")]
+        case .detailsMissing where isError: return [json.with(["error": json.error(with: ["details": nil])]).text]
+        case .messageMissing where isError: return [json.with(["error": json.error(with: ["message": nil])]).text]
+        case .closesAfterError where isError: return nil
+        case .lineTooLong where json["body"]?["flags"] != nil:
+            return [json.with(["padding": .text(String(repeating: "x", count: 65_536))]).text]
+        case .silent where json["body"]?["flags"] != nil: return []
+        case .eventUnasked where events == 0 && json["body"]?["networks"] != nil:
+            let event: JSONValue = [
+                "v": 1, "event": "signal", "seq": 1, "time": "2026-02-03T04:05:06.789Z",
+                "body": ["signal": -50, "quality": 100],
+            ]
+            return [event.text, line]
+        default: return [line]
+        }
+    }
+}
+
+extension JSONValue {
+    fileprivate var text: String { String(decoding: line, as: UTF8.self) }
+
+    /// The answer with these members in its body, where that has a member named `name`.
+    fileprivate func body(with members: [String: JSONValue], where name: String) -> String {
+        guard let body = self["body"], body[name] != nil else { return text }
+        return with(["body": body.with(members)]).text
+    }
+
+    fileprivate func inNetworks(with members: [String: JSONValue]) -> String {
+        guard let body = self["body"], let networks = body["networks"]?.array else { return text }
+        return with(["body": body.with(["networks": .array(networks.map { $0.with(members) })])]).text
+    }
+
+    fileprivate func error(with members: [String: JSONValue]) -> JSONValue { self["error"]?.with(members) ?? .null }
+}
