@@ -148,17 +148,25 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// The benchmark, with ALTNET_BENCH set only, so that nobody needs SQLite to build altnet.
+// The benchmarks, with ALTNET_BENCH set only, so that nobody needs SQLite to build altnet.
 if Context.environment["ALTNET_BENCH"] != nil {
     package.targets += [
+        .target(name: "Measuring", path: "Tests/Measuring", swiftSettings: strict),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .executableTarget(
             name: "keyfile-bench",
             dependencies: [
-                "AgentModel", "KeyFile", "Randomness", "CSQLite",
+                "AgentModel", "KeyFile", "Randomness", "CSQLite", "Measuring",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/KeyFileBenchmark", swiftSettings: strict),
+        .executableTarget(
+            name: "protocol-bench",
+            dependencies: [
+                "AgentModel", "AppProtocol", "AppServer", "AppClient", "Measuring",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/ProtocolBenchmark", swiftSettings: strict),
     ]
 }
 
