@@ -7,7 +7,8 @@ RELEASE := .build/release
 # DIRECT=1, as root: on this machine's own kernel, where it has mac80211_hwsim, and not in a virtual machine.
 LAB := board/lab/run $(if $(DIRECT),--direct)
 
-.PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol bench-keyfile bench-policy build format lint clean deps
+.PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol bench-keyfile bench-protocol \
+    bench-policy man completions build format lint clean deps
 
 help: ## Show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
@@ -66,9 +67,25 @@ bench-keyfile: deps ## Measure the key file beside SQLite, a rewritten file and 
 	ALTNET_BENCH=1 $(BUILD) keyfile-bench
 	$(RELEASE)/keyfile-bench $(BENCH)
 
+bench-protocol: deps ## Measure the app protocol beside a message through mosquitto (BENCH=--markdown)
+	@board/install-dependencies mosquitto libsqlite3-dev
+	ALTNET_BENCH=1 $(BUILD) protocol-bench
+	ulimit -n 8192 && $(RELEASE)/protocol-bench $(BENCH)
+
 bench-policy: deps ## Hold the failover policy against others and against the optimum (BENCH="--seeds 5")
 	$(BUILD) altnet-lab
 	$(RELEASE)/altnet-lab bench-policy $(BENCH)
+
+man: deps ## Write the manual pages in Docs/man anew, from the commands' own help
+	@SWIFT="$(SWIFT)" Docs/man/generate
+
+completions: deps ## Write completion scripts for bash, zsh and fish to .build/completions
+	$(BUILD) altnet
+	@mkdir -p .build/completions
+	@$(RELEASE)/altnet --generate-completion-script bash >.build/completions/altnet.bash
+	@$(RELEASE)/altnet --generate-completion-script zsh >.build/completions/_altnet
+	@$(RELEASE)/altnet --generate-completion-script fish >.build/completions/altnet.fish
+	@ls .build/completions/*
 
 build: deps ## Build the agent as it ships: one static binary
 	$(BUILD) altnet

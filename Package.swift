@@ -16,7 +16,7 @@ let package = Package(
     products: [
         .executable(name: "altnet", targets: ["altnet"]),
         .executable(name: "altnet-lab", targets: ["altnet-lab"]),
-        .library(name: "AppClient", targets: ["AppClient"]),
+        .library(name: "AppClient", targets: ["AppClient", "AppProtocol", "AgentModel"]),
         .library(name: "DNSService", targets: ["DNSService"]),
     ],
     dependencies: [
@@ -81,10 +81,12 @@ let package = Package(
         .target(
             name: "Harness", dependencies: ["AppProtocol", "AppClient", nioCore, nioPosix, nioSSL, nioTLS],
             swiftSettings: strict),
+        .target(name: "TerminalPicture", swiftSettings: strict),
         .executableTarget(
             name: "altnet-lab",
             dependencies: [
-                "Lab", "Harness", "AppClient", "FailoverPolicy", "Simulation", "PolicyRecord", "PolicyProperties",
+                "Lab", "Harness", "TerminalPicture", "AppClient", "FailoverPolicy", "Simulation", "PolicyRecord",
+                "PolicyProperties",
                 "KeyFileSimulation",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -126,16 +128,19 @@ let package = Package(
             name: "AppClientTests", dependencies: ["AgentModel", "AppClient", "AppServer", nioCore, nioPosix],
             swiftSettings: strict),
         .testTarget(
-            name: "CommandLineTests", dependencies: ["altnet", "AppServer", "AppClient", "DNSService", "QRCode"],
+            name: "CommandLineTests",
+            dependencies: ["altnet", "AppServer", "AppClient", "DNSService", "QRCode", "TerminalPicture"],
             swiftSettings: strict),
         .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),
         .testTarget(
-            name: "HarnessTests", dependencies: ["Harness", "AppServer", "AppClient", "AppProtocol"],
+            name: "HarnessTests",
+            dependencies: ["Harness", "AgentModel", "AppServer", "AppProtocol", nioCore, nioPosix],
             swiftSettings: strict),
         .testTarget(
             name: "LabTests",
             dependencies: [
-                "Lab", "Harness", "AppClient", "altnet", "Netlink", "EventLoop", "AgentModel", "KeyFile", "PolicyRecord",
+                "Lab", "Harness", "AppClient", "altnet", "Netlink", "EventLoop", "AgentModel", "KeyFile",
+                "PolicyRecord",
                 "FailoverPolicy", "Simulation",
             ],
             swiftSettings: strict),
@@ -143,17 +148,25 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// The benchmark, with ALTNET_BENCH set only, so that nobody needs SQLite to build altnet.
+// The benchmarks, with ALTNET_BENCH set only, so that nobody needs SQLite to build altnet.
 if Context.environment["ALTNET_BENCH"] != nil {
     package.targets += [
+        .target(name: "Measuring", path: "Tests/Measuring", swiftSettings: strict),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .executableTarget(
             name: "keyfile-bench",
             dependencies: [
-                "AgentModel", "KeyFile", "Randomness", "CSQLite",
+                "AgentModel", "KeyFile", "Randomness", "CSQLite", "Measuring",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/KeyFileBenchmark", swiftSettings: strict),
+        .executableTarget(
+            name: "protocol-bench",
+            dependencies: [
+                "AgentModel", "AppProtocol", "AppServer", "AppClient", "Measuring",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/ProtocolBenchmark", swiftSettings: strict),
     ]
 }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 import Lab
+import TerminalPicture
 
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -26,8 +26,8 @@ final class Stage: Sendable {
         case cyan = 36
     }
 
-    /// Every line so far.
-    var lines: [[Span]] { printed.withLock { $0 } }
+    /// Every line so far, in colour.
+    var lines: [String] { printed.withLock { $0 }.map { $0.map(Self.paint).joined() } }
 
     func title(_ text: String) { put([], [Span(text: "  " + text, style: .bold)], []) }
 
@@ -86,14 +86,14 @@ final class Stage: Sendable {
         printed.withLock { printed in
             for line in lines {
                 printed.append(line)
-                print(line.map(paint).joined())
+                print(line.map { isColoured ? Self.paint($0) : $0.text }.joined())
             }
             fflush(nil)
         }
     }
 
-    private func paint(_ span: Span) -> String {
-        guard isColoured, span.style != .plain else { return span.text }
+    private static func paint(_ span: Span) -> String {
+        guard span.style != .plain else { return span.text }
         return "\u{1b}[\(span.style.rawValue)m\(span.text)\u{1b}[0m"
     }
 }

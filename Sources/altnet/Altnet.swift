@@ -37,6 +37,10 @@ struct Altnet: AsyncParsableCommand {
               ALTNET_DEVICE_KEY_FILE  the file with its key, where --key-file is not given
               ALTNET_SOCKET           the socket of the agent on this machine, where --socket is not given
               NO_COLOR                if set and not empty, output has no colour
+
+            FILES
+              \(DeviceOptions.standardSocket)  the agent's socket
+              /var/lib/altnet          the device's identity, key file and root key
             """,
         version: Version.current,
         subcommands: [

@@ -27,9 +27,10 @@ extension DeviceCommand {
 }
 
 extension DeviceCommand {
-    func connect(_ console: Console) async throws -> DeviceClient {
+    /// - Parameter limit: how long connecting may take, and each answer; what the command line says unless given.
+    func connect(_ console: Console, within limit: Duration? = nil) async throws -> DeviceClient {
         try await DeviceClient(
-            connectingTo: connection.endpoint(console), timeout: .seconds(connection.answerWithin))
+            connectingTo: connection.endpoint(console), timeout: limit ?? .seconds(connection.answerWithin))
     }
 }
 

@@ -23,18 +23,33 @@ struct CommandRun {
         _ arguments: [String], device: ScriptedDevice, style: Style = Style(), password: String? = nil,
         input: String = "", spinner: Style? = nil, screen: TerminalSession? = nil
     ) async throws -> CommandRun {
+        try await serving(device) { socket in
+            // Beside tests that need the whole processor an answer can take its time.
+            await altnet(
+                arguments + ["--socket", socket, "--answer-within", "600"], style: style, password: password,
+                input: input, spinner: spinner, screen: screen)
+        }
+    }
+
+    /// Has a device answer on a socket while `body` runs, which gets the socket's path.
+    static func serving<Result>(_ device: ScriptedDevice, _ body: (String) async throws -> Result) async throws
+        -> Result
+    {
         var template = Array("/tmp/altnet-XXXXXX".utf8CString)
         mkdtemp(&template)
         let folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let server = AppServer(unix: UnixListenerSettings(path: folder + "/s"), service: device, hub: device.hub)
         try await server.start()
-        // Beside tests that need the whole processor an answer can take its time.
-        let run = await altnet(
-            arguments + ["--socket", folder + "/s", "--answer-within", "600"], style: style, password: password,
-            input: input, spinner: spinner, screen: screen)
+        let result: Result
+        do {
+            result = try await body(folder + "/s")
+        } catch {
+            await server.stop()
+            throw error
+        }
         await server.stop()
-        return run
+        return result
     }
 
     /// Runs the command line against the same device in the network.

@@ -14,20 +14,20 @@ import Testing
         terminal.resize(columns: 60, rows: 16)
         let device = try ScriptedDevice()
         async let watching = CommandRun.altnet(["watch"], device: device, screen: terminal.session)
-        let first = terminal.shown(until: "A BackupNet")
+        let first = await terminal.shown(until: "C HomeNet -52")
         #expect(first.hasPrefix(Control.enter))
         #expect(first.contains("Online on HomeNet"))
         #expect(!terminal.echoes)
         device.hub.publish(.gap(Gap(reason: .expired, missed: 7)))
-        #expect(terminal.shown(until: "7 events were missed").contains(Control.clear) == false)
+        #expect(await terminal.shown(until: "7 events were missed").contains(Control.clear) == false)
         terminal.resize(columns: 26, rows: 6)
-        #expect(terminal.shown(until: "7 events were m…").contains(Control.clear))
+        #expect(await terminal.shown(until: "7 events were m…").contains(Control.clear))
         terminal.press("xq")
         let run = try await watching
         #expect(run.status == 0)
         #expect(run.output.isEmpty)
         #expect(terminal.echoes)
-        #expect(terminal.shown(until: Control.leave).hasSuffix(Control.leave))
+        #expect(await terminal.shown(until: Control.leave).hasSuffix(Control.leave))
     }
 
     @Test func linesAreStillToBeHad() async throws {
@@ -96,9 +96,14 @@ extension WatchFollower {
 extension PseudoTerminal {
     fileprivate var session: TerminalSession { TerminalSession(input: slave, output: slave) }
 
-    /// Everything up to a text that has to come.
-    fileprivate func shown(until text: String) -> String {
-        let shown = shown { String(decoding: $0, as: UTF8.self).contains(text) }
+    /// Everything up to a text that has to come. It is waited for on a thread of its own: those of Swift's pool are few, and what
+    /// is waited for needs them.
+    fileprivate func shown(until text: String) async -> String {
+        let shown = await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(returning: self.shown { String(decoding: $0, as: UTF8.self).contains(text) })
+            }
+        }
         #expect(shown.contains(text))
         return shown
     }

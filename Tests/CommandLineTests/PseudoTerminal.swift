@@ -50,11 +50,11 @@ final class PseudoTerminal: Sendable {
     /// Everything up to the end of a line.
     func shown() -> String { shown { $0.last == UInt8(ascii: "\n") } }
 
-    /// Everything until somebody has seen enough; nothing is waited for longer than 20 seconds.
+    /// Everything until somebody has seen enough; nothing is waited for longer than a minute.
     func shown(until isEnough: ([UInt8]) -> Bool) -> String {
         var shown: [UInt8] = []
         var poll = pollfd(fd: master, events: Int16(POLLIN), revents: 0)
-        while !isEnough(shown), Foundation.poll(&poll, 1, 20_000) == 1 {
+        while !isEnough(shown), Foundation.poll(&poll, 1, 60_000) == 1 {
             var bytes = [UInt8](repeating: 0, count: 4096)
             let count = read(master, &bytes, bytes.count)
             guard count > 0 else { break }

@@ -68,8 +68,9 @@ enum Document {
     /// The repository's folder.
     static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
+    static let folder = root.appendingPathComponent("Docs")
 
     static func text(_ name: String) -> String {
-        (try? String(contentsOf: root.appendingPathComponent("Docs/\(name)"), encoding: .utf8)) ?? ""
+        (try? String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)) ?? ""
     }
 }

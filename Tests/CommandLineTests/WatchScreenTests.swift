@@ -1,5 +1,7 @@
 import AgentModel
 import AppProtocol
+import Foundation
+import TerminalPicture
 import Testing
 
 @testable import altnet
@@ -143,5 +145,23 @@ import Testing
         let second = frame(width, 24, of: state, at: WatchStory.end.advanced(by: .milliseconds(step * 2)))
         // Two points are one character: everything has moved by one column.
         #expect(second[5].dropFirst(5) == first[5].dropFirst(6))
+    }
+}
+
+/// The picture in Docs/cli.md is a frame of this program. Where this fails: run the test with ALTNET_WRITE_PICTURES set.
+@Suite struct WatchPictureTests {
+    @Test func isAFrame() throws {
+        let screen = WatchScreen(
+            state: try WatchStory.state(), now: WatchStory.end, time: Sample.now,
+            size: WatchScreen.Size(columns: 80, rows: 24), style: Style(hasColour: true, width: 80))
+        // In whatever time zone this is.
+        let clocks = (0..<10).map { (shown: LocalTime.clock(Sample.ago($0)), drawn: "14:23:\(46 - $0)") }
+        let lines = screen.lines().map { line in
+            clocks.reduce(line) { $0.replacing($1.shown, with: $1.drawn) }
+        }
+        let svg = TerminalPicture(lines: lines).svg
+        let file = Document.folder.appendingPathComponent("watch.svg")
+        if ProcessInfo.processInfo.environment["ALTNET_WRITE_PICTURES"] != nil { try Data(svg.utf8).write(to: file) }
+        #expect(svg == Document.text("watch.svg"))
     }
 }

@@ -51,7 +51,8 @@ struct BackupsCommand: AsyncParsableCommand {
 
         @OptionGroup var connection: ConnectionOptions
 
-        @Argument(help: ArgumentHelp("The network's SSID or hash.", valueName: "network"))
+        @Argument(
+            help: ArgumentHelp("The network's SSID or hash.", valueName: "network"), completion: .storedNetwork)
         var target: String
 
         func run(_ device: DeviceClient, _ console: Console) async throws {
@@ -79,7 +80,9 @@ struct BackupsCommand: AsyncParsableCommand {
 
         @OptionGroup var connection: ConnectionOptions
 
-        @Argument(help: ArgumentHelp("The networks to keep, by SSID or hash.", valueName: "network"))
+        @Argument(
+            help: ArgumentHelp("The networks to keep, by SSID or hash.", valueName: "network"),
+            completion: .storedNetwork)
         var targets: [String] = []
 
         @Flag(help: "Read the list as JSON from standard input.")

@@ -26,7 +26,8 @@ struct SwitchCommand: DeviceCommand {
 
     @OptionGroup var connection: ConnectionOptions
 
-    @Argument(help: ArgumentHelp("A stored network's SSID or hash.", valueName: "network"))
+    @Argument(
+        help: ArgumentHelp("A stored network's SSID or hash.", valueName: "network"), completion: .storedNetwork)
     var target: String?
 
     @Option(help: ArgumentHelp("Join the network with this SSID, which is not stored.", valueName: "ssid"))
