@@ -25,6 +25,7 @@ test: lint unit lab ## Run every test
 BUSY := ^(KeyFileTests|FailoverPolicyTests|SimulationTests)\.
 
 unit: deps ## Run the tests that need no radios
+	@board/install-dependencies zbar-tools
 	$(SWIFT) test --skip '^LabTests\.' --skip '$(BUSY)'
 	$(SWIFT) test --skip-build --filter '$(BUSY)'
 
