@@ -6,6 +6,11 @@ enum PrivateFile {
     /// Writes it durably, readable by nobody else.
     /// - Parameter replacing: false to leave alone what is there.
     static func write(_ bytes: [UInt8], to path: String, replacing: Bool) throws {
+        // Whoever may write there could otherwise lose a device by its name, /dev/null first of all.
+        var there = stat()
+        guard lstat(path, &there) != 0 || there.st_mode & S_IFMT == S_IFREG else {
+            throw CommandFailure(.failed, "\(path) is no ordinary file, and stays as it is: choose another name")
+        }
         // Another file first, so that a failure does not cost the one that is there.
         let name = replacing ? path + ".new" : path
         if replacing { unlink(name) }

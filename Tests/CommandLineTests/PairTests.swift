@@ -124,12 +124,23 @@ import Testing
     }
 
     @Test func programsGetTheCodeWhereTheyAskForIt() async throws {
-        let quiet = await CommandRun.altnet(["pair", "--id", "lamp-01", "--output", "/dev/null", "--force", "--json"])
-        #expect(quiet.status != 0 || !quiet.output.contains("altnet:"))
         let run = await CommandRun.altnet(["pair", "--id", "lamp-01", "--output", "-", "--json"])
         let document = try #require(JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: String])
         #expect(document.keys.sorted() == ["code", "deviceId"])
         #expect(try PairingCode(reading: (document["code"] ?? "").utf8).device.deviceId == "lamp-01")
+    }
+
+    @Test func whatIsNoOrdinaryFileIsNotReplaced() async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/altnet-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let path = folder + "/pipe"
+        #expect(mkfifo(path, 0o600) == 0)
+        let run = await CommandRun.altnet(["pair", "--id", "lamp-01", "--output", path, "--force"])
+        #expect(run.status == 1)
+        #expect(run.errors.contains("is no ordinary file"))
+        var there = stat()
+        #expect(lstat(path, &there) == 0 && there.st_mode & S_IFMT == S_IFIFO)
     }
 
     @Test(arguments: [
