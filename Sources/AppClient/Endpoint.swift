@@ -6,6 +6,8 @@ public enum Endpoint: Sendable, Equatable {
     case unixSocket(path: String)
     /// A device in the network, which must prove that it has the same key.
     case network(host: String, port: Int = ProtocolLimits.port, device: DeviceKey)
+
+    var isLocal: Bool { if case .unixSocket = self { true } else { false } }
 }
 
 extension Endpoint: CustomStringConvertible {

@@ -24,7 +24,8 @@ final class OpenSSLServer: Sendable {
         (self.process, self.output, self.port) = (process, output, port)
     }
 
-    deinit { process.terminate() }
+    /// It may have inherited that it does not hear of a mere request to end.
+    deinit { kill(process.processIdentifier, SIGKILL) }
 
     /// The next line that the client sent, as it came.
     func request() async throws -> String { try await output.line { $0.hasPrefix("{") } }

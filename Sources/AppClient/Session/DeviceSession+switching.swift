@@ -102,7 +102,7 @@ extension DeviceSession {
         let (statuses, news) = AsyncStream.makeStream(of: Result<SwitchStatus, ClientError>.self)
         news.yield(.success(begun))
         let outcome = await withTaskGroup(of: Void.self) { group in
-            group.addTask { await events.forEachStatus(of: begun.switchId) { news.yield($0) } }
+            group.addTask { [self] in await hear(of: begun.switchId, in: events) { news.yield($0) } }
             group.addTask { [self] in await watch(begun.switchId, confirms: confirms) { news.yield($0) } }
             defer { group.cancelAll() }
             var told: SwitchPhase?
@@ -119,15 +119,32 @@ extension DeviceSession {
         return try outcome.get()
     }
 
+    private func hear(
+        of switchId: String, in events: EventStream, _ tell: (Result<SwitchStatus, ClientError>) -> Void
+    ) async {
+        do throws(ClientError) {
+            for try await event in events {
+                switch event.body {
+                case .switchProgress(let status) where status.switchId == switchId: tell(.success(status))
+                case .gap: tell(.success(try await status(of: switchId)))
+                default: break
+                }
+            }
+            throw .cancelled
+        } catch {
+            tell(.failure(error))
+        }
+    }
+
     private func watch(
         _ switchId: String, confirms: Bool, _ tell: (Result<SwitchStatus, ClientError>) -> Void
     ) async {
         do throws(ClientError) {
             while true {
                 try await sleep(settings.watch)
-                let status = try await persistently { client throws(ClientError) in
-                    try await client.switchStatus(switchId)
-                }
+                // Of its own sockets the kernel tells at once when the other end has gone.
+                if let client, client.isConnected, client.endpoint.isLocal, !confirms { continue }
+                let status = try await status(of: switchId)
                 tell(.success(status))
                 guard confirms, status.phase == .waitingForConfirmation else { continue }
                 // Whatever comes instead of the answer, the next question tells what became of it.
@@ -136,7 +153,15 @@ extension DeviceSession {
                 if let confirmed { tell(.success(confirmed)) }
             }
         } catch {
-            tell(.failure(error.isUnknownSwitch ? .outcomeUnknown(switchId: switchId) : error))
+            tell(.failure(error))
+        }
+    }
+
+    private func status(of switchId: String) async throws(ClientError) -> SwitchStatus {
+        do {
+            return try await persistently { client throws(ClientError) in try await client.switchStatus(switchId) }
+        } catch {
+            throw error.isUnknownSwitch ? .outcomeUnknown(switchId: switchId) : error
         }
     }
 
@@ -172,20 +197,6 @@ extension EventStream {
             if event.seq >= last { return begun }
         }
         throw .disconnected
-    }
-
-    fileprivate func forEachStatus(
-        of switchId: String, _ tell: (Result<SwitchStatus, ClientError>) -> Void
-    ) async {
-        do {
-            for try await event in self {
-                guard case .switchProgress(let status) = event.body, status.switchId == switchId else { continue }
-                tell(.success(status))
-            }
-            tell(.failure(.cancelled))
-        } catch {
-            tell(.failure(error))
-        }
     }
 }
 

@@ -12,7 +12,7 @@ import AppProtocol
 public actor DeviceSession {
     let settings: Settings
     private let resolve: @Sendable () async -> [Endpoint]
-    private var client: DeviceClient?
+    private(set) var client: DeviceClient?
     private var awaitingConnection: [AsyncStream<Result<DeviceClient, ClientError>>.Continuation] = []
     private(set) var isClosed = false
     var feed = EventFeed()
@@ -26,7 +26,7 @@ public actor DeviceSession {
         /// How long the device may be silent after a question before the connection is taken for dead.
         public var silence: Duration = .seconds(3)
         /// How often the device is asked how far a switch has come, beside the events that tell it.
-        public var watch: Duration = .seconds(1)
+        public var watch: Duration = .seconds(2)
         /// The pauses between attempts to connect.
         public var pauses = Backoff()
         public var clock: any Clock<Duration> = ContinuousClock()
