@@ -7,7 +7,8 @@ RELEASE := .build/release
 # DIRECT=1, as root: on this machine's own kernel, where it has mac80211_hwsim, and not in a virtual machine.
 LAB := board/lab/run $(if $(DIRECT),--direct)
 
-.PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol bench-keyfile bench-policy man completions build format lint clean deps
+.PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol bench-keyfile bench-protocol \
+    bench-policy man completions build format lint clean deps
 
 help: ## Show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
@@ -24,6 +25,7 @@ test: lint unit lab ## Run every test
 BUSY := ^(KeyFileTests|FailoverPolicyTests|SimulationTests)\.
 
 unit: deps ## Run the tests that need no radios
+	@board/install-dependencies zbar-tools
 	$(SWIFT) test --skip '^LabTests\.' --skip '$(BUSY)'
 	$(SWIFT) test --skip-build --filter '$(BUSY)'
 
@@ -65,6 +67,11 @@ bench-keyfile: deps ## Measure the key file beside SQLite, a rewritten file and 
 	@board/install-dependencies libsqlite3-dev strace
 	ALTNET_BENCH=1 $(BUILD) keyfile-bench
 	$(RELEASE)/keyfile-bench $(BENCH)
+
+bench-protocol: deps ## Measure the app protocol beside a message through mosquitto (BENCH=--markdown)
+	@board/install-dependencies mosquitto libsqlite3-dev
+	ALTNET_BENCH=1 $(BUILD) protocol-bench
+	ulimit -n 8192 && $(RELEASE)/protocol-bench $(BENCH)
 
 bench-policy: deps ## Hold the failover policy against others and against the optimum (BENCH="--seeds 5")
 	$(BUILD) altnet-lab

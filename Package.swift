@@ -16,7 +16,7 @@ let package = Package(
     products: [
         .executable(name: "altnet", targets: ["altnet"]),
         .executable(name: "altnet-lab", targets: ["altnet-lab"]),
-        .library(name: "AppClient", targets: ["AppClient"]),
+        .library(name: "AppClient", targets: ["AppClient", "AppProtocol", "AgentModel"]),
         .library(name: "DNSService", targets: ["DNSService"]),
     ],
     dependencies: [
@@ -133,7 +133,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),
         .testTarget(
-            name: "HarnessTests", dependencies: ["Harness", "AppServer", "AppClient", "AppProtocol"],
+            name: "HarnessTests",
+            dependencies: ["Harness", "AgentModel", "AppServer", "AppProtocol", nioCore, nioPosix],
             swiftSettings: strict),
         .testTarget(
             name: "LabTests",
@@ -147,17 +148,25 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// The benchmark, with ALTNET_BENCH set only, so that nobody needs SQLite to build altnet.
+// The benchmarks, with ALTNET_BENCH set only, so that nobody needs SQLite to build altnet.
 if Context.environment["ALTNET_BENCH"] != nil {
     package.targets += [
+        .target(name: "Measuring", path: "Tests/Measuring", swiftSettings: strict),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .executableTarget(
             name: "keyfile-bench",
             dependencies: [
-                "AgentModel", "KeyFile", "Randomness", "CSQLite",
+                "AgentModel", "KeyFile", "Randomness", "CSQLite", "Measuring",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/KeyFileBenchmark", swiftSettings: strict),
+        .executableTarget(
+            name: "protocol-bench",
+            dependencies: [
+                "AgentModel", "AppProtocol", "AppServer", "AppClient", "Measuring",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
+            path: "Tests/ProtocolBenchmark", swiftSettings: strict),
     ]
 }
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Asks an altnet device in the network, with nothing but Python's standard library (3.13; before that through openssl).
 
-    client.py HOST[:PORT] DEVICE_ID KEY_FILE TYPE [BODY]     for example:  client.py 192.0.2.7 bench-01 local-key network.get
+    client.py HOST PORT DEVICE_ID KEY_FILE TYPE [BODY]    such as:  client.py 192.0.2.7 25863 bench-01 local-key network.get
 """
 import json, socket, ssl, subprocess, sys
 
@@ -19,16 +19,15 @@ def connect(host, port, device_id, key):
         stream = context.wrap_socket(socket.create_connection((host, port), timeout=10)).makefile("rwb")
         return stream, stream
     # Whoever can list this machine's processes sees the key.
-    program = ["openssl", "s_client", "-quiet", "-tls1_2", "-cipher", CIPHER, "-connect", f"{host}:{port}"]
+    program = ["openssl", "s_client", "-quiet", "-tls1_2", "-cipher", CIPHER, "-connect", f"[{host}]:{port}"]
     program += ["-psk_identity", device_id, "-psk", key.hex()]
     openssl = subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     return openssl.stdout, openssl.stdin
 
 
-address, device_id, key_file, kind, *body = sys.argv[1:]
-host, _, port = address.partition(":")
+host, port, device_id, key_file, kind, *body = sys.argv[1:]
 with open(key_file, "rb") as file:
-    reading, writing = connect(host, int(port or 25863), device_id, file.read().rstrip(b"\n"))
+    reading, writing = connect(host, int(port), device_id, file.read().rstrip(b"\n"))
 request = {"v": 1, "id": "1", "type": kind} | ({"body": json.loads(body[0])} if body else {})
 writing.write(json.dumps(request).encode() + b"\n")
 writing.flush()

@@ -124,6 +124,7 @@ public final class DeviceAgent {
     /// Lets go of everything, and keeps what was learnt. The link stays up.
     public func stop() async {
         handle(.stop)
+        departure = nil
         wake = nil
         signal = nil
         supplicant.stop()

@@ -10,8 +10,8 @@ import NIOPosix
 #endif
 
 extension ClientBootstrap {
-    /// A device that has left the network says nothing more: it is noticed after about 30 seconds, whether the connection
-    /// was idle (tcp(7), `TCP_KEEPIDLE` and the like) or had something to say.
+    /// A device that has left the network says nothing more: it is noticed after about 30 seconds, whether the
+    /// connection was idle (tcp(7), `TCP_KEEPIDLE` and the like) or had something to say.
     func keptAlive() -> ClientBootstrap {
         let bootstrap = channelOption(.socketOption(.so_keepalive), value: 1)
             .channelOption(.tcpOption(.keepAliveInterval), value: 5)

@@ -33,8 +33,8 @@ public enum ClientError: Error, Sendable, Equatable {
     case refused(ProtocolError)
     /// The device answered with something that is not the protocol.
     case notUnderstood(ProtocolError)
-    /// The device may have done what it was commanded, or not: it could not be asked. With the identifier of the switch,
-    /// where it was told one, it can be asked later.
+    /// The device may have done what it was commanded, or not: it could not be asked. With the identifier of the
+    /// switch, where it was told one, it can be asked later.
     case outcomeUnknown(switchId: String?)
     /// The switch has ended, and the device is not on the new network.
     case notSwitched(SwitchStatus)
@@ -65,7 +65,7 @@ extension ClientError: CustomStringConvertible {
         case .refused(let error): error.message
         case .notUnderstood(let error): "the agent's answer was not understood: \(error.message)"
         case .outcomeUnknown(let switchId):
-            "the device could not be asked whether the switch\(switchId.map { " \($0)" } ?? "") has succeeded: see where it is now"
+            "the device could not be asked how the switch\(switchId.map { " \($0)" } ?? "") has ended: see where it is"
         case .notSwitched(let status):
             status.text ?? "the device is not on the new network: \(status.reason?.rawValue ?? status.phase.rawValue)"
         case .cancelled: "cancelled"

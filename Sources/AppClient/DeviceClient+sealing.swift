@@ -2,11 +2,11 @@ import AgentModel
 import AppProtocol
 
 extension DeviceClient {
-    /// Asks for something that names networks. Over the network their passwords go sealed, so that nobody in between reads
-    /// them, whatever becomes of the connection's key. The kernel's own socket needs no seal.
+    /// Asks for something that names networks. Over the network their passwords go sealed, so that nobody in between
+    /// reads them, whatever becomes of the connection's key. The kernel's own socket needs no seal.
     ///
-    /// Each attempt asks for the device's key first. Where it changed just then, or where the device knows the box already,
-    /// nothing has happened yet, and sealing once more helps.
+    /// Each attempt asks for the device's key first. Where it changed just then, or where the device knows the box
+    /// already, nothing has happened yet, and sealing once more helps.
     func ask<Answer: Decodable>(
         naming networks: [NetworkReference], _ body: ([NetworkReference]) -> Request.Body
     ) async throws(ClientError) -> Answer {

@@ -10,8 +10,8 @@ extension DeviceClient {
         try await DeviceSession(adopting: self).scan(request, within: limit)
     }
 
-    /// Switches and waits for the outcome, also where the device leaves the network over which it is reached: it is asked
-    /// again at the same endpoint. Subscribes this connection to events.
+    /// Switches and waits for the outcome, also where the device leaves the network over which it is reached: it is
+    /// asked again at the same endpoint. Subscribes this connection to events.
     /// - Parameters:
     ///   - confirmWithin: in seconds, as of the call that does not wait. Somebody else has to confirm meanwhile, unless
     ///     `confirms` is set.

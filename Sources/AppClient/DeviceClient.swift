@@ -21,6 +21,9 @@ public struct DeviceClient: Sendable {
     /// Whether the connection stands, as far as this side knows: a device that has left the network says nothing.
     public var isConnected: Bool { connection.isOpen }
 
+    /// Whether the device has said something so recently that it is certainly there.
+    func isHeard(within span: Duration) -> Bool { isConnected && connection.isHeard(within: span) }
+
     func isSame(as other: DeviceClient) -> Bool { connection === other.connection }
 
     /// Ends the connection without a goodbye: everything that waits for an answer fails at once.
@@ -41,8 +44,8 @@ public struct DeviceClient: Sendable {
     }
 
     /// Returns when the device has accepted the command, before it leaves the network that it is on.
-    /// - Parameter confirmWithin: in seconds, 5 to 600: the device goes back unless `confirmSwitch` comes that soon after
-    ///   the network is up. Nil if the switch stands by itself.
+    /// - Parameter confirmWithin: in seconds, 5 to 600: the device goes back unless `confirmSwitch` comes that soon
+    ///   after the network is up. Nil if the switch stands by itself.
     /// - Parameter joinOnce: the device forgets the network when it leaves it or restarts.
     public func switchNetwork(
         to network: NetworkReference, confirmWithin: Int? = nil, joinOnce: Bool = false

@@ -29,6 +29,11 @@ final class DeviceConnection: Sendable {
 
     var isOpen: Bool { inbox.isOpen }
 
+    /// Whether the device has said something so recently.
+    func isHeard(within span: Duration) -> Bool {
+        inbox.heard.map { ContinuousClock.now - $0 < span } ?? false
+    }
+
     /// - Returns: the body of the answer.
     func send<Answer: Decodable>(
         _ content: Request.Content, as type: Answer.Type, within limit: Duration
@@ -72,7 +77,8 @@ final class DeviceConnection: Sendable {
         try? await channel.close()
     }
 
-    /// Closes without a goodbye. What the device has not got by now it shall not get later: somebody may have sent it anew.
+    /// Closes without a goodbye. What the device has not got by now it shall not get later: somebody may have sent it
+    /// anew.
     func abandon() {
         inbox.end(.disconnected)
         let socket = channel as? any SocketOptionProvider

@@ -4,8 +4,8 @@ import NIOSSL
 import NIOTLS
 
 extension DeviceKey {
-    /// TLS 1.2 with the local key as pre-shared key (RFC 7905, clause 2): either side proves that it has the key, and what
-    /// is said stays secret even if the key gets lost later.
+    /// TLS 1.2 with the local key as pre-shared key (RFC 7905, clause 2): either side proves that it has the key, and
+    /// what is said stays secret even if the key gets lost later.
     func tlsHandler() throws -> NIOSSLClientHandler {
         var configuration = TLSConfiguration.makePreSharedKeyConfiguration()
         configuration.minimumTLSVersion = .tlsv12

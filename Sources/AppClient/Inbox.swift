@@ -14,6 +14,8 @@ final class Inbox: Sendable {
         var waiting: [String: Waiting] = [:]
         /// Why the connection has ended.
         var end: ClientError?
+        /// When the device last said something.
+        var heard: ContinuousClock.Instant?
     }
 
     init() {
@@ -22,6 +24,9 @@ final class Inbox: Sendable {
     }
 
     var isOpen: Bool { state.withLock { $0.end == nil } }
+
+    /// When the device last said something, nil if it has not yet.
+    var heard: ContinuousClock.Instant? { state.withLock { $0.heard } }
 
     func newID() -> String {
         state.withLock { state in
@@ -46,6 +51,7 @@ final class Inbox: Sendable {
     }
 
     func receive(_ line: [UInt8]) {
+        state.withLock { $0.heard = .now }
         do {
             switch try ServerLine(line: line) {
             case .answer(let id?, let failure):

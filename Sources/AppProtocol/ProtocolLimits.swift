@@ -10,6 +10,8 @@ public enum ProtocolLimits {
     public static let localKeyLength = 16...64
     /// The longest line in bytes, in either direction, without its line feed.
     public static let lineLength = 64 * 1024
+    /// How deep the objects and lists of a line may nest, the line's own object among them.
+    public static let nesting = 32
     /// The longest request id in bytes of UTF-8.
     public static let idLength = 64
     /// The length of the name of a key for sealing, in bytes of UTF-8.

@@ -50,13 +50,15 @@ struct Admission {
     mutating func begin(_ ticket: Ticket) { handshakes[ticket]?.isHeld = false }
 
     /// It has the key.
-    /// - Returns: whether there is room for it. It stays counted until it leaves, either way.
+    /// - Returns: whether there is room for it.
     mutating func complete(_ ticket: Ticket) -> Bool {
         guard let site = handshakes.removeValue(forKey: ticket)?.site else { return false }
         wrongKeys.clear(site)
-        defer { connections[ticket] = site }
-        return connections.count < limits.connections
-            && connections.values.count(where: { $0 == site }) < limits.connectionsPerAddress
+        guard connections.count < limits.connections,
+            connections.values.count(where: { $0 == site }) < limits.connectionsPerAddress
+        else { return false }
+        connections[ticket] = site
+        return true
     }
 
     /// It came with a wrong key.

@@ -106,6 +106,7 @@ public final class AppServer: Sendable {
         socket.remove(running.file)
         try? await running.unixListener.close()
         try? await running.lanListener?.close()
+        lan?.stopWatching()
         await running.local.stop()
         await running.remote.stop()
         try? await running.group.shutdownGracefully()
@@ -176,7 +177,7 @@ public final class AppServer: Sendable {
         try? await bytes.executeThenClose { inbound in
             let connection = Connection(
                 channel: bytes.channel, peer: peer, service: service, hub: hub, lingering: limits.lingering,
-                clock: clock, session: session, notify: notify)
+                clock: clock, session: session)
             if let refusal {
                 try await connection.refuse(refusal.error)
             } else {

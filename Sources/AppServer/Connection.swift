@@ -12,7 +12,6 @@ struct Connection: Sendable {
     let clock: ServerClock
     /// Keeps the limits of a client in the network; nil for one of this machine.
     let session: RemoteSession?
-    let notify: @Sendable (AppServer.Notice) -> Void
 
     /// Returns when the client has said its last and everything is answered.
     /// - Throws: when the client is gone.
@@ -20,7 +19,6 @@ struct Connection: Sendable {
         try await withThrowingDiscardingTaskGroup { group in
             var lines = LineSplitter()
             var isSubscribed = false
-            if let session { group.addTask { await end(when: session) } }
             for try await bytes in inbound {
                 lines.append(bytes.readableBytesView)
                 while let output = lines.next() {
@@ -121,11 +119,5 @@ struct Connection: Sendable {
         } onCancel: {
             channel.close(promise: nil)
         }
-    }
-
-    private func end(when session: RemoteSession) async {
-        guard let reason = try? await session.overdue() else { return }
-        notify(.dropped(peer, reason))
-        try? await channel.close()
     }
 }

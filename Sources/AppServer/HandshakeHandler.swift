@@ -64,8 +64,15 @@ final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, Rem
     }
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
-        if case TLSUserEvent.handshakeCompleted = event { decide(.completed) }
-        context.fireUserInboundEventTriggered(event)
+        guard case TLSUserEvent.handshakeCompleted = event else {
+            context.fireUserInboundEventTriggered(event)
+            return
+        }
+        decide(.completed)
+        // An open connection has no use for them, and is to take little memory.
+        let pipeline = context.pipeline.syncOperations
+        pipeline.removeHandler(observer, promise: nil)
+        pipeline.removeHandler(self, promise: nil)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {

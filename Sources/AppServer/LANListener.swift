@@ -40,6 +40,7 @@ final class LANListener: Sendable {
     private let settings: LANListenerSettings
     private let limits: AppServer.LANLimits
     private let rates: SiteRates
+    private let patrol: Patrol
     private let clock: ServerClock
     private let notify: @Sendable (AppServer.Notice) -> Void
     private let state: Mutex<State>
@@ -52,6 +53,7 @@ final class LANListener: Sendable {
         self.limits = limits
         self.clock = clock
         self.notify = notify
+        patrol = Patrol(limits, clock: clock)
         rates = SiteRates(limits.requestsPerAddress, maximum: 2 * limits.connections)
         state = Mutex(
             State(
@@ -91,6 +93,9 @@ final class LANListener: Sendable {
         }
     }
 
+    /// What is still open is not watched any more: it is about to be closed.
+    func stopWatching() { patrol.stop() }
+
     private func bind(
         _ address: String, on eventLoop: any EventLoop, _ tls: NIOLoopBound<PreSharedKeyTLS>,
         _ welcome: @escaping @Sendable (Client) -> Void
@@ -100,6 +105,7 @@ final class LANListener: Sendable {
             .serverChannelOption(.backlog, value: 64)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelOptions()
+            .reachabilityOptions()
             .serverChannelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     if case .v6 = address {
@@ -163,6 +169,10 @@ final class LANListener: Sendable {
     private func complete(_ ticket: Admission.Ticket, _ link: Link) -> Client {
         let hasRoom = state.withLock { $0.admission.complete(ticket) }
         let session = RemoteSession(from: link.address.site, rates: rates, limits: limits, clock: clock)
+        patrol.watch(ticket, session) { reason in
+            self.notify(.dropped(link.peer, reason))
+            link.channel.close(promise: nil)
+        }
         return Client(channel: link.channel, peer: link.peer, session: session, hasRoom: hasRoom) { self.leave(ticket) }
     }
 
@@ -179,6 +189,7 @@ final class LANListener: Sendable {
     }
 
     private func leave(_ ticket: Admission.Ticket) {
+        patrol.forget(ticket)
         state.withLock { state in
             state.admission.leave(ticket)
             state.links[ticket] = nil

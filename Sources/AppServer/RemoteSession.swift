@@ -57,21 +57,21 @@ final class RemoteSession: Sendable {
         }
     }
 
-    /// Returns when the connection has been silent or has not read for too long.
-    /// - Throws: when the task is cancelled.
-    func overdue() async throws -> AppServer.Reason {
-        while true {
-            let now = clock.now
-            let (idle, writing) = state.withLock { state in
-                (
-                    state.isSubscribed ? nil : state.lastRequest + limits.idleTime - now,
-                    // A write may begin at any time: whoever sleeps longer than this would miss its end.
-                    state.writes > 0 ? state.lastProgress + limits.writeTime - now : limits.writeTime
-                )
-            }
-            if writing <= .zero { return .notReading }
-            if let idle, idle <= .zero { return .idle }
-            try await clock.sleep(for: min(writing, idle ?? writing))
+    enum Standing {
+        /// For how long it may go on as it does.
+        case within(Duration)
+        case overdue(AppServer.Reason)
+    }
+
+    func standing(at now: Instant) -> Standing {
+        let (idle, writing) = state.withLock { state in
+            (
+                state.isSubscribed ? nil : state.lastRequest + limits.idleTime - now,
+                state.writes == 0 ? nil : state.lastProgress + limits.writeTime - now
+            )
         }
+        if let writing, writing <= .zero { return .overdue(.notReading) }
+        if let idle, idle <= .zero { return .overdue(.idle) }
+        return .within(min(idle ?? limits.idleTime, writing ?? limits.writeTime))
     }
 }

@@ -29,6 +29,9 @@ final class SiteRates: Sendable {
         }
     }
 
+    /// How many addresses are kept apart now.
+    var count: Int { buckets.withLock { $0.count } }
+
     private func makeRoom(_ buckets: inout [IPAddress.Site: TokenBucket], at now: Instant) {
         guard buckets.count >= maximum else { return }
         var delays = buckets

@@ -22,6 +22,7 @@ public actor AccessPoint {
     private var hostapd: Program?
     private var dnsmasq: Program?
     private var givesAddresses = true
+    private var guests: [Program] = []
 
     init(
         number: Int, extending network: Int? = nil, radio: Radio, namespace: NetworkNamespace, directory: String,
@@ -117,12 +118,29 @@ public actor AccessPoint {
     /// hostapd's own control interface, for what has no word here (hostapd_cli's commands).
     public func ask(_ command: String) throws -> String { try control.ask(command) }
 
+    /// Starts a program in its network, as on a machine that is connected to it by cable; it is ended with the lab at the
+    /// latest. What it writes goes to `<log>.log` among the lab's records.
+    ///
+    /// - Parameter input: a file that it may read as its input.
+    public func start(
+        _ path: String, _ arguments: [String], environment: [String: String] = [:], input: String = "/dev/null",
+        log: String
+    ) throws -> Program {
+        let guest = try namespace.enter { () throws(LabError) in
+            try Program(
+                path, arguments, environment: environment, input: input, log: "\(directory)/\(log).log")
+        }
+        guests.append(guest)
+        return guest
+    }
+
     // MARK: Inside
 
     /// Ends everything that runs for it.
     func end() {
         hostapd?.kill()
         dnsmasq?.kill()
+        for guest in guests { guest.kill() }
     }
 
     private var control: ControlSocket { ControlSocket(path: "\(directory)/\(radio.interface)", directory: directory) }

@@ -46,6 +46,20 @@ public actor Device {
         self.onEvent = onEvent
     }
 
+    /// What an app has to know of it, once it was started.
+    public var key: DeviceKey {
+        get throws {
+            func content(_ name: String) throws -> String {
+                try String(contentsOfFile: "\(directory)/\(name)", encoding: .utf8).filter { $0 != "\n" }
+            }
+            return try DeviceKey(
+                deviceId: content("device-id"), localKey: Secret(text: content("local-key")))
+        }
+    }
+
+    /// What it has logged.
+    public var log: String { program.flatMap { try? String(contentsOfFile: $0.log, encoding: .utf8) } ?? "" }
+
     public nonisolated var socket: String { directory + "/altnet.sock" }
     /// Where it records what its policy hears and decides.
     public nonisolated static func record(in lab: Lab) -> String { lab.directory + "/altnet/record" }
@@ -168,9 +182,13 @@ public actor Device {
     }
 
     /// Commands the device to a network that it is given whole.
-    public func switchNetwork(to network: AccessPoint, hidden: Bool = false) async throws -> SwitchStatus {
+    public func switchNetwork(
+        to network: AccessPoint, hidden: Bool = false, confirmWithin: Int? = nil, joinOnce: Bool = false
+    ) async throws -> SwitchStatus {
         let network = await network.asStored(hidden: hidden)
-        return try await ask { client throws(ClientError) in try await client.switchNetwork(to: .new(network)) }
+        return try await ask { client throws(ClientError) in
+            try await client.switchNetwork(to: .new(network), confirmWithin: confirmWithin, joinOnce: joinOnce)
+        }
     }
 
     /// Commands the device to a stored backup, by its hash.

@@ -125,6 +125,9 @@ public actor Lab {
     /// Plugs a cable into the device, which carries its traffic from then on. The scenario pulls it out again.
     public func cable() throws -> Cable { try Cable(log: commandLog) }
 
+    /// Connects a modem to the device, which carries its traffic from then on. The scenario takes it away again.
+    public func modem() throws -> Modem { try Modem(log: commandLog) }
+
     /// Pings `address` from the station, every 20 ms, from now to the end of the scenario.
     public func pinger(to address: IPv4Address = everywhere) throws -> Pinger {
         let pinger = try Pinger(target: address, identifier: UInt16(truncatingIfNeeded: 0xa17 + pingers.count))

@@ -12,12 +12,12 @@ extension Program {
 
     /// Starts a program in a process group of its own, with nothing of the lab's but the network namespace.
     static func spawn(
-        _ path: String, _ arguments: [String], environment: [String: String], log: String
+        _ path: String, _ arguments: [String], environment: [String: String], input: String, log: String
     ) throws(LabError) -> pid_t {
         var actions = posix_spawn_file_actions_t()
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
+        posix_spawn_file_actions_addopen(&actions, 0, input, O_RDONLY, 0)
         posix_spawn_file_actions_addopen(&actions, 1, log, O_WRONLY | O_CREAT | O_APPEND, 0o600)
         posix_spawn_file_actions_adddup2(&actions, 1, 2)
 

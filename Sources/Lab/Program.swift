@@ -15,11 +15,15 @@ public final class Program: Sendable {
     /// Starts a program with what it writes appended to the file `log`.
     ///
     /// It runs in the network namespace of the calling thread.
-    init(_ path: String, _ arguments: [String], environment: [String: String] = [:], log: String) throws(LabError) {
+    /// - Parameter input: a file that it may read as its input.
+    init(
+        _ path: String, _ arguments: [String], environment: [String: String] = [:], input: String = "/dev/null",
+        log: String
+    ) throws(LabError) {
         let path = try Self.locate(path)
         name = path.split(separator: "/").last.map(String.init) ?? path
         self.log = log
-        pid = try Self.spawn(path, arguments, environment: environment, log: log)
+        pid = try Self.spawn(path, arguments, environment: environment, input: input, log: log)
         mkdir(Lab.root, 0o755)
         try Lab.write("\(pid) \(name)\n", to: Self.list, O_APPEND)
     }

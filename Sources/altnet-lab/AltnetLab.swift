@@ -7,6 +7,6 @@ struct AltnetLab: AsyncParsableCommand {
         abstract: "The engineer's tools around altnet; none of this ships on a device.",
         subcommands: [
             DemoCommand.self, SimulateCommand.self, ReplayCommand.self, BenchPolicyCommand.self, TortureCommand.self,
-            PolicyPropertiesCommand.self,
+            PolicyPropertiesCommand.self, HarnessCommand.self,
         ])
 }

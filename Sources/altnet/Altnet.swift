@@ -29,7 +29,7 @@ struct Altnet: AsyncParsableCommand {
               74  a disk, a driver or a radio failed
               75  not now: try again later
               76  agent and command line do not speak the same protocol
-              77  this user may not do that
+              77  this user may not do that, or the key does not fit the device
 
             ENVIRONMENT
               ALTNET_DEVICE           a device in the network, where --device is not given

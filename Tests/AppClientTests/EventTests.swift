@@ -129,12 +129,15 @@ import Testing
             }
             await house.relay.cut()
             try await eventually("it is noticed") { await !manager.session.isConnected }
+            publish(-45 ... -45, on: house.board.hub)
             _ = try await manager.getBackupWifiNetworks()
             #expect(house.relay.accepted == 2)
-            // And again.
+            // Who listens now hears what is new, and nothing of before.
             var events = try await manager.events().makeAsyncIterator()
             publish(-40 ... -40, on: house.board.hub)
-            #expect(try await signals(&events, upTo: -40).gaps.isEmpty)
+            let (signals, gaps) = try await signals(&events, upTo: -40)
+            #expect(signals == [-40])
+            #expect(gaps.isEmpty)
         }
     }
 

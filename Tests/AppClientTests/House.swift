@@ -11,7 +11,12 @@ struct House {
     let relay: Relay
     let socket: String
 
-    static let device = try! DeviceKey(deviceId: "board-1", localKey: Secret(text: "0123456789abcdef"))
+    static let device: DeviceKey = {
+        guard let key = try? DeviceKey(deviceId: "board-1", localKey: Secret(text: "0123456789abcdef")) else {
+            preconditionFailure("the key for the tests is none")
+        }
+        return key
+    }()
 
     var endpoint: Endpoint { .network(host: "127.0.0.1", port: relay.port, device: Self.device) }
 
@@ -21,7 +26,8 @@ struct House {
 
     /// Runs `body`, and checks that no connection is left when it has ended.
     static func with(
-        _ board: Board = Board(House.device), _ body: (House) async throws -> Void
+        _ board: Board = Board(House.device), isolation: isolated (any Actor)? = #isolation,
+        _ body: (House) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "altnet-\(UInt32.random(in: 0 ... .max))")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
@@ -46,8 +52,8 @@ struct House {
 }
 
 extension DeviceSession.Settings {
-    /// For a network without distances: long enough for a machine that is busy, and short where something is waited for that
-    /// does not come.
+    /// For a network without distances: long enough for a machine that is busy, and short where something is waited for
+    /// that does not come.
     static var quick: Self {
         var settings = Self()
         settings.timeout = .seconds(2)
@@ -63,7 +69,9 @@ struct Overdue: Error, CustomStringConvertible {
 }
 
 /// Returns once that is so; fails after 20 seconds. For what nobody tells.
-func eventually(_ what: String, _ condition: () async throws -> Bool) async throws {
+func eventually(
+    _ what: String, isolation: isolated (any Actor)? = #isolation, _ condition: () async throws -> Bool
+) async throws {
     let end = ContinuousClock.now + .seconds(20)
     while try await !condition() {
         guard ContinuousClock.now < end else { throw Overdue(description: "not within 20 s: \(what)") }

@@ -2,8 +2,8 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Stands between app and device, on loopback, and does what networks do: cuts connections, swallows what is said, leads
-/// somewhere else.
+/// Stands between app and device, on loopback, and does what networks do: cuts connections, swallows what is said,
+/// leads somewhere else.
 final class Relay: Sendable {
     struct State {
         var target: Int

@@ -7,14 +7,19 @@ import Testing
 
 /// Switches, over whose way the connection breaks.
 @Suite(.timeLimit(.minutes(2))) struct SwitchTests {
-    private static let attic = try! SSID("Attic")
-    private static let hash = NetworkHash(localKey: House.device.localKey, ssid: attic, password: nil)
+    private let attic: SSID
+    private let hash: NetworkHash
+
+    init() throws {
+        attic = try SSID("Attic")
+        hash = NetworkHash(localKey: House.device.localKey, ssid: attic, password: nil)
+    }
 
     @Test func eachPhaseIsToldOnceAndInOrder() async throws {
         try await House.with { house async throws in
             let phases = Mutex<[SwitchPhase]>([])
             let manager = house.manager()
-            async let switched = manager.switchBackupWifiNetwork(hash: Self.hash) { status in
+            async let switched = manager.switchBackupWifiNetwork(hash: hash) { status in
                 phases.withLock { $0.append(status.phase) }
             }
             try await isCommanded(house.board)
@@ -26,7 +31,7 @@ import Testing
             #expect(try await switched.phase == .committed)
             #expect(
                 phases.withLock { $0 } == [.accepted, .joining, .waitingForAddress, .validating, .committed])
-            #expect(house.board.asked.contains(.switchNetwork(SwitchRequest(target: .stored(Self.hash)))))
+            #expect(house.board.asked.contains(.switchNetwork(SwitchRequest(target: .stored(hash)))))
         }
     }
 
@@ -34,7 +39,7 @@ import Testing
     func aSwitchThatDidNotSucceedIsAnError(phase: SwitchPhase) async throws {
         try await House.with { house async throws in
             let manager = house.manager()
-            async let switched = manager.switchBackupWifiNetwork(hash: Self.hash)
+            async let switched = manager.switchBackupWifiNetwork(hash: hash)
             try await isCommanded(house.board)
             house.board.advance(to: phase, reason: ReasonCode(.wrongKey))
             let status = SwitchStatus(switchId: "s-1", phase: phase, reason: ReasonCode(.wrongKey))
@@ -55,7 +60,7 @@ import Testing
     func theOutcomeIsAskedForInTheNewNetwork(loss: Loss) async throws {
         try await House.with { house async throws in
             let manager = house.manager()
-            async let switched = manager.switchBackupWifiNetwork(hash: Self.hash)
+            async let switched = manager.switchBackupWifiNetwork(hash: hash)
             try await isCommanded(house.board)
             house.relay.refuse(true)
             switch loss {
@@ -82,7 +87,7 @@ import Testing
             let manager = DeviceNetworkManager(device: House.device, settings: .quick) {
                 [.network(host: "127.0.0.1", port: port.withLock { $0 }, device: House.device)]
             }
-            async let switched = manager.switchBackupWifiNetwork(hash: Self.hash)
+            async let switched = manager.switchBackupWifiNetwork(hash: hash)
             try await isCommanded(house.board)
             old.lead(to: stranger.port)
             await old.cut()
@@ -99,7 +104,7 @@ import Testing
             let phases = Mutex<[SwitchPhase]>([])
             let manager = house.manager()
             async let switched = manager.switchBackupWifiNetwork(
-                ssid: Self.attic, pwd: Secret(text: "correct horse"), hidden: true, joinOnce: true, confirmWithin: 60
+                ssid: attic, pwd: Secret(text: "correct horse"), hidden: true, joinOnce: true, confirmWithin: 60
             ) { status in phases.withLock { $0.append(status.phase) } }
             try await isCommanded(house.board)
             await house.relay.cut()
@@ -123,7 +128,7 @@ import Testing
     @Test func whoeverConfirmsElsewhereIsWaitedFor() async throws {
         try await House.with { house async throws in
             let session = DeviceSession(house.endpoint, settings: .quick)
-            async let switched = session.switchNetwork(to: .stored(Self.hash), confirmWithin: 60, confirms: false)
+            async let switched = session.switchNetwork(to: .stored(hash), confirmWithin: 60, confirms: false)
             try await isCommanded(house.board)
             house.board.advance(to: .waitingForConfirmation)
             try await eventually("it is asked how it stands") { house.board.count(.getSwitch) > 1 }
@@ -141,14 +146,14 @@ import Testing
         let board = Board(House.device) { request in if request.type == .switchNetwork { await gate.pass() } }
         try await House.with(board) { house async throws in
             let manager = house.manager()
-            async let switched = manager.switchBackupWifiNetwork(hash: Self.hash)
+            async let switched = manager.switchBackupWifiNetwork(hash: hash)
             try await eventually("the command is there") { await gate.isReached }
             house.relay.refuse(true)
             await house.relay.cut()
             await gate.open()
             board.advance(to: .joining)
             board.advance(to: .committed)
-            board.set { $0.network.hash = Self.hash }
+            board.set { $0.network.hash = hash }
             house.relay.refuse(false)
             #expect(try await switched.phase == .committed)
             #expect(board.count(.switchNetwork) == 1)
@@ -161,7 +166,7 @@ import Testing
         let board = Board(House.device) { request in if request.type == .switchNetwork { await gate.pass() } }
         try await House.with(board) { house async throws in
             let manager = house.manager()
-            async let switched = manager.switchBackupWifiNetwork(hash: Self.hash)
+            async let switched = manager.switchBackupWifiNetwork(hash: hash)
             try await eventually("the command is there") { await gate.isReached }
             house.relay.refuse(true)
             await house.relay.cut()
@@ -183,7 +188,7 @@ import Testing
         let board = Board(House.device) { request in if request.type == .switchNetwork { await gate.pass() } }
         try await House.with(board) { house async throws in
             let manager = house.manager()
-            async let switched = manager.switchBackupWifiNetwork(hash: Self.hash)
+            async let switched = manager.switchBackupWifiNetwork(hash: hash)
             try await eventually("the command is there, and goes no further") { await gate.isReached }
             // A switch that had begun before is not this one.
             board.advance("s-0", to: .committed)
@@ -203,7 +208,7 @@ import Testing
     @Test func aDeviceThatHasForgottenTheSwitch() async throws {
         try await House.with { house async throws in
             let manager = house.manager()
-            async let switched = manager.switchBackupWifiNetwork(hash: Self.hash)
+            async let switched = manager.switchBackupWifiNetwork(hash: hash)
             try await isCommanded(house.board)
             house.board.set { $0.switches = [:] }
             do {
@@ -218,7 +223,7 @@ import Testing
     @Test func aDeviceThatDoesNotComeBack() async throws {
         try await House.with { house async throws in
             let session = DeviceSession(house.endpoint, settings: .quick)
-            async let switched = session.switchNetwork(to: .stored(Self.hash), within: .seconds(2))
+            async let switched = session.switchNetwork(to: .stored(hash), within: .seconds(2))
             try await isCommanded(house.board)
             house.relay.refuse(true)
             await house.relay.cut()
@@ -235,7 +240,7 @@ import Testing
         try await House.with { house async throws in
             let session = DeviceSession(house.endpoint, settings: .quick)
             await #expect(throws: ClientError.timedOut) {
-                try await session.switchNetwork(to: .stored(Self.hash), within: .seconds(1))
+                try await session.switchNetwork(to: .stored(hash), within: .seconds(1))
             }
             #expect(house.board.count(.getSwitch) > 0)
         }
@@ -247,7 +252,7 @@ import Testing
             house.board.set { $0.refusals = [.switchNetwork: [code]] }
             let manager = house.manager()
             let error = await #expect(throws: ClientError.self) {
-                try await manager.switchBackupWifiNetwork(hash: Self.hash)
+                try await manager.switchBackupWifiNetwork(hash: hash)
             }
             #expect(error?.code == code)
             #expect(house.board.count(.switchNetwork) == 1)
@@ -257,7 +262,7 @@ import Testing
     @Test func waitingCanBeCancelled() async throws {
         try await House.with { house async throws in
             let manager = house.manager()
-            let switching = Task { try await manager.switchBackupWifiNetwork(hash: Self.hash) }
+            let switching = Task { try await manager.switchBackupWifiNetwork(hash: hash) }
             try await isCommanded(house.board)
             switching.cancel()
             await #expect(throws: ClientError.cancelled) { try await switching.value }
@@ -270,7 +275,7 @@ import Testing
     @Test func aClientOutlivesItsConnectionToo() async throws {
         try await House.with { house async throws in
             let client = try await DeviceClient(connectingTo: house.endpoint)
-            async let switched = client.switchNetwork(to: .stored(Self.hash), within: .seconds(60))
+            async let switched = client.switchNetwork(to: .stored(hash), within: .seconds(60))
             try await isCommanded(house.board)
             await house.relay.cut()
             house.board.advance(to: .committed)

@@ -20,6 +20,7 @@ import Testing
 
     @Test(arguments: [
         ("bytes of a line, without its line feed", "\(ProtocolLimits.lineLength)"),
+        ("levels of objects and lists in a line", "\(ProtocolLimits.nesting)"),
         ("bytes of an `id`", "1 to \(ProtocolLimits.idLength)"),
         ("bytes of an SSID", "1 to \(SSID.maximumLength)"),
         ("characters of a password", Self.text(Passphrase.allowedLength)),
@@ -46,8 +47,7 @@ import Testing
 
     @Test(arguments: [
         ("Wi-Fi", Uplink.wifi, true), ("wired", .wired, true), ("cellular", .cellular, true),
-        ("anything else: a tunnel, a bridge", .other, true), ("none", nil, true),
-        ("none, and no Wi-Fi interface", nil, false),
+        ("none", nil, true), ("none, and no Wi-Fi interface", nil, false),
     ])
     func saysWhatIsAllowed(over name: String, uplink: Uplink?, radioPresent: Bool) {
         let flags = NetworkFlags.allowed(uplink: uplink, radioPresent: radioPresent, switchInProgress: false)

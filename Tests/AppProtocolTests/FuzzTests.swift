@@ -1,4 +1,5 @@
 import AppProtocol
+import Foundation
 import Randomness
 import Testing
 
@@ -43,6 +44,45 @@ import Testing
             let end = parts[index].firstIndex { ",}]".contains($0) } ?? parts[index].endIndex
             parts[index].replaceSubrange(..<end, with: value)
             read(Array(parts.joined(separator: ":").utf8))
+        }
+    }
+
+    /// Lines as long as they may be, of one thing over and over: none takes the decoder more than its share of stack or time.
+    @Test(arguments: [
+        "[", "{", "]", "[]", "{}", #"{"":"#, #"[{"":["#, "1", "9", "-", "1e", "0.", "\"", "\\", #"\""#, #"\u0000"#,
+        #"\ud83d"#, "tru",
+        "null,", "\u{0}", "\r", " ", "\u{feff}", "\u{301}", #"{"v":1,"id":"a","type":"network.get","body":"#,
+        #"{"networks":["#, #"{"ssid":"a"},"#, #""v":1,"#,
+    ])
+    func oneThingOverAndOver(piece: String) async {
+        let bytes = Array(piece.utf8)
+        let prefixes = [
+            "", "[", #"{"v":1,"id":"a","type":"backups.update","body":"#, #"{"v":1,"id":""#, #"{"v":1,"id":"a","#,
+        ]
+        for prefix in prefixes {
+            let room = ProtocolLimits.lineLength - prefix.utf8.count
+            read(Array(prefix.utf8) + Array(repeatElement(bytes, count: room / bytes.count).joined()))
+            await Task.yield()
+        }
+    }
+
+    /// Numbers at and over every edge, in every place of a number.
+    @Test func numbersAtTheEdges() throws {
+        let numbers = [
+            "0", "-0", "-1", "2147483648", "9223372036854775807", "9223372036854775808", "-9223372036854775809",
+            "18446744073709551616", "1e18", "1e19", "1e308", "1e309", "-1e400", "0.1", "1.0", "1e-400", "00", "+1",
+            "0x1",
+            "NaN", "Infinity", "1" + String(repeating: "0", count: 5000),
+            "0." + String(repeating: "0", count: 5000) + "1",
+        ]
+        for message in ProtocolDocument.requests + ProtocolDocument.answers + ProtocolDocument.events {
+            for match in message.matches(of: /:(-?[0-9]+)[,}]/) {
+                for number in numbers {
+                    read(
+                        Array(message.replacingCharacters(in: match.1.startIndex..<match.1.endIndex, with: number).utf8)
+                    )
+                }
+            }
         }
     }
 

@@ -26,6 +26,12 @@ import Testing
         }
     }
 
+    /// A request with a member that nests so many levels deep; the line's own object is one more.
+    static func nested(_ levels: Int) -> String {
+        #"{"v":1,"id":"a","type":"network.get","x":"# + String(repeating: "[", count: levels)
+            + String(repeating: "]", count: levels) + "}"
+    }
+
     /// 112 bytes, and an object with them that could be a sealed password.
     static let box = String(repeating: "AAAA", count: 37) + "AA=="
     static let sealed = #"{"keyId":"k","box":"\#(box)"}"#
@@ -109,7 +115,11 @@ import Testing
             #"{"v":1,"id":"a","type":"history.get","body":{"limit":"all"}}"#, .malformed, id: "a", field: "body.limit"),
         Case(#"{"v":1,"id":"\ud800","type":"network.get"}"#, .malformed),
         Case("{\"v\":1,\"id\":\"a\",\"type\":\"network.get\"}\0", .malformed),
-        Case(String(repeating: "[", count: 60_000), .malformed),
+        Case(nested(ProtocolLimits.nesting), .malformed),
+        Case(nested(500), .malformed), Case(nested(30_000), .malformed),
+        Case(String(repeating: "[", count: ProtocolLimits.lineLength), .malformed),
+        Case(String(repeating: #"{"":["#, count: ProtocolLimits.lineLength / 5), .malformed),
+        Case(String(repeating: "]", count: ProtocolLimits.lineLength), .malformed),
         Case(String(repeating: #"{"v":"#, count: 10_000), .malformed),
         Case(String(repeating: "x", count: ProtocolLimits.lineLength + 1), .lineTooLong),
     ]
@@ -138,6 +148,10 @@ import Testing
         #"{"v":1,"id":"a","type":"network.get","body":null,"extra":{"deep":[1,2,3]}}"#,
         #"{"v":1,"id":"a","type":"network.get","body":"anything"}"#,
         "{\"v\":1,\"id\":\"a\",\"type\":\"network.get\"}\r",
+        nested(ProtocolLimits.nesting - 1),
+        #"{"v":1,"id":"a","type":"network.get","x":"\#(String(repeating: "[{", count: 200))"}"#,
+        #"{"v":1,"id":"a","type":"network.get","x":"\"\#(String(repeating: #"\\\"["#, count: 200))"}"#,
+        #"{"v":1,"id":"a","type":"network.get","x":[\#(Array(repeating: "[]", count: 200).joined(separator: ","))]}"#,
         #"  { "v" : 1.0 , "id" : "a", "type" : "network.get" }  "#,
     ])
     func whatDoesNotMatterIsIgnored(line: String) throws {

@@ -92,6 +92,37 @@ import Testing
         }
     }
 
+    /// Names that look alike, that carry what editors drop, or that are no text, in both directions.
+    @Test(arguments: [
+        Array("Caf\u{e9}".utf8), Array("Cafe\u{301}".utf8), Array("\u{feff}Home".utf8), Array(" Home ".utf8), [0],
+        [0x0a],
+        [0x22, 0x5c, 0x2f], Array("\u{1f4f6}\u{200d}\u{202e}".utf8), Array("\u{fffd}".utf8), [0xff], [0xc0, 0x80],
+        [0xed, 0xa0, 0x80], [0xf4, 0x90, 0x80, 0x80], [0x41, 0xc3], Array(repeating: 0xfe, count: 32),
+    ])
+    func everySSIDComesBack(bytes: [UInt8]) throws {
+        let ssid = try SSID(bytes: bytes)
+        let request = Request(
+            id: "x",
+            content: .device(.switchNetwork(SwitchRequest(target: .new(NewNetwork(ssid: ssid, password: nil))))))
+        let line = try request.line()
+        guard case .device(.switchNetwork(let order)) = try Request(line: line).content,
+            case .new(let network) = order.target
+        else {
+            Issue.record("no new network")
+            return
+        }
+        #expect(network.ssid.bytes == bytes)
+        let isText = String(validating: bytes, as: UTF8.self) != nil
+        #expect(String(decoding: line, as: UTF8.self).contains(isText ? #""ssid":"# : #""ssidHex":"#))
+        let status = NetworkStatus(state: .online, uplink: .wifi, flags: [], ssid: ssid, since: .now)
+        let answer = Response(id: "x", result: .success(.network(status))).line()
+        #expect(try ServerLine.body(NetworkStatus.self, of: answer).ssid?.bytes == bytes)
+        // The hexadecimal form will do for any name.
+        let hex = #"{"v":1,"id":"x","type":"scan.start","body":{"ssids":[{"ssidHex":"\#(Hex.string(bytes))"}]}}"#
+        #expect(
+            try Request(line: Array(hex.utf8)).content == .device(.startScan(ScanRequest(ssids: [ssid]))))
+    }
+
     @Test func longAnswersLoseTheirEndAndSayIt() throws {
         let ssid = try SSID(bytes: Array(repeating: 0, count: 32))
         let bssid = try #require(BSSID("02:00:00:00:00:01"))

@@ -25,12 +25,14 @@ func withServer<Value>(
 /// - Parameter clock: measures the server's limits of time; nil for the real one.
 func withNetworkServer<Value>(
     _ service: any DeviceService = FakeDevice(), hub: EventHub = EventHub(), limits: AppServer.LANLimits = .init(),
-    clock: ManualClock? = nil, _ body: (_ server: AppServer, _ port: Int) async throws -> Value
+    clock: ManualClock? = nil, notices: Notices = Notices(),
+    _ body: (_ server: AppServer, _ port: Int) async throws -> Value
 ) async throws -> Value {
     let folder = try SocketFolder()
     let server = AppServer(
         unix: UnixListenerSettings(path: folder.socket), lan: LANListenerSettings(port: 0, device: .sample),
-        service: service, hub: hub, limits: AppServer.Limits(lan: limits), clock: clock ?? ContinuousClock())
+        service: service, hub: hub, limits: AppServer.Limits(lan: limits), clock: clock ?? ContinuousClock(),
+        notify: notices.append)
     try await server.start()
     do {
         let value = try await body(server, try #require(server.lanPort))

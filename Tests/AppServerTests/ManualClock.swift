@@ -14,10 +14,10 @@ final class ManualClock: Clock {
         var now = Instant(offset: .zero)
         var lastTicket = 0
         var sleepers: [Int: (deadline: Instant, continuation: CheckedContinuation<Void, any Error>)] = [:]
-        var watchers: [(nap: Duration, continuation: CheckedContinuation<Void, Never>)] = []
+        var watchers: [(nap: Duration, count: Int, continuation: CheckedContinuation<Void, Never>)] = []
 
-        /// For how long still each sleeper sleeps.
-        var naps: Set<Duration> { Set(sleepers.values.map { now.duration(to: $0.deadline) }) }
+        /// How many sleepers have this long to go.
+        func sleepers(for nap: Duration) -> Int { sleepers.values.count { now.duration(to: $0.deadline) == nap } }
     }
 
     private let state = Mutex(State())
@@ -58,11 +58,11 @@ final class ManualClock: Clock {
         }
     }
 
-    /// Returns once somebody sleeps who has this long to go.
-    func sleeps(for duration: Duration) async {
+    /// Returns once so many sleep who have this long to go.
+    func sleeps(for duration: Duration, by count: Int = 1) async {
         await withCheckedContinuation { continuation in
             update { state in
-                state.watchers.append((duration, continuation))
+                state.watchers.append((duration, count, continuation))
                 return []
             }
         }
@@ -72,11 +72,11 @@ final class ManualClock: Clock {
     private func update(_ change: (inout State) -> [@Sendable () -> Void]) {
         let resumptions = state.withLock { state -> [@Sendable () -> Void] in
             var resumptions = change(&state)
-            let naps = state.naps
-            for watcher in state.watchers where naps.contains(watcher.nap) {
+            let met = state.watchers.map { state.sleepers(for: $0.nap) >= $0.count }
+            for (watcher, isMet) in zip(state.watchers, met) where isMet {
                 resumptions.append { watcher.continuation.resume() }
             }
-            state.watchers.removeAll { naps.contains($0.nap) }
+            state.watchers = zip(state.watchers, met).filter { !$0.1 }.map(\.0)
             return resumptions
         }
         for resume in resumptions { resume() }

@@ -20,6 +20,22 @@ final class RawSocket: Sendable {
         try make(path) { connect($0, $1, $2) }
     }
 
+    /// A connection to this machine over TCP.
+    static func connecting(toPort port: Int) throws -> RawSocket {
+        let socket = RawSocket(descriptor: socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = in_port_t(port).bigEndian
+        address.sin_addr.s_addr = in_addr_t(INADDR_LOOPBACK).bigEndian
+        let result = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(socket.descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+        guard result == 0 else { throw Failure(errno: errno) }
+        return socket
+    }
+
     /// - Returns: nil if the listener's queue is full.
     static func connectingWithoutWaiting(to path: String) throws -> RawSocket? {
         do {

@@ -40,7 +40,7 @@ import Testing
     /// The real thing: Avahi announces with the file that a board gets, in a network that is made for it.
     @Test(.enabled(if: Announcement.isPossible, "needs root, avahi-daemon and network namespaces"))
     func aDeviceThatAvahiAnnounces() throws {
-        let run = try Announcement.run("--seconds", "2", "--json")
+        let run = try Announcement.discover("--seconds", "2", "--json")
         #expect(run.status == 0)
         let found = try JSONDecoder().decode(Found.self, from: Data(run.output.utf8))
         let device = try #require(found.devices.first)
@@ -75,15 +75,12 @@ private enum Announcement {
     static var isPossible: Bool {
         let programs = ["/usr/sbin/avahi-daemon", "/usr/bin/unshare", "/usr/bin/nsenter", altnet]
         return geteuid() == 0 && programs.allSatisfy(FileManager.default.isExecutableFile)
-            && (try? run("/usr/bin/unshare", "--net", "--mount", "true").status) == 0
+            && (try? run("/usr/bin/unshare", ["--net", "--mount", "true"]).status) == 0
     }
 
-    static func run(_ options: String...) throws -> (output: String, status: Int32) {
+    /// - Parameter options: those of `altnet discover`.
+    static func discover(_ options: String...) throws -> (output: String, status: Int32) {
         try run(script, [altnet] + options)
-    }
-
-    private static func run(_ program: String, _ arguments: String...) throws -> (output: String, status: Int32) {
-        try run(program, arguments)
     }
 
     private static func run(_ program: String, _ arguments: [String]) throws -> (output: String, status: Int32) {

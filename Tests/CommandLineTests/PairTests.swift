@@ -28,7 +28,8 @@ import Testing
         #expect(first.output != second.output)
         let device = try PairingCode(reading: first.output.utf8.dropLast()).device
         #expect(device.deviceId.utf8.count == 16)
-        #expect(device.localKey.count == 32)
+        // At least 128 bits, in hexadecimal digits.
+        #expect(device.localKey.count >= 32)
         #expect(first.errors.isEmpty)
     }
 

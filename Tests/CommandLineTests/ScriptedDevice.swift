@@ -37,6 +37,8 @@ final class ScriptedDevice: DeviceService {
     }
 
     var asked: [Request.Body] { state.withLock { $0.asked } }
+    /// What it was told to do, without what it was asked in between.
+    var commands: [Request.Body] { asked.filter(\.type.isCommand) }
     var backups: BackupList { state.withLock { $0.backups } }
 
     func respond(to request: Request.Body, from peer: Peer) async throws(ProtocolError) -> Response.Body {
@@ -85,12 +87,13 @@ final class ScriptedDevice: DeviceService {
             for phase in state.phases { hub.publish(.switchProgress(phase)) }
             return .success(.switchStatus(SwitchStatus(switchId: "s-1", phase: .accepted)))
         case .getSwitch(let query):
-            return .success(.switchStatus(SwitchStatus(switchId: query.switchId, phase: .joining)))
-        case .confirmSwitch(let query):
             return .success(
-                .switchStatus(
-                    SwitchStatus(
-                        switchId: query.switchId, phase: state.confirmedPhase, text: state.confirmedText)))
+                .switchStatus(state.phases.last ?? SwitchStatus(switchId: query.switchId, phase: .joining)))
+        case .confirmSwitch(let query):
+            let status = SwitchStatus(
+                switchId: query.switchId, phase: state.confirmedPhase, text: state.confirmedText)
+            hub.publish(.switchProgress(status))
+            return .success(.switchStatus(status))
         case .startScan:
             hub.publish(.scanFinished(ScanFinished(scanId: 3, outcome: state.scanOutcome, networks: 3)))
             return .success(.scanStarted(ScanStarted(scanId: 3)))

@@ -52,7 +52,7 @@ import Testing
         for command in [
             "status", "scan", "backups list", "backups add", "backups remove", "backups set", "switch",
             "switch --confirm",
-            "watch", "history",
+            "watch", "history", "discover", "pair",
         ] {
             #expect(Document.text("cli.md").contains("altnet \(command)"))
         }

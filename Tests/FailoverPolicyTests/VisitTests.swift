@@ -63,6 +63,22 @@ import Testing
         #expect(bench.policy.phase.network == nil && bench.take().joins.isEmpty)
     }
 
+    /// As with any commanded network, for ten minutes.
+    @Test(arguments: [false, true]) func isNotLeftAtOnceForBeingWeak(isKept: Bool) {
+        var (bench, goal) = Self.visiting(isKept: isKept)
+        let end = bench.now + .seconds(590)
+        while bench.now < end {
+            bench.measure(-88, for: .seconds(10))
+            if bench.policy.scan != nil { bench.finishScan([bench.sight(goal, -88), bench.sight(Bench.home, -40)]) }
+        }
+        #expect(bench.policy.phase.network == goal.id && bench.policy.isVisiting)
+        for _ in 1...60 where bench.policy.isVisiting {
+            bench.measure(-88, for: .seconds(10))
+            if bench.policy.scan != nil { bench.finishScan([bench.sight(goal, -88), bench.sight(Bench.home, -40)]) }
+        }
+        #expect(bench.target == Bench.home && !bench.policy.isVisiting)
+    }
+
     @Test(arguments: [false, true]) func isForgottenWhenTheAddressIsLost(isKept: Bool) {
         var (bench, _) = Self.visiting(isKept: isKept)
         bench.send(.address(isReady: false))

@@ -155,10 +155,10 @@ private final class Spoiler {
             }
             held = nil
             return [line, first]
-        case .idLost where json["id"]?.text?.first != "h": return [json.with(["id": nil]).text]
-        case .versionWrong where answers > 1: return [json.with(["v": 2]).text]
-        case .okMissing where answers > 1: return [json.with(["ok": nil]).text]
-        case .bodyMissing where answers > 1: return [json.with(["body": nil]).text]
+        case .idLost where json["id"]?.text?.hasPrefix("h") != true: return [json.with(["id": nil]).asText]
+        case .versionWrong where answers > 1: return [json.with(["v": 2]).asText]
+        case .okMissing where answers > 1: return [json.with(["ok": nil]).asText]
+        case .bodyMissing where answers > 1: return [json.with(["body": nil]).asText]
         case .memberMissing: return [json.body(with: ["revision": nil], where: "networks")]
         case .memberOfWrongType: return [json.body(with: ["revision": "7"], where: "networks")]
         case .passwordShown: return [json.inNetworks(with: ["password": "swordfish"])]
@@ -166,35 +166,35 @@ private final class Spoiler {
         case .timeWrong: return [json.body(with: ["since": "2026-02-03 04:05:06"], where: "flags")]
         case .ssidTwice: return [json.body(with: ["ssidHex": "ff"], where: "ssid")]
         case .codeChanged where isError: return [line.replacing("\"code\":\"", with: "\"code\":\"x")]
-        case .detailsMissing where isError: return [json.with(["error": json.error(with: ["details": nil])]).text]
-        case .messageMissing where isError: return [json.with(["error": json.error(with: ["message": nil])]).text]
+        case .detailsMissing where isError: return [json.with(["error": json.error(with: ["details": nil])]).asText]
+        case .messageMissing where isError: return [json.with(["error": json.error(with: ["message": nil])]).asText]
         case .closesAfterError where isError: return nil
         case .lineTooLong where json["body"]?["flags"] != nil:
-            return [json.with(["padding": .text(String(repeating: "x", count: 65_536))]).text]
+            return [json.with(["padding": .text(String(repeating: "x", count: 65_536))]).asText]
         case .silent where json["body"]?["flags"] != nil: return []
         case .eventUnasked where events == 0 && json["body"]?["networks"] != nil:
             let event: JSONValue = [
                 "v": 1, "event": "signal", "seq": 1, "time": "2026-02-03T04:05:06.789Z",
                 "body": ["signal": -50, "quality": 100],
             ]
-            return [event.text, line]
+            return [event.asText, line]
         default: return [line]
         }
     }
 }
 
 extension JSONValue {
-    fileprivate var text: String { String(decoding: line, as: UTF8.self) }
+    fileprivate var asText: String { String(decoding: line, as: UTF8.self) }
 
     /// The answer with these members in its body, where that has a member named `name`.
     fileprivate func body(with members: [String: JSONValue], where name: String) -> String {
-        guard let body = self["body"], body[name] != nil else { return text }
-        return with(["body": body.with(members)]).text
+        guard let body = self["body"], body[name] != nil else { return asText }
+        return with(["body": body.with(members)]).asText
     }
 
     fileprivate func inNetworks(with members: [String: JSONValue]) -> String {
-        guard let body = self["body"], let networks = body["networks"]?.array else { return text }
-        return with(["body": body.with(["networks": .array(networks.map { $0.with(members) })])]).text
+        guard let body = self["body"], let networks = body["networks"]?.array else { return asText }
+        return with(["body": body.with(["networks": .array(networks.map { $0.with(members) })])]).asText
     }
 
     fileprivate func error(with members: [String: JSONValue]) -> JSONValue { self["error"]?.with(members) ?? .null }

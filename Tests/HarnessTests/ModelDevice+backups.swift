@@ -51,7 +51,7 @@ extension ModelDevice {
     func update(_ update: BackupsUpdate) throws(ProtocolError) -> BackupList {
         let list = try state.withLock { (state) throws(ProtocolError) -> BackupList in
             let before = state
-            do {
+            do throws(ProtocolError) {
                 try apply(update, &state)
             } catch {
                 if !has(.updateNotAtomic) { state.backups = before.backups }

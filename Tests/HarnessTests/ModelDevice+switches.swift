@@ -112,11 +112,7 @@ extension ModelDevice {
 
     func decide(from origin: Stored, to target: Stored) {
         let decision = state.withLock { state in
-            let decision = Decision(
-                seq: state.decisions.count + 1, time: .now, monotonicMs: Int64(state.decisions.count),
-                kind: Decision.Kind(rawValue: "join"), from: NetworkName(ssid: origin.ssid, hash: nil),
-                to: NetworkName(ssid: target.ssid, hash: nil), reason: ReasonCode(rawValue: "commanded"),
-                text: "as was commanded")
+            let decision = Self.decision(state.decisions.count + 1, from: origin.ssid, to: target.ssid)
             state.decisions.append(decision)
             return decision
         }

@@ -29,7 +29,7 @@ final class ModelDevice: DeviceService {
         var isScanning = false
         var lastRequestedScan = 0
         var lastEndedScan: Int?
-        var decisions: [Decision] = []
+        var decisions = (1...3).map { ModelDevice.decision($0) }
         /// Of networks that were removed: only a device with a defect has any use for them.
         var removed: [Stored] = []
         var opened: [[UInt8]: Secret] = [:]
@@ -55,7 +55,7 @@ final class ModelDevice: DeviceService {
         self.hub = hub
         self.defect = defect
         let networks = try air.map { Stored(ssid: try SSID($0), password: Secret(text: $1)) }
-        let home = try #require(networks.first)
+        guard let home = networks.first else { throw ProtocolError(.internalError, "a model needs a home") }
         let passwords = networks.compactMap { network in network.password.map { (network.ssid, $0) } }
         state = Mutex(
             State(home: home, current: home, air: Dictionary(passwords) { first, _ in first }))
@@ -77,6 +77,13 @@ final class ModelDevice: DeviceService {
         case .getHistory(let query): .history(history(query))
         case .agreeKey: .key(try seals.key)
         }
+    }
+
+    static func decision(_ number: Int, from origin: SSID? = nil, to target: SSID? = nil) -> Decision {
+        Decision(
+            seq: number, time: .now, monotonicMs: Int64(number), kind: Decision.Kind(rawValue: "join"),
+            from: origin.map { NetworkName(ssid: $0, hash: nil) }, to: target.map { NetworkName(ssid: $0, hash: nil) },
+            reason: ReasonCode(rawValue: "commanded"), text: "as was commanded")
     }
 
     private var capabilities: Capabilities {
@@ -133,7 +140,7 @@ final class ModelDevice: DeviceService {
             guard let bssid = BSSID("02:00:00:00:0\(number):00") else { return nil }
             return ScannedNetwork(
                 bssid: bssid, ssid: network.0, frequency: Frequency(megahertz: 2412), signal: network.1,
-                security: .wpa2psk, ageMs: 12)
+                security: .wpa2, ageMs: 12)
         }
         return ScanResults(isScanning: state.isScanning, lastScanId: state.lastEndedScan, networks: networks)
     }

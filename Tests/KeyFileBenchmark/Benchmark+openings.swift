@@ -1,4 +1,5 @@
 import Glibc
+import Measuring
 
 extension Benchmark {
     /// The bytes of a bare write while openings are measured: about a changed password's.

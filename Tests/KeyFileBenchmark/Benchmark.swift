@@ -1,3 +1,5 @@
+import Measuring
+
 /// One run of everything.
 ///
 /// What is counted (bytes, syncs, memory) comes from tracing each contestant in a process of its own. What is timed is

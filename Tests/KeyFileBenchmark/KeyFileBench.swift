@@ -1,6 +1,7 @@
 import ArgumentParser
 import FoundationEssentials
 import Glibc
+import Measuring
 
 @main
 struct KeyFileBench: ParsableCommand {

@@ -1,3 +1,5 @@
+import Measuring
+
 extension Report {
     /// For people.
     var text: String { lines { $0.text } }
@@ -14,7 +16,7 @@ extension Report {
             parts.append("\(fileSystem.type) is memory: syncs have nothing to do there, so the times mean nothing.")
         }
         parts += UpdateKind.allCases.map { render(table(of: $0)) }
-        parts += [render(openingTable), render(goalTable)]
+        parts += [render(openingTable), render(Table(goals: goals))]
         return parts.joined(separator: "\n\n")
     }
 
@@ -53,21 +55,5 @@ extension Report {
                     (Double(result.peakMemory) / 1024).rounded(0),
                 ]
             })
-    }
-
-    private var goalTable: Table {
-        Table(
-            columns: ["Goal", "measured", ""],
-            rows: goals.map { [$0.text, "\($0.measured.rounded(2)) \($0.unit)", $0.isMet ? "met" : "missed"] })
-    }
-}
-
-extension Double {
-    /// With this many decimals.
-    fileprivate func rounded(_ decimals: Int) -> String {
-        guard isFinite else { return "-" }
-        let scale = (0..<decimals).reduce(1.0) { scale, _ in scale * 10 }
-        let value = (self * scale).rounded() / scale
-        return decimals == 0 ? "\(Int(value))" : "\(value)"
     }
 }

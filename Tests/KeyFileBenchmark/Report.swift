@@ -1,5 +1,6 @@
 import CSQLite
 import FoundationEssentials
+import Measuring
 
 /// What was measured.
 struct Report: Codable {

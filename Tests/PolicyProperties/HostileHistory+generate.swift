@@ -136,7 +136,8 @@ extension Stimulus {
         case 36...39: return .probed(answer(using: &random), random.element(ProbeResult.allCases))
         case 40...43:
             return .switchTo(
-                network, confirmWithin: random.chance(1, in: 3) ? Int.random(in: 0...120, using: &random) : nil)
+                network, confirmWithin: random.chance(1, in: 3) ? Int.random(in: 0...120, using: &random) : nil,
+                joinOnce: random.chance(1, in: 3))
         case 44: return .confirmed(answer(using: &random))
         case 45: return .resumed
         case 46: return .tick

@@ -51,7 +51,9 @@ extension Stimulus {
                 let isPlain = plainer == sights
                 return [.scanned(answer, fewer)] + (isPlain ? [] : [.scanned(answer, plainer)])
             }
-        case .switchTo(let index, .some): return [.switchTo(index, confirmWithin: nil)]
+        case .switchTo(let index, .some, let joinOnce):
+            return [.switchTo(index, confirmWithin: nil, joinOnce: joinOnce)]
+        case .switchTo(let index, nil, joinOnce: true): return [.switchTo(index, confirmWithin: nil)]
         case .interrupted(let target, .some): return [.interrupted(target: target, cameFrom: nil)]
         case .linkLost(isOwnDoing: true): return [.linkLost(isOwnDoing: false)]
         default: return []

@@ -21,7 +21,7 @@ package enum Stimulus: Hashable, Sendable {
     case address(Bool)
     case signal(Int)
     case probed(Answer, ProbeResult)
-    case switchTo(Int, confirmWithin: Int?)
+    case switchTo(Int, confirmWithin: Int?, joinOnce: Bool = false)
     case confirmed(Answer)
     case resumed
     case tick
@@ -104,9 +104,10 @@ struct Orders {
         case .address(let isReady): return .address(isReady: isReady)
         case .signal(let signal): return .signal(signal)
         case .probed(let answer, let result): return .probed(epoch: answer.number(epoch), result)
-        case .switchTo(let index, let confirmWithin):
+        case .switchTo(let index, let confirmWithin, let joinOnce):
             lastSwitch += 1
-            return .switchTo(id(index), id: lastSwitch, confirmWithin: confirmWithin.map { .seconds($0) })
+            return .switchTo(
+                id(index), id: lastSwitch, confirmWithin: confirmWithin.map { .seconds($0) }, joinOnce: joinOnce)
         case .confirmed(let answer): return .confirmed(id: answer.number(lastSwitch))
         case .resumed: return .resumed
         case .tick: return .tick

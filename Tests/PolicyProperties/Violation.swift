@@ -36,6 +36,8 @@ package enum Property: String, CaseIterable, Sendable {
     case freshNumbers
     /// Every order to join has its decision in the history.
     case isExplained
+    /// A visit lasts for as long as the device is in its network, and no longer.
+    case visitsEndWithTheLink
     /// While another uplink carries the traffic a living link is neither left nor disturbed by scans.
     case restsOnOtherUplink
 }

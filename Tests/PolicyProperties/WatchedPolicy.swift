@@ -6,6 +6,8 @@ package struct WatchedPolicy {
     package private(set) var policy: FailoverPolicy
     private var now: Instant
     private var isStopped = false
+    /// The network that is visited.
+    private var visited: NetworkID?
     private var switches = SwitchWatch()
     private var links: LinkWatch
     private var scans: ScanWatch
@@ -42,6 +44,7 @@ package struct WatchedPolicy {
             at: now, awake: awake, isLate: isLate, events: events, actions: actions, before: before, policy: policy)
 
         try checkSilence(exchange)
+        try checkVisit()
         try switches.check(exchange)
         try links.check(exchange)
         try scans.check(exchange)
@@ -49,6 +52,16 @@ package struct WatchedPolicy {
             throw Violation(.noHotLoop, "after a tick it wants to be woken at \(wake.inSeconds)", at: now)
         }
         return actions
+    }
+
+    private mutating func checkVisit() throws(Violation) {
+        guard policy.isVisiting else { return visited = nil }
+        let network = policy.phase.network
+        if let visited, visited != network {
+            throw Violation(.visitsEndWithTheLink, "still visits \(visited), in \(network?.rawValue ?? 0)", at: now)
+        }
+        visited = network
+        if network == nil { throw Violation(.visitsEndWithTheLink, "visits while offline", at: now) }
     }
 
     private mutating func checkSilence(_ exchange: Exchange) throws(Violation) {

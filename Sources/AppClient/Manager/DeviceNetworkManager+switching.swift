@@ -4,11 +4,11 @@ import AppProtocol
 extension DeviceNetworkManager {
     /// Sends the device to a stored network and returns when it is there.
     ///
-    /// The connection breaks on the way: the device is looked for, and asked for the outcome when it is found. So that this
-    /// works from a phone, the phone must be able to reach the new network too.
+    /// The connection breaks on the way: the device is looked for, and asked for the outcome when it is found. So that
+    /// this works from a phone, the phone must be able to reach the new network too.
     /// - Parameters:
-    ///   - confirmWithin: in seconds, 5 to 600: unless the device can be reached over the new network that soon after it is up,
-    ///     it goes back by itself. Nil if it shall stay in any case.
+    ///   - confirmWithin: in seconds, 5 to 600: unless the device can be reached over the new network that soon after
+    ///     it is up, it goes back by itself. Nil if it shall stay in any case.
     ///   - onProgress: is told each phase once, in their order, the outcome included.
     /// - Throws: `notSwitched` with the reason where the device is back where it was, `refused` with `unknownNetwork`,
     ///   `cannotSwitch`, `switchInProgress` or `alreadyAssociated`, which a caller can ignore. As

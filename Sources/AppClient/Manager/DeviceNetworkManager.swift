@@ -3,17 +3,17 @@ import AppProtocol
 
 /// The networks of one device, under the names that users of app SDKs know.
 ///
-/// It connects when it is first asked, and again whenever the connection is lost, also to the network that the device has
-/// switched to. It may be used from several tasks at the same time. Every call throws ``ClientError``, whose description
-/// says what to do.
+/// It connects when it is first asked, and again whenever the connection is lost, also to the network that the device
+/// has switched to. It may be used from several tasks at the same time. Every call throws ``ClientError``, whose
+/// description says what to do.
 public final class DeviceNetworkManager: Sendable {
     /// What this app shares with the device.
     public let device: DeviceKey
     /// The same connection, for what has no name here.
     public let session: DeviceSession
 
-    /// - Parameter resolve: where the device may be now; asked before each attempt to connect. An app that finds devices by
-    ///   DNS-SD answers with what it sees at the moment.
+    /// - Parameter resolve: where the device may be now; asked before each attempt to connect. An app that finds
+    ///   devices by DNS-SD answers with what it sees at the moment.
     public init(
         device: DeviceKey, settings: DeviceSession.Settings = .init(),
         resolve: @escaping @Sendable () async -> [Endpoint]
@@ -22,8 +22,8 @@ public final class DeviceNetworkManager: Sendable {
         session = DeviceSession(settings: settings, resolve: resolve)
     }
 
-    /// - Parameter host: a name, which keeps leading to the device when it has switched (`board-1.local`), or an address, IPv6
-    ///   ones with their zone where they need one (`fe80::1%en0`).
+    /// - Parameter host: a name, which keeps leading to the device when it has switched (`board-1.local`), or an
+    ///   address, IPv6 ones with their zone where they need one (`fe80::1%en0`).
     public convenience init(
         device: DeviceKey, host: String, port: Int = ProtocolLimits.port, settings: DeviceSession.Settings = .init()
     ) {
@@ -94,10 +94,10 @@ extension DeviceNetworkManager {
             ssid: Self.ssid(ssid), pwd: pwd.isEmpty ? nil : Secret(text: pwd), hidden: hidden)
     }
 
-    /// Replaces the stored list as a whole: what is not named is forgotten. Passwords travel only for models that come from
-    /// ``generateBackupWifiModel(ssid:pwd:hidden:)``, and sealed.
-    /// - Parameter revision: the revision that the list must still have: `revisionConflict` where somebody else changed it.
-    ///   Nil to replace it whatever it is.
+    /// Replaces the stored list as a whole: what is not named is forgotten. Passwords travel only for models that come
+    /// from ``generateBackupWifiModel(ssid:pwd:hidden:)``, and sealed.
+    /// - Parameter revision: the revision that the list must still have: `revisionConflict` where somebody else changed
+    ///   it. Nil to replace it whatever it is.
     @discardableResult
     public func updateBackupWifiNetworks(
         _ models: [BackupWifiModel], ifRevision revision: Int? = nil

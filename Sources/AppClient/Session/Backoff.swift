@@ -1,5 +1,5 @@
-/// Pauses that double from one attempt to the next, each cut by up to half at random, so that a house full of devices that
-/// lost the same router does not come back in one moment.
+/// Pauses that double from one attempt to the next, each cut by up to half at random, so that a house full of devices
+/// that lost the same router does not come back in one moment.
 public struct Backoff: Sendable {
     private var current: Duration
     private let longest: Duration

@@ -4,9 +4,9 @@ import AppProtocol
 extension DeviceSession {
     /// Replaces the stored list as a whole, or leaves it as it is.
     ///
-    /// Where the answer was lost the list is sent once more, which does no harm: to store the same list twice is to store it
-    /// once. With a revision the second one is refused if the first one had arrived, and then the list tells whether it is
-    /// the one that was sent.
+    /// Where the answer was lost the list is sent once more, which does no harm: to store the same list twice is to
+    /// store it once. With a revision the second one is refused if the first one had arrived, and then the list tells
+    /// whether it is the one that was sent.
     /// - Parameter revision: the revision that the list must still have, or nil to replace it whatever it is.
     public func updateBackups(_ networks: [NetworkReference], ifRevision revision: Int? = nil)
         async throws(ClientError) -> BackupList

@@ -1,9 +1,10 @@
 import AppProtocol
 
 extension DeviceSession {
-    /// What happens on the device from now on, across connections: it ends when the session is closed or the reading task
-    /// cancelled, and in between it waits for the device to come back. What was missed meanwhile comes afterwards, and where
-    /// the device no longer has it, a gap comes in its place. A reader that is more than 256 events late misses some too.
+    /// What happens on the device from now on, across connections: it ends when the session is closed or the reading
+    /// task cancelled, and in between it waits for the device to come back. What was missed meanwhile comes afterwards,
+    /// and where the device no longer has it, a gap comes in its place. A reader that is more than 256 events late
+    /// misses some too.
     ///
     /// Any number may listen.
     public func events() async throws(ClientError) -> EventStream {
@@ -61,7 +62,7 @@ extension DeviceSession {
             }
             guard feed.isWanted, (try? await sleep(pauses.next())) != nil else { break }
         }
-        feed.reader = nil
+        feed.stopped()
         return nil
     }
 }

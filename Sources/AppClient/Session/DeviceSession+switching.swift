@@ -3,19 +3,21 @@ import AppProtocol
 import Synchronization
 
 extension DeviceSession {
-    /// Switches and waits for the outcome, over as many connections as it takes: the device leaves the network over which
-    /// the command came.
+    /// Switches and waits for the outcome, over as many connections as it takes: the device leaves the network over
+    /// which the command came.
     ///
     /// - Parameters:
-    ///   - confirmWithin: in seconds, 5 to 600: the device goes back unless the switch is confirmed that soon after the new
-    ///     network is up. Nil if the switch stands by itself.
-    ///   - confirms: whether it is confirmed here, once the device answers over the new network; else somebody else has to.
+    ///   - confirmWithin: in seconds, 5 to 600: the device goes back unless the switch is confirmed that soon after the
+    ///     new network is up. Nil if the switch stands by itself.
+    ///   - confirms: whether it is confirmed here, once the device answers over the new network; else somebody else has
+    ///     to.
     ///   - joinOnce: the device forgets the network when it leaves it or restarts.
     ///   - limit: how long the switch may take, roll-back included; nil for two minutes, and the time to confirm it.
     ///   - onProgress: is told each phase once, in their order, the outcome included.
     /// - Returns: the outcome, whichever it is.
-    /// - Throws: `timedOut` where the switch still goes on after `limit`, `outcomeUnknown` where the device was not heard of
-    ///   any more, and `disconnected` where the connection was lost over the command and the device has not begun.
+    /// - Throws: `timedOut` where the switch still goes on after `limit`, `outcomeUnknown` where the device was not
+    ///   heard of any more, and `disconnected` where the connection was lost over the command and the device has not
+    ///   begun.
     public func switchNetwork(
         to network: NetworkReference, confirmWithin: Int? = nil, confirms: Bool = true, joinOnce: Bool = false,
         within limit: Duration? = nil, onProgress: @escaping @Sendable (SwitchStatus) -> Void = { _ in }
@@ -92,8 +94,8 @@ extension DeviceSession {
 
     // MARK: The outcome
 
-    /// Hears of the switch in two ways, by events, which are quick, and by asking, which also notices a device that has gone
-    /// silent.
+    /// Hears of the switch in two ways, by events, which are quick, and by asking, which also notices a device that has
+    /// gone silent.
     private func follow(
         _ begun: SwitchStatus, in events: EventStream, confirms: Bool, _ onProgress: (SwitchStatus) -> Void
     ) async throws(ClientError) -> SwitchStatus {
@@ -138,8 +140,8 @@ extension DeviceSession {
         }
     }
 
-    /// Asks until there is an answer, however often the connection is lost. Where the device was, there may even be somebody
-    /// else by now.
+    /// Asks until there is an answer, however often the connection is lost. Where the device was, there may even be
+    /// somebody else by now.
     private func persistently<Answer: Sendable>(
         _ question: @Sendable (DeviceClient) async throws(ClientError) -> Answer
     ) async throws(ClientError) -> Answer {
@@ -156,8 +158,8 @@ extension DeviceSession {
 }
 
 extension EventStream {
-    /// What is said of a switch in the events up to that one: of the last one, for there is never more than one under way.
-    /// One that has only ended since has not begun since.
+    /// What is said of a switch in the events up to that one: of the last one, for there is never more than one under
+    /// way. One that has only ended since has not begun since.
     fileprivate func lastSwitchBegun(upTo last: Int) async throws(ClientError) -> SwitchStatus? {
         var begun: SwitchStatus?
         for try await event in self {

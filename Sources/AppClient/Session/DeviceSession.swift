@@ -1,7 +1,7 @@
 import AppProtocol
 
-/// A device that is talked to for long: over one connection at a time, which is made when it is needed and made anew when
-/// it has ended or gone silent.
+/// A device that is talked to for long: over one connection at a time, which is made when it is needed and made anew
+/// when it has ended or gone silent.
 ///
 /// - Questions are asked once more, over a new connection, where the answer did not come.
 /// - A command is sent over a connection that has just proven to be alive. Where its answer is lost nevertheless, the
@@ -34,8 +34,9 @@ public actor DeviceSession {
         public init() {}
     }
 
-    /// - Parameter resolve: where the device may be now, asked before each attempt to connect; all are tried at once. After a
-    ///   switch it is in another network, under the same name or at another address.
+    /// - Parameter resolve: where the device may be now, asked before each attempt to connect; all are tried at once.
+    ///   After a switch it is in another network, under the same name or at another address. It should answer at once,
+    ///   with what is known by then.
     public init(settings: Settings = Settings(), resolve: @escaping @Sendable () async -> [Endpoint]) {
         self.init(nil, settings, resolve)
     }
@@ -86,8 +87,9 @@ public actor DeviceSession {
         return try await question(connected())
     }
 
-    /// A connection over which the device has answered just now, for what must not be sent twice.
+    /// A connection over which the device was heard just now, for what must not be sent twice.
     func proven() async throws(ClientError) -> DeviceClient {
+        if let client, client.isHeard(within: settings.silence) { return client }
         var client = try await ask { client throws(ClientError) in
             _ = try await client.network()
             return client
@@ -100,8 +102,8 @@ public actor DeviceSession {
 // MARK: Connecting
 
 extension DeviceSession {
-    /// The connection there is, or a new one. Tries again, with growing pauses, until `timeout` is over, unless waiting does
-    /// not help.
+    /// The connection there is, or a new one. Tries again, with growing pauses, until `timeout` is over, unless waiting
+    /// does not help.
     func connected() async throws(ClientError) -> DeviceClient {
         let deadline = Deadline(in: settings.timeout, on: settings.clock)
         var pauses = settings.pauses

@@ -37,6 +37,12 @@ struct EventFeed {
         awaitingStart = []
     }
 
+    /// Nobody listens, and nobody remembers where the reading ended: whoever listens next begins with what is new then.
+    mutating func stopped() {
+        reader = nil
+        position = nil
+    }
+
     /// A device that has restarted counts anew, and says so with a gap before its first event.
     mutating func subscribed(_ answer: Subscribed) {
         if let position {

@@ -49,6 +49,8 @@ extension Check {
             try expect(
                 "committed, or heard", [.committed, .validating, .waitingForAddress].contains(confirmed.phase),
                 got: confirmed.phase.rawValue)
+            let journey = try await trial.follow(accepted, on: arrival.wire, stream: position.stream, to: network)
+            try expect("the outcome", journey.outcome.phase, is: .committed)
             try await trial.waitUntilOnline(in: network.ssid, on: network)
             let again: SwitchStatus = try await trial.open().get(.confirmSwitch, id)
             try expect("a second confirmation answered as the first", again.phase, is: .committed)

@@ -40,19 +40,19 @@ extension Check {
             let wire = try await trial.open()
             for seconds in [4, 601, 0, -1, Int.max] {
                 let body: JSONValue = ["hash": .text(unknownHash), "confirmWithin": .integer(seconds)]
-                try await wire.ask(.switchNetwork, body).expectRefusal(.malformed, field: "confirmWithin")
+                try await wire.ask(.switchNetwork, body).expectRefusal(.malformed, field: "body.confirmWithin")
             }
         },
         Check("limits.scan.targets", "a scan names at most 64 networks", section: "scan.start, scan.get") { trial in
             let wire = try await trial.open()
             let ssids = (0...ProtocolLimits.scanTargets).map { ["ssid": .text("n\($0)")] as JSONValue }
-            try await wire.ask(.startScan, ["ssids": .array(ssids)]).expectRefusal(.malformed, field: "ssids")
+            try await wire.ask(.startScan, ["ssids": .array(ssids)]).expectRefusal(.malformed, field: "body.ssids")
         },
         Check("limits.scan.frequencies", "a scan names at most 64 frequencies", section: "scan.start, scan.get") { trial in
             let wire = try await trial.open()
             let frequencies = (0...ProtocolLimits.scanTargets).map { JSONValue.integer(2412 + 5 * $0) }
             try await wire.ask(.startScan, ["frequencies": .array(frequencies)]).expectRefusal(
-                .malformed, field: "frequencies")
+                .malformed, field: "body.frequencies")
         },
     ]
 

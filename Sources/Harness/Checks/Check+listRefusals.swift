@@ -9,7 +9,7 @@ extension Check {
             update(bad.name, "\(bad.what) is refused as \(bad.code.rawValue)") { trial in
                 let wire = try await trial.open()
                 let entries = try trial.kept(leaving: 1) + [try await bad.entry(trial, wire)]
-                let field = bad.field.map { "networks[\(entries.count - 1)].\($0)" }
+                let field = bad.field.map { "body.networks[\(entries.count - 1)].\($0)" }
                 try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(bad.code, field: field)
             }
         } + [
@@ -101,7 +101,7 @@ private struct BadEntry: Sendable {
         BadEntry("hash.short", "a hash of 31 bytes", .malformed, field: "hash") { _, _ in
             ["hash": .text(String(repeating: "A", count: 42) + "==")]
         },
-        BadEntry("nameless", "an entry without name and hash", .passwordMissing) { _, _ in [:] },
+        BadEntry("nameless", "an entry without name and hash", .malformed, field: "ssid") { _, _ in [:] },
         BadEntry("notAnObject", "an entry that is text", .malformed) { _, _ in "Attic" },
         BadEntry("passwordMissing", "a new network without password", .passwordMissing, field: "password") { trial, _ in
             try trial.fresh().json

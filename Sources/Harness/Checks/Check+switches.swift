@@ -13,7 +13,7 @@ extension Check {
             let wire = try await trial.open()
             let name = try trial.fresh().json
             let refusals: [(body: JSONValue, code: ErrorCode)] = [
-                ([:], .passwordMissing), (name, .passwordMissing), (["ssid": "", "security": "open"], .invalidSsid),
+                ([:], .malformed), (name, .passwordMissing), (["ssid": "", "security": "open"], .invalidSsid),
                 (name.with(["password": "short"]), .invalidPassword),
                 (name.with(["password": "12345678", "security": "enterprise"]), .unsupported),
                 (["hash": "none"], .malformed),

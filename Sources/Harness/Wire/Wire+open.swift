@@ -39,6 +39,8 @@ enum Handshake: Sendable {
                     key: key.withBytes { NIOSSLSecureBytes(Array($0)) }, identity: identity)
             }
         }
+        // How long a device is waited for that does not say goodbye.
+        configuration.shutdownTimeout = .milliseconds(200)
         return configuration
     }
 }

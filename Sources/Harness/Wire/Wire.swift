@@ -64,7 +64,11 @@ final class Wire: Sendable {
         try? await channel.close(mode: .output).get()
     }
 
-    func close() async { try? await channel.close().get() }
+    func close() async {
+        // With it, NIOSSL does not take the other side's goodbye for the end, and waits for more until its time is up.
+        try? await channel.setOption(.allowRemoteHalfClosure, value: false).get()
+        try? await channel.close().get()
+    }
 
     /// Whatever comes next.
     func next(within limit: Duration? = nil) async throws(Deviation) -> Arrival {

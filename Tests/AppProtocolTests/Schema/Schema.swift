@@ -25,9 +25,8 @@ struct Schema {
         return finding.problems.isEmpty ? undescribed(value, finding.described, at: "") : finding.problems
     }
 
-    func accepts(_ value: JSONValue, as definition: String? = nil) -> Bool {
-        problems(of: value, as: definition).isEmpty
-    }
+    /// As any validator has it: members that the schema does not mention are welcome.
+    func accepts(_ value: JSONValue) -> Bool { check(value, root, at: "").problems.isEmpty }
 
     /// The definition with this name.
     subscript(definition: String) -> JSONValue? { root["$defs"]?[definition] }

@@ -1,13 +1,7 @@
-/// What the key file has to reach.
-struct Goal: Codable {
-    let text: String
-    let measured: Double
-    let unit: String
-    let isMet: Bool
-}
+import Measuring
 
 extension Report {
-    /// Syncs and times are judged by the worst kind of update, bytes by each kind.
+    /// What the key file has to reach. Syncs and times are judged by the worst kind of update, bytes by each kind.
     var goals: [Goal] {
         let altnet = updates.filter { $0.entrant == .altnet }
         let syncs = altnet.map(\.cost.syncsMean).max() ?? .infinity

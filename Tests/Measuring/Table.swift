@@ -1,10 +1,15 @@
 /// Rows of cells under a heading each; the first column is text, the others are figures.
-struct Table {
-    let columns: [String]
-    let rows: [[String]]
+public struct Table: Sendable {
+    public let columns: [String]
+    public let rows: [[String]]
+
+    public init(columns: [String], rows: [[String]]) {
+        self.columns = columns
+        self.rows = rows
+    }
 
     /// Aligned, for a terminal.
-    var text: String {
+    public var text: String {
         let lines = [columns] + rows
         let widths = columns.indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
         return lines.map { line in
@@ -15,7 +20,7 @@ struct Table {
         }.joined(separator: "\n")
     }
 
-    var markdown: String {
+    public var markdown: String {
         let rule = columns.indices.map { $0 == 0 ? "---" : "---:" }
         return ([columns, rule] + rows).map { "| " + $0.joined(separator: " | ") + " |" }.joined(separator: "\n")
     }

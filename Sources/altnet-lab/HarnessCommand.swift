@@ -1,0 +1,170 @@
+import AgentModel
+import AppProtocol
+import ArgumentParser
+import FoundationEssentials
+import Glibc
+import Harness
+
+struct HarnessCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "harness", abstract: "Checks whether a device does what the app protocol promises.",
+        discussion: """
+            Any device, on the bench or virtual, over the network or over the agent's own socket. Each check says what \
+            it expects by Docs/protocol.md and what it got, and leaves the device as it found it. The exit status is 0 \
+            only if all that could be checked passed. Docs/harness.md says how to build a bench.
+            """)
+
+    @Option(help: ArgumentHelp("The device in the network, an IPv6 address in brackets.", valueName: "host[:port]"))
+    var device: String?
+
+    @Option(help: ArgumentHelp("The agent on this machine, by its socket.", valueName: "path"))
+    var socket: String?
+
+    @Option(help: ArgumentHelp("The device's id, where the key file does not say it.", valueName: "id"))
+    var deviceId: String?
+
+    @Option(help: ArgumentHelp("The device's key, as 'altnet pair' writes it, or its local-key.", valueName: "path"))
+    var keyFile: String?
+
+    @Option(help: ArgumentHelp("Networks that the device can be sent to: see Docs/harness.md.", valueName: "path"))
+    var networks: String?
+
+    @Option(help: ArgumentHelp("A program that turns access points on and off.", valueName: "program"))
+    var hook: String?
+
+    @Option(help: ArgumentHelp("Only these checks: an id, what it begins with, or with *.", valueName: "pattern"))
+    var only: [String] = []
+
+    @Option(help: ArgumentHelp("Not these checks.", valueName: "pattern"))
+    var skip: [String] = []
+
+    @Flag(help: "Print the checks and stop.")
+    var list = false
+
+    @Flag(help: "Stored networks may be lost whose passwords are not in --networks.")
+    var destructive = false
+
+    @Option(help: ArgumentHelp("Write the report as JUnit XML.", valueName: "path"))
+    var junit: String?
+
+    @Option(help: ArgumentHelp("Write the report as JSON.", valueName: "path"))
+    var json: String?
+
+    @Option(help: ArgumentHelp("How long an answer may take.", valueName: "seconds"))
+    var answerWithin = 10
+
+    @Option(help: ArgumentHelp("How long a switch may take with its way back.", valueName: "seconds"))
+    var switchWithin = 120
+
+    func validate() throws {
+        guard !list else { return }
+        guard (device == nil) != (socket == nil) else { throw ValidationError("give --device or --socket") }
+        guard device == nil || keyFile != nil else {
+            throw ValidationError("a device in the network asks for its key: --key-file")
+        }
+        guard (1...3600).contains(answerWithin), (1...3600).contains(switchWithin) else {
+            throw ValidationError("wait 1 to 3600 seconds")
+        }
+    }
+
+    func run() async throws {
+        let checks = Check.selected(only: only.map { Pattern($0) }, skip: skip.map { Pattern($0) })
+        guard !checks.isEmpty else { throw ValidationError("no check has such an id: see --list") }
+        if list {
+            for check in checks { print("\(check.id): \(check.title) (\(check.section))") }
+            return
+        }
+        let harness = Harness(target: try target(), bench: try bench(), isDestructive: destructive)
+        let screen = HarnessScreen(count: checks.count)
+        let report: Report
+        do {
+            report = try await harness.run(checks) { screen.show($0) }
+        } catch {
+            throw ValidationError("\(error)")
+        }
+        screen.end()
+        print(report.summary)
+        if let junit { try Data(report.junit.utf8).write(to: URL(filePath: junit)) }
+        if let json { try Data(report.json().utf8).write(to: URL(filePath: json)) }
+        if !report.isConforming { throw ExitCode.failure }
+    }
+
+    private func target() throws -> Target {
+        let key = try keyFile.map { try HarnessKeyFile(path: $0).read(deviceId: deviceId) }
+        let (patience, switchTime) = (Duration.seconds(answerWithin), Duration.seconds(switchWithin))
+        if let socket { return Target(socket: socket, key: key, patience: patience, switchTime: switchTime) }
+        guard let device, let key else { throw ValidationError("give --device and --key-file") }
+        let (host, port) = try Self.address(device)
+        return Target(host: host, port: port, key: key, patience: patience, switchTime: switchTime)
+    }
+
+    private func bench() throws -> Bench {
+        Bench(
+            networks: try networks.map { try NetworksFile(path: $0).networks } ?? [],
+            accessPoints: hook.map { HookProgram(path: $0, networksFile: networks) })
+    }
+
+    /// `HOST[:PORT]`, with an IPv6 address in brackets.
+    private static func address(_ text: String) throws -> (host: String, port: Int) {
+        let isBracketed = text.hasPrefix("[")
+        let host = isBracketed ? text.dropFirst().prefix { $0 != "]" } : text.prefix { $0 != ":" }
+        let rest = text.dropFirst(host.count + (isBracketed ? 2 : 0))
+        guard !host.isEmpty, !isBracketed || text.contains("]"), rest.isEmpty || rest.hasPrefix(":") else {
+            throw ValidationError("write --device as HOST, HOST:PORT or [ADDRESS]:PORT")
+        }
+        guard !rest.isEmpty else { return (String(host), ProtocolLimits.port) }
+        guard let port = Int(rest.dropFirst()), (1...65_535).contains(port) else {
+            throw ValidationError("a port is 1 to 65535")
+        }
+        return (String(host), port)
+    }
+}
+
+/// The run on a terminal: each result, and the check that runs now.
+private struct HarnessScreen {
+    private let hasColour: Bool
+    private let showsProgress = isatty(STDERR_FILENO) == 1
+    private let count: Int
+
+    init(count: Int) {
+        self.count = count
+        hasColour = isatty(STDOUT_FILENO) == 1 && getenv("NO_COLOR") == nil
+    }
+
+    func show(_ progress: Harness.Progress) {
+        switch progress {
+        case .began(let check): write("\r\u{1b}[K\(check.id) of \(count)")
+        case .ended(let result):
+            write("\r\u{1b}[K")
+            print(result.text { text, colour in hasColour ? "\u{1b}[\(colour)m\(text)\u{1b}[0m" : text })
+            fflush(nil)
+        }
+    }
+
+    func end() { write("\r\u{1b}[K") }
+
+    private func write(_ text: String) {
+        guard showsProgress else { return }
+        _ = text.withCString { Glibc.write(STDERR_FILENO, $0, strlen($0)) }
+    }
+}
+
+/// The file with the key of the device: a pairing code, or the local key alone.
+private struct HarnessKeyFile {
+    let path: String
+
+    func read(deviceId: String?) throws -> DeviceKey {
+        guard let content = try? Data(contentsOf: URL(filePath: path)), content.count <= PairingCode.maximumLength + 2
+        else { throw ValidationError("\(path) cannot be read as a key file") }
+        let line = content.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+        if line.starts(with: PairingCode.scheme.utf8) {
+            let device = try PairingCode(reading: line).device
+            guard deviceId == nil || deviceId == device.deviceId else {
+                throw ValidationError("\(path) has the key of another device")
+            }
+            return device
+        }
+        guard let deviceId else { throw ValidationError("\(path) does not say whose key it holds: give --device-id") }
+        return try DeviceKey(deviceId: deviceId, localKey: Secret(line))
+    }
+}

@@ -1,0 +1,137 @@
+import AppClient
+import AppProtocol
+import Observation
+
+/// The screen on which the owner of a device sees which network it is in and keeps its backup networks.
+///
+/// It says what to show; a SwiftUI view that reads it follows by itself. Rows and calls are those of the SDK's own
+/// demo.
+@MainActor @Observable
+final class BackupNetworksScreen {
+    /// Below the title: whether the device has backup networks at all.
+    private(set) var support = "…"
+    /// What the device said last; nil until then.
+    private(set) var info: NetworkInfo?
+    private(set) var stored: BackupWifiNetworks?
+    /// What an alert shows, and how far a switch has come.
+    private(set) var alert: String?
+    private(set) var progress: String?
+
+    private let manager: DeviceNetworkManager
+
+    /// One manager a device, for as long as the app shows it: it keeps the connection.
+    init(_ manager: DeviceNetworkManager) { self.manager = manager }
+
+    // MARK: What it shows
+
+    /// The first section: the current network in five rows. An SSID is whatever somebody has named his access point;
+    /// its description is safe to show.
+    var currentRows: [(title: String, value: String)] {
+        guard let info else { return [] }
+        return [
+            ("ssid", info.ssid?.description ?? "-"),
+            ("signal", info.signal.map { "\($0) dBm" } ?? "-"),
+            ("type", info.network.map { "\($0)" } ?? "none"),
+            ("canUpdateWifiBackupNetwork", "\(manager.canUpdateWifiBackupNetwork(info))"),
+            ("canSwitchWifiNetwork", "\(manager.canSwitchWifiNetwork(info))"),
+        ]
+    }
+
+    /// The second section: the backup networks, and a row to add one.
+    var backupRows: [String] {
+        guard let stored else { return [] }
+        return stored.networks.map(\.ssid.description) + ["add new backup network"]
+    }
+
+    // MARK: What the person does
+
+    /// When the screen appears.
+    func load() async {
+        await orAlert { [self] () async throws(ClientError) in
+            guard try await manager.supportWifiBackupNetwork() else {
+                support = "not supported"
+                return
+            }
+            support = "supported"
+            let info = try await manager.getCurrentNetworkInfo()
+            self.info = info
+            stored = manager.canUpdateWifiBackupNetwork(info) ? try await manager.getBackupWifiNetworks() : nil
+        }
+    }
+
+    /// In a task of the screen's own: shows what changes while it is open. Ends when the task is cancelled.
+    func follow() async {
+        await orAlert { [self] () async throws(ClientError) in
+            for try await event in try await manager.events() {
+                switch event.body {
+                case .networkChanged, .backupsChanged, .gap: await load()
+                default: break
+                }
+            }
+        }
+    }
+
+    /// In the row to add one. The list is replaced as a whole, so the new one is sent with all the others; only its
+    /// password travels, and sealed.
+    func add(ssid: String, pwd: String) async {
+        await update { [manager] stored throws(ClientError) in
+            guard stored.networks.count < stored.max else { return nil }
+            return stored.networks + [try manager.generateBackupWifiModel(ssid: ssid, pwd: pwd)]
+        }
+    }
+
+    func remove(_ network: BackupWifiModel) async {
+        await update { stored in stored.networks.filter { $0 != network } }
+    }
+
+    /// The device leaves the network, and comes back in another one. The phone has to be able to reach that one as
+    /// well.
+    func switchTo(_ network: BackupWifiModel) async {
+        guard let info, manager.canSwitchWifiNetwork(info) else {
+            alert = "can't switch"
+            return
+        }
+        let (phases, told) = AsyncStream.makeStream(of: SwitchPhase.self)
+        let showing = Task { for await phase in phases { progress = "\(phase)" } }
+        await orAlert { [manager] () async throws(ClientError) in
+            try await manager.switchBackupWifiNetwork(hash: network.hash) { told.yield($0.phase) }
+        }
+        told.finish()
+        await showing.value
+        progress = nil
+        await load()
+    }
+
+    // MARK: How
+
+    /// Sends the list as it is after a change, unless the change is nil, for there is no room. With the revision, what
+    /// another phone of the household has added meanwhile is not lost: the device refuses, and the person sees the new
+    /// list.
+    private func update(_ change: (BackupWifiNetworks) throws(ClientError) -> [BackupWifiModel]?) async {
+        guard let stored else { return }
+        await orAlert { [self] () async throws(ClientError) in
+            guard let changed = try change(stored) else {
+                alert = "can't add any more"
+                return
+            }
+            self.stored = try await manager.updateBackupWifiNetworks(changed, ifRevision: stored.revision)
+        }
+        if alert != nil { await reload() }
+    }
+
+    private func reload() async {
+        if let present = try? await manager.getBackupWifiNetworks() { stored = present }
+    }
+
+    /// Every call throws one type of error, whose text says what to do. That the device is on the network already is
+    /// nothing to alert anybody of.
+    private func orAlert(_ work: () async throws(ClientError) -> Void) async {
+        alert = nil
+        do {
+            try await work()
+        } catch {
+            if case .refused(let refusal) = error, refusal.code == .alreadyAssociated { return }
+            if error != .cancelled { alert = "\(error)" }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+import AgentModel
+import AppClient
+import AppProtocol
+import Foundation
+import Testing
+
+/// The sample for apps, which Docs/app.md shows, against a device.
+@MainActor @Suite(.timeLimit(.minutes(2))) struct SampleTests {
+    @Test func aDeviceThatCannotDoItIsSaidSo() async throws {
+        try await House.with { house async throws in
+            house.board.set {
+                $0.capabilities = Capabilities(
+                    attributes: [], maxBackupNetworks: 0, deviceId: "board-1", firmware: "1", features: [])
+            }
+            let screen = BackupNetworksScreen(house.manager())
+            await screen.load()
+            #expect(screen.support == "not supported")
+            #expect(screen.currentRows.isEmpty && screen.backupRows.isEmpty && screen.alert == nil)
+        }
+    }
+
+    @Test func fromTheFirstLookToTheSwitch() async throws {
+        let ssid = try SSID("Home")
+        try await House.with { house async throws in
+            house.board.set { $0.network.ssid = ssid }
+            let screen = BackupNetworksScreen(house.manager())
+            await screen.load()
+            #expect(screen.support == "supported")
+            #expect(
+                screen.currentRows.map(\.title) == [
+                    "ssid", "signal", "type", "canUpdateWifiBackupNetwork", "canSwitchWifiNetwork",
+                ])
+            #expect(screen.currentRows.map(\.value) == ["Home", "-50 dBm", "wifi", "true", "true"])
+            #expect(screen.backupRows == ["add new backup network"])
+
+            for ssid in ["Attic", "Cellar", "Garden"] { await screen.add(ssid: ssid, pwd: "correct horse") }
+            #expect(screen.alert == nil)
+            #expect(screen.backupRows == ["Attic", "Cellar", "Garden", "add new backup network"])
+            await screen.add(ssid: "Shed", pwd: "correct horse")
+            #expect(screen.alert == "can't add any more")
+            #expect(house.board.list.map(\.ssid.description) == ["Attic", "Cellar", "Garden"])
+            await screen.add(ssid: "Shed", pwd: "short")
+            #expect(screen.alert == "can't add any more")
+
+            await screen.remove(try #require(screen.stored?.networks[1]))
+            #expect(screen.backupRows == ["Attic", "Garden", "add new backup network"])
+            await screen.add(ssid: "Shed", pwd: "short")
+            #expect(screen.alert?.contains("8 to 63") == true)
+
+            // Another phone of the household was quicker.
+            house.board.set { $0.revision += 1 }
+            await screen.remove(try #require(screen.stored?.networks[0]))
+            #expect(screen.alert != nil)
+            #expect(screen.stored?.revision == 6)
+
+            let attic = try #require(screen.stored?.networks.first)
+            async let switching: Void = screen.switchTo(attic)
+            try await eventually("it is commanded") { house.board.count(.getSwitch) > 0 }
+            await house.relay.cut()
+            house.board.advance(to: .joining)
+            house.board.set { $0.network.ssid = attic.ssid }
+            house.board.advance(to: .committed)
+            await switching
+            #expect(screen.alert == nil && screen.progress == nil)
+            #expect(screen.currentRows.first?.value == "Attic")
+
+            house.board.set { $0.network.flags = .canUpdateBackups }
+            await screen.load()
+            await screen.switchTo(attic)
+            #expect(screen.alert == "can't switch")
+            #expect(house.board.count(.switchNetwork) == 1)
+        }
+    }
+
+    @Test func whatChangesIsShown() async throws {
+        try await House.with { house async throws in
+            let screen = BackupNetworksScreen(house.manager())
+            let following = Task { await screen.follow() }
+            try await eventually("it is shown") {
+                house.board.hub.publish(.backupsChanged(BackupList(max: 3, revision: 1, networks: [])))
+                return screen.support == "supported"
+            }
+            following.cancel()
+            await following.value
+            #expect(screen.alert == nil)
+        }
+    }
+
+    @Test func theDocumentShowsThisVeryCode() throws {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let sample = try String(
+            contentsOf: root.appending(path: "Tests/AppClientTests/Sample/BackupNetworksScreen.swift"), encoding: .utf8)
+        let document = try String(contentsOf: root.appending(path: "Docs/app.md"), encoding: .utf8)
+        #expect(document.contains("```swift\n\(sample)```\n"))
+    }
+}

@@ -1,0 +1,173 @@
+import AgentModel
+import NIOCore
+import Testing
+
+@testable import AppServer
+
+/// The tables behind the limits, with more addresses than a test can connect from.
+@Suite struct AdmissionTests {
+    private func site(_ text: String) throws -> IPAddress.Site { try #require(IPAddress(text)).site }
+
+    @Test func whatCountsAsOneAddress() throws {
+        #expect(try site("192.168.1.2") != site("192.168.1.3"))
+        #expect(try site("::ffff:192.168.1.2") == site("192.168.1.2"))
+        #expect(try site("2001:db8:0:1::1") == site("2001:db8:0:1:ffff::2"))
+        #expect(try site("2001:db8:0:1::1") != site("2001:db8:0:2::1"))
+        #expect(IPAddress("fe80::1%wlan0") == IPAddress("fe80:0::1"))
+        #expect(IPAddress("::ffff:192.168.1.2").map { "\($0)" } == "192.168.1.2")
+        #expect(IPAddress("2001:db8::1").map { "\($0)" } == "2001:db8::1")
+        #expect(IPAddress("127.1.2.3")?.isLoopback == true)
+        #expect(IPAddress("::1")?.isLoopback == true)
+        #expect(IPAddress("128.0.0.1")?.isLoopback == false)
+        for text in ["", "x", "1.2.3", "1.2.3.4.5", "%", "::1::"] { #expect(IPAddress(text) == nil) }
+        #expect(try IPAddress(SocketAddress(unixDomainSocketPath: "/s")) == nil)
+    }
+
+    /// Ten thousand addresses with wrong keys cost no more memory than the table allows, and hold up nobody else.
+    @Test func manyAddressesWithWrongKeys() throws {
+        var limits = AppServer.LANLimits()
+        limits.backOff.addresses = 100
+        let admission = Door(limits)
+        let now = Instant(milliseconds: 0)
+        for number in 0..<10_000 {
+            let site = try site("10.0.\(number / 256).\(number % 256)")
+            let moment = now + .milliseconds(number)
+            guard case .admitted(let ticket, _, nil) = admission.arrive(from: site, at: moment) else {
+                Issue.record("number \(number) was turned away")
+                return
+            }
+            admission.recordWrongKey(ticket, at: moment)
+        }
+        let end = now + .milliseconds(10_000)
+        let remembered = try (0..<10_000).filter {
+            try admission.wrongKeys(from: site("10.0.\($0 / 256).\($0 % 256)"), at: end).count > 0
+        }
+        #expect(remembered == Array(9_900..<10_000))
+        #expect(try admission.wrongKeys(from: site("10.1.0.0"), at: end).delay == .zero)
+    }
+
+    @Test func theDelayStaysWithinItsLimit() throws {
+        var wrongKeys = WrongKeys(AppServer.BackOff())
+        let (site, now) = (try site("10.0.0.1"), Instant(milliseconds: 0))
+        for _ in 0..<100 { wrongKeys.record(site, at: now) }
+        #expect(wrongKeys.count(from: site, at: now) == 100)
+        #expect(wrongKeys.delay(for: site, at: now) == .seconds(4))
+        wrongKeys.clear(site)
+        #expect(wrongKeys.delay(for: site, at: now) == .zero)
+    }
+
+    /// Who waits for his back-off keeps his place; who has begun and does not go on gives way, the oldest first.
+    @Test func whoGivesWay() throws {
+        var limits = AppServer.LANLimits()
+        limits.handshakesPerAddress = 3
+        let admission = Door(limits)
+        let (site, now) = (try site("10.0.0.1"), Instant(milliseconds: 0))
+        #expect(admission.arrive(from: site, at: now) == .admitted(1, after: .zero, inPlaceOf: nil))
+        admission.recordWrongKey(1, at: now)
+        for ticket in 2...4 {
+            #expect(
+                admission.arrive(from: site, at: now) == .admitted(ticket, after: .milliseconds(250), inPlaceOf: nil))
+        }
+        #expect(admission.arrive(from: site, at: now) == .turnedAway)
+        admission.begin(3)
+        admission.begin(2)
+        #expect(admission.arrive(from: site, at: now) == .admitted(5, after: .milliseconds(250), inPlaceOf: 2))
+        #expect(admission.arrive(from: site, at: now) == .admitted(6, after: .milliseconds(250), inPlaceOf: 3))
+        #expect(admission.arrive(from: site, at: now) == .turnedAway)
+        // A displaced one that completes after all has no room.
+        #expect(!admission.complete(2))
+        #expect(admission.complete(6))
+    }
+
+    /// One address that fills the room for all with handshakes that wait does not keep another out.
+    @Test func theBusiestAddressGivesWay() throws {
+        var limits = AppServer.LANLimits()
+        limits.handshakes = 4
+        let admission = Door(limits)
+        let (busy, other, now) = (try site("10.0.0.1"), try site("10.0.0.2"), Instant(milliseconds: 0))
+        #expect(admission.arrive(from: busy, at: now) == .admitted(1, after: .zero, inPlaceOf: nil))
+        admission.recordWrongKey(1, at: now)
+        for _ in 0..<4 { _ = admission.arrive(from: busy, at: now) }
+        #expect(admission.arrive(from: busy, at: now) == .turnedAway)
+        #expect(admission.arrive(from: other, at: now) == .admitted(6, after: .zero, inPlaceOf: 5))
+    }
+
+    @Test func leavingMakesRoom() throws {
+        var limits = AppServer.LANLimits()
+        limits.connections = 1
+        let admission = Door(limits)
+        let (site, now) = (try site("10.0.0.1"), Instant(milliseconds: 0))
+        for _ in 0..<3 { _ = admission.arrive(from: site, at: now) }
+        #expect(admission.complete(1))
+        #expect(!admission.complete(2))
+        admission.leave(1)
+        #expect(admission.complete(3))
+    }
+
+    @Test func bucketsFillWithTime() {
+        let start = Instant(milliseconds: 1_000_000)
+        let bucket = Tap(AppServer.RequestRate(perSecond: 4, burst: 2), at: start)
+        for _ in 0..<2 {
+            #expect(bucket.delay(at: start) == .zero)
+            bucket.take()
+        }
+        #expect(!bucket.isFull)
+        #expect(bucket.delay(at: start) == .milliseconds(250))
+        #expect(bucket.delay(at: start + .milliseconds(200)) == .milliseconds(50))
+        #expect(bucket.delay(at: start + .milliseconds(250)) == .zero)
+        // A clock that goes backwards, and one that leaps, give no more than the burst.
+        #expect(bucket.delay(at: start - .seconds(1)) == .zero)
+        #expect(bucket.delay(at: Instant(milliseconds: .max / 2)) == .zero)
+        #expect(bucket.isFull)
+        bucket.take()
+        bucket.take()
+        #expect(bucket.delay(at: Instant(milliseconds: .max / 2)) == .milliseconds(250))
+    }
+
+    /// Addresses that come and go do not grow the table, and nobody gains by leaving and coming back.
+    @Test func ratesOfManyAddresses() throws {
+        let rates = SiteRates(AppServer.RequestRate(perSecond: 1, burst: 1), maximum: 50)
+        let start = Instant(milliseconds: 0)
+        for number in 0..<50 {
+            var connection = TokenBucket(AppServer.RequestRate(perSecond: 1000, burst: 1000), at: start)
+            let site = try site("10.0.0.\(number)")
+            #expect(rates.take(site, and: &connection, at: start) == nil)
+            #expect(rates.take(site, and: &connection, at: start) == .seconds(1))
+        }
+        #expect(rates.count == 50)
+        var connection = TokenBucket(AppServer.RequestRate(perSecond: 1000, burst: 1000), at: start)
+        for number in 0..<1000 {
+            _ = rates.take(try site("10.1.\(number / 256).\(number % 256)"), and: &connection, at: start + .seconds(2))
+        }
+        #expect(rates.count <= 50)
+    }
+}
+
+/// An admission that expectations can change.
+private final class Door {
+    private var admission: Admission
+
+    init(_ limits: AppServer.LANLimits) { admission = Admission(limits) }
+
+    func arrive(from site: IPAddress.Site, at now: Instant) -> Admission.Arrival {
+        admission.arrive(from: site, at: now)
+    }
+    func begin(_ ticket: Int) { admission.begin(ticket) }
+    func complete(_ ticket: Int) -> Bool { admission.complete(ticket) }
+    func leave(_ ticket: Int) { admission.leave(ticket) }
+    func recordWrongKey(_ ticket: Int, at now: Instant) { admission.recordWrongKey(ticket, at: now) }
+    func wrongKeys(from site: IPAddress.Site, at now: Instant) -> (count: Int, delay: Duration) {
+        admission.wrongKeys(from: site, at: now)
+    }
+}
+
+/// The same of a bucket.
+private final class Tap {
+    private var bucket: TokenBucket
+
+    init(_ rate: AppServer.RequestRate, at now: Instant) { bucket = TokenBucket(rate, at: now) }
+
+    var isFull: Bool { bucket.isFull }
+    func delay(at now: Instant) -> Duration { bucket.delay(at: now) }
+    func take() { bucket.take() }
+}

@@ -1,0 +1,228 @@
+import AgentModel
+import AppProtocol
+import AppServer
+import Testing
+
+/// Clients that do not get through their handshake: wrong keys, no keys, no TLS, half of it. The owner gets in whatever
+/// they do.
+@Suite struct HandshakeTests {
+    private static let stranger = DeviceKey.key("altnet-7f3c", byte: 8)
+
+    @Test(arguments: [
+        "GET / HTTP/1.1\r\n\r\n", request(.getNetwork), "\u{16}\u{3}\u{1}", "\u{16}\u{3}\u{3}\u{0}\u{2}xy",
+    ])
+    func plainTextIsNotAnswered(text: String) async throws {
+        let device = FakeDevice()
+        let notices = Notices()
+        try await withNetworkServer(device, notices: notices) { _, port async throws in
+            let socket = try RawSocket.connecting(toPort: port)
+            try await socket.send(text)
+            socket.finishSending()
+            // An alert of TLS at most, and never a line.
+            #expect(try await socket.lines().allSatisfy { !$0.contains("{") })
+            #expect(try await KeyedClient.connecting(to: port).ask() == nil)
+        }
+        #expect(device.bodies == [.getNetwork])
+        #expect(notices.failures.count == 1)
+    }
+
+    @Test func aHandshakeThatIsNotFinishedIsGivenUp() async throws {
+        let clock = ManualClock()
+        let notices = Notices()
+        try await withNetworkServer(clock: clock, notices: notices) { _, port async throws in
+            // One that says nothing, and one that sends a byte now and then.
+            let silent = try RawSocket.connecting(toPort: port)
+            await clock.sleeps(for: .seconds(10))
+            clock.advance(by: .seconds(1))
+            let slow = try RawSocket.connecting(toPort: port)
+            await clock.sleeps(for: .seconds(10))
+            for byte in TLSBytes.hello.prefix(9) {
+                try await slow.send([byte])
+                clock.advance(by: .seconds(1))
+            }
+            #expect(try await KeyedClient.connecting(to: port).ask() == nil)
+            #expect(try await silent.line() == nil)
+            clock.advance(by: .seconds(1))
+            #expect(try await slow.line() == nil)
+            await notices.contain {
+                if case .turnedAway(let client) = $0 { client.failure == .tookTooLong } else { false }
+            }
+        }
+    }
+
+    /// Every possible place to break a handshake off.
+    @Test func truncatedHandshakes() async throws {
+        let notices = Notices()
+        try await withNetworkServer(notices: notices) { _, port async throws in
+            for length in stride(from: 0, through: TLSBytes.hello.count, by: 3) {
+                let socket = try RawSocket.connecting(toPort: port)
+                try await socket.send(Array(TLSBytes.hello.prefix(length)))
+                socket.finishSending()
+                _ = try await socket.lines()
+            }
+            #expect(try await KeyedClient.connecting(to: port).ask() == nil)
+        }
+    }
+
+    @Test func brokenRecordsEndAConnection() async throws {
+        let device = FakeDevice()
+        try await withNetworkServer(device) { _, port async throws in
+            for bytes in [[0x17, 3, 3, 0, 4, 1, 2, 3, 4], [0x17, 3, 3, 0xff, 0xff], [0x15, 3, 3, 0, 2, 2, 40]]
+                as [[UInt8]]
+            {
+                let relay = try await BreakingRelay(to: port)
+                let client = try await KeyedClient.connecting(to: relay.port)
+                #expect(try await client.ask() == nil)
+                // Behind the back of the client's TLS.
+                try await relay.inject(bytes)
+                #expect(try await client.line() == nil)
+                await relay.close()
+            }
+            #expect(try await KeyedClient.connecting(to: port).ask() == nil)
+        }
+        #expect(device.bodies.count == 4)
+    }
+
+    @Test func wrongKeysWaitLongerAndLonger() async throws {
+        let clock = ManualClock()
+        let notices = Notices()
+        try await withNetworkServer(clock: clock, notices: notices) { _, port async throws in
+            for delay in [0, 250, 500, 1000, 2000, 4000, 4000] {
+                let client = try await KeyedClient.connecting(to: port, as: Self.stranger)
+                if delay > 0 {
+                    await clock.sleeps(for: .milliseconds(delay))
+                    clock.advance(by: .milliseconds(delay))
+                }
+                #expect(try await client.line() == nil)
+            }
+            // The owner at another address is not concerned, and at the same one waits once.
+            #expect(try await KeyedClient.connecting(to: port, from: "127.0.0.2").ask() == nil)
+            let owner = try await KeyedClient.connecting(to: port)
+            await clock.sleeps(for: .seconds(4))
+            clock.advance(by: .seconds(4))
+            #expect(try await owner.ask() == nil)
+            #expect(try await KeyedClient.connecting(to: port).ask() == nil)
+        }
+        #expect(notices.failures == Array(repeating: .wrongKey, count: 7))
+        let last = notices.all.compactMap { if case .turnedAway(let client) = $0 { client } else { nil } }.last
+        #expect(last?.wrongKeys == 7)
+        #expect(last?.delay == .seconds(4))
+    }
+
+    @Test func anotherDevicesIdIsAWrongKey() async throws {
+        let clock = ManualClock()
+        let notices = Notices()
+        try await withNetworkServer(clock: clock, notices: notices) { _, port async throws in
+            let other = DeviceKey.key("altnet-7f3d", byte: 7)
+            #expect(try await KeyedClient.connecting(to: port, as: other).line() == nil)
+            let owner = try await KeyedClient.connecting(to: port)
+            await clock.sleeps(for: .milliseconds(250))
+            clock.advance(by: .milliseconds(250))
+            #expect(try await owner.ask() == nil)
+        }
+        #expect(notices.failures == [.unknownDevice])
+    }
+
+    @Test func wrongKeysAreForgottenInTime() async throws {
+        let clock = ManualClock()
+        try await withNetworkServer(clock: clock) { _, port async throws in
+            #expect(try await KeyedClient.connecting(to: port, as: Self.stranger).line() == nil)
+            clock.advance(by: AppServer.BackOff().memory)
+            #expect(try await KeyedClient.connecting(to: port).ask() == nil)
+        }
+    }
+
+    /// Half-open connections take all the room there is, and each owner's gets in for the oldest of them.
+    @Test func halfOpenConnectionsGiveWay() async throws {
+        var limits = AppServer.LANLimits()
+        limits.handshakes = 6
+        limits.handshakesPerAddress = 4
+        let notices = Notices()
+        try await withNetworkServer(limits: limits, notices: notices) { _, port async throws in
+            var idle: [RawSocket] = []
+            for _ in 0..<40 { idle.append(try RawSocket.connecting(toPort: port)) }
+            #expect(try await KeyedClient.connecting(to: port).ask() == nil)
+            #expect(try await KeyedClient.connecting(to: port, from: "127.0.0.2").ask() == nil)
+            #expect(try await idle[0].line() == nil)
+        }
+        #expect(notices.failures.contains(.crowdedOut))
+    }
+
+    /// Handshakes that wait for their back-off fill the room of their address: one more is closed, nobody else notices.
+    @Test func whoComesToAFullRoomIsTurnedAway() async throws {
+        var limits = AppServer.LANLimits()
+        limits.handshakesPerAddress = 2
+        let clock = ManualClock()
+        let notices = Notices()
+        try await withNetworkServer(limits: limits, clock: clock, notices: notices) { _, port async throws in
+            #expect(try await KeyedClient.connecting(to: port, as: Self.stranger).line() == nil)
+            let waiting = [
+                try await KeyedClient.connecting(to: port), try await KeyedClient.connecting(to: port),
+            ]
+            #expect(try await RawSocket.connecting(toPort: port).line() == nil)
+            #expect(notices.failures == [.wrongKey, .crowdedOut])
+            #expect(try await KeyedClient.connecting(to: port, from: "127.0.0.2").ask() == nil)
+            await clock.sleeps(for: .milliseconds(250), by: 2)
+            clock.advance(by: .milliseconds(250))
+            for client in waiting { #expect(try await client.ask() == nil) }
+        }
+    }
+
+    /// A log that anybody could fill would be one more thing to attack.
+    @Test func noticesAreSparing() async throws {
+        let clock = ManualClock()
+        let notices = Notices()
+        try await withNetworkServer(clock: clock, notices: notices) { _, port async throws in
+            for number in 0..<30 {
+                let socket = try RawSocket.connecting(toPort: port)
+                try await socket.send("nonsense, and more of it\n")
+                _ = try? await socket.lines()
+                if number == 20 { clock.advance(by: .seconds(10)) }
+            }
+        }
+        let told = notices.all.compactMap { if case .turnedAway(let client) = $0 { client.untold } else { nil } }
+        #expect(told.count == 11)
+        #expect(told.reduce(0, +) == 11)
+    }
+
+    @Test(.enabled(if: LocalAddress.besidesLoopback != nil, "this machine has no address but the loopback's"))
+    func connectionsToAddressesThatAreGoneAreClosed() async throws {
+        let notices = Notices()
+        let address = try #require(LocalAddress.besidesLoopback)
+        try await withNetworkServer(notices: notices) { server, port async throws in
+            let leaving = try await KeyedClient.connecting(to: port, at: address)
+            let staying = try await KeyedClient.connecting(to: port)
+            #expect(try await leaving.ask() == nil)
+            #expect(try await staying.ask() == nil)
+            server.addressesChanged(to: ["127.0.0.1", address])
+            #expect(try await leaving.ask() == nil)
+            server.addressesChanged(to: ["192.0.2.1", "fe80::1%wlan0"])
+            #expect(try await leaving.line() == nil)
+            #expect(try await staying.ask() == nil)
+            #expect(try await KeyedClient.connecting(to: port, at: address).ask() == nil)
+        }
+        #expect(notices.reasons == [.addressGone])
+    }
+
+    @Test func goodbyesAreHalfOfTheConversation() async throws {
+        try await withNetworkServer { _, port async throws in
+            let client = try await KeyedClient.connecting(to: port)
+            try await client.send((0..<20).map { request(.getHistory, id: "\($0)") }.joined())
+            client.finishSending()
+            for id in 0..<20 { #expect(try answer(await client.line()) == ("\(id)", nil)) }
+            #expect(try await client.line() == nil)
+        }
+    }
+
+    @Test func aPortInUseIsSaid() async throws {
+        try await withNetworkServer { _, port async throws in
+            let folder = try SocketFolder()
+            let second = AppServer(
+                unix: UnixListenerSettings(path: folder.socket), lan: LANListenerSettings(port: port, device: .sample),
+                service: FakeDevice(), hub: EventHub())
+            await #expect(throws: AppServerError.system(attempted: "listen on", path: "port \(port)", errno: 98)) {
+                try await second.start()
+            }
+        }
+    }
+}

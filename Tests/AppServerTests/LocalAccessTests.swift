@@ -1,0 +1,143 @@
+import AppProtocol
+import Foundation
+import Testing
+
+@testable import AppServer
+
+/// Who may do what on the Unix socket.
+@Suite struct LocalAccessTests {
+    @Test(
+        arguments: [
+            // uid, groups, what it may do with group 40, readers 50
+            (0, [], .full), (7, [], .full), (8, [40], .full), (8, [9, 40], .full), (8, [50], .readOnly),
+            (8, [9, 50], .readOnly), (8, [40, 50], .full), (8, [9], nil), (8, [0], nil), (8, [], nil),
+        ] as [(UInt32, [UInt32], Peer.Access?)])
+    func byUserAndGroups(uid: UInt32, groups: [UInt32], access: Peer.Access?) {
+        let rule = LocalAccess(ownUser: 7, group: 40, readers: 50)
+        // The first one is the process's own group.
+        let process = ProcessCredentials(pid: 1, uid: uid, gid: groups.first ?? 8, groups: Set(groups.dropFirst()))
+        #expect(rule.access(of: process) == access)
+        let withoutReaders = LocalAccess(ownUser: 7, group: 40, readers: nil)
+        #expect(withoutReaders.access(of: process) == (access == .full ? .full : nil))
+    }
+
+    @Test func theKernelTellsWhoConnected() throws {
+        var pair: [CInt] = [0, 0]
+        try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &pair) == 0)
+        defer { for descriptor in pair { close(descriptor) } }
+        var groups = [gid_t](repeating: 0, count: 65_536)
+        groups = Array(groups.prefix(Int(getgroups(65_536, &groups))))
+        let expected = ProcessCredentials(pid: getpid(), uid: getuid(), gid: getgid(), groups: Set(groups))
+        #expect(ProcessCredentials(peerOf: pair[0]) == expected)
+        #expect(ProcessCredentials(peerOf: -1) == nil)
+    }
+
+    @Test func commandsAreTheTypesThatChangeSomething() {
+        #expect(
+            MessageType.allCases.filter(\.isCommand) == [.updateBackups, .switchNetwork, .confirmSwitch, .startScan])
+    }
+}
+
+/// Processes of other users, which only root can start.
+@Suite(.enabled(if: getuid() == 0 && access("/usr/bin/setpriv", X_OK) == 0 && access("/usr/bin/perl", X_OK) == 0))
+struct OtherUsersTests {
+    private static let (group, readers): (UInt32, UInt32) = (54_321, 54_322)
+
+    @Test func membersOfTheGroupMayDoEverything() async throws {
+        let notices = Notices()
+        for groups in ["\(Self.group)", "1,\(Self.group)"] {
+            let codes = try await answers(to: [.getNetwork, .switchNetwork], of: groups, notices)
+            #expect(codes == [nil, nil])
+        }
+        guard case .opened(let peer)? = notices.all.first, case .process(_, 65_534, 65_534) = peer.origin else {
+            Issue.record("told of \(notices.all)")
+            return
+        }
+    }
+
+    /// More groups than the first guess has room for.
+    @Test func oneOfManyGroups() async throws {
+        let many = (60_000..<60_100).map(String.init).joined(separator: ",")
+        #expect(try await answers(to: [.switchNetwork], of: "\(many),\(Self.group)") == [nil])
+    }
+
+    @Test func readersMayAskAndListen() async throws {
+        let asked: [MessageType] = [.getNetwork, .switchNetwork, .startScan, .subscribe, .confirmSwitch, .getScan]
+        let device = FakeDevice()
+        let codes = try await answers(to: asked, of: "\(Self.readers)", Notices(), device)
+        #expect(codes == [nil, .notPermitted, .notPermitted, nil, .notPermitted, nil])
+        #expect(device.bodies == [.getNetwork, .getScan])
+        #expect(device.peers.map(\.access) == [.readOnly, .readOnly])
+    }
+
+    @Test func othersAreToldAndClosed() async throws {
+        let notices = Notices()
+        let device = FakeDevice()
+        #expect(try await answers(to: [.getNetwork], of: "1", notices, device) == [.notPermitted])
+        #expect(device.bodies == [])
+        guard case .refused(_, .notPermitted)? = notices.all.first else {
+            Issue.record("told of \(notices.all)")
+            return
+        }
+    }
+
+    @Test func theFileBelongsToTheGroup() async throws {
+        let folder = try SocketFolder()
+        for (readers, mode) in [(nil, 0o660), (Self.readers, 0o666)] as [(UInt32?, Int)] {
+            let unix = UnixListenerSettings(path: folder.socket, group: Self.group, readers: readers)
+            let server = AppServer(unix: unix, service: FakeDevice(), hub: EventHub())
+            try await server.start()
+            let attributes = try FileManager.default.attributesOfItem(atPath: folder.socket)
+            #expect((attributes[.groupOwnerAccountID] as? NSNumber)?.uint32Value == Self.group)
+            #expect((attributes[.posixPermissions] as? NSNumber)?.intValue == mode)
+            await server.stop()
+        }
+    }
+
+    /// What a process of user 65534 with these supplementary groups is answered.
+    private func answers(
+        to types: [MessageType], of groups: String, _ notices: Notices = Notices(), _ device: FakeDevice = FakeDevice()
+    ) async throws -> [ErrorCode?] {
+        let folder = try SocketFolder()
+        chmod(folder.path, 0o755)
+        let unix = UnixListenerSettings(path: folder.socket, group: Self.group, readers: Self.readers)
+        let server = AppServer(unix: unix, service: device, hub: EventHub(), notify: notices.append)
+        try await server.start()
+        let bodies: [MessageType: String] = [
+            .switchNetwork: #"{"ssid":"Home","password":"12345678"}"#, .confirmSwitch: #"{"switchId":"s-1"}"#,
+        ]
+        let input = types.map { request($0, body: bodies[$0] ?? "{}") }.joined()
+        let output = try await Self.run(folder.socket, groups, input)
+        await server.stop()
+        return try output.split(separator: "\n").map { try answer(String($0)).code }
+    }
+
+    private static func run(_ path: String, _ groups: String, _ input: String) async throws -> String {
+        // As a file: `perl -e` reads /dev/null, which not every container lets other users do.
+        let script = path + ".pl"
+        let text = """
+            use IO::Socket::UNIX; my $s = IO::Socket::UNIX->new(Peer => $ARGV[0]) or die;
+            print $s $ARGV[1]; $s->flush; shutdown($s, 1); print while <$s>;
+            """
+        try text.write(toFile: script, atomically: false, encoding: .utf8)
+        chmod(script, 0o644)
+        return try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                let process = Process()
+                process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")
+                process.arguments =
+                    ["60", "setpriv", "--reuid", "65534", "--regid", "65534", "--groups", groups]
+                    + ["perl", script, path, input]
+                let output = Foundation.Pipe()
+                process.standardOutput = output
+                continuation.resume(
+                    with: Result {
+                        try process.run()
+                        let data = output.fileHandleForReading.readDataToEndOfFile()
+                        process.waitUntilExit()
+                        return String(decoding: data, as: UTF8.self)
+                    })
+            }
+        }
+    }
+}
