@@ -87,10 +87,14 @@ import Testing
         let clock = ManualClock()
         let notices = Notices()
         try await withNetworkServer(clock: clock, notices: notices) { _, port async throws in
-            for delay in [0, 250, 500, 1000, 2000, 4000, 4000] {
+            let other = try await KeyedClient.connecting(to: port, from: "127.0.0.2")
+            for (count, delay) in [0, 250, 500, 1000, 2000, 4000, 4000].enumerated() {
                 let client = try await KeyedClient.connecting(to: port, as: Self.stranger)
                 if delay > 0 {
                     await clock.sleeps(for: .milliseconds(delay))
+                    // The server has had time for many a handshake, and has not looked at this one.
+                    for _ in 0..<8 { #expect(try await other.ask() == nil) }
+                    #expect(notices.failures.count == count)
                     clock.advance(by: .milliseconds(delay))
                 }
                 #expect(try await client.line() == nil)
