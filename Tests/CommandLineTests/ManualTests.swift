@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    private static let folder = Document.folder.appendingPathComponent("man")
+    private static let folder = Document.root.appendingPathComponent("Docs/man")
 
     private func commands() async throws -> [(page: String, command: Command)] {
         let json = await CommandRun.altnet(["--experimental-dump-help"]).errors

@@ -68,9 +68,8 @@ enum Document {
     /// The repository's folder.
     static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
-    static let folder = root.appendingPathComponent("Docs")
 
     static func text(_ name: String) -> String {
-        (try? String(contentsOf: folder.appendingPathComponent(name), encoding: .utf8)) ?? ""
+        (try? String(contentsOf: root.appendingPathComponent("Docs/\(name)"), encoding: .utf8)) ?? ""
     }
 }

@@ -160,7 +160,7 @@ import Testing
             clocks.reduce(line) { $0.replacing($1.shown, with: $1.drawn) }
         }
         let svg = TerminalPicture(lines: lines).svg
-        let file = Document.folder.appendingPathComponent("watch.svg")
+        let file = Document.root.appendingPathComponent("Docs/watch.svg")
         if ProcessInfo.processInfo.environment["ALTNET_WRITE_PICTURES"] != nil { try Data(svg.utf8).write(to: file) }
         #expect(svg == Document.text("watch.svg"))
     }
