@@ -54,16 +54,21 @@ extension Trial {
         try await openPatiently().get(.getNetwork)
     }
 
-    /// A connection wherever the device answers, tried for as long as a switch may take.
+    /// The connection that is there, if it still works, or one wherever the device answers, tried for as long as a switch
+    /// may take.
     private func openPatiently() async throws -> Wire {
+        if let wire = newestWire {
+            if let answer = try? await wire.ask(.getCapabilities), answer.code == nil { return wire }
+            await closeConnections()
+        }
         let deadline = ContinuousClock.now + target.switchTime
         while true {
             for place in [nil] + bench.networks.filter({ $0.address != nil }) {
                 follow(to: place)
                 guard let wire = try? await open(handshake: nil, patience: .seconds(5)) else { continue }
                 // One that is told busy, while the device notices that others have gone, is none.
-                if (try? await wire.ask(.getCapabilities))?.code == nil { return wire }
-                await wire.close()
+                if let answer = try? await wire.ask(.getCapabilities), answer.code == nil { return wire }
+                await closeConnections()
             }
             guard .now < deadline else { throw Deviation("a device that answers", got: "none") }
             await pause(.milliseconds(200))
