@@ -20,7 +20,7 @@ public struct Harness: Sendable {
         _ checks: [Check], progress: (Progress) -> Void = { _ in }
     ) async throws(HarnessError) -> Report {
         let start = ContinuousClock.now
-        let baseline = try await look()
+        var baseline = try await look()
         if !isDestructive, checks.contains(where: \.touchesBackups), !baseline.irreplaceable.isEmpty {
             throw .wouldRisk(baseline.irreplaceable.map(\.ssid))
         }
@@ -34,7 +34,7 @@ public struct Harness: Sendable {
             if let obstacle {
                 result = CheckResult(check, .skipped(why: obstacle))
             } else {
-                result = await run(check, baseline, caretaker)
+                result = await run(check, &baseline, caretaker)
                 if result.isLeftChanged { obstacle = "\(check.id) left the device changed" }
             }
             results.append(result)
@@ -70,7 +70,7 @@ public struct Harness: Sendable {
         }
     }
 
-    private func run(_ check: Check, _ baseline: Baseline, _ caretaker: Trial) async -> CheckResult {
+    private func run(_ check: Check, _ baseline: inout Baseline, _ caretaker: Trial) async -> CheckResult {
         let trial = Trial(target: target, bench: bench, baseline: baseline, isDestructive: isDestructive)
         let start = ContinuousClock.now
         var outcome = await outcome(of: check, trial)
@@ -81,7 +81,7 @@ public struct Harness: Sendable {
         let took = ContinuousClock.now - start
         var isLeftChanged = false
         do {
-            try await caretaker.restore()
+            baseline = try await caretaker.restore(to: baseline)
         } catch {
             isLeftChanged = true
             let wrong = Self.failure(error, caretaker.transcript)
