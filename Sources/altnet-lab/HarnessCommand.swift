@@ -41,6 +41,9 @@ struct HarnessCommand: AsyncParsableCommand {
     @Flag(help: "Print the checks and stop.")
     var list = false
 
+    @Flag(help: "Leave out the checks that send a list of networks.")
+    var keepList = false
+
     @Flag(help: "Stored networks may be lost whose passwords are not in --networks.")
     var destructive = false
 
@@ -69,6 +72,7 @@ struct HarnessCommand: AsyncParsableCommand {
 
     func run() async throws {
         let checks = Check.selected(only: only.map { Pattern($0) }, skip: skip.map { Pattern($0) })
+            .filter { !keepList || !$0.touchesBackups }
         guard !checks.isEmpty else { throw ValidationError("no check has such an id: see --list") }
         if list {
             for check in checks { print("\(check.id): \(check.title) (\(check.section))") }

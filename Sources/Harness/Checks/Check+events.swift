@@ -41,7 +41,8 @@ extension Check {
             }
             try expect("one number for one event", numbers[0], is: numbers[1])
         },
-        event("resume", "who was away gets what it missed", section: "events.subscribe", touchesBackups: true) { trial in
+        event("resume", "who was away gets what it missed", section: "events.subscribe", touchesBackups: true) {
+            trial in
             let first = try await trial.open()
             let position = try await first.subscribe()
             await first.close()
@@ -58,7 +59,8 @@ extension Check {
             let gap = try await wire.event("a gap") { $0.gap }
             try expect("the gap's reason", gap.reason, is: .restarted)
         },
-        event("otherStream", "after a restart, what was before is said to be missing", section: "events.subscribe") { trial in
+        event("otherStream", "after a restart, what was before is said to be missing", section: "events.subscribe") {
+            trial in
             let wire = try await trial.open()
             try await wire.subscribe(since: 0, stream: "harness-other")
             let gap = try await wire.event("a gap") { $0.gap }

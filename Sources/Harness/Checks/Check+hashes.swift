@@ -9,7 +9,10 @@ extension Check {
         ) { trial in
             try await trial.expectHashes(of: [try trial.fresh()])
         },
-        Check("hashes.open", "an open network counts as one with the empty password", section: section, touchesBackups: true) {
+        Check(
+            "hashes.open", "an open network counts as one with the empty password", section: section,
+            touchesBackups: true
+        ) {
             trial in
             try await trial.expectHashes(of: [TrialNetwork(ssid: try trial.fresh().ssid, password: nil)])
         },

@@ -12,11 +12,10 @@ extension Check {
             try await trial.waitUntilOnline(in: network.ssid, on: network)
             try await trial.goHome(to: home)
         },
-        to("byHash", "a switch by hash ends on the stored network") { trial in
+        to("byHash", "a switch by hash ends on the stored network", touchesBackups: true) { trial in
             let (network, home, wire, position) = try await trial.departure()
-            let list = try await trial.update([network.asTrial], on: wire)
-            let hash = list.networks.last?.hash.base64 ?? ""
-            let accepted = try await trial.command(["hash": .text(hash)], on: wire)
+            let hash = try await trial.store(network, on: wire)
+            let accepted = try await trial.command(["hash": .text(hash.base64)], on: wire)
             let journey = try await trial.follow(accepted, on: wire, stream: position.stream, to: network)
             try expect("the outcome", journey.outcome.phase, is: .committed)
             try await trial.waitUntilOnline(in: network.ssid, on: network)
@@ -75,9 +74,10 @@ extension Check {
             try expect("the reason", journey.outcome.reason, is: ReasonCode(.wrongKey))
             try await trial.waitUntilOnline(in: try home.name, on: nil)
         },
-        to("joinOnce", "a network that is joined once is forgotten afterwards") { trial in
+        to("joinOnce", "a network that is joined once is forgotten afterwards", touchesBackups: true) { trial in
             try trial.needsFeature("joinOnce")
             let (network, home, wire, position) = try await trial.departure()
+            try await trial.remove(network, on: wire)
             let entry = try await trial.entry(network.asTrial, on: wire).with(["joinOnce": true])
             let accepted = try await trial.command(entry, on: wire)
             let journey = try await trial.follow(accepted, on: wire, stream: position.stream, to: network)
@@ -110,13 +110,17 @@ extension Check {
             guard let own = trial.bench.network(try home.name) else {
                 throw Obstacle("needs the network that the device is in among --networks")
             }
-            _ = try await trial.update([network.asTrial], on: wire)
+            _ = try await trial.store(network, on: wire)
             try await trial.withAccessPoint(own, on: false) {
                 try await trial.waitUntilOnline(in: network.ssid, on: network)
                 let listener = try await trial.open()
                 try await listener.subscribe(since: position.seq, stream: position.stream)
                 _ = try await listener.event("the decision to join \(network.name)") { event in
-                    if case .decision(let decision) = event.body { decision.to?.ssid == network.ssid ? true : nil } else { nil }
+                    if case .decision(let decision) = event.body {
+                        decision.to?.ssid == network.ssid ? true : nil
+                    } else {
+                        nil
+                    }
                 }
             }
             try await trial.goHome(to: home)
@@ -140,6 +144,26 @@ extension Trial {
             throw Obstacle("needs another network in --networks")
         }
         return (network, home, wire, position)
+    }
+
+    /// Has the device store a network, beside its own or as one of them.
+    fileprivate func store(_ network: BenchNetwork, on wire: Wire) async throws -> NetworkHash {
+        if let stored = baseline.backups.networks.first(where: { $0.ssid == network.ssid }) { return stored.hash }
+        guard let stored = try await update([network.asTrial], on: wire).networks.last else {
+            throw Deviation("the network that was stored", got: "an empty list")
+        }
+        return stored.hash
+    }
+
+    /// Has the device store a network no longer, for the time of the check.
+    fileprivate func remove(_ network: BenchNetwork, on wire: Wire) async throws {
+        let others = baseline.backups.networks.filter { $0.ssid != network.ssid }
+        guard let stored = baseline.backups.networks.first(where: { $0.ssid == network.ssid }) else { return }
+        guard isDestructive || baseline.passwordKnown(of: stored.hash) != nil else {
+            throw Obstacle("\(network.name) is stored, and could not be stored again: give its password and --key-file")
+        }
+        let _: BackupList = try await wire.get(
+            .updateBackups, .networks(others.map { ["hash": .text($0.hash.base64)] }))
     }
 
     /// Sends the device back where it was.

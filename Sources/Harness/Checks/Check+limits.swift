@@ -33,7 +33,9 @@ extension Check {
             section: "backups.update", touchesBackups: true
         ) { trial in
             let wire = try await trial.open()
-            let entries = (0...ProtocolLimits.updateEntries).map { ["ssid": .text("n\($0)"), "security": "open"] as JSONValue }
+            let entries = (0...ProtocolLimits.updateEntries).map {
+                ["ssid": .text("n\($0)"), "security": "open"] as JSONValue
+            }
             try await wire.ask(.updateBackups, ["networks": .array(entries)]).expectRefusal(.tooManyNetworks)
         },
         Check("limits.confirm", "confirmWithin has 5 to 600 seconds", section: "network.switch") { trial in
@@ -48,7 +50,8 @@ extension Check {
             let ssids = (0...ProtocolLimits.scanTargets).map { ["ssid": .text("n\($0)")] as JSONValue }
             try await wire.ask(.startScan, ["ssids": .array(ssids)]).expectRefusal(.malformed, field: "body.ssids")
         },
-        Check("limits.scan.frequencies", "a scan names at most 64 frequencies", section: "scan.start, scan.get") { trial in
+        Check("limits.scan.frequencies", "a scan names at most 64 frequencies", section: "scan.start, scan.get") {
+            trial in
             let wire = try await trial.open()
             let frequencies = (0...ProtocolLimits.scanTargets).map { JSONValue.integer(2412 + 5 * $0) }
             try await wire.ask(.startScan, ["frequencies": .array(frequencies)]).expectRefusal(

@@ -1,9 +1,7 @@
 import AppProtocol
 
 extension Check {
-    /// Entries for which an update is refused as a whole.
-    ///
-    /// Each is tried behind a good entry: the list and its revision must be what they were, and nobody is told of a change.
+    /// Updates that are refused, each by its own error.
     static let listRefusals: [Check] =
         BadEntry.all.map { bad in
             update(bad.name, "\(bad.what) is refused as \(bad.code.rawValue)") { trial in
@@ -48,6 +46,7 @@ extension Check {
             },
         ]
 
+    /// The same behind a good entry: the list and its revision must be what they were, and nobody is told of a change.
     static let atomicity: [Check] =
         BadEntry.all.map { bad in
             Check(
@@ -106,7 +105,8 @@ private struct BadEntry: Sendable {
         BadEntry("passwordMissing", "a new network without password", .passwordMissing, field: "password") { trial, _ in
             try trial.fresh().json
         },
-        BadEntry("ssid.empty", "an empty SSID", .invalidSsid, field: "ssid") { _, _ in ["ssid": "", "security": "open"] },
+        BadEntry("ssid.empty", "an empty SSID", .invalidSsid, field: "ssid") { _, _ in ["ssid": "", "security": "open"]
+        },
         BadEntry("ssid.tooLong", "an SSID of 33 bytes", .invalidSsid, field: "ssid") { _, _ in
             ["ssid": .text(String(repeating: "s", count: 33)), "security": "open"]
         },
@@ -131,13 +131,15 @@ private struct BadEntry: Sendable {
         BadEntry("password.long", "a password of 64 characters", .invalidPassword, field: "password") { trial, _ in
             try trial.fresh().json.with(["password": .text(String(repeating: "p", count: 64))])
         },
-        BadEntry("password.notASCII", "a password with other than ASCII", .invalidPassword, field: "password") { trial, _ in
+        BadEntry("password.notASCII", "a password with other than ASCII", .invalidPassword, field: "password") {
+            trial, _ in
             try trial.fresh().json.with(["password": "\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}"])
         },
         BadEntry("password.control", "a password with a line feed", .invalidPassword, field: "password") { trial, _ in
             try trial.fresh().json.with(["password": "12345678\n"])
         },
-        BadEntry("password.ofOpen", "an open network with a password", .invalidPassword, field: "password") { trial, _ in
+        BadEntry("password.ofOpen", "an open network with a password", .invalidPassword, field: "password") {
+            trial, _ in
             try trial.fresh().json.with(["password": "12345678", "security": "open"])
         },
         BadEntry("security.enterprise", "a network that asks for a user", .unsupported, field: "security") { trial, _ in
@@ -151,15 +153,16 @@ extension Trial {
     fileprivate func changesNothing(_ bad: BadEntry) async throws {
         let wire = try await listening()
         let before: BackupList = try await wire.get(.getBackups)
-        let entries = try kept(leaving: 2) + [
-            try await entry(try fresh(), on: wire), try await bad.entry(self, wire),
-        ]
+        let entries =
+            try kept(leaving: 2) + [
+                try await entry(try fresh(), on: wire), try await bad.entry(self, wire),
+            ]
         try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(bad.code)
         try await expectUnchanged(before, on: wire)
     }
 
-    /// Checks that the list is as it was and that nobody was told otherwise: the next change that is told is one that this
-    /// makes.
+    /// Checks that the list is as it was and that nobody was told otherwise: the next change that is told is one that
+    /// this makes.
     fileprivate func expectUnchanged(_ before: BackupList, on wire: Wire) async throws {
         let after: BackupList = try await wire.get(.getBackups)
         try expect("the list as it was", after.shown, is: before.shown)

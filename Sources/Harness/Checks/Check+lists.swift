@@ -32,7 +32,8 @@ extension Check {
             try expect("the network sent last", list.networks.last?.ssid, is: networks[0].ssid)
         },
         update("empty", "an empty list is a list") { trial in
-            let list: BackupList = try await trial.open().get(.updateBackups, .networks(trial.kept(leaving: trial.baseline.backups.max)))
+            let list: BackupList = try await trial.open().get(
+                .updateBackups, .networks(trial.kept(leaving: trial.baseline.backups.max)))
             try expect("an empty list", list.networks.isEmpty, got: "\(list.networks.count) networks")
         },
         update("maximum", "the list can be filled to its maximum") { trial in
@@ -53,14 +54,17 @@ extension Check {
             let list = try await trial.update([open], on: wire)
             try expect("security", list.networks.last?.security, is: .open)
         },
-        update("ssid.notText", "an SSID that is not UTF-8 comes back byte by byte", section: "Names of networks") { trial in
+        update("ssid.notText", "an SSID that is not UTF-8 comes back byte by byte", section: "Names of networks") {
+            trial in
             try await trial.roundTrip([
-                [0xff, 0x00, 0xfe], [0x80], Array(repeating: 0xff, count: 32), [0x63, 0x61, 0x66, 0xe9], [0xed, 0xa0, 0x80],
+                [0xff, 0x00, 0xfe], [0x80], Array(repeating: 0xff, count: 32), [0x63, 0x61, 0x66, 0xe9],
+                [0xed, 0xa0, 0x80],
             ])
         },
         update("ssid.anyText", "any other SSID comes back as text", section: "Names of networks") { trial in
             try await trial.roundTrip([
-                Array(repeating: 0x41, count: 32), [0x20], Array("\u{1f4f6}\u{202e}\u{1b}[2J".utf8), [0x00], Array("\"\\/".utf8),
+                Array(repeating: 0x41, count: 32), [0x20], Array("\u{1f4f6}\u{202e}\u{1b}[2J".utf8), [0x00],
+                Array("\"\\/".utf8),
                 Array("e\u{301}".utf8), Array("\u{e9}".utf8),
             ])
         },

@@ -17,7 +17,8 @@ extension Check {
         malformed("nullID", "an id that is null", #"{"v":1,"id":null,"type":"network.get"}"#),
         malformed("noVersion", "no version", #"{"id":"a","type":"network.get"}"#, id: "a"),
         malformed("textVersion", "a version that is text", #"{"v":"1","id":"a","type":"network.get"}"#, id: "a"),
-        malformed("fraction", "a version that is no whole number", #"{"v":1.5,"id":"a","type":"network.get"}"#, id: "a"),
+        malformed(
+            "fraction", "a version that is no whole number", #"{"v":1.5,"id":"a","type":"network.get"}"#, id: "a"),
         malformed("noType", "no type", #"{"v":1,"id":"a"}"#, id: "a"),
         malformed("numericType", "a type that is a number", #"{"v":1,"id":"a","type":1}"#, id: "a"),
         malformed("noBody", "no body where one is needed", #"{"v":1,"id":"a","type":"switch.get"}"#, id: "a"),
@@ -36,9 +37,12 @@ extension Check {
             "noNetworks", "an update without networks", #"{"v":1,"id":"a","type":"backups.update","body":{}}"#, id: "a",
             touchesBackups: true),
         malformed(
-            "deep", "nesting without end", String(repeating: "[", count: 30_000) + String(repeating: "]", count: 30_000)),
+            "deep", "nesting without end", String(repeating: "[", count: 30_000) + String(repeating: "]", count: 30_000)
+        ),
         malformed("deepObject", "objects in objects without end", String(repeating: #"{"a":"#, count: 12_000)),
-        malformed("invalidUTF8", "bytes that are not UTF-8", Array(#"{"v":1,"id":""#.utf8) + [0xff, 0xc0] + Array(#""}"#.utf8)),
+        malformed(
+            "invalidUTF8", "bytes that are not UTF-8",
+            Array(#"{"v":1,"id":""#.utf8) + [0xff, 0xc0] + Array(#""}"#.utf8)),
         malformed(
             "surrogate", "half a surrogate pair in UTF-8",
             Array(#"{"v":1,"id":""#.utf8) + [0xed, 0xa0, 0x80] + Array(#"","type":"network.get"}"#.utf8)),

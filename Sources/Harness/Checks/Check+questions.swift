@@ -49,7 +49,8 @@ extension Check {
             try expect(
                 "each name once", Set(list.networks.map(\.ssid)).count == list.networks.count, got: "one twice")
         },
-        Check("backups.get.hashes", "the hashes are those of the known passwords", section: "Names of networks") { trial in
+        Check("backups.get.hashes", "the hashes are those of the known passwords", section: "Names of networks") {
+            trial in
             let key = try trial.key()
             let list: BackupList = try await trial.open().get(.getBackups)
             let known = list.networks.compactMap { network in trial.bench.network(network.ssid).map { (network, $0) } }
@@ -78,7 +79,8 @@ extension Check {
             if let newest = one.decisions.last, let last = all.decisions.last {
                 try expect("the newest decision last", last.seq >= newest.seq, got: "\(last.seq) after \(newest.seq)")
             } else {
-                try expect("some decision, or none, in both", one.decisions.isEmpty == all.decisions.isEmpty, got: "not so")
+                try expect(
+                    "some decision, or none, in both", one.decisions.isEmpty == all.decisions.isEmpty, got: "not so")
             }
         },
         Check("switch.get.unknown", "a switch that never was is an unknownSwitch", section: "switch.get") { trial in

@@ -44,7 +44,8 @@ extension Check {
         secure("owner", "after many wrong keys the owner is let in all the same") { trial in
             let device = try trial.key()
             for _ in 0..<6 {
-                try await trial.expectNoWay(in: .key(identity: device.deviceId, key: Secret(text: trial.freshPassword())))
+                try await trial.expectNoWay(
+                    in: .key(identity: device.deviceId, key: Secret(text: trial.freshPassword())))
             }
             let start = ContinuousClock.now
             try await trial.open().ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)

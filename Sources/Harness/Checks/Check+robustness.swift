@@ -45,7 +45,8 @@ extension Check {
                 await wire.finishSending()
                 while case .line(let line) = try await wire.next() {
                     let code = try Answer(line).code
-                    try expect("malformed", code == .malformed || code == .tooManyRequests, got: code?.rawValue ?? "success")
+                    try expect(
+                        "malformed", code == .malformed || code == .tooManyRequests, got: code?.rawValue ?? "success")
                 }
             }
             try await trial.expectServed()
@@ -58,7 +59,8 @@ extension Check {
         },
         robust("flood", "who asks too fast is told when to go on, or is answered") { trial in
             let wire = try await trial.open()
-            wire.flood((0..<1000).flatMap { JSONValue.request(.getCapabilities, id: "\($0)").line + [UInt8(ascii: "\n")] })
+            wire.flood(
+                (0..<1000).flatMap { JSONValue.request(.getCapabilities, id: "\($0)").line + [UInt8(ascii: "\n")] })
             var refused: Answer?
             for number in 0..<1000 {
                 guard case .line(let line) = try await wire.next() else { break }

@@ -24,7 +24,8 @@ extension Check {
             let entry = try await trial.sealedEntry(network, on: wire)
             let list: BackupList = try await wire.get(.updateBackups, .networks(trial.kept(leaving: 1) + [entry]))
             let hash = NetworkHash(
-                localKey: try trial.key().localKey, ssid: network.ssid, password: network.password.map { Secret(text: $0) })
+                localKey: try trial.key().localKey, ssid: network.ssid,
+                password: network.password.map { Secret(text: $0) })
             try expect("the hash of what was sealed", list.networks.last?.hash, is: hash)
         },
         seal("used", "a sealed password is accepted once: sent again it is sealUsed") { trial in
@@ -94,7 +95,10 @@ extension Check {
             let read: BackupList = try await wire.get(.getBackups)
             try expect("the list as it was", read.shown, is: list.shown)
         },
-        Check("key.seal.required", "a plain password over the network is sealRequired", section: section, touchesBackups: true) {
+        Check(
+            "key.seal.required", "a plain password over the network is sealRequired", section: section,
+            touchesBackups: true
+        ) {
             trial in
             guard trial.target.isNetwork else { throw Obstacle("needs a device in the network: --device") }
             let wire = try await trial.open()
@@ -125,7 +129,9 @@ extension Trial {
         return try answer.body(of: .agreeKey)
     }
 
-    fileprivate func seal(_ network: TrialNetwork, on wire: Wire, for device: DeviceKey? = nil) async throws -> SealedPassword {
+    fileprivate func seal(_ network: TrialNetwork, on wire: Wire, for device: DeviceKey? = nil) async throws
+        -> SealedPassword
+    {
         try await sealingKey(wire).seal(
             Secret(text: network.password ?? ""), ssid: network.ssid, for: try device ?? key())
     }

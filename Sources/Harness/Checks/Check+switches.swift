@@ -62,12 +62,16 @@ extension Check {
             try await wire.ask(.switchNetwork, second).expectRefusal(
                 .switchInProgress, details: ["switchId": .text(accepted.switchId)])
             let during: NetworkStatus = try await wire.get(.getNetwork)
-            try expect("flag 4, and not flag 2", during.flags.isDisjoint(with: .canSwitch) && during.flags.contains(.switchInProgress), got: "flags \(during.flags.rawValue)")
+            try expect(
+                "flag 4, and not flag 2",
+                during.flags.isDisjoint(with: .canSwitch) && during.flags.contains(.switchInProgress),
+                got: "flags \(during.flags.rawValue)")
             let journey = try await trial.follow(accepted, on: wire, stream: position.stream, to: nil)
             try expect("the outcome", journey.outcome.phase, is: .rolledBack)
             try await trial.waitUntilOnline(in: try home.name, on: nil)
         },
-        Check("switch.confirm.notWaiting", "what does not wait cannot be confirmed", section: "switch.confirm") { trial in
+        Check("switch.confirm.notWaiting", "what does not wait cannot be confirmed", section: "switch.confirm") {
+            trial in
             let (home, journey) = try await trial.goNowhere(confirmWithin: 30)
             let id: JSONValue = ["switchId": .text(journey.outcome.switchId)]
             try await trial.waitUntilOnline(in: home, on: nil)
@@ -85,9 +89,10 @@ extension Check {
     ]
 
     static func to(
-        _ name: String, _ title: String, _ body: @escaping @Sendable (Trial) async throws -> Void
+        _ name: String, _ title: String, touchesBackups: Bool = false,
+        _ body: @escaping @Sendable (Trial) async throws -> Void
     ) -> Check {
-        Check("switch.\(name)", title, section: "network.switch", body)
+        Check("switch.\(name)", title, section: "network.switch", touchesBackups: touchesBackups, body)
     }
 }
 

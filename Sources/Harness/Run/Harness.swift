@@ -20,10 +20,12 @@ public struct Harness: Sendable {
         _ checks: [Check], progress: (Progress) -> Void = { _ in }
     ) async throws(HarnessError) -> Report {
         let start = ContinuousClock.now
-        let baseline = try await look()
+        var baseline = try await look()
         if !isDestructive, checks.contains(where: \.touchesBackups), !baseline.irreplaceable.isEmpty {
             throw .wouldRisk(baseline.irreplaceable.map(\.ssid))
         }
+        // One for the whole run: its connection stays, which saves a device hundreds of handshakes.
+        let caretaker = Trial(target: target, bench: bench, baseline: baseline, isDestructive: isDestructive)
         var results: [CheckResult] = []
         var obstacle: String?
         for check in checks {
@@ -32,12 +34,13 @@ public struct Harness: Sendable {
             if let obstacle {
                 result = CheckResult(check, .skipped(why: obstacle))
             } else {
-                result = await run(check, baseline)
+                result = await run(check, &baseline, caretaker)
                 if result.isLeftChanged { obstacle = "\(check.id) left the device changed" }
             }
             results.append(result)
             progress(.ended(result))
         }
+        await caretaker.closeConnections()
         return Report(
             device: baseline.capabilities, endpoint: "\(target.endpoint)", results: results, took: .now - start)
     }
@@ -67,7 +70,7 @@ public struct Harness: Sendable {
         }
     }
 
-    private func run(_ check: Check, _ baseline: Baseline) async -> CheckResult {
+    private func run(_ check: Check, _ baseline: inout Baseline, _ caretaker: Trial) async -> CheckResult {
         let trial = Trial(target: target, bench: bench, baseline: baseline, isDestructive: isDestructive)
         let start = ContinuousClock.now
         var outcome = await outcome(of: check, trial)
@@ -76,19 +79,15 @@ public struct Harness: Sendable {
         }
         await trial.closeConnections()
         let took = ContinuousClock.now - start
-        // What was said before counts; restoring has a transcript of its own.
-        let codes = trial.transcript.codes
-        let restorer = Trial(target: target, bench: bench, baseline: baseline, isDestructive: isDestructive)
         var isLeftChanged = false
         do {
-            try await restorer.restore()
+            baseline = try await caretaker.restore(to: baseline)
         } catch {
             isLeftChanged = true
-            let wrong = Self.failure(error, restorer.transcript)
+            let wrong = Self.failure(error, caretaker.transcript)
             if !outcome.isFailed { outcome = wrong }
         }
-        await restorer.closeConnections()
-        return CheckResult(check, outcome, took: took, codes: codes, isLeftChanged: isLeftChanged)
+        return CheckResult(check, outcome, took: took, codes: trial.transcript.codes, isLeftChanged: isLeftChanged)
     }
 
     private func outcome(of check: Check, _ trial: Trial) async -> CheckResult.Outcome {
@@ -129,7 +128,7 @@ extension HarnessError: CustomStringConvertible {
             """
             nothing was changed: the device stores \(names.map(\.description).joined(separator: ", ")), which it could \
             lose if it has a defect, and whose passwords are not known here. Give them with --networks, leave out what \
-            changes the list with --skip backups --skip hashes --skip key.seal, or accept the risk with --destructive.
+            sends lists with --keep-list, or accept the risk with --destructive.
             """
         }
     }

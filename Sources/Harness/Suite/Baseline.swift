@@ -4,7 +4,7 @@ import AppProtocol
 /// The device as the harness found it, to which every check brings it back.
 struct Baseline: Sendable {
     let capabilities: Capabilities
-    let backups: BackupList
+    private(set) var backups: BackupList
     let network: NetworkStatus
     /// Networks whose passwords are known, so that they can be stored again, by their hash.
     private let known: [NetworkHash: BenchNetwork]
@@ -38,6 +38,13 @@ struct Baseline: Sendable {
             if mayLose || known[network.hash] != nil { kept.removeAll { $0.hash == network.hash } }
         }
         return kept.count + room > backups.max ? nil : kept
+    }
+
+    /// The same device without the entries that were lost, as it was said that they may be.
+    func without(lostFrom list: BackupList) -> Baseline {
+        var baseline = self
+        baseline.backups = list
+        return baseline
     }
 
     func passwordKnown(of hash: NetworkHash) -> BenchNetwork? { known[hash] }

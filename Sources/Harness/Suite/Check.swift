@@ -39,7 +39,7 @@ extension Check {
     }
 }
 
-/// Ids of checks: a name with `*` for anything. A name without one also stands for all whose ids begin with it and a dot.
+/// Ids of checks: a name with `*` for anything. One without it also stands for all whose ids begin with it and a dot.
 public struct Pattern: Sendable {
     private let text: String
 

@@ -58,7 +58,9 @@ extension Trial {
                 return Journey(phases: phases, outcome: status, wire: wire)
             }
         }
-        throw Deviation("an outcome within \(target.switchTime)", got: "none; the last phase was \(phases.last?.rawValue ?? "accepted")")
+        throw Deviation(
+            "an outcome within \(target.switchTime)",
+            got: "none; the last phase was \(phases.last?.rawValue ?? "accepted")")
     }
 
     /// A connection in place of one that may be dead, wherever the device answers now; events go on where they were.

@@ -59,6 +59,9 @@ final class Trial: Sendable {
         return wire
     }
 
+    /// The connection that was opened last, nil where none is open.
+    var newestWire: Wire? { state.withLock { $0.wires.last } }
+
     func closeConnections() async {
         let wires = state.withLock { state in
             defer { state.wires = [] }
@@ -94,7 +97,7 @@ final class Trial: Sendable {
     func kept(leaving room: Int) throws(Obstacle) -> [JSONValue] {
         guard let kept = baseline.kept(leaving: room, mayLose: isDestructive) else {
             throw Obstacle(
-                "needs room for \(room) more in the list of \(baseline.backups.max), whose networks cannot be put back: "
+                "needs room for \(room) more in a list of \(baseline.backups.max) whose networks cannot be put back: "
                     + "give their passwords with --networks, or --destructive")
         }
         return kept.map { ["hash": .text($0.hash.base64)] }
@@ -117,7 +120,7 @@ final class Trial: Sendable {
 
     private static func random() -> String { Hex.string((0..<4).map { _ in UInt8.random(in: 0...255) }) }
 
-    /// The members that say a password: plain over the device's own socket, sealed over the network, as it must be there.
+    /// The members that say a password: plain over the device's own socket, sealed over the network, as it must be.
     func credential(_ password: String, for ssid: SSID, on wire: Wire) async throws -> [String: JSONValue] {
         guard target.isNetwork else { return ["password": .text(password)] }
         let sealed = try await wire.get(.agreeKey, as: SealingKey.self).seal(
@@ -148,4 +151,3 @@ struct TrialNetwork: Sendable {
         json = isHidden ? name.with(["hidden": true]) : name
     }
 }
-

@@ -69,7 +69,8 @@ struct Answer: Sendable {
 
     /// Waits until the device, which said that requests come too fast, welcomes the next one.
     func waitAsTold() async throws(Deviation) {
-        guard let milliseconds = json["error"]?["details"]?["retryAfterMs"]?.integer, (0...60_000).contains(milliseconds)
+        guard let milliseconds = json["error"]?["details"]?["retryAfterMs"]?.integer,
+            (0...60_000).contains(milliseconds)
         else { throw Deviation("tooManyRequests with retryAfterMs, at most a minute", got: "none") }
         await pause(.milliseconds(milliseconds + 1))
     }

@@ -5,7 +5,7 @@ import Synchronization
 /// What comes from the device next.
 enum Arrival: Sendable, Equatable {
     case line([UInt8])
-    /// The device has closed its side, or the connection broke; whether it did so in the middle of a line does not matter.
+    /// The device has closed its side, or the connection broke, perhaps in the middle of a line.
     case closed
     /// Nothing came in time.
     case nothing

@@ -26,7 +26,8 @@ extension Shape {
             .object([.required("signal", signal), .required("quality", .integer(0...100))] + radio)
         case "scan.finished":
             .object([
-                .optional("scanId", .integer(1 ... .max)), .required("outcome", .oneOf(["finished", "aborted", "failed"])),
+                .optional("scanId", .integer(1 ... .max)),
+                .required("outcome", .oneOf(["finished", "aborted", "failed"])),
                 .required("networks", .integer(0 ... .max)),
             ])
         case "backups.changed": backups
@@ -110,7 +111,8 @@ extension Shape {
     ])
 
     private static let decision = Shape.object([
-        .required("seq", .integer(1 ... .max)), .required("time", .time), .required("monotonicMs", .integer(0 ... .max)),
+        .required("seq", .integer(1 ... .max)), .required("time", .time),
+        .required("monotonicMs", .integer(0 ... .max)),
         .required("kind", .text), .required("reason", .text), .required("text", .text),
         .optional("from", .object(naming: .required, [.optional("hash", hash)])),
         .optional("to", .object(naming: .required, [.optional("hash", hash)])),

@@ -6,8 +6,8 @@ import AgentModel
     import Foundation
 #endif
 
-/// What a piece of JSON from the device has to look like. Members that it does not name are allowed, for the protocol may
-/// gain some, but for those that nothing from a device ever has.
+/// What a piece of JSON from the device has to look like. Members that it does not name are allowed, for the protocol
+/// may gain some, but for those that nothing from a device ever has.
 indirect enum Shape: Sendable {
     case bool
     case integer(ClosedRange<Int>)

@@ -98,17 +98,16 @@ final class Wire: Sendable {
             case .nothing: throw Deviation("an answer within \(patience)", got: "none")
             case .closed: throw Deviation("an answer", got: "the end of the connection")
             case .line(let line):
-                if let event = try event(from: line) {
-                    state.withLock { $0.events.append(event) }
-                } else {
+                guard let event = try event(from: line) else {
                     return try Answer(line)
                 }
+                state.withLock { $0.events.append(event) }
             }
         }
     }
 
-    /// Sends a line and returns its answer. Where the device says that requests come too fast, it is sent again when the
-    /// device said.
+    /// Sends a line and returns its answer. Where the device says that requests come too fast, it is sent again when that
+    /// is welcome.
     func exchange(_ line: [UInt8]) async throws(Deviation) -> Answer {
         while true {
             await send(line: line)
