@@ -5,8 +5,8 @@ public struct TerminalPicture {
     private static let lineHeight = 19
     private static let characterWidth = 8
 
-    /// - Parameter lines: text in which nothing but colours is set (ECMA-48, SGR): `ESC [ n m` begins one, `ESC [ 0 m` ends it.
-    ///   Every character takes one column.
+    /// - Parameter lines: text in which nothing but colours is set (ECMA-48, SGR): `ESC [ n m` begins one, `ESC [ 0 m`
+    ///   ends it. Every character takes one column.
     public init(lines: [String]) { self.lines = lines.map(Span.spans) }
 
     public var svg: String {

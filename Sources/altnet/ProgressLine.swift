@@ -67,8 +67,8 @@ final class ProgressLine: Sendable {
         if console.spinner != nil { console.errors("\r" + Control.eraseToEndOfLine) }
     }
 
-    /// The line without what moves the cursor: the step that is going on is what must be seen, the ones before where there is
-    /// room.
+    /// The line without what moves the cursor: the step that is going on is what must be seen, the ones before where
+    /// there is room.
     static func text(_ steps: [String], turn: Int, elapsed: Duration, _ style: Style) -> String {
         let wheel = style.isUnicode ? Array("⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏") : Array("|/-\\")
         let time = "  \(elapsed.milliseconds / 1000) s"

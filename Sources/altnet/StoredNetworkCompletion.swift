@@ -3,8 +3,8 @@ import AppProtocol
 import ArgumentParser
 
 extension CompletionKind {
-    /// Names of the stored networks, as the agent tells them that the command line asks so far. Nothing where it does not answer
-    /// at once.
+    /// Names of the stored networks, as the agent tells them that the command line asks so far. Nothing where it does
+    /// not answer at once.
     static var storedNetwork: CompletionKind {
         .custom { words, index, _ in await StoredNetworkCompletion.words(for: words, at: index) }
     }
@@ -23,16 +23,19 @@ enum StoredNetworkCompletion {
         // The word is not whole yet, and may be missing: the command is understood as if it were there.
         let word = "network"
         if line.indices.contains(index) { line[index] = word } else { line.append(word) }
+        // Whatever there is to be said would be said into the line that is being typed.
+        var silent = Console.current
+        silent.errors = { _ in }
         guard let command = try? Altnet.parseAsRoot(Array(line.dropFirst())) as? any DeviceCommand,
-            let device = try? await command.connect(.current, within: patience)
+            let device = try? await command.connect(silent, within: patience)
         else { return [] }
         let list = try? await device.backups()
         await device.close()
         return list.map { Self.words(for: $0) } ?? []
     }
 
-    /// The SSID where no shell takes any of it for something else, the beginning of the hash otherwise: bash, for one, expands
-    /// what it is told, and would run the commands in it.
+    /// The SSID where no shell takes any of it for something else, the beginning of the hash otherwise: bash, for one,
+    /// expands what it is told, and would run the commands in it.
     static func words(for list: BackupList) -> [String] {
         list.networks.map { network in
             let name = "\(network.ssid)"

@@ -1,5 +1,5 @@
-/// Rows under headings, each column as wide as its widest cell. Where the terminal is narrower, columns that may be cut are cut
-/// to their minimum, and then those that matter least are left out.
+/// Rows under headings, each column as wide as its widest cell. Where the terminal is narrower, columns that may be cut
+/// are cut to their minimum, and then those that matter least are left out.
 struct Table {
     struct Column {
         var title: String

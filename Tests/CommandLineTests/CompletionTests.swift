@@ -32,8 +32,8 @@ import Testing
         #expect(run.output.isEmpty)
     }
 
-    /// The script's own function runs in bash, with a stand-in for altnet that notes what it is asked; then altnet is asked just
-    /// that, of a device.
+    /// The script's own function runs in bash, with a stand-in for altnet that notes what it is asked; then altnet is
+    /// asked just that, of a device.
     @Test(arguments: [
         (["switch", "A"], ["Attic"]), (["switch", ""], ["BackupNet", "Attic"]),
         (["backups", "remove", "B"], ["BackupNet"]), (["backups", "set", "Attic", "B"], ["BackupNet"]),

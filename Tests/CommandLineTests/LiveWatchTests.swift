@@ -96,8 +96,8 @@ extension WatchFollower {
 extension PseudoTerminal {
     fileprivate var session: TerminalSession { TerminalSession(input: slave, output: slave) }
 
-    /// Everything up to a text that has to come. It is waited for on a thread of its own: those of Swift's pool are few, and what
-    /// is waited for needs them.
+    /// Everything up to a text that has to come. It is waited for on a thread of its own: those of Swift's pool are
+    /// few, and what is waited for needs them.
     fileprivate func shown(until text: String) async -> String {
         let shown = await withCheckedContinuation { continuation in
             Thread.detachNewThread {

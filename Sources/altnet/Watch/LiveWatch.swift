@@ -3,7 +3,8 @@ import AppClient
 import ArgumentParser
 import EventLoop
 
-/// `altnet watch` on a terminal: redraws when something has changed, at most four times a second, until somebody ends it.
+/// `altnet watch` on a terminal: redraws when something has changed, at most four times a second, until somebody ends
+/// it.
 struct LiveWatch {
     private static let interval = Duration.milliseconds(250)
 

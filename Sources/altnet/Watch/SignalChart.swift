@@ -1,8 +1,8 @@
 import AgentModel
 import FailoverPolicy
 
-/// Signals over time: the link as a line, candidates as their letters where they were heard, and below them the network in
-/// use.
+/// Signals over time: the link as a line, candidates as their letters where they were heard, and below them the network
+/// in use.
 struct SignalChart {
     let state: WatchState
     let now: Instant

@@ -8,8 +8,8 @@ import Dispatch
     import Darwin
 #endif
 
-/// A terminal while a live screen has it: its second screen, without echo and without a cursor. It is as it was once this has
-/// ended, however it ends, unless the process is killed outright.
+/// A terminal while a live screen has it: its second screen, without echo and without a cursor. It is as it was once
+/// this has ended, however it ends, unless the process is killed outright.
 struct TerminalSession: Sendable {
     enum Input: Sendable, Equatable {
         case key(UInt8)

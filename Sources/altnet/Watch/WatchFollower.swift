@@ -6,7 +6,8 @@ import Synchronization
 
 /// Keeps a `WatchState` up to date, over as many connections as it takes.
 final class WatchFollower: Sendable {
-    /// How often the signal is asked for, and the networks in range: the device measures a calm link every five minutes only.
+    /// How often the signal is asked for, and the networks in range: the device measures a calm link every five minutes
+    /// only.
     private static let signalInterval = Duration.seconds(1)
     private static let scanInterval = 5
     private static let longestPause = Duration.seconds(5)

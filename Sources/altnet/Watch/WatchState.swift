@@ -1,7 +1,8 @@
 import AgentModel
 import AppProtocol
 
-/// What `altnet watch` knows of a device since it began. Of bounded size, however long it runs and whatever the device sends.
+/// What `altnet watch` knows of a device since it began. Of bounded size, however long it runs and whatever the device
+/// sends.
 ///
 /// Moments are those of this program's own monotonic clock: the device's clock may be set while somebody watches.
 struct WatchState: Sendable, Equatable {
