@@ -81,7 +81,9 @@ extension Radios {
                 await #expect(throws: LabError.self) {
                     let _: NetworkStatus = try await stranger.ask(.getNetwork, at: home, within: .seconds(5))
                 }
-                #expect(await house.device.log.contains("its key is wrong"))
+                try await eventually(within: .seconds(20), "the wrong key to be logged") {
+                    await house.device.log.contains("its key is wrong")
+                }
                 let owner = Phone(in: house.home, of: lab, knowing: key)
                 let network: NetworkStatus = try await owner.ask(.getNetwork, at: home)
                 #expect(network.ssid == house.home.ssid)
