@@ -136,7 +136,8 @@ let package = Package(
         .testTarget(
             name: "LabTests",
             dependencies: [
-                "Lab", "Harness", "AppClient", "altnet", "Netlink", "EventLoop", "AgentModel", "KeyFile", "PolicyRecord",
+                "Lab", "Harness", "AppClient", "altnet", "Netlink", "EventLoop", "AgentModel", "KeyFile",
+                "PolicyRecord",
                 "FailoverPolicy", "Simulation",
             ],
             swiftSettings: strict),
