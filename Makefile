@@ -22,7 +22,7 @@ demo: deps ## See the agent keep a device online, on real kernel radios in a vir
 test: lint unit lab ## Run every test
 
 # Tests that keep the processor busy run by themselves: beside them, whoever waits for an answer would wait too long.
-BUSY := ^(KeyFileTests|FailoverPolicyTests|SimulationTests)\.
+BUSY := ^(KeyFileTests|FailoverPolicyTests|SimulationTests|HarnessTests)\.
 
 unit: deps ## Run the tests that need no radios
 	@board/install-dependencies zbar-tools
