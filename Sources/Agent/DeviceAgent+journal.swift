@@ -65,7 +65,7 @@ extension DeviceAgent {
     func writeJournal() async {
         let (journal, clock) = (journal, ClockReading.now)
         do {
-            state = try await store.update { state in journal.update(&state, clock) }
+            stored(try await store.update { state in journal.update(&state, clock) })
             self.journal.written()
         } catch {
             log.error("what was learnt of the networks could not be stored: \(error)")
@@ -79,9 +79,19 @@ extension DeviceAgent {
         _ change: @Sendable (inout StoredState) throws(ProtocolError) -> Void
     ) async throws(ProtocolError) {
         let (journal, clock) = (journal, ClockReading.now)
-        state = try await store.update { state throws(ProtocolError) in
-            try journal.update(&state, clock, with: change)
-        }
+        stored(
+            try await store.update { state throws(ProtocolError) in
+                try journal.update(&state, clock, with: change)
+            })
+    }
+
+    /// Takes over what is stored now. A switch can change the list of backups as well as an app can.
+    private func stored(_ new: StoredState) {
+        let before = state.backupsRevision
+        state = new
+        guard new.backupsRevision != before else { return }
+        log.notice("the list of backups has \(new.backups.count) networks, revision \(new.backupsRevision)")
+        hub.publish(.backupsChanged(backupList))
     }
 }
 

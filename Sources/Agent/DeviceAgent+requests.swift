@@ -43,7 +43,7 @@ extension DeviceAgent: DeviceService {
     }
 
     /// The list with what is known of its networks now, written or not.
-    private var backupList: BackupList {
+    var backupList: BackupList {
         var state = state
         journal.update(&state, .now)
         return BackupList(
@@ -55,13 +55,8 @@ extension DeviceAgent: DeviceService {
 
     private func replaceBackups(_ update: PreparedUpdate) async throws(ProtocolError) -> BackupList {
         let localKey = identity.localKey
-        let before = state.backupsRevision
         try await commit { state throws(ProtocolError) in try state.apply(update, localKey: localKey) }
         publishNetworks()
-        if state.backupsRevision != before {
-            log.notice("the list of backups has \(state.backups.count) networks, revision \(state.backupsRevision)")
-            hub.publish(.backupsChanged(backupList))
-        }
         return backupList
     }
 }

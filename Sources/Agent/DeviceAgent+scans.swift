@@ -122,7 +122,11 @@ extension DeviceAgent {
     /// Somebody else's scan has the radio: wait for its end, which may not be told where it is another interface's.
     private func postpone(_ order: ScanOrder) {
         scans.deferred = order
-        scans.retry = LoopTimer(after: .seconds(1)) { [weak self] in self?.startDeferredScan() }
+        scans.retry = LoopTimer(after: .seconds(1)) { [weak self] in
+            // Another scan may have begun meanwhile, whose end is the next occasion.
+            self?.scans.retry = nil
+            self?.startDeferredScan()
+        }
     }
 
     /// Ends a scan that is under way, also one that somebody else started; its end is reported like any other.

@@ -46,6 +46,7 @@ extension DeviceAgent {
     private func switchNetwork(
         to network: StoredNetwork, _ request: SwitchRequest
     ) async throws(ProtocolError) -> SwitchStatus {
+        guard hasBegun else { throw ProtocolError(.busy, "the agent is only just starting") }
         // The same network under the same password is the stored one, whichever way it is named.
         let target = namedNetworks.first { $0.hasSameKey(as: network) } ?? network
         let flags = currentStatus.flags
@@ -62,12 +63,14 @@ extension DeviceAgent {
         if let joined, joined.isSame(as: target), request.joinOnce || !policy.isVisiting {
             throw ProtocolError(.alreadyAssociated, "the device is on \(target.ssid) already")
         }
+        let origin = policy.phase.network.flatMap { book[$0] }
         let entry = ledger.open(
-            SwitchIdentifier.random(), target: target, confirmWithin: request.confirmWithin.map { .seconds($0) },
+            SwitchIdentifier.random(), target: target, origin: origin,
+            confirmWithin: request.confirmWithin.map { .seconds($0) },
             joinOnce: request.joinOnce)
         let pending = PendingSwitch(
             id: entry.status.switchId, target: request.joinOnce ? nil : target,
-            cameFrom: policy.phase.network.flatMap { book[$0] }?.ssid)
+            cameFrom: origin?.ssid)
         do {
             try await commit { state in state.pendingSwitch = pending }
         } catch {

@@ -59,6 +59,8 @@ public final class DeviceAgent {
     var lastLinked: NetworkID?
 
     private var onAddressChange: (Set<String>) -> Void = { _ in }
+    /// Whether a switch may be taken on: before that, one that a restart cut short has the word.
+    private(set) var hasBegun = false
     private var status: NetworkStatus?
     private var wake: LoopTimer?
     private var events: [PolicyEvent] = []
@@ -119,6 +121,7 @@ public final class DeviceAgent {
         handle(.otherUplink(otherUplink))
         supplicant.start()
         updateStatus()
+        hasBegun = true
     }
 
     /// Lets go of everything, and keeps what was learnt. The link stays up.
@@ -180,8 +183,9 @@ public final class DeviceAgent {
         var state = state
         // Also an outcome that could not be stored yet.
         journal.settle(&state)
-        let target = state.pendingSwitch.flatMap { ledger[$0.id]?.target }
-        let networks = book.known(in: state, target: target, keeping: policy.phase.network)
+        let command = state.pendingSwitch.flatMap { ledger[$0.id] }
+        let networks = book.known(
+            in: state, target: command?.target, origin: command?.origin, keeping: policy.phase.network)
         handle(.networks(networks))
         for network in networks where !remembered.contains(network.id) {
             guard let frequency = state.statistics[network.ssid]?.lastFrequency else { continue }

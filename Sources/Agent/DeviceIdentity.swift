@@ -34,7 +34,7 @@ public struct DeviceIdentity: Sendable {
         let key = try line(of: keyFile, in: directory)
         do {
             return DeviceIdentity(
-                key: try DeviceKey(deviceId: String(decoding: id, as: UTF8.self), localKey: Secret(key)))
+                key: try DeviceKey(deviceId: id.withBytes { String(decoding: $0, as: UTF8.self) }, localKey: key))
         } catch {
             throw IdentityError(path: directory, .invalid(error.message))
         }
@@ -68,15 +68,16 @@ public struct DeviceIdentity: Sendable {
         return false
     }
 
-    private static func line(of name: String, in directory: String) throws(IdentityError) -> ArraySlice<UInt8> {
+    private static func line(of name: String, in directory: String) throws(IdentityError) -> Secret {
         let path = "\(directory)/\(name)"
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw IdentityError(path: path, errno: errno) }
         defer { close(file) }
         var buffer = [UInt8](repeating: 0, count: 256)
+        defer { buffer.withUnsafeMutableBytes { wipe($0) } }
         let count = Glibc.read(file, &buffer, buffer.count)
         guard count >= 0 else { throw IdentityError(path: path, errno: errno) }
-        return buffer.prefix(count).prefix { $0 != UInt8(ascii: "\n") }
+        return Secret(buffer.prefix(count).prefix { $0 != UInt8(ascii: "\n") })
     }
 
     /// Under another name first, so that a power cut never leaves half a file.

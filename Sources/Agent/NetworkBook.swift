@@ -9,17 +9,18 @@ struct NetworkBook {
     private var lastID = 0
 
     /// The networks that may be joined, in the order of preference: the one that the device belongs in, home, the backups,
-    /// and the target of a commanded switch that is under way.
+    /// and the target of a commanded switch that is under way with the network that it came from.
     ///
     /// - Parameter inUse: kept in the book, although it may not be one to join any more.
     mutating func known(
-        in state: StoredState, target: StoredNetwork? = nil, keeping inUse: NetworkID? = nil
+        in state: StoredState, target: StoredNetwork? = nil, origin: StoredNetwork? = nil,
+        keeping inUse: NetworkID? = nil
     ) -> [KnownNetwork] {
         var seen: Set<NetworkID> = []
         let preferred = state.preferred
         let ordered =
             [preferred, state.home].compactMap(\.self) + state.backups
-            + [target ?? state.pendingSwitch?.target].compactMap(\.self)
+            + [target ?? state.pendingSwitch?.target, origin].compactMap(\.self)
         let known = ordered.compactMap { network -> KnownNetwork? in
             let id = number(of: network)
             guard seen.insert(id).inserted else { return nil }

@@ -9,7 +9,9 @@ struct SwitchLedger {
         let id: UInt64
         /// The network to go to, while the switch is under way; nil too where a restart has made the device forget it.
         fileprivate(set) var target: StoredNetwork?
-        /// Its name, for whoever reads the outcome.
+        /// The network to come back to, while the switch is under way: it may be one that is not stored.
+        fileprivate(set) var origin: StoredNetwork?
+        /// The target's name, for whoever reads the outcome.
         let name: SSID?
         /// The device is to forget the network when it leaves it.
         let joinOnce: Bool
@@ -26,12 +28,12 @@ struct SwitchLedger {
 
     /// Opens an entry for a switch that is accepted.
     mutating func open(
-        _ switchID: String, target: StoredNetwork?, confirmWithin: Duration? = nil, joinOnce: Bool = false,
-        isResumed: Bool = false
+        _ switchID: String, target: StoredNetwork?, origin: StoredNetwork? = nil, confirmWithin: Duration? = nil,
+        joinOnce: Bool = false, isResumed: Bool = false
     ) -> Entry {
         lastID += 1
         let entry = Entry(
-            id: lastID, target: target, name: target?.ssid, joinOnce: joinOnce, isResumed: isResumed,
+            id: lastID, target: target, origin: origin, name: target?.ssid, joinOnce: joinOnce, isResumed: isResumed,
             confirmWithin: confirmWithin,
             status: SwitchStatus(switchId: switchID, phase: .accepted))
         entries = entries.suffix(Self.capacity - 1) + [entry]
@@ -57,7 +59,10 @@ struct SwitchLedger {
     private mutating func set(_ status: SwitchStatus, of id: UInt64) {
         guard let index = entries.firstIndex(where: { $0.id == id }) else { return }
         entries[index].status = status
-        if status.phase.isOutcome { entries[index].target = nil }
+        if status.phase.isOutcome {
+            entries[index].target = nil
+            entries[index].origin = nil
+        }
     }
 
     subscript(id: UInt64) -> Entry? { entries.first { $0.id == id } }

@@ -35,7 +35,7 @@ public struct LineSplitter: Sendable {
             guard line.count <= maximumLength else { return giveUp() }
             start = end + 1
             scanned = start
-            if !line.isEmpty { return .line(Array(line)) }
+            if !line.isEmpty, line != [UInt8(ascii: "\r")] { return .line(Array(line)) }
         }
         scanned = buffer.count
         return buffer.count - start > maximumLength ? giveUp() : nil

@@ -15,7 +15,7 @@ extension NetworkReference: Codable {
         let sealed = try container.decodeIfPresent(SealedPassword.self, forKey: .sealed)
         let security = try container.decodeIfPresent(Security.self, forKey: .security)
         let isOpen = security?.isOpenToAll ?? false
-        if password == nil, sealed == nil, !isOpen,
+        if password == nil, sealed == nil,
             let hash = try container.decodeIfPresent(NetworkHash.self, forKey: .hash)
         {
             self = .stored(hash)

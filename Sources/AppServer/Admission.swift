@@ -15,12 +15,13 @@ struct Admission {
 
     private struct Handshake {
         let site: IPAddress.Site
-        /// It waits for its time to begin, which is no fault of its own.
-        var isHeld: Bool
+        /// When it began, in the order of all; nil while it waits for its time, which is no fault of its own.
+        var start: Int?
     }
 
     private let limits: AppServer.LANLimits
     private var lastTicket = 0
+    private var lastStart = 0
     private var handshakes: [Ticket: Handshake] = [:]
     private var connections: [Ticket: IPAddress.Site] = [:]
     private var wrongKeys: WrongKeys
@@ -36,18 +37,23 @@ struct Admission {
             displaced = slowest { $0.site == site }
             guard displaced != nil else { return .turnedAway }
         } else if handshakes.count >= limits.handshakes {
-            displaced = slowest { _ in true } ?? latestOfBusiest(besides: site)
+            // Many from one address give way before anybody who comes alone.
+            displaced = latestOfBusiest(besides: site) ?? slowest { _ in true }
             guard displaced != nil else { return .turnedAway }
         }
         if let displaced { handshakes[displaced] = nil }
         lastTicket += 1
         let delay = wrongKeys.delay(for: site, at: now)
-        handshakes[lastTicket] = Handshake(site: site, isHeld: delay > .zero)
+        handshakes[lastTicket] = Handshake(site: site)
+        if delay <= .zero { begin(lastTicket) }
         return .admitted(lastTicket, after: delay, inPlaceOf: displaced)
     }
 
     /// Its handshake begins now.
-    mutating func begin(_ ticket: Ticket) { handshakes[ticket]?.isHeld = false }
+    mutating func begin(_ ticket: Ticket) {
+        lastStart += 1
+        handshakes[ticket]?.start = lastStart
+    }
 
     /// It has the key.
     /// - Returns: whether there is room for it.
@@ -78,13 +84,15 @@ struct Admission {
 
     /// The handshake under way that began longest ago.
     private func slowest(_ isMeant: (Handshake) -> Bool) -> Ticket? {
-        handshakes.filter { !$0.value.isHeld && isMeant($0.value) }.keys.min()
+        handshakes.filter { isMeant($0.value) }.compactMap { ticket, handshake in handshake.start.map { ($0, ticket) } }
+            .min { $0.0 < $1.0 }?.1
     }
 
-    /// The last to have come from the address with most handshakes, unless that is `site` itself.
+    /// The last to have come from the address with most handshakes, unless that is `site` itself or has only one.
     private func latestOfBusiest(besides site: IPAddress.Site) -> Ticket? {
         let counts = handshakes.values.reduce(into: [:]) { $0[$1.site, default: 0] += 1 }
-        guard let busiest = counts.max(by: { $0.value < $1.value }), busiest.value > counts[site, default: 0] else {
+        guard let busiest = counts.max(by: { $0.value < $1.value }), busiest.value > max(1, counts[site, default: 0])
+        else {
             return nil
         }
         return handshakes.filter { $0.value.site == busiest.key }.keys.max()

@@ -152,9 +152,11 @@ public final class AppServer: Sendable {
         let access = access.access(of: process)
         let peer = Peer(
             origin: .process(pid: process.pid, uid: process.uid, gid: process.gid), access: access ?? .readOnly)
+        // Whoever may only look on cannot take all the room from those who may act.
+        let room = access == .full ? limits.connections : limits.connections * 3 / 4
         await serve(
             bytes, peer, session: nil,
-            refusal: access == nil ? .notPermitted : count > limits.connections ? .tooManyConnections : nil)
+            refusal: access == nil ? .notPermitted : count > room ? .tooManyConnections : nil)
     }
 
     private func welcome(_ client: LANListener.Client, _ connections: ConnectionTasks) {

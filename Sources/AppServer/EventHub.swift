@@ -40,10 +40,11 @@ public final class EventHub: Sendable {
     /// - Parameter request: where to begin; nothing in it means with the next event.
     public func subscribe(_ request: EventSubscription = EventSubscription()) -> EventFeed {
         let last = lastSequence
-        guard let since = request.since else { return EventFeed(hub: self, after: last, restarted: false) }
+        guard let since = request.since else { return EventFeed(hub: self, after: last, upTo: last, restarted: false) }
         // Without a stream, only a number that cannot be ours shows that the agent has restarted.
         let restarted = request.stream.map { $0 != stream } ?? !(0...last).contains(since)
-        return EventFeed(hub: self, after: restarted ? 0 : min(max(since, 0), last), restarted: restarted)
+        return EventFeed(
+            hub: self, after: restarted ? 0 : min(max(since, 0), last), upTo: last, restarted: restarted)
     }
 
     private struct State {
@@ -97,11 +98,11 @@ public struct EventFeed: AsyncSequence, AsyncIteratorProtocol, Sendable {
     private var position: Int
     private var restarted: Bool
 
-    fileprivate init(hub: EventHub, after position: Int, restarted: Bool) {
+    fileprivate init(hub: EventHub, after position: Int, upTo last: Int, restarted: Bool) {
         self.hub = hub
         self.position = position
         self.restarted = restarted
-        answer = Subscribed(seq: hub.lastSequence, stream: hub.stream)
+        answer = Subscribed(seq: last, stream: hub.stream)
     }
 
     /// What to answer to the subscriber before its first event.

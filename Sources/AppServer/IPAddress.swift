@@ -28,8 +28,11 @@ struct IPAddress: Hashable, Sendable {
     var isLoopback: Bool { bytes.count == 4 ? bytes[0] == 127 : bytes == Self.loopback }
 
     /// What one household or one attacker has at least: an IPv4 address, or the 64 bits that an IPv6 network shares
-    /// (RFC 4291, 2.5.4), within which anybody can take as many addresses as he likes.
-    var site: Site { Site(bytes: bytes.count == 4 ? bytes : Array(bytes.prefix(8))) }
+    /// (RFC 4291, 2.5.4), within which anybody can take as many addresses as he likes. All of a link share the prefix of
+    /// its own addresses (RFC 4291, 2.5.6), so there each counts.
+    var site: Site { Site(bytes: bytes.count == 4 || isLinkLocal ? bytes : Array(bytes.prefix(8))) }
+
+    private var isLinkLocal: Bool { bytes.count == 16 && bytes[0] == 0xfe && bytes[1] & 0xc0 == 0x80 }
 
     struct Site: Hashable, Sendable {
         fileprivate let bytes: [UInt8]

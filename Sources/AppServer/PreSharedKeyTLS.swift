@@ -62,5 +62,9 @@ final class IdentityObserver: ChannelInboundHandler, RemovableChannelHandler {
 }
 
 extension NIOSSLSecureBytes {
-    fileprivate init(_ secret: Secret) { self = secret.withBytes { NIOSSLSecureBytes(Array($0)) } }
+    fileprivate init(_ secret: Secret) {
+        var bytes = secret.withBytes { Array($0) }
+        defer { bytes.withUnsafeMutableBytes { wipe($0) } }
+        self.init(bytes)
+    }
 }

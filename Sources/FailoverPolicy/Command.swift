@@ -13,6 +13,8 @@ struct Command: Sendable, Hashable {
     let confirmWithin: Duration?
     /// The device only visits the network.
     let isVisit: Bool
+    /// The visit that the command ends, which goes on if the device comes back from it.
+    let leaving: Choice?
     private(set) var lookedAtKnownPlaces = false
     private(set) var lookedEverywhere = false
     private(set) var failedScans = 0
@@ -28,7 +30,7 @@ struct Command: Sendable, Hashable {
 
     init(
         id: UInt64, _ mission: Mission = .go, to destination: NetworkID, cameFrom: NetworkID?, since: Instant,
-        confirmWithin: Duration? = nil, isVisit: Bool = false, joins: Int = 0
+        confirmWithin: Duration? = nil, isVisit: Bool = false, leaving: Choice? = nil, joins: Int = 0
     ) {
         self.id = id
         self.mission = mission
@@ -37,6 +39,7 @@ struct Command: Sendable, Hashable {
         self.since = since
         self.confirmWithin = confirmWithin
         self.isVisit = isVisit
+        self.leaving = leaving
         self.joins = joins
     }
 

@@ -23,7 +23,7 @@ extension FailoverPolicy {
         let cameFrom = isUnderWay ? nil : current ?? attempt?.network
         command = Command(
             id: id, to: network, cameFrom: cameFrom, since: now, confirmWithin: confirmWithin, isVisit: isVisit,
-            joins: isUnderWay ? 1 : 0)
+            leaving: visit, joins: isUnderWay ? 1 : 0)
         if isUnderWay {
             follow(id)
         } else if self.network(network) == nil {
@@ -143,7 +143,9 @@ extension FailoverPolicy {
         case .commanded:
             choose(attempt.network, isVisit: command?.isVisit ?? false, at: now)
             endCommand(.committed)
-        case .rollback(let failure): endCommand(.rolledBack(failure))
+        case .rollback(let failure):
+            visit = command?.leaving
+            endCommand(.rolledBack(failure))
         case .automatic: break
         }
     }

@@ -31,12 +31,20 @@ import Testing
         #expect(splitter.next() == nil)
     }
 
+    /// Also those of a terminal that ends its lines with CR LF.
+    @Test func emptyLinesAreNone() {
+        var splitter = LineSplitter()
+        splitter.append(Array("\n\r\n{}\r\n\n".utf8))
+        #expect(splitter.next() == .line(Array("{}\r".utf8)))
+        #expect(splitter.next() == nil)
+    }
+
     /// However the bytes are cut into pieces, the lines are the same.
     @Test func piecesDoNotMatter() {
         var random = SeededRandom(seed: 3)
         for _ in 0..<2000 {
             let lines: [[UInt8]] = (0..<Int.random(in: 0...6, using: &random)).map { _ in
-                (0..<Int.random(in: 1...20, using: &random)).map { _ in UInt8.random(in: 11...255, using: &random) }
+                (0..<Int.random(in: 1...20, using: &random)).map { _ in UInt8.random(in: 14...255, using: &random) }
             }
             var rest = Array(lines.map { $0 + [10] }.joined())[...]
             var splitter = LineSplitter(maximumLength: 20)

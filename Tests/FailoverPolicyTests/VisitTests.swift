@@ -110,14 +110,29 @@ import Testing
 
     /// What was left is forgotten: there is no way back to it.
     @Test func endsWithACommandThatLeavesIt() {
-        var (bench, goal) = Self.visiting(isKept: false)
+        var (bench, _) = Self.visiting(isKept: false)
         bench.send(.switchTo(Bench.backup.id, id: 2))
         bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.joinSucceeds()
+        #expect(bench.take().outcomes == [.committed])
+        #expect(!bench.policy.isVisiting)
+    }
+
+    /// While the switch is under way the network it came from is one to join, stored or not.
+    @Test func goesOnWhereTheCommandThatLeftItFails() {
+        var (bench, goal) = Self.visiting(isKept: false)
+        bench.send(.networks(Self.kept + [goal]))
+        bench.send(.switchTo(Bench.backup.id, id: 2))
+        bench.finishScan([bench.sight(Bench.backup, -60), bench.sight(goal, -60)])
         #expect(!bench.policy.isVisiting)
         bench.joinFails(.rejected)
-        let actions = bench.take()
-        #expect(actions.outcomes == [.failed(.rejected)])
-        #expect(!actions.joins.map(\.network).contains(goal.id))
+        #expect(bench.target == goal)
+        bench.joinSucceeds()
+        #expect(bench.take().outcomes == [.rolledBack(.rejected)])
+        bench.send(.networks(Self.kept))
+        #expect(bench.policy.isVisiting)
+        Self.pass(60, in: &bench, seeing: [(Bench.home, -40), (goal, -60)])
+        #expect(bench.policy.phase.network == goal.id && bench.isOnline)
     }
 
     @Test func oneThatIsNotConfirmedIsNone() {

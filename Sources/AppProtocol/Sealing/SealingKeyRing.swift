@@ -13,7 +13,7 @@ struct SealingKeyRing {
 
     private let rotation: SealRotation
     private var current: Entry
-    private var former: (entry: Entry, end: ContinuousClock.Instant)?
+    private var former: (entry: Entry, end: ContinuousClock.Instant, boxes: Int)?
 
     init(rotation: SealRotation, now: ContinuousClock.Instant) {
         self.rotation = rotation
@@ -32,7 +32,7 @@ struct SealingKeyRing {
     ) -> Curve25519.KeyAgreement.PrivateKey? {
         rotate(at: now)
         if current.key.publicKey.keyId == keyId { return current.key }
-        guard let former, former.entry.key.publicKey.keyId == keyId, former.entry.used.count < 2 * rotation.boxes
+        guard let former, former.entry.key.publicKey.keyId == keyId, former.entry.used.count < former.boxes
         else { return nil }
         return former.entry.key
     }
@@ -47,7 +47,7 @@ struct SealingKeyRing {
         if let end = former?.end, now >= end { former = nil }
         guard now >= current.end || current.used.count >= rotation.boxes else { return }
         let end = min(current.end, now) + rotation.grace
-        former = now < end ? (current, end) : nil
+        former = now < end ? (current, end, current.used.count + rotation.boxes) : nil
         current = Entry(end: now + rotation.age)
     }
 }
