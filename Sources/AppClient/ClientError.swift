@@ -27,7 +27,7 @@ public enum ClientError: Error, Sendable, Equatable {
     case turnedAway(Endpoint)
     /// The device did not answer in time.
     case timedOut
-    /// The connection ended before the answer came.
+    /// The connection ended, or was given up, before the answer came.
     case disconnected
     /// The device answered with an error.
     case refused(ProtocolError)
@@ -61,7 +61,7 @@ extension ClientError: CustomStringConvertible {
         case .turnedAway(let endpoint):
             "the connection was closed before it was secured, by \(endpoint): it may be busy, so try again shortly"
         case .timedOut: "the agent did not answer in time"
-        case .disconnected: "the agent closed the connection: was it stopped?"
+        case .disconnected: "the connection to the agent was lost: was it stopped?"
         case .refused(let error): error.message
         case .notUnderstood(let error): "the agent's answer was not understood: \(error.message)"
         case .outcomeUnknown(let switchId):

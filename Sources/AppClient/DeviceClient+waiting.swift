@@ -1,8 +1,11 @@
 import AppProtocol
 
-// A session goes on with this connection, and with others should it end.
+// A session of its own for each call goes on with this connection, and with others should it end. It takes the
+// connection's events, of which there is one subscription: for more than one such call, a `DeviceSession` is the right
+// thing.
 extension DeviceClient {
-    /// Scans and waits for the results. Subscribes this connection to events.
+    /// Scans and waits for the results. Subscribes this connection to events, which succeeds once: after `events`,
+    /// `scan` or the `switchNetwork` that waits, the device refuses it.
     /// - Parameter limit: how long the scan may take.
     public func scan(_ request: ScanRequest = ScanRequest(), within limit: Duration = .seconds(30))
         async throws(ClientError) -> (finished: ScanFinished, results: ScanResults)
@@ -11,7 +14,7 @@ extension DeviceClient {
     }
 
     /// Switches and waits for the outcome, also where the device leaves the network over which it is reached: it is
-    /// asked again at the same endpoint. Subscribes this connection to events.
+    /// asked again at the same endpoint. Subscribes this connection to events, as `scan` does.
     /// - Parameters:
     ///   - confirmWithin: in seconds, as of the call that does not wait. Somebody else has to confirm meanwhile, unless
     ///     `confirms` is set.

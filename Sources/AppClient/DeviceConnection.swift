@@ -46,14 +46,16 @@ final class DeviceConnection: Sendable {
             throw .refused(error)
         }
         guard line.count <= ProtocolLimits.lineLength else { throw .refused(.lineTooLong) }
-        let timer = channel.eventLoop.scheduleTask(in: TimeAmount(limit)) { [inbox] in
-            inbox.fail(id, .timedOut)
-        }
-        defer { timer.cancel() }
+        var timer: Scheduled<Void>?
+        defer { timer?.cancel() }
         let answer = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 guard inbox.expect(id, continuation) else { return }
-                if Task.isCancelled { inbox.fail(id, .cancelled) }
+                // Nobody waits for it any more, so the device shall not hear of it.
+                guard !Task.isCancelled else { return inbox.fail(id, .cancelled) }
+                timer = channel.eventLoop.scheduleTask(in: TimeAmount(limit)) { [inbox] in
+                    inbox.fail(id, .timedOut)
+                }
                 var buffer = channel.allocator.buffer(capacity: line.count + 1)
                 buffer.writeBytes(line)
                 buffer.writeInteger(UInt8(ascii: "\n"))

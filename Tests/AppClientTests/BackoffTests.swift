@@ -1,6 +1,5 @@
 import AgentModel
 import AppClient
-import Synchronization
 import Testing
 
 /// The pauses between attempts.
@@ -32,28 +31,5 @@ import Testing
         // 0.2 to 5 seconds: at least 4 pauses in 10 seconds, and not more than 8.
         #expect((4...8).contains(clock.pauses.count))
         #expect(clock.pauses.reduce(.zero, +) <= .seconds(10))
-    }
-}
-
-/// A clock on which sleeping takes no time, and moves it.
-private final class SkippingClock: Clock {
-    struct Instant: InstantProtocol {
-        var offset: Duration
-
-        func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
-        func duration(to other: Instant) -> Duration { other.offset - offset }
-        static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
-    }
-
-    private let slept = Mutex<[Duration]>([])
-
-    var pauses: [Duration] { slept.withLock { $0 } }
-    var now: Instant { Instant(offset: pauses.reduce(.zero, +)) }
-    var minimumResolution: Duration { .zero }
-
-    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-        try Task.checkCancellation()
-        let pause = now.duration(to: deadline)
-        slept.withLock { $0.append(pause) }
     }
 }

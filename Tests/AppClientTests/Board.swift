@@ -42,6 +42,7 @@ final class Board: DeviceService {
         opener = SealOpener(device)
     }
 
+    var network: NetworkStatus { state.withLock { $0.network } }
     var list: [StoredNetwork] { state.withLock { $0.list } }
     var asked: [Request.Body] { state.withLock { $0.asked } }
 

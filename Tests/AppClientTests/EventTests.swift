@@ -152,6 +152,27 @@ import Testing
         }
     }
 
+    /// One that this client does not understand comes again with every subscription, and is not fetched in a hurry.
+    @Test func anEventThatIsNoneIsNotAskedForWithoutPause() async throws {
+        let script: ScriptedDevice.Script = { _, id in
+            [ScriptedDevice.answer(id, #"{"seq":4,"stream":"x"}"#), #"{"v":1,"event":"signal","seq":"five"}"#]
+        }
+        try await ScriptedDevice.with(script) { device async throws in
+            let clock = SkippingClock()
+            var settings = DeviceSession.Settings()
+            settings.clock = clock
+            let session = DeviceSession(device.endpoint, settings: settings)
+            let events = try await session.events()
+            try await eventually("it has been fetched again and again") { device.count("events.subscribe") > 6 }
+            let subscriptions = device.count("events.subscribe")
+            #expect(clock.pauses.count >= subscriptions - 1)
+            // From 0.2 seconds, each cut by up to half.
+            #expect(clock.pauses.prefix(6).reduce(.zero, +) > .seconds(5))
+            await session.close()
+            for try await event in events { Issue.record("\(event)") }
+        }
+    }
+
     @Test func theFirstSubscriptionSaysWhyItFails() async throws {
         try await House.with { house async throws in
             house.relay.refuse(true)

@@ -52,14 +52,22 @@ struct House {
 }
 
 extension DeviceSession.Settings {
-    /// For a network without distances: long enough for a machine that is busy, and short where something is waited for
-    /// that does not come.
+    /// For a network without distances, on a machine that may be busy: short where it is a matter of pauses only. What
+    /// ends a call or a connection takes longer than a test waits.
     static var quick: Self {
         var settings = Self()
-        settings.timeout = .seconds(2)
-        settings.silence = .milliseconds(500)
+        settings.timeout = .seconds(60)
+        settings.silence = .seconds(60)
+        settings.attempt = .seconds(60)
         settings.watch = .milliseconds(40)
         settings.pauses = Backoff(from: .milliseconds(5), to: .milliseconds(50))
+        return settings
+    }
+
+    /// For a device that says nothing any more.
+    static var impatient: Self {
+        var settings = Self.quick
+        settings.silence = .seconds(2)
         return settings
     }
 }

@@ -48,7 +48,7 @@ import Testing
     /// Nothing says that the device has gone; only that it says nothing.
     @Test func aSilentConnectionIsGivenUp() async throws {
         try await House.with { house async throws in
-            let manager = house.manager()
+            let manager = house.manager(.impatient)
             _ = try await manager.getBackupWifiNetworks()
             house.relay.freeze()
             _ = try await manager.getBackupWifiNetworks()

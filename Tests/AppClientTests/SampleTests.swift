@@ -72,6 +72,34 @@ import Testing
         }
     }
 
+    /// What is shown anew afterwards leaves the reason standing until the person does something.
+    @Test func aSwitchThatWasRolledBackIsAnAlert() async throws {
+        try await House.with { house async throws in
+            let screen = BackupNetworksScreen(house.manager())
+            await screen.load()
+            await screen.add(ssid: "Attic", pwd: "correct horse")
+            let following = Task { await screen.follow() }
+            let attic = try #require(screen.stored?.networks.first)
+            async let switching: Void = screen.switchTo(attic)
+            try await eventually("it is commanded") { house.board.count(.getSwitch) > 0 }
+            house.board.advance(to: .rolledBack, reason: ReasonCode(.wrongKey))
+            await switching
+            let alert = try #require(screen.alert)
+            #expect(alert.contains(JoinFailure.wrongKey.rawValue))
+
+            try await eventually("a change is shown") {
+                house.board.set { $0.network.signal = -70 }
+                house.board.hub.publish(.networkChanged(house.board.network))
+                return screen.info?.signal == -70
+            }
+            #expect(screen.alert == alert)
+            await screen.load()
+            #expect(screen.alert == nil)
+            following.cancel()
+            await following.value
+        }
+    }
+
     @Test func whatChangesIsShown() async throws {
         try await House.with { house async throws in
             let screen = BackupNetworksScreen(house.manager())

@@ -59,7 +59,7 @@ import Testing
     @Test(arguments: Loss.allCases)
     func theOutcomeIsAskedForInTheNewNetwork(loss: Loss) async throws {
         try await House.with { house async throws in
-            let manager = house.manager()
+            let manager = house.manager(.impatient)
             async let switched = manager.switchBackupWifiNetwork(hash: hash)
             try await isCommanded(house.board)
             house.relay.refuse(true)
@@ -203,6 +203,56 @@ import Testing
         }
     }
 
+    /// The connection stands, the command is there, and that is all: no answer, and no switch.
+    @Test func aCommandThatIsNotAnsweredAndBeginsNothing() async throws {
+        let gate = Gate()
+        let board = Board(House.device) { request in if request.type == .switchNetwork { await gate.pass() } }
+        try await House.with(board) { house async throws in
+            var settings = DeviceSession.Settings.quick
+            settings.timeout = .seconds(3)
+            let session = DeviceSession(house.endpoint, settings: settings)
+            await #expect(throws: ClientError.disconnected) { try await session.switchNetwork(to: .stored(hash)) }
+            #expect(board.count(.switchNetwork) == 1)
+            await gate.open()
+        }
+    }
+
+    /// Nobody shall think that a switch goes on which was never commanded.
+    @Test func aDeviceThatDoesNotAnswerAtAllIsNotCommanded() async throws {
+        try await ScriptedDevice.with({ _, _ in [] }) { device async throws in
+            var settings = DeviceSession.Settings.quick
+            settings.timeout = .milliseconds(100)
+            let session = DeviceSession(device.endpoint, settings: settings)
+            await #expect(throws: ClientError.disconnected) { try await session.switchNetwork(to: .stored(hash)) }
+            #expect(!device.asked.contains("network.switch"))
+            await session.close()
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func theTimeIsOverBeforeItHasBegun(isSent: Bool) async throws {
+        let script: ScriptedDevice.Script = { type, id in
+            isSent && type == "events.subscribe" ? [ScriptedDevice.answer(id, #"{"seq":4,"stream":"x"}"#)] : []
+        }
+        try await ScriptedDevice.with(script) { device async throws in
+            let clock = GatedClock()
+            let session = DeviceSession(device.endpoint, settings: .moved(by: clock))
+            async let switched = session.switchNetwork(to: .stored(hash))
+            try await eventually("it is asked") {
+                device.asked.last == (isSent ? "network.switch" : "events.subscribe")
+            }
+            try await eventually("the time runs") { await clock.gate.isReached }
+            await clock.gate.open()
+            do {
+                _ = try await switched
+                Issue.record("there is no outcome")
+            } catch {
+                #expect(error as? ClientError == (isSent ? .outcomeUnknown(switchId: nil) : .disconnected))
+            }
+            await session.close()
+        }
+    }
+
     // MARK: The device is lost
 
     @Test func aDeviceThatHasForgottenTheSwitch() async throws {
@@ -222,11 +272,14 @@ import Testing
 
     @Test func aDeviceThatDoesNotComeBack() async throws {
         try await House.with { house async throws in
-            let session = DeviceSession(house.endpoint, settings: .quick)
-            async let switched = session.switchNetwork(to: .stored(hash), within: .seconds(2))
-            try await isCommanded(house.board)
+            let (clock, begun) = (GatedClock(), Gate())
+            let session = DeviceSession(house.endpoint, settings: .moved(by: clock))
+            async let switched = session.switchNetwork(to: .stored(hash)) { _ in Task { await begun.open() } }
+            await begun.pass()
             house.relay.refuse(true)
             await house.relay.cut()
+            try await eventually("it is noticed") { await !session.isConnected }
+            await clock.gate.open()
             do {
                 _ = try await switched
                 Issue.record("nobody knows")
@@ -238,11 +291,11 @@ import Testing
 
     @Test func aSwitchThatTakesTooLong() async throws {
         try await House.with { house async throws in
-            let session = DeviceSession(house.endpoint, settings: .quick)
+            let clock = GatedClock()
+            let session = DeviceSession(house.endpoint, settings: .moved(by: clock))
             await #expect(throws: ClientError.timedOut) {
-                try await session.switchNetwork(to: .stored(hash), within: .seconds(1))
+                try await session.switchNetwork(to: .stored(hash)) { _ in Task { await clock.gate.open() } }
             }
-            #expect(house.board.count(.getSwitch) > 0)
         }
     }
 

@@ -9,18 +9,26 @@ extension DeviceSession {
     /// Any number may listen.
     public func events() async throws(ClientError) -> EventStream {
         guard !isClosed else { throw .cancelled }
-        if feed.position == nil {
-            let results = feed.start()
-            readEvents()
-            for await result in results { try result.get() }
-        }
-        guard !isClosed, let position = feed.position else { throw .cancelled }
+        // Listens already while it waits for the first subscription, which may end as soon as it has begun.
         let (events, listener) = AsyncThrowingStream<Event, any Error>.makeStream(
             bufferingPolicy: .bufferingNewest(256))
         let id = feed.add(listener)
         listener.onTermination = { [weak self] _ in Task { await self?.removeListener(id) } }
+        do {
+            let position = try await start()
+            return EventStream(subscribed: position, events: events, position: position.seq, source: self)
+        } catch {
+            feed.remove(id)
+            throw error
+        }
+    }
+
+    /// - Returns: what the first event follows that whoever listens already will hear.
+    private func start() async throws(ClientError) -> Subscribed {
         readEvents()
-        return EventStream(subscribed: position, events: events, position: position.seq, source: self)
+        if let position = feed.position { return position }
+        for await result in feed.start() { return try result.get() }
+        throw .cancelled
     }
 
     private func removeListener(_ id: Int) { feed.remove(id) }
@@ -28,22 +36,33 @@ extension DeviceSession {
     /// While it waits for an event it does not hold the session, so that a session that nobody uses can end.
     private func readEvents() {
         guard feed.reader == nil else { return }
-        feed.reader = Task { [weak self] in
-            while let events = await self?.subscription() {
+        feed.reader = Task { [weak self, settings] in
+            // Kept across subscriptions: one that ends at once, as over an event that is none, may do so each time.
+            var pauses = settings.pauses
+            while let events = await self?.subscription(&pauses) {
                 do {
-                    for try await event in events { await self?.tell(event) }
+                    for try await event in events {
+                        await self?.tell(event)
+                        pauses = settings.pauses
+                    }
                 } catch {
                     // The next subscription tells whether it was for long.
                 }
+                await self?.rest(pauses.next())
             }
         }
+    }
+
+    /// Pauses between two subscriptions, unless nobody waits for the next one.
+    private func rest(_ pause: Duration) async {
+        guard !isClosed, feed.isWanted else { return }
+        try? await sleep(pause)
     }
 
     private func tell(_ event: Event) { feed.tell(event) }
 
     /// The events of a connection, as soon as there is one; nil when nobody wants them any more.
-    private func subscription() async -> EventStream? {
-        var pauses = settings.pauses
+    private func subscription(_ pauses: inout Backoff) async -> EventStream? {
         while !isClosed, feed.isWanted {
             do throws(ClientError) {
                 let client = try await connected()

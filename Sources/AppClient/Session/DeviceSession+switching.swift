@@ -15,21 +15,21 @@ extension DeviceSession {
     ///   - limit: how long the switch may take, roll-back included; nil for two minutes, and the time to confirm it.
     ///   - onProgress: is told each phase once, in their order, the outcome included.
     /// - Returns: the outcome, whichever it is.
-    /// - Throws: `timedOut` where the switch still goes on after `limit`, `outcomeUnknown` where the device was not
-    ///   heard of any more, and `disconnected` where the connection was lost over the command and the device has not
-    ///   begun.
+    /// - Throws: `timedOut` where the switch has begun and still goes on after `limit`, `outcomeUnknown` where the
+    ///   device was not heard of any more, and `disconnected` where it has not begun: the command was not sent, or the
+    ///   connection was lost over it.
     public func switchNetwork(
         to network: NetworkReference, confirmWithin: Int? = nil, confirms: Bool = true, joinOnce: Bool = false,
         within limit: Duration? = nil, onProgress: @escaping @Sendable (SwitchStatus) -> Void = { _ in }
     ) async throws(ClientError) -> SwitchStatus {
         let request = SwitchRequest(target: network, confirmWithin: confirmWithin, joinOnce: joinOnce)
         let limit = limit ?? .seconds(120 + (confirmWithin ?? 0))
-        let events = try await events()
-        let switchId = Mutex<String?>(nil)
+        let command = Mutex(Command.unsent)
         do {
             return try await within(limit, on: settings.clock) { [self] () async throws(ClientError) in
-                let (begun, isCertain) = try await begin(request)
-                switchId.withLock { $0 = begun.switchId }
+                let events = try await events()
+                let (begun, isCertain) = try await begin(request) { command.withLock { $0 = .sent } }
+                command.withLock { $0 = .begun(switchId: begun.switchId) }
                 let outcome = try await follow(begun, in: events, confirms: confirms, onProgress)
                 if !isCertain, outcome.phase == .committed, try await !isOn(network) {
                     throw .outcomeUnknown(switchId: begun.switchId)
@@ -37,17 +37,31 @@ extension DeviceSession {
                 return outcome
             }
         } catch {
-            guard error == .timedOut, !isConnected else { throw error }
-            throw .outcomeUnknown(switchId: switchId.withLock { $0 })
+            guard error == .timedOut else { throw error }
+            switch command.withLock({ $0 }) {
+            case .unsent: throw .disconnected
+            case .sent: throw .outcomeUnknown(switchId: nil)
+            case .begun(let switchId): throw isConnected ? .timedOut : .outcomeUnknown(switchId: switchId)
+            }
         }
     }
 
     // MARK: The command
 
+    private enum Command {
+        case unsent
+        case sent
+        case begun(switchId: String)
+    }
+
+    /// - Parameter onSend: is called just before the device may hear of it.
     /// - Returns: how far the switch has come, and whether it is certainly the one that was asked for.
-    private func begin(_ request: SwitchRequest) async throws(ClientError) -> (begun: SwitchStatus, isCertain: Bool) {
+    private func begin(
+        _ request: SwitchRequest, onSend: () -> Void
+    ) async throws(ClientError) -> (begun: SwitchStatus, isCertain: Bool) {
         let client = try await proven()
         let before = feed.position
+        onSend()
         do {
             let accepted = try await client.switchNetwork(
                 to: request.target, confirmWithin: request.confirmWithin, joinOnce: request.joinOnce)
@@ -60,7 +74,7 @@ extension DeviceSession {
             let begun = try await persistently { [self] client throws(ClientError) in
                 try await switchBegun(since: before, at: client.endpoint)
             }
-            guard let begun else { throw error }
+            guard let begun else { throw .disconnected }
             return (begun, false)
         }
     }

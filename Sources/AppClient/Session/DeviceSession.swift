@@ -48,6 +48,8 @@ public actor DeviceSession {
     /// Goes on with a connection that there is already.
     init(adopting client: DeviceClient) {
         var settings = Settings()
+        // Whoever gives a device more time than usual to answer knows that it is slow, and not gone.
+        if client.timeout > settings.timeout { settings.silence = client.timeout }
         settings.timeout = client.timeout
         self.init(client, settings) { [client.endpoint] }
     }

@@ -10,7 +10,7 @@ struct EventFeed {
     var reader: Task<Void, Never>?
     private var lastID = 0
     private var listeners: [Int: Listener] = [:]
-    private var awaitingStart: [AsyncStream<Result<Void, ClientError>>.Continuation] = []
+    private var awaitingStart: [AsyncStream<Result<Subscribed, ClientError>>.Continuation] = []
 
     var isWanted: Bool { !listeners.isEmpty || !awaitingStart.isEmpty }
 
@@ -23,13 +23,13 @@ struct EventFeed {
     mutating func remove(_ id: Int) { listeners[id] = nil }
 
     /// - Returns: one result, when the first subscription has succeeded or failed.
-    mutating func start() -> AsyncStream<Result<Void, ClientError>> {
-        let (results, continuation) = AsyncStream.makeStream(of: Result<Void, ClientError>.self)
+    mutating func start() -> AsyncStream<Result<Subscribed, ClientError>> {
+        let (results, continuation) = AsyncStream.makeStream(of: Result<Subscribed, ClientError>.self)
         awaitingStart.append(continuation)
         return results
     }
 
-    mutating func started(_ result: Result<Void, ClientError>) {
+    mutating func started(_ result: Result<Subscribed, ClientError>) {
         for continuation in awaitingStart {
             continuation.yield(result)
             continuation.finish()
@@ -50,7 +50,7 @@ struct EventFeed {
         } else {
             position = answer
         }
-        started(.success(()))
+        started(.success(answer))
     }
 
     mutating func tell(_ event: Event) {

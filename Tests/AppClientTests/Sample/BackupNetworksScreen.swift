@@ -47,6 +47,11 @@ final class BackupNetworksScreen {
 
     /// When the screen appears.
     func load() async {
+        alert = nil
+        await refresh()
+    }
+
+    private func refresh() async {
         await orAlert { [self] () async throws(ClientError) in
             guard try await manager.supportWifiBackupNetwork() else {
                 support = "not supported"
@@ -64,7 +69,7 @@ final class BackupNetworksScreen {
         await orAlert { [self] () async throws(ClientError) in
             for try await event in try await manager.events() {
                 switch event.body {
-                case .networkChanged, .backupsChanged, .gap: await load()
+                case .networkChanged, .backupsChanged, .gap: await refresh()
                 default: break
                 }
             }
@@ -87,6 +92,7 @@ final class BackupNetworksScreen {
     /// The device leaves the network, and comes back in another one. The phone has to be able to reach that one as
     /// well.
     func switchTo(_ network: BackupWifiModel) async {
+        alert = nil
         guard let info, manager.canSwitchWifiNetwork(info) else {
             alert = "can't switch"
             return
@@ -99,7 +105,7 @@ final class BackupNetworksScreen {
         told.finish()
         await showing.value
         progress = nil
-        await load()
+        await refresh()
     }
 
     // MARK: How
@@ -109,6 +115,7 @@ final class BackupNetworksScreen {
     /// list.
     private func update(_ change: (BackupWifiNetworks) throws(ClientError) -> [BackupWifiModel]?) async {
         guard let stored else { return }
+        alert = nil
         await orAlert { [self] () async throws(ClientError) in
             guard let changed = try change(stored) else {
                 alert = "can't add any more"
@@ -124,14 +131,13 @@ final class BackupNetworksScreen {
     }
 
     /// Every call throws one type of error, whose text says what to do. That the device is on the network already is
-    /// nothing to alert anybody of.
+    /// nothing to alert anybody of. The first alert stays until the person does something.
     private func orAlert(_ work: () async throws(ClientError) -> Void) async {
-        alert = nil
         do {
             try await work()
         } catch {
             if case .refused(let refusal) = error, refusal.code == .alreadyAssociated { return }
-            if error != .cancelled { alert = "\(error)" }
+            if error != .cancelled, alert == nil { alert = "\(error)" }
         }
     }
 }
