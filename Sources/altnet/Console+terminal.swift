@@ -20,14 +20,8 @@ extension Console {
 
     /// Ends the process where nobody reads any more, as `altnet watch | head` does.
     private static func write(_ text: String, to descriptor: Int32) {
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { bytes in systemWrite(descriptor, bytes.baseAddress, bytes.count) }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if errno != EINTR {
-                exit(errno == EPIPE ? ExitStatus.success.rawValue : ExitStatus.deviceFailure.rawValue)
-            }
+        do { try TextOutput(descriptor: descriptor).put(text) } catch {
+            exit(error.number == EPIPE ? ExitStatus.success.rawValue : ExitStatus.deviceFailure.rawValue)
         }
     }
 
@@ -45,10 +39,6 @@ extension Console {
             }
         }
     }
-}
-
-private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
-    write(descriptor, bytes, count)
 }
 
 extension Style {

@@ -62,7 +62,7 @@ struct Console: Sendable {
     static func terminalSafe(json: String) -> String {
         var safe = String.UnicodeScalarView()
         for scalar in json.unicodeScalars {
-            if scalar.isASCII || scalar.isPlain {
+            if scalar.isPlain || scalar == "\n" {
                 safe.append(scalar)
             } else {
                 for unit in String(scalar).utf16 {

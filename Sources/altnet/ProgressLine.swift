@@ -36,8 +36,10 @@ final class ProgressLine: Sendable {
 
     /// Something that stays, above the line.
     func advise(_ text: String) {
-        erase()
-        console.advise(text)
+        state.withLock { _ in
+            erase()
+            console.advise(text)
+        }
     }
 
     fileprivate func turn() async {
@@ -49,8 +51,10 @@ final class ProgressLine: Sendable {
     }
 
     fileprivate func end() {
-        state.withLock { $0.isEnded = true }
-        erase()
+        state.withLock { state in
+            state.isEnded = true
+            erase()
+        }
     }
 
     private func draw() {
@@ -63,6 +67,7 @@ final class ProgressLine: Sendable {
         }
     }
 
+    /// Under the lock, so that nothing is drawn in between.
     private func erase() {
         if console.spinner != nil { console.errors("\r" + Control.eraseToEndOfLine) }
     }

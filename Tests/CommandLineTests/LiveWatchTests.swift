@@ -98,7 +98,7 @@ extension PseudoTerminal {
 
     /// Everything up to a text that has to come. It is waited for on a thread of its own: those of Swift's pool are
     /// few, and what is waited for needs them.
-    fileprivate func shown(until text: String) async -> String {
+    func shown(until text: String) async -> String {
         let shown = await withCheckedContinuation { continuation in
             Thread.detachNewThread {
                 continuation.resume(returning: self.shown { String(decoding: $0, as: UTF8.self).contains(text) })

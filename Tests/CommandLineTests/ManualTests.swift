@@ -51,6 +51,14 @@ import Testing
         #expect(Set(pages) == Set(try await commands().map(\.page)))
     }
 
+    /// Where the help breaks a line in the source only, the next one begins at the margin.
+    @Test func paragraphsHaveNoGaps() async throws {
+        for (page, command) in try await commands() {
+            let paragraphs = (command.discussion ?? "").split(separator: "\n").filter { !$0.hasPrefix("  ") }
+            #expect(paragraphs.allSatisfy { !$0.contains("  ") }, "\(page)")
+        }
+    }
+
     @Test func everyPageSaysWhatTheHelpSays() async throws {
         for (page, command) in try await commands() {
             let text = try String(contentsOf: Self.folder.appendingPathComponent(page), encoding: .utf8)

@@ -30,7 +30,7 @@ import Testing
         #expect(device.deviceId.utf8.count == 16)
         // At least 128 bits, in hexadecimal digits.
         #expect(device.localKey.count >= 32)
-        #expect(first.errors.isEmpty)
+        #expect(first.errors.contains("'altnet pair --from FILE --install'"))
     }
 
     @Test func theFileIsTheOwnersAlone() async throws {
@@ -40,7 +40,12 @@ import Testing
             #expect(run.status == 0)
             // Nothing of the key where nobody asked for it.
             #expect(run.output == "\(file) holds the code of lamp-01.\n")
-            #expect(run.errors.isEmpty)
+            #expect(
+                run.errors == """
+                    No device has this code yet: one takes it from a file by 'altnet pair --from \(file) --install', run \
+                    on the device.
+
+                    """)
             let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
             #expect(mode == 0o600)
             let device = try device(in: file)
@@ -77,6 +82,24 @@ import Testing
             #expect(other.status == 0)
             let moved = await CommandRun.altnet(["pair", "--show", "--state-dir", folder + "/other", "--output", "-"])
             #expect(moved.output == shown.output)
+        }
+    }
+
+    /// A key file made beside the device's own key would be refused by the device.
+    @Test func theDevicesOwnKeyBecomesAKeyFile() async throws {
+        try await inFolder { folder in
+            let state = ["--state-dir", folder + "/state"]
+            let made = await CommandRun.altnet(["pair", "--install"] + state)
+            #expect(made.errors.isEmpty)
+            let file = folder + "/lamp.key"
+            let run = await CommandRun.altnet(["pair", "--show", "--output", file] + state)
+            #expect(run.status == 0)
+            #expect(run.errors.isEmpty)
+            let shown = await CommandRun.altnet(["pair", "--show", "--output", "-"] + state)
+            let device = try device(in: file)
+            #expect(shown.output == PairingCode(device).uri() + "\n")
+            let other = await CommandRun.altnet(["pair", "--from", file, "--output", folder + "/copy"])
+            #expect(other.errors.isEmpty)
         }
     }
 

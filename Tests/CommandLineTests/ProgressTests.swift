@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import Synchronization
 import Testing
 
 @testable import altnet
@@ -37,6 +38,26 @@ import Testing
         #expect(run.errors.filter { $0 == "\n" }.count == 1)
         #expect(run.errors.contains("\r\u{1b}[KWithin 30 s of being connected, confirm it with"))
         #expect(run.errors.hasSuffix("\r\u{1b}[K"))
+    }
+
+    /// What is advised begins on an empty line, whatever is drawn at that moment.
+    @Test func adviceHasALineOfItsOwn() async {
+        let written = Mutex<[String]>([])
+        var console = Console.silent()
+        console.spinner = Style(width: 80)
+        console.errors = { text in written.withLock { $0.append(text) } }
+        await console.showingProgress { progress in
+            async let stepping: Void = {
+                for turn in 0..<5_000 { progress.show("step \(turn % 2)") }
+            }()
+            for _ in 0..<5_000 { progress.advise("look here") }
+            await stepping
+        }
+        let writes = written.withLock { $0 }
+        let advice = writes.indices.filter { writes[$0] == "look here\n" }
+        #expect(advice.count == 5_000)
+        #expect(advice.allSatisfy { writes[$0 - 1] == "\r" + Control.eraseToEndOfLine })
+        #expect(writes.last == "\r" + Control.eraseToEndOfLine)
     }
 
     @Test func aScanToo() async throws {

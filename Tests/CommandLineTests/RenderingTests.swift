@@ -41,6 +41,7 @@ import Testing
     @Test func jsonIsSafeInATerminal() {
         #expect(Console.terminalSafe(json: #"{"ssid":"Café 家 \u001b"}"#) == #"{"ssid":"Café 家 \u001b"}"#)
         #expect(Console.terminalSafe(json: "\"\u{202e}\u{9b}\u{e0001}\"") == #""\u202e\u009b\udb40\udc01""#)
+        #expect(Console.terminalSafe(json: "{\n  \"a\u{7f}\"\n}") == "{\n  \"a\\u007f\"\n}")
     }
 
     /// What is printed of an SSID can be given back as an argument.

@@ -89,6 +89,14 @@ import Testing
         #expect(device.asked == [.confirmSwitch(SwitchQuery(switchId: "s-7"))])
     }
 
+    @Test func whatTheDeviceSaysCannotPlayTricksOnTheTerminal() async throws {
+        let device = try ScriptedDevice { $0.confirmedText = "on \u{1b}[2JAttic\u{7f}" }
+        let run = try await CommandRun.altnet(["switch", "--confirm", "s-7"], device: device)
+        #expect(run.output == "Confirmed: on \\x1b[2JAttic\\x7f.\n")
+        let json = try await CommandRun.altnet(["switch", "--confirm", "s-7", "--json"], device: device)
+        #expect(json.output.contains("on \\u001b[2JAttic\\u007f"))
+    }
+
     /// An answer is no success yet: what counts is the phase that it says.
     @Test(arguments: [SwitchPhase.waitingForConfirmation, .rolledBack, .failed])
     func thatIsConfirmedTooLate(phase: SwitchPhase) async throws {

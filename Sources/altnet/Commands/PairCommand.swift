@@ -11,10 +11,15 @@ struct PairCommand: AsyncParsableCommand {
             Makes a new id and a new local key, by which an app and a device know each other, and shows them as a QR code \
             and as text:
 
-              altnet pair --install             on the device, before its agent first runs
-              altnet pair --show                on the device, which has them already
-              altnet pair --output lamp.key     for the command line: altnet --key-file lamp.key --device ...
-              altnet pair --from lamp.key       the same code again
+              altnet pair --install                    on the device, before its agent first runs
+              altnet pair --show                       on the device, which has them already
+              altnet pair --show --output lamp.key     the same, for altnet --key-file lamp.key --device ...
+
+            Where they are made before the device is at hand, they have to be installed there from the file:
+
+              altnet pair --output lamp.key            anywhere; no device has them yet
+              altnet pair --from lamp.key              the same code again
+              altnet pair --from lamp.key --install    on the device
 
             WHOEVER HAS THE CODE HAS THE DEVICE. It holds the key in the open, for that is what it is for. So it is shown \
             on a terminal only, and goes elsewhere only with --output, where - is standard output.
@@ -73,14 +78,18 @@ struct PairCommand: AsyncParsableCommand {
         let identity = try identity(console)
         let code = PairingCode(identity.key)
         if install { try self.install(identity) }
-        if let output, output != "-" { try write(code, to: output) }
+        let file = output == "-" ? nil : output
+        if let file { try write(code, to: file) }
         if json {
-            let file = output == "-" ? nil : output
             return console.print(
                 json: PairingDocument(deviceId: identity.id, code: isShown ? code.uri() : nil, file: file))
         }
-        if output == "-", !console.style.goesToTerminal { return console.print(code.uri()) }
-        try present(code, isShown: isShown, console)
+        if output == "-", !console.style.goesToTerminal {
+            console.print(code.uri())
+        } else {
+            try present(code, isShown: isShown, console)
+        }
+        if !show, from == nil, !install { console.advise(Self.remainder(file)) }
     }
 
     private func identity(_ console: Console) throws -> DeviceIdentity {
@@ -114,6 +123,12 @@ struct PairCommand: AsyncParsableCommand {
         do { try PrivateFile.write(line, to: path, replacing: force) } catch let failure as any KeyFileFailure {
             throw CommandFailure(failure)
         }
+    }
+
+    /// What is left to do with a code that is new.
+    private static func remainder(_ file: String?) -> String {
+        "No device has this code yet: one takes it from a file by 'altnet pair --from \(file?.printable ?? "FILE") "
+            + "--install', run on the device."
     }
 
     private func present(_ code: PairingCode, isShown: Bool, _ console: Console) throws {

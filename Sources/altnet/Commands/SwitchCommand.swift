@@ -21,7 +21,8 @@ struct SwitchCommand: DeviceCommand {
               altnet switch BackupNet --confirm-within 120
               altnet switch --confirm 5e1f09a3c2d4
 
-            A device in the network (--device) is asked again, at the same address, when the switch ends the connection;             a name such as lamp.local follows it into its new network. That it is reached there confirms the switch.
+            A device in the network (--device) is asked again, at the same address, when the switch ends the connection; \
+            a name such as lamp.local follows it into its new network. That it is reached there confirms the switch.
             """)
 
     @OptionGroup var connection: ConnectionOptions
@@ -137,7 +138,7 @@ struct SwitchCommand: DeviceCommand {
     /// - Throws: where the confirmation did not make the switch stand.
     private func confirmation(_ status: SwitchStatus, _ console: Console) throws -> String {
         switch status.phase {
-        case .committed: "Confirmed: \(status.text ?? "the device stays where it is")."
+        case .committed: "Confirmed: \(status.text?.printable ?? "the device stays where it is")."
         case .validating, .waitingForAddress:
             "Confirmed, but not over (\(Wording.phase(status.phase))): 'altnet status' shows where the device is."
         case .accepted, .joining, .waitingForConfirmation, .rolledBack, .failed:

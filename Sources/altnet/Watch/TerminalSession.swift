@@ -54,28 +54,36 @@ struct TerminalSession: Sendable {
         return try await body(inputs)
     }
 
-    /// Gives the terminal back to the shell until it says to go on.
+    /// Gives the terminal back to the shell until it says to go on. Where there is no shell that could, as under
+    /// `ssh -t board altnet watch`, it goes on at once.
     func suspend() {
         var current = termios()
         guard tcgetattr(input, &current) == 0 else { return }
         var plain = current
         plain.c_lflag |= tcflag_t(ECHO | ICANON)
         leave(to: plain)
-        raise(SIGSTOP)
+        stop()
         enter(from: plain)
     }
 
     func write(_ text: String) {
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { bytes in systemWrite(output, bytes.baseAddress, bytes.count) }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if errno != EINTR {
-                // The terminal is gone; the signal that says so is on its way.
-                return
-            }
-        }
+        // Where it fails, the terminal is gone; the signal that says so is on its way.
+        try? TextOutput(descriptor: output).put(text)
+    }
+
+    /// By the signal that a terminal stops a program with, not by SIGSTOP: the kernel ignores it where nobody is left who
+    /// would continue this process (an orphaned process group; setpgid(2)). Needs it unblocked, which it is on no thread
+    /// here.
+    private func stop() {
+        var stopping = sigset_t()
+        var before = sigset_t()
+        sigemptyset(&stopping)
+        sigaddset(&stopping, SIGTSTP)
+        signal(SIGTSTP, SIG_DFL)
+        pthread_sigmask(SIG_UNBLOCK, &stopping, &before)
+        raise(SIGTSTP)
+        pthread_sigmask(SIG_SETMASK, &before, nil)
+        signal(SIGTSTP, SIG_IGN)
     }
 
     private func enter(from settings: termios) {
@@ -127,8 +135,4 @@ private final class Sources: @unchecked Sendable {  // Its sources may be cancel
         for source in signals { source.cancel() }
         for number in Self.signals { signal(number, SIG_DFL) }
     }
-}
-
-private func systemWrite(_ descriptor: Int32, _ bytes: UnsafeRawPointer?, _ count: Int) -> Int {
-    write(descriptor, bytes, count)
 }
