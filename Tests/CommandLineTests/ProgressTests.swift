@@ -53,11 +53,7 @@ import Testing
         }
         await console.showingProgress { progress in
             let stepping = Task {
-                var turn = 0
-                while !Task.isCancelled {
-                    turn += 1
-                    progress.show("step \(turn % 2)")
-                }
+                for turn in 0..<10_000 where !Task.isCancelled { progress.show("step \(turn % 2)") }
             }
             while written.withLock({ $0.isEmpty }) { await Task.yield() }
             for _ in 0..<2_000 { progress.advise("look here") }
