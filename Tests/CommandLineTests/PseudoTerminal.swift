@@ -10,10 +10,10 @@ final class PseudoTerminal: Sendable {
 
     init() throws {
         // What posix_openpt(3) and unlockpt(3) do, which glibc hides from Swift (TIOCSPTLCK, TIOCGPTPEER; ioctl_tty(2)).
-        master = open("/dev/ptmx", O_RDWR | O_NOCTTY)
+        master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         var isLocked: Int32 = 0
         guard master >= 0, ioctl(master, 0x4004_5431, &isLocked) == 0 else { throw Failure() }
-        slave = ioctl(master, 0x5441, O_RDWR | O_NOCTTY)
+        slave = ioctl(master, 0x5441, O_RDWR | O_NOCTTY | O_CLOEXEC)
         guard slave >= 0 else { throw Failure() }
     }
 
