@@ -60,54 +60,68 @@ extension Wire {
     static func open(
         _ endpoint: Endpoint, _ transcript: Transcript, handshake: Handshake? = nil, patience: Duration
     ) async throws(ConnectFailure) -> Wire {
-        let mailbox = Mailbox()
-        let secured = eventLoops.next().makePromise(of: Void.self)
         let tls: NIOSSLContext?
         do {
             tls = try (handshake ?? endpoint.handshake).configuration.map { try NIOSSLContext(configuration: $0) }
         } catch {
-            secured.succeed()
             throw .unreachable("TLS cannot be used here: \(error)")
         }
-        let bootstrap = ClientBootstrap(group: eventLoops)
-            .connectTimeout(TimeAmount(patience))
-            .channelOption(.allowRemoteHalfClosure, value: true)
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    if let tls {
-                        let handler = try NIOSSLClientHandler(context: tls, serverHostname: nil)
-                        try channel.pipeline.syncOperations.addHandler(handler)
-                        try channel.pipeline.syncOperations.addHandler(HandshakeWatch(secured))
-                    }
-                    try channel.pipeline.syncOperations.addHandler(MailboxHandler(mailbox))
-                }
-            }
         let channel: any Channel
         do {
-            switch endpoint {
-            case .unixSocket(let path): channel = try await bootstrap.connect(unixDomainSocketPath: path).get()
-            case .network(let host, let port, _): channel = try await bootstrap.connect(host: host, port: port).get()
-            }
+            channel = try await connect(to: endpoint, within: patience).get()
         } catch {
-            secured.succeed()
             throw .unreachable("\(endpoint): \(error)")
         }
-        if tls == nil {
-            secured.succeed()
-        } else {
-            let timer = channel.eventLoop.scheduleTask(in: TimeAmount(patience)) {
-                secured.fail(ChannelError.connectTimeout(TimeAmount(patience)))
-            }
-            defer { timer.cancel() }
-            do {
-                try await secured.futureResult.get()
-            } catch {
-                try? await channel.close().get()
-                transcript.note("the handshake failed: \(error)")
-                throw .handshake
-            }
+        let mailbox = Mailbox()
+        let secured = channel.eventLoop.makePromise(of: Void.self)
+        let timer = channel.eventLoop.scheduleTask(in: TimeAmount(patience)) {
+            secured.fail(ChannelError.connectTimeout(TimeAmount(patience)))
+        }
+        defer { timer.cancel() }
+        do {
+            try await channel.eventLoop.submit { prepare(channel, tls, secured, mailbox) }.get()
+            try await secured.futureResult.get()
+        } catch {
+            try? await channel.close().get()
+            transcript.note("the handshake failed: \(error)")
+            throw .handshake
         }
         return Wire(channel, mailbox, transcript, patience: patience)
+    }
+
+    /// Reads nothing yet: of the addresses of one host several may be tried at once, and only the winner is set up.
+    private static func connect(to endpoint: Endpoint, within limit: Duration) -> EventLoopFuture<any Channel> {
+        let bootstrap = ClientBootstrap(group: eventLoops)
+            .connectTimeout(TimeAmount(limit))
+            .channelOption(.allowRemoteHalfClosure, value: true)
+            .channelOption(.autoRead, value: false)
+        return switch endpoint {
+        case .unixSocket(let path): bootstrap.connect(unixDomainSocketPath: path)
+        case .network(let host, let port, _): bootstrap.connect(host: host, port: port)
+        }
+    }
+
+    private static func prepare(
+        _ channel: any Channel, _ tls: NIOSSLContext?, _ secured: EventLoopPromise<Void>, _ mailbox: Mailbox
+    ) {
+        do {
+            let pipeline = channel.pipeline.syncOperations
+            if let tls {
+                try pipeline.addHandler(try NIOSSLClientHandler(context: tls, serverHostname: nil))
+                try pipeline.addHandler(HandshakeWatch(secured))
+            } else {
+                secured.succeed()
+            }
+            try pipeline.addHandler(MailboxHandler(mailbox))
+        } catch {
+            // The other side may have closed the connection by now.
+            mailbox.close()
+            return secured.fail(error)
+        }
+        channel.setOption(.autoRead, value: true).whenFailure { error in
+            mailbox.close()
+            secured.fail(error)
+        }
     }
 }
 
