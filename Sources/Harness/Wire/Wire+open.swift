@@ -66,20 +66,23 @@ extension Wire {
         } catch {
             throw .unreachable("TLS cannot be used here: \(error)")
         }
+        let loop = eventLoops.next()
+        let mailbox = Mailbox()
+        let secured = loop.makePromise(of: Void.self)
         let channel: any Channel
         do {
-            channel = try await connect(to: endpoint, within: patience).get()
+            channel = try await connect(to: endpoint, on: loop, within: patience) { channel in
+                prepare(channel, tls, secured, mailbox)
+            }.get()
         } catch {
+            secured.fail(error)
             throw .unreachable("\(endpoint): \(error)")
         }
-        let mailbox = Mailbox()
-        let secured = channel.eventLoop.makePromise(of: Void.self)
-        let timer = channel.eventLoop.scheduleTask(in: TimeAmount(patience)) {
+        let timer = loop.scheduleTask(in: TimeAmount(patience)) {
             secured.fail(ChannelError.connectTimeout(TimeAmount(patience)))
         }
         defer { timer.cancel() }
         do {
-            try await channel.eventLoop.submit { prepare(channel, tls, secured, mailbox) }.get()
             try await secured.futureResult.get()
         } catch {
             try? await channel.close().get()
@@ -89,15 +92,24 @@ extension Wire {
         return Wire(channel, mailbox, transcript, patience: patience)
     }
 
-    /// Reads nothing yet: of the addresses of one host several may be tried at once, and only the winner is set up.
-    private static func connect(to endpoint: Endpoint, within limit: Duration) -> EventLoopFuture<any Channel> {
-        let bootstrap = ClientBootstrap(group: eventLoops)
+    private static func connect(
+        to endpoint: Endpoint, on loop: any EventLoop, within limit: Duration,
+        _ prepare: @escaping @Sendable (any Channel) -> Void
+    ) -> EventLoopFuture<any Channel> {
+        let bootstrap = ClientBootstrap(group: loop)
             .connectTimeout(TimeAmount(limit))
             .channelOption(.allowRemoteHalfClosure, value: true)
-            .channelOption(.autoRead, value: false)
-        return switch endpoint {
-        case .unixSocket(let path): bootstrap.connect(unixDomainSocketPath: path)
-        case .network(let host, let port, _): bootstrap.connect(host: host, port: port)
+        switch endpoint {
+        case .unixSocket(let path):
+            return bootstrap.channelInitializer { channel in channel.eventLoop.makeCompletedFuture { prepare(channel) }
+            }
+            .connect(unixDomainSocketPath: path)
+        case .network(let host, let port, _):
+            // Reads nothing yet: of the addresses of one host several may be tried at once, and only the winner is set up.
+            return bootstrap.channelOption(.autoRead, value: false).connect(host: host, port: port).flatMap { channel in
+                prepare(channel)
+                return channel.setOption(.autoRead, value: true).map { channel }
+            }
         }
     }
 
@@ -115,10 +127,6 @@ extension Wire {
             try pipeline.addHandler(MailboxHandler(mailbox))
         } catch {
             // The other side may have closed the connection by now.
-            mailbox.close()
-            return secured.fail(error)
-        }
-        channel.setOption(.autoRead, value: true).whenFailure { error in
             mailbox.close()
             secured.fail(error)
         }
