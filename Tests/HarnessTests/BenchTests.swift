@@ -5,8 +5,9 @@ import Testing
 
 @testable import Harness
 
-/// What a run may do to a device, and what it is told of its surroundings.
-@Suite struct BenchTests {
+/// What a run may do to a device, and what it is told of its surroundings. One after the other: a program that is
+/// started holds open, until it runs, the script that another test writes, which nobody can run then.
+@Suite(.serialized) struct BenchTests {
     @Test func whatCannotBePutBackIsNotRisked() async throws {
         try await withModel(prepare: { try $0.storeOne() }) { target, device in
             let before = device.state.withLock { device.list($0).shown }
