@@ -31,19 +31,10 @@ extension SSID: CustomStringConvertible {
         return text.unicodeScalars.map { scalar in
             switch scalar {
             case "\\": "\\\\"
-            case _ where Self.isHarmless(scalar): String(scalar)
+            case _ where scalar.isPlain: String(scalar)
             default: String(scalar).utf8.map(Self.hexEscape).joined()
             }
         }.joined()
-    }
-
-    private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.properties.generalCategory {
-        case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
-        case .nonspacingMark, .enclosingMark, .spacingMark: false
-        case .spaceSeparator: scalar == " "
-        default: true
-        }
     }
 
     private static func escaped(_ byte: UInt8) -> String {

@@ -1,9 +1,11 @@
 import AgentModel
+import AppClient
 import AppProtocol
 import ArgumentParser
 import FoundationEssentials
 import Glibc
 import Harness
+import Synchronization
 
 struct HarnessCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -14,8 +16,10 @@ struct HarnessCommand: AsyncParsableCommand {
             only if all that could be checked passed. Docs/harness.md says how to build a bench.
             """)
 
-    @Option(help: ArgumentHelp("The device in the network, an IPv6 address in brackets.", valueName: "host[:port]"))
-    var device: String?
+    @Option(
+        help: ArgumentHelp("The device in the network, an IPv6 address in brackets.", valueName: "host[:port]"),
+        transform: DeviceAddress.init)
+    var device: DeviceAddress?
 
     @Option(help: ArgumentHelp("The agent on this machine, by its socket.", valueName: "path"))
     var socket: String?
@@ -79,10 +83,13 @@ struct HarnessCommand: AsyncParsableCommand {
             return
         }
         let harness = Harness(target: try target(), bench: try bench(), isDestructive: destructive)
+        // What cannot be written is found out before the device is touched.
+        for path in [junit, json].compactMap(\.self) { try Data().write(to: URL(filePath: path)) }
         let screen = HarnessScreen(count: checks.count)
+        Interruption.expect()
         let report: Report
         do {
-            report = try await harness.run(checks) { screen.show($0) }
+            report = try await harness.run(checks, isStopped: { Interruption.hasCome }, progress: { screen.show($0) })
         } catch {
             throw ValidationError("\(error)")
         }
@@ -90,7 +97,7 @@ struct HarnessCommand: AsyncParsableCommand {
         print(report.summary)
         if let junit { try Data(report.junit.utf8).write(to: URL(filePath: junit)) }
         if let json { try Data(report.json().utf8).write(to: URL(filePath: json)) }
-        if !report.isConforming { throw ExitCode.failure }
+        if !report.isConforming || Interruption.hasCome { throw ExitCode.failure }
     }
 
     private func target() throws -> Target {
@@ -98,8 +105,7 @@ struct HarnessCommand: AsyncParsableCommand {
         let (patience, switchTime) = (Duration.seconds(answerWithin), Duration.seconds(switchWithin))
         if let socket { return Target(socket: socket, key: key, patience: patience, switchTime: switchTime) }
         guard let device, let key else { throw ValidationError("give --device and --key-file") }
-        let (host, port) = try Self.address(device)
-        return Target(host: host, port: port, key: key, patience: patience, switchTime: switchTime)
+        return Target(host: device.host, port: device.port, key: key, patience: patience, switchTime: switchTime)
     }
 
     private func bench() throws -> Bench {
@@ -107,20 +113,24 @@ struct HarnessCommand: AsyncParsableCommand {
             networks: try networks.map { try NetworksFile(path: $0).networks } ?? [],
             accessPoints: hook.map { HookProgram(path: $0, networksFile: networks) })
     }
+}
 
-    /// `HOST[:PORT]`, with an IPv6 address in brackets.
-    private static func address(_ text: String) throws -> (host: String, port: Int) {
-        let isBracketed = text.hasPrefix("[")
-        let host = isBracketed ? text.dropFirst().prefix { $0 != "]" } : text.prefix { $0 != ":" }
-        let rest = text.dropFirst(host.count + (isBracketed ? 2 : 0))
-        guard !host.isEmpty, !isBracketed || text.contains("]"), rest.isEmpty || rest.hasPrefix(":") else {
-            throw ValidationError("write --device as HOST, HOST:PORT or [ADDRESS]:PORT")
+/// Control-C, or the end of the machine: the first lets the check that runs end and the device be brought back, the second
+/// is obeyed at once.
+private enum Interruption {
+    private static let hasArrived = Atomic(false)
+
+    static var hasCome: Bool { hasArrived.load(ordering: .relaxed) }
+
+    static func expect() {
+        // Also makes the value before a handler, which may not, has need of it.
+        hasArrived.store(false, ordering: .relaxed)
+        for number in [SIGINT, SIGTERM] {
+            signal(number) { number in
+                Interruption.hasArrived.store(true, ordering: .relaxed)
+                signal(number, SIG_DFL)
+            }
         }
-        guard !rest.isEmpty else { return (String(host), ProtocolLimits.port) }
-        guard let port = Int(rest.dropFirst()), (1...65_535).contains(port) else {
-            throw ValidationError("a port is 1 to 65535")
-        }
-        return (String(host), port)
     }
 }
 

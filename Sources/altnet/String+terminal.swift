@@ -1,16 +1,6 @@
 import AgentModel
 
 extension Unicode.Scalar {
-    /// Whether it is shown as itself, in its place, and moves nothing: see `SSID.description`.
-    var isPlain: Bool {
-        switch properties.generalCategory {
-        case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
-        case .nonspacingMark, .enclosingMark, .spacingMark: false
-        case .spaceSeparator: self == " "
-        default: true
-        }
-    }
-
     /// How many columns of a terminal it takes: two in the blocks that East Asian Width calls wide, and for emoji (UAX #11).
     fileprivate var columns: Int {
         switch value {
@@ -25,13 +15,6 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// The text with everything that could move a cursor, hide itself or reorder the line as `\xNN`.
-    var printable: String {
-        unicodeScalars.map { scalar in
-            scalar.isPlain ? String(scalar) : String(scalar).utf8.map { "\\x" + Hex.string([$0]) }.joined()
-        }.joined()
-    }
-
     /// Printable text for a terminal that shows nothing but ASCII: every other byte as `\xNN`.
     var ascii: String {
         unicodeScalars.map { scalar in

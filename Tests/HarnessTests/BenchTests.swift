@@ -5,8 +5,9 @@ import Testing
 
 @testable import Harness
 
-/// What a run may do to a device, and what it is told of its surroundings.
-@Suite struct BenchTests {
+/// What a run may do to a device, and what it is told of its surroundings. One after the other: a program that is
+/// started holds open, until it runs, the script that another test writes, which nobody can run then.
+@Suite(.serialized) struct BenchTests {
     @Test func whatCannotBePutBackIsNotRisked() async throws {
         try await withModel(prepare: { try $0.storeOne() }) { target, device in
             let before = device.state.withLock { device.list($0).shown }
@@ -105,5 +106,40 @@ import Testing
         await #expect(throws: HookFailure.self) {
             try await HookProgram(path: "/nonexistent", networksFile: nil).names()
         }
+    }
+
+    @Test func aHookIsNotWaitedForForEver() async throws {
+        let path = try hook("exec sleep 1000")
+        defer { unlink(path) }
+        let hook = HookProgram(path: path, networksFile: nil, limit: .milliseconds(50))
+        await #expect(throws: HookFailure.tookTooLong(path, ["off", "one"], .milliseconds(50))) {
+            try await hook.turn("one", on: false)
+        }
+    }
+
+    /// It would read for ever what nobody types, or wait for what the access point's program, still running, says.
+    @Test(.timeLimit(.minutes(1))) func aHookNeedsNobodyElse() async throws {
+        let path = try hook("cat; sleep 20 & echo one")
+        defer { unlink(path) }
+        let names = try await HookProgram(path: path, networksFile: nil).names()
+        #expect(names == ["one"])
+    }
+
+    @Test func aHookThatIsKilledSaysSo() async throws {
+        let path = try hook("kill -KILL $$")
+        defer { unlink(path) }
+        let failure = await #expect(throws: HookFailure.self) {
+            try await HookProgram(path: path, networksFile: nil).names()
+        }
+        #expect(failure?.description == "\(path) list was ended by the signal 9")
+    }
+
+    private func hook(_ commands: String) throws -> String {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "hook\(UInt32.random(in: 0 ... .max))"
+        ).path
+        try "#!/bin/sh\n\(commands)\n".write(toFile: path, atomically: true, encoding: .utf8)
+        try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
+        return path
     }
 }

@@ -20,7 +20,8 @@ func withModel<Value>(
     try prepare(device)
     let lan = LANListenerSettings(port: 0, device: ModelDevice.key)
     let server = AppServer(
-        unix: UnixListenerSettings(path: folder + "/device"), lan: overNetwork ? lan : nil, service: device, hub: hub)
+        unix: UnixListenerSettings(path: folder + "/device"), lan: overNetwork ? lan : nil, service: device, hub: hub,
+        limits: .brisk)
     try await server.start()
     var path = folder + "/device"
     var proxy: MeddlingProxy?
@@ -41,6 +42,18 @@ func withModel<Value>(
     try await proxy?.stop()
     await server.stop()
     return try result.get()
+}
+
+extension AppServer.Limits {
+    /// Those of a device in all but how long it makes others wait, for the harness waits as long.
+    fileprivate static var brisk: Self {
+        var lan = AppServer.LANLimits()
+        lan.requests = AppServer.RequestRate(perSecond: 500, burst: 60)
+        lan.requestsPerAddress = AppServer.RequestRate(perSecond: 1000, burst: 120)
+        lan.backOff.first = .milliseconds(10)
+        lan.backOff.most = .milliseconds(100)
+        return Self(lingering: .milliseconds(200), lan: lan)
+    }
 }
 
 /// The model's surroundings.

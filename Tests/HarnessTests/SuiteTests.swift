@@ -1,6 +1,8 @@
 import AgentModel
 import AppProtocol
 import Foundation
+import NIOCore
+import NIOPosix
 import Testing
 
 @testable import Harness
@@ -45,6 +47,64 @@ import Testing
     }
 }
 
+/// What a run does besides its checks.
+@Suite struct RunTests {
+    @Test func aRunThatIsStoppedBringsTheDeviceBackAndSkipsTheRest() async throws {
+        try await withModel(prepare: { try $0.store("BackupNet", "backup password") }) { target, device in
+            let before = device.state.withLock { device.list($0).shown.dropFirst() }
+            let checks = checks(["backups.update.empty", "backups.update.maximum", "backups.update.open"])
+            var ended = 0
+            let report = try await Harness(target: target, bench: try bench(device)).run(
+                checks, isStopped: { ended == 1 },
+                progress: { if case .ended = $0 { ended += 1 } })
+            #expect(report.results.map(\.outcome.isPassed) == [true, false, false])
+            #expect(report.skipped == 2)
+            #expect(device.state.withLock { device.list($0).shown.dropFirst() } == before)
+        }
+    }
+
+    /// What the check keeps secret is said to nobody but the caretaker, who brings the device back.
+    @Test func aPasswordInTheCaretakersAnswersFailsTheCheck() async throws {
+        let told = Check("told", "nothing is told", section: "Lines") { $0.transcript.keepSecret("HomeNet") }
+        let innocent = Check("innocent", "nothing happens", section: "Lines") { _ in }
+        try await withModel { target, _ in
+            let report = try await Harness(target: target).run([told, innocent])
+            #expect(report.results.map(\.outcome.isFailed) == [true, false])
+        }
+    }
+
+    /// A device that never lets a request in cannot hold up the run for ever.
+    @Test(.timeLimit(.minutes(1))) func aRefusalThatNeverEndsIsADeviation() async throws {
+        let path = FileManager.default.temporaryDirectory.appendingPathComponent(
+            "refuser\(UInt32.random(in: 0 ... .max))"
+        ).path
+        defer { unlink(path) }
+        let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Refuser()) }
+            }
+            .bind(unixDomainSocketPath: path).get()
+        let wire = try await Wire.open(.unixSocket(path: path), Transcript(), patience: .seconds(5))
+        let line = JSONValue.request(.getNetwork, id: "1").line
+        let refused = await #expect(throws: Deviation.self) {
+            try await wire.exchange(line, refusedFor: .milliseconds(50))
+        }
+        #expect(refused?.got == "none within 0.05 seconds")
+        await wire.close()
+        try await server.close()
+    }
+
+    @Test func whatComesAfterTheDeadlineIsNotTaken() async {
+        let mailbox = Mailbox()
+        mailbox.deliver([1])
+        let loop = MultiThreadedEventLoopGroup.singleton.next()
+        let late = await mailbox.next(within: .zero, on: loop)
+        #expect(late == .nothing)
+        let inTime = await mailbox.next(within: .seconds(5), on: loop)
+        #expect(inTime == .line([1]))
+    }
+}
+
 /// Each defect makes the checks fail that are there to find it: so they can fail.
 @Suite struct MutantTests {
     @Test(arguments: Defect.allCases) func aDefectIsFound(_ defect: Defect) async throws {
@@ -74,6 +134,19 @@ import Testing
             }
             #expect(report.results.first?.outcome.isFailed == true)
         }
+    }
+}
+
+/// Says to every request that it comes too fast.
+private final class Refuser: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let refusal: JSONValue = [
+            "v": 1, "id": "1", "ok": false,
+            "error": ["code": "tooManyRequests", "message": "too fast", "details": ["retryAfterMs": 0]],
+        ]
+        context.channel.writeAndFlush(ByteBuffer(bytes: refusal.line + [UInt8(ascii: "\n")]), promise: nil)
     }
 }
 

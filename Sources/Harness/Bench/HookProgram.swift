@@ -15,10 +15,13 @@ import NIOPosix
 public struct HookProgram: AccessPointSwitch {
     private let path: String
     private let networksFile: String?
+    private let limit: Duration
 
-    public init(path: String, networksFile: String?) {
+    /// - Parameter limit: how long each call may take. After it, the program is killed with whatever it started.
+    public init(path: String, networksFile: String?, limit: Duration = .seconds(60)) {
         self.path = path
         self.networksFile = networksFile
+        self.limit = limit
     }
 
     /// One name a line.
@@ -31,10 +34,10 @@ public struct HookProgram: AccessPointSwitch {
     /// - Returns: what it wrote on its standard output, of which a harness needs no more than a few lines.
     private func run(_ arguments: [String]) async throws -> String {
         // It blocks a thread of a pool for that, not one of those that run tasks.
-        try await NIOThreadPool.singleton.runIfActive { try Self.run(path, arguments, networksFile) }
+        try await NIOThreadPool.singleton.runIfActive { try runToItsEnd(arguments) }
     }
 
-    private static func run(_ path: String, _ arguments: [String], _ networksFile: String?) throws -> String {
+    private func runToItsEnd(_ arguments: [String]) throws(HookFailure) -> String {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw HookFailure.system(path, errno: errno) }
         // Programs that are started at the same time shall not hold the pipe open.
@@ -43,33 +46,59 @@ public struct HookProgram: AccessPointSwitch {
         let pid: pid_t
         do {
             defer { close(ends[1]) }
-            pid = try spawn(path, arguments, networksFile, output: ends[1])
+            pid = try spawn(arguments, output: ends[1])
         }
+        _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
+        let deadline = ContinuousClock.now + limit
         var text: [UInt8] = []
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        while true {
-            let count = read(ends[0], &buffer, buffer.count)
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { break }
-            if text.count < 65_536 { text += buffer[..<count] }
-        }
         var status: Int32 = 0
-        while waitpid(pid, &status, 0) < 0, errno == EINTR {}
-        guard status == 0 else { throw HookFailure.ended(path, arguments, status: status) }
+        while true {
+            // Asked before it is read, so that what it wrote last is read. What it leaves running may keep the pipe open.
+            let hasEnded = waitpid(pid, &status, WNOHANG) == pid
+            Self.take(from: ends[0], into: &text)
+            if hasEnded { break }
+            guard .now < deadline else {
+                kill(-pid, SIGKILL)
+                while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+                throw .tookTooLong(path, arguments, limit)
+            }
+            usleep(5000)
+        }
+        guard status == 0 else { throw .ended(path, arguments, status: status) }
         return String(decoding: text, as: UTF8.self)
     }
 
-    private static func spawn(
-        _ path: String, _ arguments: [String], _ networksFile: String?, output: Int32
-    ) throws(HookFailure) -> pid_t {
+    /// Takes what is there, as far as anybody needs it.
+    private static func take(from pipe: Int32, into text: inout [UInt8]) {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        // As much as a pipe can hold; a program that writes without end is not followed without end.
+        for _ in 0..<16 {
+            let count = read(pipe, &buffer, buffer.count)
+            guard count > 0 else { return }
+            if text.count < 65_536 { text += buffer[..<count] }
+        }
+    }
+
+    /// Starts the program in a process group of its own: Control-C is for the harness, which still needs it to clean up.
+    private func spawn(_ arguments: [String], output: Int32) throws(HookFailure) -> pid_t {
         #if os(Linux)
             var actions = posix_spawn_file_actions_t()
+            var attributes = posix_spawnattr_t()
         #else
             var actions: posix_spawn_file_actions_t?
+            var attributes: posix_spawnattr_t?
         #endif
         posix_spawn_file_actions_init(&actions)
         defer { posix_spawn_file_actions_destroy(&actions) }
+        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
         posix_spawn_file_actions_adddup2(&actions, output, 1)
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // The threads of the pool block signals, and a program would start with that.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        posix_spawnattr_setsigmask(&attributes, &signals)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
         var variables: [String] = []
         var next = environ
         while let variable = next.pointee {
@@ -81,7 +110,7 @@ public struct HookProgram: AccessPointSwitch {
         var envp: [UnsafeMutablePointer<CChar>?] = variables.map { strdup($0) } + [nil]
         defer { for text in argv + envp { free(text) } }
         var pid: pid_t = 0
-        let result = posix_spawnp(&pid, path, &actions, nil, &argv, &envp)
+        let result = posix_spawnp(&pid, path, &actions, &attributes, &argv, &envp)
         guard result == 0 else { throw .system(path, errno: result) }
         return pid
     }
@@ -90,13 +119,19 @@ public struct HookProgram: AccessPointSwitch {
 /// Why a hook did not do what it was asked for.
 public enum HookFailure: Error, Equatable, CustomStringConvertible {
     case system(String, errno: Int32)
+    /// - status: as `waitpid` says it.
     case ended(String, [String], status: Int32)
+    case tookTooLong(String, [String], Duration)
 
     public var description: String {
         switch self {
         case .system(let path, let errno): "\(path) could not be run: \(String(cString: strerror(errno)))"
         case .ended(let path, let arguments, let status):
-            "\(path) \(arguments.joined(separator: " ")) failed with the status \(status >> 8 & 0xff)"
+            "\(path) \(arguments.joined(separator: " ")) "
+                + (status & 0x7f == 0
+                    ? "failed with the status \(status >> 8 & 0xff)" : "was ended by the signal \(status & 0x7f)")
+        case .tookTooLong(let path, let arguments, let limit):
+            "\(path) \(arguments.joined(separator: " ")) had not ended after \(limit)"
         }
     }
 }

@@ -30,7 +30,8 @@ extension Check {
             let listener = try await trial.open()
             try await listener.subscribe(since: position.seq, stream: position.stream)
             var missing: Set = ["network.changed", "switch.progress", "decision"]
-            while !missing.isEmpty, let event = try await listener.nextEvent(within: .seconds(5)) {
+            let deadline = ContinuousClock.now + .seconds(5)
+            while !missing.isEmpty, let event = try await listener.nextEvent(within: deadline - .now) {
                 missing.remove(event.body.name)
             }
             try expect("an event of each kind", missing.isEmpty, got: "no \(missing.sorted().joined(separator: ", "))")

@@ -25,11 +25,14 @@ extension Check {
             let wire = try await trial.open()
             let networks = [try trial.fresh(), try trial.fresh()]
             let kept = try trial.kept(leaving: 2)
-            let entries = [try await trial.entry(networks[1], on: wire)] + kept
-            let body: JSONValue = .networks(entries + [try await trial.entry(networks[0], on: wire)])
-            let list: BackupList = try await wire.get(.updateBackups, body)
-            try expect("the network sent first", list.networks.first?.ssid, is: networks[1].ssid)
-            try expect("the network sent last", list.networks.last?.ssid, is: networks[0].ssid)
+            // Both ways, so that no order of the device's own can be the one that was sent.
+            for (first, last) in [(networks[0], networks[1]), (networks[1], networks[0])] {
+                let entries = [try await trial.entry(first, on: wire)] + kept
+                let body: JSONValue = .networks(entries + [try await trial.entry(last, on: wire)])
+                let list: BackupList = try await wire.get(.updateBackups, body)
+                try expect("the network sent first", list.networks.first?.ssid, is: first.ssid)
+                try expect("the network sent last", list.networks.last?.ssid, is: last.ssid)
+            }
         },
         update("empty", "an empty list is a list") { trial in
             let list: BackupList = try await trial.open().get(

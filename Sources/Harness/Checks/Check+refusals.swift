@@ -107,7 +107,8 @@ extension Trial {
 extension Wire {
     /// Waits for the end, or for so long, and takes anything but a line of the protocol: TLS itself may say goodbye.
     fileprivate func expectNoAnswer(within limit: Duration) async throws {
-        while case .line(let line) = try await next(within: limit) {
+        let deadline = ContinuousClock.now + limit
+        while case .line(let line) = try await next(within: deadline - .now) {
             try expect("nothing", JSONValue(line: line)?.object == nil, got: Redaction.printable(line.prefix(200)))
         }
     }

@@ -43,7 +43,8 @@ extension Check {
                 }
                 await wire.send(bytes)
                 await wire.finishSending()
-                while case .line(let line) = try await wire.next() {
+                let deadline = ContinuousClock.now + wire.patience
+                while case .line(let line) = try await wire.next(within: deadline - .now) {
                     let code = try Answer(line).code
                     try expect(
                         "malformed", code == .malformed || code == .tooManyRequests, got: code?.rawValue ?? "success")

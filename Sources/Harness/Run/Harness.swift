@@ -14,10 +14,13 @@ public struct Harness: Sendable {
         self.isDestructive = isDestructive
     }
 
-    /// - Parameter progress: is told each check before it runs, and each result.
+    /// - Parameters:
+    ///   - isStopped: asked before each check whether those that are left are to be skipped. What runs is ended and the
+    ///     device brought back all the same.
+    ///   - progress: is told each check before it runs, and each result.
     /// - Throws: where nothing was tried, and nothing changed.
     public func run(
-        _ checks: [Check], progress: (Progress) -> Void = { _ in }
+        _ checks: [Check], isStopped: () -> Bool = { false }, progress: (Progress) -> Void = { _ in }
     ) async throws(HarnessError) -> Report {
         let start = ContinuousClock.now
         var baseline = try await look()
@@ -29,6 +32,7 @@ public struct Harness: Sendable {
         var results: [CheckResult] = []
         var obstacle: String?
         for check in checks {
+            if obstacle == nil, isStopped() { obstacle = "the run was stopped" }
             progress(.began(check))
             let result: CheckResult
             if let obstacle {
@@ -74,18 +78,20 @@ public struct Harness: Sendable {
         let trial = Trial(target: target, bench: bench, baseline: baseline, isDestructive: isDestructive)
         let start = ContinuousClock.now
         var outcome = await outcome(of: check, trial)
-        if outcome.isPassed, let leak = trial.transcript.leak {
-            outcome = .failed(expected: "that no password ever comes back", got: leak, exchange: trial.transcript.lines)
-        }
         await trial.closeConnections()
         let took = ContinuousClock.now - start
         var isLeftChanged = false
+        caretaker.transcript.keepSecrets(of: trial.transcript)
         do {
             baseline = try await caretaker.restore(to: baseline)
         } catch {
             isLeftChanged = true
             let wrong = Self.failure(error, caretaker.transcript)
             if !outcome.isFailed { outcome = wrong }
+        }
+        for transcript in [trial.transcript, caretaker.transcript] where !outcome.isFailed {
+            guard let leak = transcript.leak else { continue }
+            outcome = .failed(expected: "that no password ever comes back", got: leak, exchange: transcript.lines)
         }
         return CheckResult(check, outcome, took: took, codes: trial.transcript.codes, isLeftChanged: isLeftChanged)
     }

@@ -67,10 +67,13 @@ struct Answer: Sendable {
         }
     }
 
+    /// How long a device may have a request wait.
+    static let longestWait = Duration.seconds(60)
+
     /// Waits until the device, which said that requests come too fast, welcomes the next one.
     func waitAsTold() async throws(Deviation) {
         guard let milliseconds = json["error"]?["details"]?["retryAfterMs"]?.integer,
-            (0...60_000).contains(milliseconds)
+            milliseconds >= 0, .milliseconds(milliseconds) <= Self.longestWait
         else { throw Deviation("tooManyRequests with retryAfterMs, at most a minute", got: "none") }
         await pause(.milliseconds(milliseconds + 1))
     }

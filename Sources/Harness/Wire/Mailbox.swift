@@ -43,9 +43,13 @@ final class Mailbox: Sendable {
         waiting?.resume(returning: .closed)
     }
 
-    /// - Parameter loop: where the time is kept.
+    /// - Parameters:
+    ///   - limit: nothing comes in time where it is not positive, however much is there: a device that never stops sending
+    ///     does not hold up whoever reads to a deadline.
+    ///   - loop: where the time is kept.
     func next(within limit: Duration, on loop: any EventLoop) async -> Arrival {
-        await withCheckedContinuation { continuation in
+        guard limit > .zero else { return .nothing }
+        return await withCheckedContinuation { continuation in
             let (present, ticket) = state.withLock { state -> (Arrival?, Int) in
                 if !state.lines.isEmpty { return (.line(state.lines.removeFirst()), 0) }
                 if state.isClosed { return (.closed, 0) }

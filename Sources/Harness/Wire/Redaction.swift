@@ -39,17 +39,7 @@ enum Redaction {
 
     /// The bytes as text in which nothing moves a cursor or reorders the line.
     static func printable(_ bytes: some Collection<UInt8>) -> String {
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            return bytes.map { (0x20...0x7e).contains($0) ? String(UnicodeScalar($0)) : escaped($0) }.joined()
-        }
-        return text.unicodeScalars.map { scalar in
-            switch scalar.properties.generalCategory {
-            case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator:
-                String(scalar).utf8.map(escaped).joined()
-            default: String(scalar)
-            }
-        }.joined()
+        if let text = String(validating: bytes, as: UTF8.self) { return text.printable }
+        return bytes.map { (0x20...0x7e).contains($0) ? String(UnicodeScalar($0)) : "\\x" + Hex.string([$0]) }.joined()
     }
-
-    private static func escaped(_ byte: UInt8) -> String { "\\x" + Hex.string([byte]) }
 }

@@ -60,54 +60,76 @@ extension Wire {
     static func open(
         _ endpoint: Endpoint, _ transcript: Transcript, handshake: Handshake? = nil, patience: Duration
     ) async throws(ConnectFailure) -> Wire {
-        let mailbox = Mailbox()
-        let secured = eventLoops.next().makePromise(of: Void.self)
         let tls: NIOSSLContext?
         do {
             tls = try (handshake ?? endpoint.handshake).configuration.map { try NIOSSLContext(configuration: $0) }
         } catch {
-            secured.succeed()
             throw .unreachable("TLS cannot be used here: \(error)")
         }
-        let bootstrap = ClientBootstrap(group: eventLoops)
-            .connectTimeout(TimeAmount(patience))
-            .channelOption(.allowRemoteHalfClosure, value: true)
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    if let tls {
-                        let handler = try NIOSSLClientHandler(context: tls, serverHostname: nil)
-                        try channel.pipeline.syncOperations.addHandler(handler)
-                        try channel.pipeline.syncOperations.addHandler(HandshakeWatch(secured))
-                    }
-                    try channel.pipeline.syncOperations.addHandler(MailboxHandler(mailbox))
-                }
-            }
+        let loop = eventLoops.next()
+        let mailbox = Mailbox()
+        let secured = loop.makePromise(of: Void.self)
         let channel: any Channel
         do {
-            switch endpoint {
-            case .unixSocket(let path): channel = try await bootstrap.connect(unixDomainSocketPath: path).get()
-            case .network(let host, let port, _): channel = try await bootstrap.connect(host: host, port: port).get()
-            }
+            channel = try await connect(to: endpoint, on: loop, within: patience) { channel in
+                prepare(channel, tls, secured, mailbox)
+            }.get()
         } catch {
-            secured.succeed()
+            secured.fail(error)
             throw .unreachable("\(endpoint): \(error)")
         }
-        if tls == nil {
-            secured.succeed()
-        } else {
-            let timer = channel.eventLoop.scheduleTask(in: TimeAmount(patience)) {
-                secured.fail(ChannelError.connectTimeout(TimeAmount(patience)))
-            }
-            defer { timer.cancel() }
-            do {
-                try await secured.futureResult.get()
-            } catch {
-                try? await channel.close().get()
-                transcript.note("the handshake failed: \(error)")
-                throw .handshake
-            }
+        let timer = loop.scheduleTask(in: TimeAmount(patience)) {
+            secured.fail(ChannelError.connectTimeout(TimeAmount(patience)))
+        }
+        defer { timer.cancel() }
+        do {
+            try await secured.futureResult.get()
+        } catch {
+            try? await channel.close().get()
+            transcript.note("the handshake failed: \(error)")
+            throw .handshake
         }
         return Wire(channel, mailbox, transcript, patience: patience)
+    }
+
+    private static func connect(
+        to endpoint: Endpoint, on loop: any EventLoop, within limit: Duration,
+        _ prepare: @escaping @Sendable (any Channel) -> Void
+    ) -> EventLoopFuture<any Channel> {
+        let bootstrap = ClientBootstrap(group: loop)
+            .connectTimeout(TimeAmount(limit))
+            .channelOption(.allowRemoteHalfClosure, value: true)
+        switch endpoint {
+        case .unixSocket(let path):
+            return bootstrap.channelInitializer { channel in channel.eventLoop.makeCompletedFuture { prepare(channel) }
+            }
+            .connect(unixDomainSocketPath: path)
+        case .network(let host, let port, _):
+            // Reads nothing yet: of the addresses of one host several may be tried at once, and only the winner is set up.
+            return bootstrap.channelOption(.autoRead, value: false).connect(host: host, port: port).flatMap { channel in
+                prepare(channel)
+                return channel.setOption(.autoRead, value: true).map { channel }
+            }
+        }
+    }
+
+    private static func prepare(
+        _ channel: any Channel, _ tls: NIOSSLContext?, _ secured: EventLoopPromise<Void>, _ mailbox: Mailbox
+    ) {
+        do {
+            let pipeline = channel.pipeline.syncOperations
+            if let tls {
+                try pipeline.addHandler(try NIOSSLClientHandler(context: tls, serverHostname: nil))
+                try pipeline.addHandler(HandshakeWatch(secured))
+            } else {
+                secured.succeed()
+            }
+            try pipeline.addHandler(MailboxHandler(mailbox))
+        } catch {
+            // The other side may have closed the connection by now.
+            mailbox.close()
+            secured.fail(error)
+        }
     }
 }
 

@@ -108,12 +108,19 @@ final class Wire: Sendable {
 
     /// Sends a line and returns its answer. Where the device says that requests come too fast, it is sent again when that
     /// is welcome.
-    func exchange(_ line: [UInt8]) async throws(Deviation) -> Answer {
+    /// - Parameter limit: how long the device may go on to say so.
+    func exchange(
+        _ line: [UInt8], refusedFor limit: Duration = Answer.longestWait * 2
+    ) async throws(Deviation) -> Answer {
+        let deadline = ContinuousClock.now + limit
         while true {
             await send(line: line)
             let answer = try await answer()
             guard answer.code == .tooManyRequests else { return answer }
             try await answer.waitAsTold()
+            guard .now < deadline else {
+                throw Deviation("a welcome for a request that waited as told", got: "none within \(limit)")
+            }
         }
     }
 

@@ -1,5 +1,5 @@
+import AgentModel
 import AppProtocol
-import ArgumentParser
 
 #if canImport(Glibc)
     import Glibc
@@ -9,40 +9,43 @@ import ArgumentParser
     import Darwin
 #endif
 
-/// Where a device is in the network, as it is written on the command line: `HOST[:PORT]`, an IPv6 address in brackets.
-struct DeviceAddress: Equatable {
+/// Where a device is in the network, as a person writes it: `HOST[:PORT]`, an IPv6 address in brackets.
+public struct DeviceAddress: Sendable, Equatable {
     /// A name or an address, without brackets; a link-local address has a zone (`fe80::1%wlan0`).
-    let host: String
-    let port: Int
+    public let host: String
+    public let port: Int
 
-    /// - Throws: `ValidationError` for what cannot be an address.
-    init(_ text: String) throws {
+    /// - Throws: `InvalidDeviceAddress` for what cannot be an address.
+    public init(_ text: String) throws(InvalidDeviceAddress) {
         let name: Substring
         let rest: Substring
         if text.hasPrefix("[") {
             guard let end = text.firstIndex(of: "]") else {
-                throw ValidationError("there is a bracket that never ends")
+                throw InvalidDeviceAddress(description: "there is a bracket that never ends")
             }
             name = text[..<end].dropFirst()
             rest = text[end...].dropFirst()
-            guard Self.isIPv6(name) else { throw ValidationError("brackets are for an IPv6 address") }
+            guard Self.isIPv6(name) else { throw InvalidDeviceAddress(description: "brackets are for an IPv6 address") }
         } else {
             name = text.prefix { $0 != ":" }
             rest = text[name.endIndex...]
             guard !rest.dropFirst().contains(":") else {
-                throw ValidationError("write an IPv6 address in brackets, as in [fe80::1%wlan0]:\(ProtocolLimits.port)")
+                throw InvalidDeviceAddress(
+                    description: "write an IPv6 address in brackets, as in [fe80::1%wlan0]:\(ProtocolLimits.port)")
             }
-            guard Self.isHostName(name) else { throw ValidationError("that is no host name and no address") }
+            guard Self.isHostName(name) else {
+                throw InvalidDeviceAddress(description: "that is no host name and no address")
+            }
         }
         host = String(name)
         port = try rest.isEmpty ? ProtocolLimits.port : Self.port(rest)
     }
 
-    private static func port(_ text: Substring) throws -> Int {
+    private static func port(_ text: Substring) throws(InvalidDeviceAddress) -> Int {
         let digits = text.dropFirst()
         guard text.first == ":", !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
             let port = Int(digits), (1...65_535).contains(port)
-        else { throw ValidationError("a port is 1 to 65535, as in HOST:\(ProtocolLimits.port)") }
+        else { throw InvalidDeviceAddress(description: "a port is 1 to 65535, as in HOST:\(ProtocolLimits.port)") }
         return port
     }
 
@@ -61,4 +64,9 @@ struct DeviceAddress: Equatable {
         return (1..<Int(IFNAMSIZ)).contains(parts[1].utf8.count)
             && parts[1].unicodeScalars.allSatisfy { $0.isASCII && $0.isPlain && $0 != " " && $0 != "/" }
     }
+}
+
+/// Why a text is no address of a device.
+public struct InvalidDeviceAddress: Error, Equatable, CustomStringConvertible {
+    public let description: String
 }
