@@ -41,11 +41,13 @@ struct SwitchLedger {
     }
 
     /// - Parameter isStored: whether an outcome is on the disk; where it is not, its text says so.
-    /// - Returns: the entry with its new status, or nil if there is none with this number.
+    /// - Returns: the entry with its new status, or nil if there is none with this number, or if that phase is no news: a
+    ///   second attempt to join does not begin the switch again.
     mutating func update(_ id: UInt64, _ progress: SwitchProgress, isStored: Bool = true) -> Entry? {
         guard let entry = self[id] else { return nil }
         let target = entry.name?.description ?? "the network that was to be joined once"
         var status = SwitchStatus(switchId: entry.status.switchId, progress, target: target)
+        guard status.phase == .accepted || status.phase.comes(after: entry.status.phase) else { return nil }
         if !isStored, let text = status.text { status = status.replacingText(by: text + Self.notStored) }
         set(status, of: id)
         return self[id]

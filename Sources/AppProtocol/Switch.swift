@@ -59,6 +59,12 @@ public enum SwitchPhase: String, Sendable, CaseIterable, Codable {
     case failed
 
     public var isOutcome: Bool { self == .committed || self == .rolledBack || self == .failed }
+
+    /// Whether a switch can go on from `other` to this one: it never goes back, nor from one outcome to another.
+    public func comes(after other: SwitchPhase) -> Bool {
+        let order = Self.allCases
+        return !other.isOutcome && order.firstIndex(of: self) ?? 0 > order.firstIndex(of: other) ?? 0
+    }
 }
 
 /// Why something happened, as a code that a program can compare. The set can grow: show an unknown one as it is.

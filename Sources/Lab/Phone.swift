@@ -23,7 +23,7 @@ public actor Phone {
     /// A device that does not answer yet, or not at this address, is tried again until the time is over.
     /// - Throws: the device's own `ProtocolError` too.
     public func ask<Answer: Decodable & Sendable>(
-        _ body: Request.Body, at address: IPv4Address, within limit: Duration = .seconds(20)
+        _ body: Request.Body, at address: IPv4Address, within limit: Duration = .seconds(60)
     ) async throws -> Answer {
         hangUp()
         var answer: [UInt8]?

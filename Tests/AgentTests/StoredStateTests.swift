@@ -370,6 +370,15 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
 }
 
 @Suite struct SwitchLedgerTests {
+    /// An app follows the phases, and a second attempt to join is not one.
+    @Test func aPhaseIsToldOnce() throws {
+        var ledger = SwitchLedger()
+        let id = ledger.open("a", target: try network("Attic")).id
+        let told = [.accepted, .joining, .joining, .waitingForAddress, .joining, .rolledBack(.wrongKey), .committed]
+            .compactMap { (progress: SwitchProgress) in ledger.update(id, progress)?.status.phase }
+        #expect(told == [.accepted, .joining, .waitingForAddress, .rolledBack])
+    }
+
     @Test func keepsOutcomesForWhoeverReconnects() throws {
         var ledger = SwitchLedger()
         let entry = ledger.open("abc", target: try network("Guest\u{1b}"))
@@ -401,7 +410,8 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         let status = try #require(ledger.update(entry.id, .committed, isStored: false)?.status)
         #expect(status.phase == .committed)
         #expect(status.text?.hasPrefix("the device is on Guest; this could not be stored at once") == true)
-        let failed = try #require(ledger.update(entry.id, .rolledBack(.wrongKey), isStored: false)?.status)
+        let next = ledger.open("abd", target: try network("Guest"))
+        let failed = try #require(ledger.update(next.id, .rolledBack(.wrongKey), isStored: false)?.status)
         #expect(failed.reason?.rawValue == "wrongKey")
         #expect(failed.text?.contains("could not be stored") == true)
     }

@@ -214,13 +214,6 @@ extension EventStream {
     }
 }
 
-extension SwitchPhase {
-    fileprivate func comes(after other: SwitchPhase) -> Bool {
-        let order = Self.allCases
-        return order.firstIndex(of: self) ?? 0 > order.firstIndex(of: other) ?? 0
-    }
-}
-
 extension ClientError {
     fileprivate var isUnknownSwitch: Bool {
         if case .refused(let refusal) = self { refusal.code == .unknownSwitch } else { false }
