@@ -37,8 +37,7 @@ struct Admission {
             displaced = slowest { $0.site == site }
             guard displaced != nil else { return .turnedAway }
         } else if handshakes.count >= limits.handshakes {
-            // Many from one address give way before anybody who comes alone.
-            displaced = latestOfBusiest(besides: site) ?? slowest { _ in true }
+            displaced = leastWorthy(besidesOneFrom: site)
             guard displaced != nil else { return .turnedAway }
         }
         if let displaced { handshakes[displaced] = nil }
@@ -88,13 +87,13 @@ struct Admission {
             .min { $0.0 < $1.0 }?.1
     }
 
-    /// The last to have come from the address with most handshakes, unless that is `site` itself or has only one.
-    private func latestOfBusiest(besides site: IPAddress.Site) -> Ticket? {
+    /// Who gives way where the room for all is full: many from one address do before anybody who has come alone.
+    private func leastWorthy(besidesOneFrom site: IPAddress.Site) -> Ticket? {
         let counts = handshakes.values.reduce(into: [:]) { $0[$1.site, default: 0] += 1 }
-        guard let busiest = counts.max(by: { $0.value < $1.value }), busiest.value > max(1, counts[site, default: 0])
-        else {
-            return nil
-        }
-        return handshakes.filter { $0.value.site == busiest.key }.keys.max()
+        let most = counts.values.max() ?? 0
+        guard most > 1 else { return slowest { _ in true } }
+        guard counts[site, default: 0] < most else { return slowest { $0.site == site } }
+        let busiest = counts.first { $0.value == most }?.key
+        return handshakes.filter { $0.value.site == busiest }.keys.max()
     }
 }

@@ -152,6 +152,19 @@ import Testing
         #expect(notices.failures.contains(.crowdedOut))
     }
 
+    /// 10,000 connections that come and go without a word: the owner, connected before or coming now, notices none of them.
+    @Test func tenThousandAttempts() async throws {
+        try await withNetworkServer { _, port async throws in
+            let owner = try await KeyedClient.connecting(to: port, from: "127.0.0.2")
+            for _ in 0..<20 {
+                for _ in 0..<500 { _ = try RawSocket.connecting(toPort: port, waiting: false) }
+                #expect(try await owner.ask() == nil)
+            }
+            #expect(try await KeyedClient.connecting(to: port, from: "127.0.0.2").ask() == nil)
+            #expect(try await KeyedClient.connecting(to: port).ask() == nil)
+        }
+    }
+
     /// Handshakes that wait for their back-off fill the room of their address: one more is closed, nobody else notices.
     @Test func whoComesToAFullRoomIsTurnedAway() async throws {
         var limits = AppServer.LANLimits()

@@ -21,8 +21,10 @@ final class RawSocket: Sendable {
     }
 
     /// A connection to this machine over TCP.
-    static func connecting(toPort port: Int) throws -> RawSocket {
+    /// - Parameter waiting: false to be content with an attempt.
+    static func connecting(toPort port: Int, waiting: Bool = true) throws -> RawSocket {
         let socket = RawSocket(descriptor: socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0))
+        if !waiting { _ = fcntl(socket.descriptor, F_SETFL, O_NONBLOCK) }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
         address.sin_port = in_port_t(port).bigEndian
@@ -32,7 +34,7 @@ final class RawSocket: Sendable {
                 connect(socket.descriptor, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
             }
         }
-        guard result == 0 else { throw Failure(errno: errno) }
+        guard result == 0 || (!waiting && errno == EINPROGRESS) else { throw Failure(errno: errno) }
         return socket
     }
 
