@@ -9,7 +9,7 @@ final class RawSocket: Sendable {
     private init(descriptor: Int32) {
         self.descriptor = descriptor
         // A test that waits for what does not come fails instead of hanging.
-        var limit = timeval(tv_sec: 20, tv_usec: 0)
+        var limit = timeval(tv_sec: 60, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
