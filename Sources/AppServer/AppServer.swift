@@ -126,7 +126,7 @@ public final class AppServer: Sendable {
     ) async throws(AppServerError) -> any Channel {
         do {
             return try await ServerBootstrap(group: group)
-                .serverChannelOption(.backlog, value: 16)
+                .serverChannelOption(.backlog, value: 128)
                 .serverChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {
                         try channel.pipeline.syncOperations.acceptThroughShortage()

@@ -145,7 +145,12 @@ struct Benchmark {
         _ server: ServerProcess, _ path: ServerProcess.Path, _ count: Int
     ) async throws -> [DeviceClient] {
         var clients: [DeviceClient] = []
-        for _ in 0..<count { clients.append(try await DeviceClient(connectingTo: try server.endpoint(path))) }
+        for _ in 0..<count {
+            let client = try await DeviceClient(connectingTo: try server.endpoint(path))
+            // Connecting to a Unix socket does not wait until it is accepted, and its queue is short.
+            _ = try await client.network()
+            clients.append(client)
+        }
         return clients
     }
 

@@ -41,7 +41,6 @@ final class Mosquitto {
     func stop() {
         close(connection)
         process.terminate()
-        process.waitUntilExit()
         try? FileManager.default.removeItem(atPath: folder)
     }
 

@@ -37,7 +37,6 @@ final class ServerProcess {
 
     func stop() {
         try? input.fileHandleForWriting.close()
-        process.waitUntilExit()
         try? FileManager.default.removeItem(atPath: folder)
     }
 
