@@ -30,6 +30,10 @@ let package = Package(
         // What everything is made of.
         .target(name: "AgentModel", swiftSettings: strict),
         .target(name: "EventLoop", dependencies: ["AgentModel"], swiftSettings: strict),
+        .systemLibrary(name: "CSpawn"),
+        .target(
+            name: "ChildProcess", dependencies: [.target(name: "CSpawn", condition: .when(platforms: [.linux]))],
+            swiftSettings: strict),
 
         // The device side.
         .systemLibrary(
@@ -77,9 +81,10 @@ let package = Package(
         .target(
             name: "Simulation", dependencies: ["AgentModel", "FailoverPolicy", "PolicyRecord", "Randomness"],
             resources: [.embedInCode("Scenarios")], swiftSettings: strict),
-        .target(name: "Lab", dependencies: ["AgentModel", "AppClient"], swiftSettings: strict),
+        .target(name: "Lab", dependencies: ["AgentModel", "AppClient", "ChildProcess"], swiftSettings: strict),
         .target(
-            name: "Harness", dependencies: ["AppProtocol", "AppClient", nioCore, nioPosix, nioSSL, nioTLS],
+            name: "Harness",
+            dependencies: ["AppProtocol", "AppClient", "ChildProcess", nioCore, nioPosix, nioSSL, nioTLS],
             swiftSettings: strict),
         .target(name: "TerminalPicture", swiftSettings: strict),
         .executableTarget(
@@ -100,6 +105,7 @@ let package = Package(
             name: "KeyFileSimulation", dependencies: ["AgentModel", "KeyFile", "Randomness"],
             path: "Tests/KeyFileSimulation", swiftSettings: strict),
         .testTarget(name: "AgentModelTests", dependencies: ["AgentModel", "Randomness"], swiftSettings: strict),
+        .testTarget(name: "ChildProcessTests", dependencies: ["ChildProcess"], swiftSettings: strict),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"], swiftSettings: strict),
         .testTarget(name: "NetlinkTests", dependencies: ["Netlink", "CNetlink", "Randomness"], swiftSettings: strict),
         .testTarget(name: "SupplicantTests", dependencies: ["Supplicant", "Randomness"], swiftSettings: strict),

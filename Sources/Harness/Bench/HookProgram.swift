@@ -1,3 +1,4 @@
+import ChildProcess
 import NIOPosix
 
 #if canImport(Glibc)
@@ -40,8 +41,6 @@ public struct HookProgram: AccessPointSwitch {
     private func runToItsEnd(_ arguments: [String]) throws(HookFailure) -> String {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { throw HookFailure.system(path, errno: errno) }
-        // Programs that are started at the same time shall not hold the pipe open.
-        for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
         defer { close(ends[0]) }
         let pid: pid_t
         do {
@@ -79,40 +78,16 @@ public struct HookProgram: AccessPointSwitch {
         }
     }
 
-    /// Starts the program in a process group of its own: Control-C is for the harness, which still needs it to clean up.
+    /// It runs in a process group of its own: Control-C is for the harness, which still needs it to clean up.
     private func spawn(_ arguments: [String], output: Int32) throws(HookFailure) -> pid_t {
-        #if os(Linux)
-            var actions = posix_spawn_file_actions_t()
-            var attributes = posix_spawnattr_t()
-        #else
-            var actions: posix_spawn_file_actions_t?
-            var attributes: posix_spawnattr_t?
-        #endif
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_adddup2(&actions, output, 1)
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        // The threads of the pool block signals, and a program would start with that.
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        posix_spawnattr_setsigmask(&attributes, &signals)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP))
-        var variables: [String] = []
-        var next = environ
-        while let variable = next.pointee {
-            variables.append(String(cString: variable))
-            next += 1
+        let networks = networksFile.map { ["ALTNET_NETWORKS=\($0)"] } ?? []
+        do {
+            return try ChildProcess.start(
+                path, arguments, environment: ChildProcess.ownEnvironment + networks, output: .descriptor(output),
+                errors: .descriptor(2))
+        } catch {
+            throw .system(path, errno: error.errno)
         }
-        if let networksFile { variables.append("ALTNET_NETWORKS=\(networksFile)") }
-        var argv: [UnsafeMutablePointer<CChar>?] = ([path] + arguments).map { strdup($0) } + [nil]
-        var envp: [UnsafeMutablePointer<CChar>?] = variables.map { strdup($0) } + [nil]
-        defer { for text in argv + envp { free(text) } }
-        var pid: pid_t = 0
-        let result = posix_spawnp(&pid, path, &actions, &attributes, &argv, &envp)
-        guard result == 0 else { throw .system(path, errno: result) }
-        return pid
     }
 }
 

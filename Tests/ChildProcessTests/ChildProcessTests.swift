@@ -1,0 +1,44 @@
+import Foundation
+import Testing
+
+@testable import ChildProcess
+
+@Suite struct ChildProcessTests {
+    /// A connection that a program inherited would stay open as long as the program runs, whoever closes it here.
+    @Test func aProgramGetsNoOpenFileButItsStreams() throws {
+        let stray = try #require(FileHandle(forReadingAtPath: "/"))
+        #expect(fcntl(stray.fileDescriptor, F_SETFD, 0) == 0)
+        let (status, said) = try run("ls", ["/proc/self/fd"])
+        #expect(status == 0)
+        // The fourth is the folder that it lists.
+        #expect(said == "0\n1\n2\n3\n")
+        try stray.close()
+    }
+
+    @Test func itRunsInAGroupOfItsOwnWithNoSignalBlocked() throws {
+        let (_, said) = try run("sh", ["-c", "cut -d ' ' -f 1,5 /proc/$$/stat; grep SigBlk /proc/$$/status"])
+        let words = said.split(whereSeparator: \.isWhitespace)
+        #expect(words.count == 4)
+        #expect(words.first == words.dropFirst().first)
+        #expect(words.last == "0000000000000000")
+    }
+
+    @Test func aMissingProgramIsSaidAtOnce() {
+        #expect(throws: SpawnFailure(errno: ENOENT)) {
+            try ChildProcess.start("/nonexistent/program", [], environment: [], output: .nothing)
+        }
+    }
+
+    /// - Returns: its exit status and what it wrote, which must fit into a pipe.
+    private func run(_ path: String, _ arguments: [String]) throws -> (status: Int32, said: String) {
+        let pipe = Pipe()
+        let pid = try ChildProcess.start(
+            path, arguments, environment: ChildProcess.ownEnvironment,
+            output: .descriptor(pipe.fileHandleForWriting.fileDescriptor))
+        try pipe.fileHandleForWriting.close()
+        var status: Int32 = 0
+        #expect(waitpid(pid, &status, 0) == pid)
+        let said = try #require(try pipe.fileHandleForReading.readToEnd())
+        return (status, String(decoding: said, as: UTF8.self))
+    }
+}
