@@ -5,6 +5,7 @@ let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
@@ -59,6 +60,23 @@ let package = Package(
 
         .target(name: "DNSService", dependencies: [nioCore, nioPosix], swiftSettings: strict),
         .target(name: "QRCode", swiftSettings: strict),
+
+        // How far a network leads.
+        .target(
+            name: "Reachability", dependencies: ["AgentModel", "EventLoop", "Netlink", "InterfaceNetwork"],
+            swiftSettings: strict),
+        .target(
+            name: "InterfaceNetwork", dependencies: ["AgentModel", nioCore, nioPosix], swiftSettings: strict),
+        .target(
+            name: "ConnectionMonitor",
+            dependencies: ["AgentModel", "InterfaceNetwork", nioCore, nioPosix, nioSSL, nioTLS],
+            swiftSettings: strict),
+        .target(
+            name: "OnlineValidation",
+            dependencies: ["AgentModel", "InterfaceNetwork", nioCore, nioPosix, nioSSL, nioHTTP1],
+            swiftSettings: strict),
+        .target(
+            name: "HotspotProviders", dependencies: ["AgentModel", nioCore, nioPosix], swiftSettings: strict),
 
         // What ships.
         .target(
@@ -127,6 +145,19 @@ let package = Package(
         .testTarget(
             name: "AppServerTests",
             dependencies: ["AgentModel", "AppServer", "AppClient", "Randomness", nioCore, nioPosix, nioSSL],
+            swiftSettings: strict),
+        .testTarget(name: "ReachabilityTests", dependencies: ["Reachability"], swiftSettings: strict),
+        .testTarget(
+            name: "InterfaceNetworkTests", dependencies: ["InterfaceNetwork", "Randomness", nioCore, nioPosix],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ConnectionMonitorTests", dependencies: ["ConnectionMonitor", nioCore, nioPosix, nioSSL],
+            swiftSettings: strict),
+        .testTarget(
+            name: "OnlineValidationTests", dependencies: ["OnlineValidation", "Randomness", nioCore, nioPosix],
+            swiftSettings: strict),
+        .testTarget(
+            name: "HotspotProvidersTests", dependencies: ["HotspotProviders", "Randomness", nioCore, nioPosix],
             swiftSettings: strict),
         .testTarget(name: "DNSServiceTests", dependencies: ["DNSService", "Randomness"], swiftSettings: strict),
         .testTarget(name: "QRCodeTests", dependencies: ["QRCode", "Randomness"], swiftSettings: strict),
