@@ -38,6 +38,11 @@ final class ConnectAttempts: Resolver, Sendable {
     }
 
     private func query(_ type: DNSRecordType, _ port: Int) -> EventLoopFuture<[SocketAddress]> {
+        if case .address(let address) = host {
+            return loop.makeCompletedFuture {
+                address.isIPv4 == (type == .ipv4) ? [try SocketAddress(address, port: port)] : []
+            }
+        }
         let promise = loop.makePromise(of: [SocketAddress].self)
         let query = Task { [self] in
             do throws(NameFailure) {
@@ -81,7 +86,9 @@ final class ConnectAttempts: Resolver, Sendable {
     /// the name.
     var failure: ConnectFailure {
         record.withLock { record in
-            record.attempts.max { $0.weight < $1.weight } ?? .name(NameFailure(ofBoth: record.nameFailures))
+            if let failure = record.attempts.max(by: { $0.weight < $1.weight }) { return failure }
+            guard case .name = host else { return .timedOut }
+            return .name(NameFailure(ofBoth: record.nameFailures))
         }
     }
 }
