@@ -70,7 +70,11 @@ final class ConnectAttempts: Resolver, Sendable {
         }
     }
 
-    func fail(_ attempt: Int, _ error: any Error) { record.withLock { $0.attempts[attempt] = ConnectFailure(error) } }
+    func fail(_ attempt: Int, _ error: any Error) {
+        // Anything else is that nobody waits for it any longer.
+        guard error is IOError else { return }
+        record.withLock { $0.attempts[attempt] = ConnectFailure(error) }
+    }
 
     /// Nothing more is to be waited for.
     func cancel() {

@@ -29,23 +29,23 @@ struct NameServerSocket: Sendable {
                 try pipeline.addHandler(MessageReceiver(tell))
             }
         }
-        do {
-            let address = try SocketAddress(server.address, port: server.port)
-            channel =
-                isStream
-                ? ClientBootstrap(group: way.loop).channelInitializer(initializer).connect(to: address)
-                : DatagramBootstrap(group: way.loop)
-                    .channelOption(
-                        .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: DNSMessage.maximumLength)
-                    )
-                    .channelInitializer { channel in
-                        initializer(channel).flatMapThrowing {
-                            try channel.pipeline.syncOperations.addHandler(Envelopes(), position: .first)
-                        }
+        channel = way.loop.flatSubmit {
+            guard let address = try? SocketAddress(server.address, port: server.port) else {
+                return way.loop.makeFailedFuture(ChannelError.unknownLocalAddress)
+            }
+            guard !isStream else {
+                return ClientBootstrap(group: way.loop).channelInitializer(initializer).connect(to: address)
+            }
+            return DatagramBootstrap(group: way.loop)
+                .channelOption(
+                    .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: DNSMessage.maximumLength)
+                )
+                .channelInitializer { channel in
+                    initializer(channel).flatMapThrowing {
+                        try channel.pipeline.syncOperations.addHandler(Envelopes(), position: .first)
                     }
-                    .connect(to: address)
-        } catch {
-            channel = way.loop.makeFailedFuture(error)
+                }
+                .connect(to: address)
         }
     }
 

@@ -29,14 +29,18 @@ import Testing
         return port
     }
 
-    private var network: InterfaceNetwork { InterfaceNetwork(interface: "lo", on: MultiThreadedEventLoopGroup.singleton) }
+    private var network: InterfaceNetwork {
+        InterfaceNetwork(interface: "lo", on: MultiThreadedEventLoopGroup.singleton)
+    }
 
     @Test func theWinnerIsSetUpOnceBeforeAnythingIsRead() async throws {
         let server = try await greeter()
         let port = try #require(server.localAddress?.port)
         let (words, continuation) = AsyncStream.makeStream(of: String.self)
         let count = Mutex(0)
-        try await withNameServer { [.bytes($0.message.answer(addresses: "127.0.0.1", "127.0.0.2", "::1"))] } _: {
+        try await withNameServer {
+            [.bytes($0.message.answer(addresses: "127.0.0.1", "127.0.0.2", "::1"))]
+        } _: {
             network, _ in
             let channel = try await network.connect(host: "a.example", port: port, within: Self.long) { channel in
                 channel.eventLoop.assertInEventLoop()
@@ -76,7 +80,9 @@ import Testing
     @Test func theMostTellingFailureIsTold() async throws {
         let full = try FullQueue()
         defer { full.close() }
-        try await withNameServer { [.bytes($0.message.answer(addresses: "127.0.0.1", "::1"))] } _: { network, _ in
+        try await withNameServer {
+            [.bytes($0.message.answer(addresses: "127.0.0.1", "::1"))]
+        } _: { network, _ in
             await #expect(throws: ConnectFailure.refused) {
                 try await network.connect(host: "a.example", port: full.port, within: .milliseconds(800))
             }
@@ -88,7 +94,9 @@ import Testing
         let full = try FullQueue()
         defer { full.close() }
         let server = try await greeter(on: "127.0.0.2", port: full.port)
-        try await withNameServer { [.bytes($0.message.answer(addresses: "127.0.0.1", "127.0.0.2"))] } _: { network, _ in
+        try await withNameServer {
+            [.bytes($0.message.answer(addresses: "127.0.0.1", "127.0.0.2"))]
+        } _: { network, _ in
             let channel = try await network.connect(host: "a.example", port: full.port, within: .seconds(250))
             #expect(channel.remoteAddress?.ipAddress == "127.0.0.2")
             try await channel.close()
@@ -110,17 +118,23 @@ import Testing
     }
 
     @Test func namesFailByTheirOwnNames() async throws {
-        try await withNameServer { [.bytes($0.message.answer(code: 3))] } _: { network, _ in
+        try await withNameServer {
+            [.bytes($0.message.answer(code: 3))]
+        } _: { network, _ in
             await #expect(throws: ConnectFailure.name(.unknownName)) {
                 try await network.connect(host: "a.example", port: 1, within: Self.long)
             }
         }
-        try await withNameServer { [.bytes($0.message.answer([]))] } _: { network, _ in
+        try await withNameServer {
+            [.bytes($0.message.answer([]))]
+        } _: { network, _ in
             await #expect(throws: ConnectFailure.name(.noAddress)) {
                 try await network.connect(host: "a.example", port: 1, within: Self.long)
             }
         }
-        try await withNameServer { _ in [] } _: { network, _ in
+        try await withNameServer { _ in
+            []
+        } _: { network, _ in
             await #expect(throws: ConnectFailure.name(.silent)) {
                 try await network.connect(host: "a.example", port: 1, within: .milliseconds(300))
             }
@@ -178,5 +192,7 @@ private final class WordReceiver: ChannelInboundHandler {
 
     init(_ words: AsyncStream<String>.Continuation) { self.words = words }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) { words.yield(String(buffer: unwrapInboundIn(data))) }
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        words.yield(String(buffer: unwrapInboundIn(data)))
+    }
 }

@@ -43,22 +43,28 @@ final class FakeNameServer: Sendable {
         answer: @escaping @Sendable (Query) -> [Reply]
     ) async throws -> FakeNameServer {
         let desk = Desk(answer)
-        let stream = try await ServerBootstrap(group: group)
-            .childChannelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(StreamClerk(desk))
+        // On the loop, whose thread may live in another namespace.
+        let loop = group.next()
+        let stream = try await loop.flatSubmit {
+            ServerBootstrap(group: loop)
+                .childChannelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(StreamClerk(desk))
+                    }
                 }
-            }
-            .bind(host: address, port: 0).get()
+                .bind(host: address, port: 0)
+        }.get()
         guard let port = stream.localAddress?.port else { throw ChannelError.unknownLocalAddress }
-        let elsewhere = try await DatagramBootstrap(group: group).bind(host: address, port: 0).get()
-        let datagrams = try await DatagramBootstrap(group: group)
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(DatagramClerk(desk, elsewhere))
+        let elsewhere = try await loop.flatSubmit { DatagramBootstrap(group: loop).bind(host: address, port: 0) }.get()
+        let datagrams = try await loop.flatSubmit {
+            DatagramBootstrap(group: loop)
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(DatagramClerk(desk, elsewhere))
+                    }
                 }
-            }
-            .bind(host: address, port: port).get()
+                .bind(host: address, port: port)
+        }.get()
         return FakeNameServer(port: port, [stream, datagrams, elsewhere], desk)
     }
 
@@ -132,7 +138,8 @@ private final class StreamClerk: ChannelInboundHandler {
                     let frame = [UInt8(bytes.count >> 8), UInt8(bytes.count & 0xff)] + bytes
                     context.channel.writeAndFlush(ByteBuffer(bytes: frame.prefix(7)), promise: nil)
                     context.channel.writeAndFlush(ByteBuffer(bytes: frame.dropFirst(7)), promise: nil)
-                case .bytesFromElsewhere(let bytes): context.channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
+                case .bytesFromElsewhere(let bytes):
+                    context.channel.writeAndFlush(ByteBuffer(bytes: bytes), promise: nil)
                 case .hangUp: context.close(promise: nil)
                 }
             }
@@ -149,7 +156,8 @@ func withNameServers(
     for answer in answers { servers.append(try await FakeNameServer.start(answer: answer)) }
     let notes = try NoteFolder()
     try notes.write("NAME_SERVERS=" + servers.map { "127.0.0.1:\($0.port)" }.joined(separator: " "), to: "leases/lo")
-    try await body(InterfaceNetwork(interface: "lo", on: MultiThreadedEventLoopGroup.singleton, files: notes.files), servers)
+    try await body(
+        InterfaceNetwork(interface: "lo", on: MultiThreadedEventLoopGroup.singleton, files: notes.files), servers)
     for server in servers { await server.stop() }
     notes.remove()
 }

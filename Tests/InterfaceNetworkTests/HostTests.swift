@@ -11,7 +11,9 @@ import Testing
         #expect(try Host(text) == .address(try #require(IPAddress(text))))
     }
 
-    @Test(arguments: ["a", "mqtt.example.com", "mqtt.example.com.", "xn--bcher-kva.example", "a_b.example", "3com.example"])
+    @Test(arguments: [
+        "a", "mqtt.example.com", "mqtt.example.com.", "xn--bcher-kva.example", "a_b.example", "3com.example",
+    ])
     func namesAreNames(text: String) throws {
         #expect(try Host(text) == .name(.test(text.hasSuffix(".") ? String(text.dropLast()) : text)))
     }
@@ -29,7 +31,8 @@ import Testing
         var random = SeededRandom(seed: 5)
         let letters = Array("aZ09-_.:%[] \u{e9}\0")
         for _ in 0..<20_000 {
-            let text = String((0..<Int.random(in: 0...12, using: &random)).compactMap { _ in letters.randomElement(using: &random) })
+            let text = String(
+                (0..<Int.random(in: 0...12, using: &random)).compactMap { _ in letters.randomElement(using: &random) })
             guard case .name(let name) = try? Host(text) else { continue }
             // What is taken for a name is one that can be asked for as it is written.
             #expect(name.description == (text.hasSuffix(".") ? String(text.dropLast()) : text))

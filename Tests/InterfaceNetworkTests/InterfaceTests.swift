@@ -11,13 +11,16 @@ struct InterfaceTests {
 
     /// Tells whoever connects from where he comes.
     private func mirror(_ machines: TwoNamespaces, on address: String) async throws -> any Channel {
-        try await ServerBootstrap(group: machines.server)
-            .childChannelInitializer { channel in
-                let text = channel.remoteAddress?.ipAddress ?? "?"
-                channel.writeAndFlush(ByteBuffer(string: text), promise: nil)
-                return channel.eventLoop.makeSucceededVoidFuture()
-            }
-            .bind(host: address, port: 0).get()
+        let loop = machines.server.next()
+        return try await loop.flatSubmit {
+            ServerBootstrap(group: loop)
+                .childChannelInitializer { channel in
+                    let text = channel.remoteAddress?.ipAddress ?? "?"
+                    channel.writeAndFlush(ByteBuffer(string: text), promise: nil)
+                    return channel.eventLoop.makeSucceededVoidFuture()
+                }
+                .bind(host: address, port: 0)
+        }.get()
     }
 
     private func sender(of network: InterfaceNetwork, to server: any Channel, host: String) async throws -> String? {
@@ -73,7 +76,8 @@ struct InterfaceTests {
     @Test func aServerOnTheLinkIsAskedThere() async throws {
         let machines = try await TwoNamespaces()
         try await machines.run(
-            on: machines.server, "ip address add fe80::9/64 dev right1 nodad; ip address add fe80::9/64 dev left1 nodad")
+            on: machines.server, "ip address add fe80::9/64 dev right1 nodad; ip address add fe80::9/64 dev left1 nodad"
+        )
         let server = try await FakeNameServer.start(on: "::", machines.server) {
             [.bytes($0.message.answer(addresses: "192.0.2.1"))]
         }
@@ -92,12 +96,12 @@ struct InterfaceTests {
     @Test func whatIsWrongWithAWayIsTold() async throws {
         let machines = try await TwoNamespaces()
         let folder = try NoteFolder()
-        try folder.write("NAME_SERVERS=10.9.9.9", to: "leases/right")
+        try folder.write("NAME_SERVERS=2001:db8:9::9", to: "leases/right")
         let network = InterfaceNetwork(interface: "right", on: machines.device, files: folder.files)
-        try await machines.run(on: machines.device, "ip route del default via 10.9.2.1 dev right")
-        // The other interface's route does not count.
+        try await machines.run(on: machines.device, "ip route del default via 2001:db8:2::1 dev right")
+        // The other interface's route does not count. (By IPv4 a socket that is bound takes everybody for a neighbour.)
         await #expect(throws: ConnectFailure.noRoute) {
-            try await network.connect(host: "10.9.9.9", port: 80, within: Self.long)
+            try await network.connect(host: "2001:db8:9::9", port: 80, within: Self.long)
         }
         await #expect(throws: NameFailure.unsent(.noRoute)) {
             try await network.addresses(of: "a.example", within: Self.long)
@@ -127,5 +131,7 @@ private final class TextReceiver: ChannelInboundHandler {
 
     init(_ texts: AsyncStream<String>.Continuation) { self.texts = texts }
 
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) { texts.yield(String(buffer: unwrapInboundIn(data))) }
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        texts.yield(String(buffer: unwrapInboundIn(data)))
+    }
 }

@@ -7,7 +7,9 @@ import Testing
     private static let hook = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../board/dhcpcd/altnet-lease").standardized.path
 
-    private func call(_ folder: NoteFolder, _ reason: String, isSourced: Bool = false, _ variables: [String: String] = [:])
+    private func call(
+        _ folder: NoteFolder, _ reason: String, isSourced: Bool = false, _ variables: [String: String] = [:]
+    )
         throws
     {
         let process = Process()
@@ -33,7 +35,8 @@ import Testing
         let folder = try NoteFolder()
         defer { folder.remove() }
         let lease = [
-            "new_domain_name_servers": "192.0.2.1 192.0.2.2", "new_captive_portal_uri": "https://portal.example/api?a=$(x)",
+            "new_domain_name_servers": "192.0.2.1 192.0.2.2",
+            "new_captive_portal_uri": "https://portal.example/api?a=$(x)",
         ]
         for reason in ["BOUND", "RENEW", "REBIND", "REBOOT", "INFORM", "TIMEOUT", "STATIC"] {
             try call(folder, reason, isSourced: isSourced, lease)
@@ -60,7 +63,8 @@ import Testing
         #expect(notes(folder) == advertised + ["https://portal.example/ra"])
         try call(folder, "BOUND6", ["new_dhcp6_name_servers": "2001:db8::6"])
         try call(
-            folder, "BOUND", ["new_domain_name_servers": "192.0.2.1", "new_captive_portal_uri": "https://portal.example/4"])
+            folder, "BOUND",
+            ["new_domain_name_servers": "192.0.2.1", "new_captive_portal_uri": "https://portal.example/4"])
         // DHCP's before DHCPv6's before those of router advertisements, whoever spoke last.
         #expect(Array(notes(folder)?.prefix(3) ?? []) == ["192.0.2.1", "2001:db8::6", "fe80::1"])
         #expect(notes(folder)?.last == "https://portal.example/4")
@@ -90,7 +94,8 @@ import Testing
         defer { folder.remove() }
         let evil = "192.0.2.1\nNAME_SERVERS=6.6.6.6 $(touch \(folder.url.path)/evil)`touch \(folder.url.path)/evil`; \""
         try call(
-            folder, "BOUND", ["new_domain_name_servers": evil, "new_captive_portal_uri": "https://a\nNAME_SERVERS=6.6.6.6"])
+            folder, "BOUND",
+            ["new_domain_name_servers": evil, "new_captive_portal_uri": "https://a\nNAME_SERVERS=6.6.6.6"])
         #expect(notes(folder) == ["-"])
         try call(
             folder, "ROUTERADVERT",

@@ -9,7 +9,9 @@ import Testing
     private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
     private let address = IPAddress("192.0.2.1").map { [$0] } ?? []
 
-    private func question(_ name: String, _ type: DNSRecordType = .ipv4) -> DNSQuestion { DNSQuestion(.test(name), type) }
+    private func question(_ name: String, _ type: DNSRecordType = .ipv4) -> DNSQuestion {
+        DNSQuestion(.test(name), type)
+    }
 
     @Test func answersHoldAsLongAsTheySay() {
         var cache = NameCache()

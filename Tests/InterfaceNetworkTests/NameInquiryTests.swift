@@ -74,7 +74,8 @@ import Testing
         #expect(inquiry.receive(query.answer(address), from: 0, byStream: false) == .wait)
         #expect([inquiry.next(), inquiry.next()] == [.ask(1), .ask(1)])
         #expect(inquiry.fail(0, .silent, byStream: false) == .wait)
-        guard case .finish(.success(let answer)) = inquiry.receive(query.answer(address), from: 0, byStream: true) else {
+        guard case .finish(.success(let answer)) = inquiry.receive(query.answer(address), from: 0, byStream: true)
+        else {
             Issue.record("the stream is not believed")
             return
         }

@@ -41,7 +41,8 @@ import Testing
     @Test func aLinkOfSomebodyElseHasTheMachinesServers() throws {
         let folder = try NoteFolder()
         defer { folder.remove() }
-        try folder.write("; written by hand\nsearch example\nnameserver\t127.0.0.53\nnameserver ::1 # x\n", to: "resolv.conf")
+        try folder.write(
+            "; written by hand\nsearch example\nnameserver\t127.0.0.53\nnameserver ::1 # x\n", to: "resolv.conf")
         try folder.write("ADMIN_STATE=unmanaged\n", to: "links/\(if_nametoindex("lo"))")
         #expect(servers(folder.files.notes(of: "lo")) == ["127.0.0.53 53", "::1 53"])
     }
@@ -59,7 +60,8 @@ import Testing
     }
 
     @Test(arguments: [
-        "", ":", "192.0.2.1:", "192.0.2.1:0", "192.0.2.1:65536", "[::1]", "[::1]:x", "::1:53x", "[192.0.2.1]:53", "a:53",
+        "", ":", "192.0.2.1:", "192.0.2.1:0", "192.0.2.1:65536", "[::1]", "[::1]:x", "::1:53x", "[192.0.2.1]:53",
+        "a:53",
         "#192.0.2.1", "%lo",
     ])
     func whatIsNoServerIsLeftOut(text: String) { #expect(NameServer(text) == nil) }
@@ -85,7 +87,9 @@ import Testing
 
     @Test func noiseIsReadOrSteppedOver() {
         var random = SeededRandom(seed: 6)
-        let pieces = ["DNS=", "CAPTIVE_PORTAL=", "nameserver ", "192.0.2.1", "::1", "[", "]", ":53", "%", "#", "=", " ", "\n"]
+        let pieces = [
+            "DNS=", "CAPTIVE_PORTAL=", "nameserver ", "192.0.2.1", "::1", "[", "]", ":53", "%", "#", "=", " ", "\n",
+        ]
         for _ in 0..<20_000 {
             var bytes: [UInt8] = []
             for _ in 0..<Int.random(in: 0...20, using: &random) {

@@ -17,13 +17,14 @@ import Testing
     }
 
     @Test func bothKindsOfAddressAreAskedFor() async throws {
-        try await withNameServer { [.bytes($0.message.answer(addresses: "192.0.2.1", "2001:db8::1", "192.0.2.2"))] }
-            _: { network, server in
-                let addresses = try await network.addresses(of: "a.example", within: Self.long)
-                #expect(texts(addresses) == ["2001:db8::1", "192.0.2.1", "192.0.2.2"])
-                #expect(server.queries.count == 2)
-                #expect(server.queries.allSatisfy { $0.message.wantsRecursion && !$0.message.isResponse })
-            }
+        try await withNameServer {
+            [.bytes($0.message.answer(addresses: "192.0.2.1", "2001:db8::1", "192.0.2.2"))]
+        } _: { network, server in
+            let addresses = try await network.addresses(of: "a.example", within: Self.long)
+            #expect(texts(addresses) == ["2001:db8::1", "192.0.2.1", "192.0.2.2"])
+            #expect(server.queries.count == 2)
+            #expect(server.queries.allSatisfy { $0.message.wantsRecursion && !$0.message.isResponse })
+        }
     }
 
     @Test(arguments: ["192.0.2.1", "2001:db8::1"])
@@ -52,7 +53,9 @@ import Testing
     }
 
     @Test func noSuchNameIsNotRemembered() async throws {
-        try await withNameServer { [.bytes($0.message.answer(code: $0.number < 2 ? 3 : 0))] } _: { network, _ in
+        try await withNameServer {
+            [.bytes($0.message.answer(code: $0.number < 2 ? 3 : 0))]
+        } _: { network, _ in
             await #expect(throws: NameFailure.unknownName) {
                 try await network.addresses(of: "a.example", within: Self.long)
             }
@@ -64,7 +67,8 @@ import Testing
 
     /// The second server is asked after a second, and the first again.
     @Test func aSilentServerIsPassedOver() async throws {
-        try await withNameServers([{ _ in [] }, { [.bytes($0.message.answer(addresses: "192.0.2.1", "2001:db8::1"))] }]) {
+        try await withNameServers([{ _ in [] }, { [.bytes($0.message.answer(addresses: "192.0.2.1", "2001:db8::1"))] }])
+        {
             network, servers in
             let found = try await look(network)
             #expect(found.count == 2)
@@ -90,7 +94,9 @@ import Testing
             #expect(found == ["192.0.2.1"])
             #expect(servers.map(\.queries.count) == [2, 2])
         }
-        try await withNameServer { [.bytes($0.message.answer(code: 5))] } _: { network, _ in
+        try await withNameServer {
+            [.bytes($0.message.answer(code: 5))]
+        } _: { network, _ in
             await #expect(throws: NameFailure.failed(code: 5)) {
                 try await network.addresses(of: "a.example", within: Self.long)
             }
@@ -98,7 +104,9 @@ import Testing
     }
 
     @Test func silenceIsToldAsSuch() async throws {
-        try await withNameServer { _ in [] } _: { network, _ in
+        try await withNameServer { _ in
+            []
+        } _: { network, _ in
             await #expect(throws: NameFailure.silent) {
                 try await network.addresses(of: "a.example", within: .milliseconds(200))
             }
@@ -107,9 +115,13 @@ import Testing
 
     /// Its host answers that nobody listens there: there is nothing to wait for.
     @Test func aServerThatIsNotThereIsKnownAtOnce() async throws {
-        try await withNameServer { _ in [] } _: { network, server in
+        try await withNameServer { _ in
+            []
+        } _: { network, server in
             await server.stop()
-            await #expect(throws: NameFailure.silent) { try await network.addresses(of: "a.example", within: .seconds(250)) }
+            await #expect(throws: NameFailure.silent) {
+                try await network.addresses(of: "a.example", within: .seconds(250))
+            }
         }
     }
 
@@ -125,8 +137,12 @@ import Testing
 
     @Test func whatDoesNotFitIsAskedByStream() async throws {
         try await withNameServer { query in
-            [.bytes(query.isStream
-                ? query.message.answer(addresses: "192.0.2.1", "2001:db8::1") : query.message.answer(isTruncated: true))]
+            [
+                .bytes(
+                    query.isStream
+                        ? query.message.answer(addresses: "192.0.2.1", "2001:db8::1")
+                        : query.message.answer(isTruncated: true))
+            ]
         } _: { network, server in
             let found = try await look(network)
             #expect(found.count == 2)
@@ -171,12 +187,13 @@ import Testing
     }
 
     @Test func onlyAForgeryIsSilence() async throws {
-        try await withNameServer { [.bytesFromElsewhere($0.message.answer(addresses: "192.0.2.66", "2001:db8::66"))] }
-            _: { network, _ in
-                await #expect(throws: NameFailure.silent) {
-                    try await network.addresses(of: "a.example", within: .milliseconds(300))
-                }
+        try await withNameServer {
+            [.bytesFromElsewhere($0.message.answer(addresses: "192.0.2.66", "2001:db8::66"))]
+        } _: { network, _ in
+            await #expect(throws: NameFailure.silent) {
+                try await network.addresses(of: "a.example", within: .milliseconds(300))
             }
+        }
     }
 
     @Test(arguments: 0..<5)
@@ -198,14 +215,18 @@ import Testing
     }
 
     @Test func idsAreNotToBeGuessed() async throws {
-        try await withNameServer { [.bytes($0.message.answer(addresses: "192.0.2.1"))] } _: { network, server in
+        try await withNameServer {
+            [.bytes($0.message.answer(addresses: "192.0.2.1"))]
+        } _: { network, server in
             for number in 0..<16 { _ = try await network.addresses(of: "n\(number).example", within: Self.long) }
             #expect(Set(server.queries.map(\.message.id)).count > 24)
         }
     }
 
     @Test func whoeverAsksCanLeave() async throws {
-        try await withNameServer { _ in [] } _: { network, _ in
+        try await withNameServer { _ in
+            []
+        } _: { network, _ in
             let task = Task { try await network.addresses(of: "a.example", within: .seconds(250)) }
             task.cancel()
             await #expect(throws: NameFailure.self) { try await task.value }
