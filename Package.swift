@@ -218,7 +218,7 @@ if Context.environment["ALTNET_BENCH"] != nil {
 if Context.environment["ALTNET_FUZZ"] != nil {
     let fuzzed: SwiftSetting = .unsafeFlags(["-sanitize=fuzzer", "-parse-as-library"])
     let libFuzzer: LinkerSetting = .unsafeFlags(["-sanitize=fuzzer"])
-    for target in package.targets where ["AgentModel", "KeyFile", "AppProtocol"].contains(target.name) {
+    for target in package.targets where ["AgentModel", "KeyFile", "AppProtocol", "DNSMessage"].contains(target.name) {
         target.swiftSettings = strict + [fuzzed]
     }
     package.targets += [
@@ -228,5 +228,8 @@ if Context.environment["ALTNET_FUZZ"] != nil {
         .executableTarget(
             name: "protocol-fuzz", dependencies: ["AgentModel", "AppProtocol"], path: "Tests/ProtocolFuzz",
             exclude: ["protocol.dict"], swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
+        .executableTarget(
+            name: "dns-fuzz", dependencies: ["DNSMessage"], path: "Tests/DNSFuzz", swiftSettings: strict + [fuzzed],
+            linkerSettings: [libFuzzer]),
     ]
 }
