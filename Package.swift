@@ -173,7 +173,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: ["altnet", "AppServer", "AppClient", "DNSService", "QRCode", "TerminalPicture"],
+            dependencies: [
+                "altnet", "AppServer", "AppClient", "DNSMessage", "DNSService", "QRCode", "TerminalPicture",
+            ],
             swiftSettings: strict),
         .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),
         .testTarget(
@@ -231,7 +233,7 @@ if Context.environment["ALTNET_FUZZ"] != nil {
             path: "Tests/ProtocolFuzz",
             exclude: ["protocol.dict"], swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
         .executableTarget(
-            name: "dns-fuzz", dependencies: ["DNSMessage"], path: "Tests/DNSFuzz", swiftSettings: strict + [fuzzed],
-            linkerSettings: [libFuzzer]),
+            name: "dns-fuzz", dependencies: ["DNSMessage", "FuzzDriver"], path: "Tests/DNSFuzz",
+            swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
     ]
 }

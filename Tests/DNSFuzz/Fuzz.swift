@@ -1,21 +1,12 @@
 import DNSMessage
+import FuzzDriver
 
-/// SwiftPM calls the start of a program by its module's name; libFuzzer has one of its own, which is called from here.
 @_cdecl("dns_fuzz_main")
 public func start(
     _ count: CInt, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
 ) -> CInt {
-    var (count, arguments) = (count, arguments)
-    return runDriver(&count, &arguments, fuzz)
+    FuzzDriver.fuzz(count, arguments, with: fuzz)
 }
-
-/// llvm/compiler-rt/lib/fuzzer/FuzzerInterface.h
-@_silgen_name("LLVMFuzzerRunDriver")
-private func runDriver(
-    _ count: UnsafeMutablePointer<CInt>,
-    _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?>,
-    _ callback: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
-) -> CInt
 
 /// What libFuzzer calls with each of its inputs: what a name server or a responder sends. It is read or refused; what is
 /// read is bounded and can be shown, and its questions can be asked again as they are.
