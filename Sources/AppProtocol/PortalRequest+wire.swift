@@ -37,7 +37,11 @@ extension PortalAnswer: Codable {
 
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        let values = try container.decodeIfPresent([String: String].self, forKey: .values)
+        let values: [String: String]?
+        do { values = try container.decodeIfPresent([String: String].self, forKey: .values) } catch is DecodingError {
+            // Which of them is not text would be said by its name.
+            throw ProtocolError.malformed(at: decoder.codingPath + [CodingKeys.values], "is not an object of texts")
+        }
         let cancels = try container.decodeIfPresent(Bool.self, forKey: .cancel) ?? false
         guard cancels == (values == nil) else {
             let complaint = cancels ? "and cancel exclude each other" : "or cancel is missing"

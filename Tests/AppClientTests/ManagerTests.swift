@@ -49,6 +49,26 @@ import Testing
         }
     }
 
+    @Test func howFarTheNetworkLeads() async throws {
+        let connectivity = Connectivity(
+            level: .lan, required: .internet, internet: .no, problem: .nameServerSilent, reachability: .reachable)
+        try await House.with { house async throws in
+            let manager = house.manager()
+            #expect(try await manager.getCurrentNetworkInfo().connectivity == nil)
+            house.board.set { $0.network.connectivity = connectivity }
+            #expect(try await manager.getCurrentNetworkInfo().connectivity == connectivity)
+            #expect(try await manager.diagnose() == Board.diagnosis)
+            #expect(try await manager.portal() == PortalStatus())
+            await #expect {
+                try await manager.answerPortal(PortalAnswer(id: 1, values: nil))
+            } throws: { error in
+                guard case .refused(let refusal)? = error as? ClientError else { return false }
+                return refusal.code == .unknownPortal
+            }
+            #expect(house.board.asked.last == .answerPortal(PortalAnswer(id: 1, values: nil)))
+        }
+    }
+
     /// Computed with `printf 0123456789abcdefHomepassword | openssl sha256 -binary | base64`.
     @Test func aModelHasTheHashThatTheDeviceComputes() throws {
         let manager = DeviceNetworkManager(device: House.device, host: "::1")

@@ -125,7 +125,7 @@ import Testing
         .answer(#""cancel":true,"values":{"pin":"hunter2"}"#, field: "body.values"),
         .answer(#""values":["hunter2"]"#, field: "body.values"),
         .answer(#""values":"hunter2""#, field: "body.values"),
-        .answer(#""values":{"hunter2":7}"#), .answer(#""values":{"hunter2":null}"#),
+        .answer(#""values":{"hunter2":7}"#, field: "body.values"), .answer(#""values":{"hunter2":null}"#),
         .answer(#""values":{"terms":true}"#), .answer(#""values":{"a":{"b":"hunter2"}}"#),
         .answer(#""values":{"":"hunter2"}"#, field: "body.values"),
         .answer(#""values":{"\#(String(repeating: "n", count: 129))":"hunter2"}"#, field: "body.values"),
