@@ -69,6 +69,24 @@ import Testing
         }
     }
 
+    /// A diagnosis takes its time, and the rest of the app goes on.
+    @Test func aDiagnosisHoldsUpNothingElse() async throws {
+        let gate = Gate()
+        let board = Board(House.device) { request in
+            if request == .getDiagnosis { await gate.pass() }
+        }
+        try await House.with(board) { house async throws in
+            let manager = house.manager(.impatient)
+            async let diagnosis = manager.diagnose()
+            try await eventually("the device is asked") { board.count(.getDiagnosis) == 1 }
+            _ = try await manager.getBackupWifiNetworks()
+            await gate.open()
+            #expect(try await diagnosis == Board.diagnosis)
+            #expect(board.count(.getDiagnosis) == 1)
+            #expect(house.relay.accepted == 2)
+        }
+    }
+
     /// Computed with `printf 0123456789abcdefHomepassword | openssl sha256 -binary | base64`.
     @Test func aModelHasTheHashThatTheDeviceComputes() throws {
         let manager = DeviceNetworkManager(device: House.device, host: "::1")

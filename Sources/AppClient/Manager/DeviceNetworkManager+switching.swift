@@ -73,7 +73,7 @@ extension DeviceNetworkManager {
     /// Has the device look at every layer, from the radio to its own servers, and say what is broken and what to do. Up to
     /// 15 seconds.
     public func diagnose() async throws(ClientError) -> Diagnosis {
-        try await session.ask { client throws(ClientError) in try await client.diagnose() }
+        try await session.diagnose()
     }
 
     /// How the sign-in at this network stands, and what somebody is asked for.
@@ -81,7 +81,7 @@ extension DeviceNetworkManager {
         try await session.ask { client throws(ClientError) in try await client.portal() }
     }
 
-    /// Answers what somebody is asked for, or says that nobody will.
+    /// Answers what somebody is asked for, or says that nobody will. Sent once more where the answer was lost.
     /// - Throws: `refused` with `unknownPortal` where the request is no longer open.
     @discardableResult
     public func answerPortal(_ answer: PortalAnswer) async throws(ClientError) -> PortalStatus {
