@@ -22,7 +22,15 @@ enum ConnectivityWording {
         }
     }
 
-    static func internet(_ connectivity: Connectivity) -> (text: String, paint: Style.Paint?) {
+    /// What lies beyond the link, each in a few words; nothing where the device does not look.
+    static func beyond(_ status: NetworkStatus, now: Timestamp) -> [(text: String, paint: Style.Paint?)] {
+        guard let connectivity = status.connectivity else { return [] }
+        // Without any link there is no way to the internet of which anything could be told.
+        let isConnected = status.state == .online || status.uplink != nil
+        return (isConnected ? [internet(connectivity)] : []) + connectivity.targets.map { target($0, now: now) }
+    }
+
+    private static func internet(_ connectivity: Connectivity) -> (text: String, paint: Style.Paint?) {
         switch connectivity.internet {
         case .yes: ("internet: yes", .green)
         case .no: ("internet: no\(parenthesis(connectivity.problem))", .red)

@@ -17,14 +17,9 @@ struct StatusView {
 
     /// Everything that matters in one sentence, and what a person has to do, if anything, in another.
     private func headline(_ style: Style) -> String {
-        let connectivity = status.network.connectivity
-        let beyond = connectivity.map { connectivity in
-            let targets = connectivity.targets.map { ConnectivityWording.target($0, now: now) }
-            return (status.network.isConnected ? [ConnectivityWording.internet(connectivity)] : []) + targets
-        }
-        let parts = [Wording.connection(status.network)] + (beyond ?? [])
+        let parts = [Wording.connection(status.network)] + ConnectivityWording.beyond(status.network, now: now)
         let sentence = parts.map { style.paint($0.text, $0.paint) }.joined(separator: "; ")
-        guard let portal = connectivity?.portal, portal.wantsSomebody else { return sentence }
+        guard let portal = status.network.connectivity?.portal, portal.wantsSomebody else { return sentence }
         let wanted = "\(ConnectivityWording.wanted(portal)), or 'altnet portal'."
         return sentence + "\n" + style.paint(wanted, .yellow)
     }
@@ -48,11 +43,6 @@ struct StatusView {
         facts.append(("Device", "\(status.device.deviceId.printable), altnet \(status.device.firmware.printable)"))
         return facts
     }
-}
-
-extension NetworkStatus {
-    /// Whether there is anything whose way to the internet could be told.
-    fileprivate var isConnected: Bool { state == .online || uplink != nil }
 }
 
 extension Portal {
