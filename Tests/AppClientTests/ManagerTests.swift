@@ -49,6 +49,44 @@ import Testing
         }
     }
 
+    @Test func howFarTheNetworkLeads() async throws {
+        let connectivity = Connectivity(
+            level: .lan, required: .internet, internet: .no, problem: .nameServerSilent, reachability: .reachable)
+        try await House.with { house async throws in
+            let manager = house.manager()
+            #expect(try await manager.getCurrentNetworkInfo().connectivity == nil)
+            house.board.set { $0.network.connectivity = connectivity }
+            #expect(try await manager.getCurrentNetworkInfo().connectivity == connectivity)
+            #expect(try await manager.diagnose() == Board.diagnosis)
+            #expect(try await manager.portal() == PortalStatus())
+            await #expect {
+                try await manager.answerPortal(PortalAnswer(id: 1, values: nil))
+            } throws: { error in
+                guard case .refused(let refusal)? = error as? ClientError else { return false }
+                return refusal.code == .unknownPortal
+            }
+            #expect(house.board.asked.last == .answerPortal(PortalAnswer(id: 1, values: nil)))
+        }
+    }
+
+    /// A diagnosis takes its time, and the rest of the app goes on.
+    @Test func aDiagnosisHoldsUpNothingElse() async throws {
+        let gate = Gate()
+        let board = Board(House.device) { request in
+            if request == .getDiagnosis { await gate.pass() }
+        }
+        try await House.with(board) { house async throws in
+            let manager = house.manager(.impatient)
+            async let diagnosis = manager.diagnose()
+            try await eventually("the device is asked") { board.count(.getDiagnosis) == 1 }
+            _ = try await manager.getBackupWifiNetworks()
+            await gate.open()
+            #expect(try await diagnosis == Board.diagnosis)
+            #expect(board.count(.getDiagnosis) == 1)
+            #expect(house.relay.accepted == 2)
+        }
+    }
+
     /// Computed with `printf 0123456789abcdefHomepassword | openssl sha256 -binary | base64`.
     @Test func aModelHasTheHashThatTheDeviceComputes() throws {
         let manager = DeviceNetworkManager(device: House.device, host: "::1")

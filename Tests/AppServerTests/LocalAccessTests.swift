@@ -34,7 +34,9 @@ import Testing
 
     @Test func commandsAreTheTypesThatChangeSomething() {
         #expect(
-            MessageType.allCases.filter(\.isCommand) == [.updateBackups, .switchNetwork, .confirmSwitch, .startScan])
+            MessageType.allCases.filter(\.isCommand) == [
+                .updateBackups, .switchNetwork, .confirmSwitch, .startScan, .answerPortal,
+            ])
     }
 }
 
@@ -62,12 +64,14 @@ struct OtherUsersTests {
     }
 
     @Test func readersMayAskAndListen() async throws {
-        let asked: [MessageType] = [.getNetwork, .switchNetwork, .startScan, .subscribe, .confirmSwitch, .getScan]
+        let asked: [MessageType] = [
+            .getNetwork, .switchNetwork, .startScan, .subscribe, .confirmSwitch, .getScan, .getDiagnosis,
+        ]
         let device = FakeDevice()
         let codes = try await answers(to: asked, of: "\(Self.readers)", Notices(), device)
-        #expect(codes == [nil, .notPermitted, .notPermitted, nil, .notPermitted, nil])
-        #expect(device.bodies == [.getNetwork, .getScan])
-        #expect(device.peers.map(\.access) == [.readOnly, .readOnly])
+        #expect(codes == [nil, .notPermitted, .notPermitted, nil, .notPermitted, nil, nil])
+        #expect(device.bodies == [.getNetwork, .getScan, .getDiagnosis])
+        #expect(device.peers.map(\.access) == [.readOnly, .readOnly, .readOnly])
     }
 
     @Test func othersAreToldAndClosed() async throws {

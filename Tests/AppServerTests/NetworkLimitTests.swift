@@ -212,6 +212,10 @@ import Testing
             #expect(device.bodies == [])
             try await client.send(request(.switchNetwork, body: open))
             #expect(try answer(await client.line()).code == nil)
+            // What a hotspot asks for is no password of a network.
+            try await client.send(request(.answerPortal, body: #"{"id":4,"values":{"pin":"0815"}}"#))
+            #expect(try answer(await client.line()).code == nil)
+            #expect(device.bodies.last == .answerPortal(PortalAnswer(id: 4, values: ["pin": Secret(text: "0815")])))
         }
     }
 

@@ -12,7 +12,8 @@ import Testing
         let run = try await CommandRun.altnet(["status"], device: ScriptedDevice())
         #expect(
             run.output == """
-                Online on HomeNet since 3 min ago
+                Connected to HomeNet (-52 dBm, good)
+                  Since         3 min ago
                   Signal        ▂▄▆█ -52 dBm, 96 %
                   Access point  02:00:00:00:01:00, channel 1, 2412 MHz
                   Addresses     192.168.10.23

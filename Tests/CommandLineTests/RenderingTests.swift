@@ -59,7 +59,8 @@ import Testing
             backups: BackupList(max: 3, revision: 0, networks: []))
         #expect(
             StatusView(status: status, now: Sample.now).render(Style()) == """
-                Offline since just now
+                Offline
+                  Since    just now
                   Uplink   none
                   Backups  0 of 3 stored
                   Device   a\\x1bb, altnet 0

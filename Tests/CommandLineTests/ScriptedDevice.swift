@@ -10,6 +10,10 @@ final class ScriptedDevice: DeviceService {
         var network: NetworkStatus
         var scan: ScanResults
         var history: History
+        var diagnosis = Diagnosis(steps: [])
+        var portal = PortalStatus()
+        /// How an answer to it ends.
+        var portalRefusal: ProtocolError?
         /// What a switch goes through, once it is accepted.
         var phases: [SwitchStatus] = []
         /// How a switch stands once it is confirmed.
@@ -39,6 +43,7 @@ final class ScriptedDevice: DeviceService {
     var asked: [Request.Body] { state.withLock { $0.asked } }
     /// What it was told to do, without what it was asked in between.
     var commands: [Request.Body] { asked.filter(\.type.isCommand) }
+    var network: NetworkStatus { state.withLock { $0.network } }
     var backups: BackupList { state.withLock { $0.backups } }
 
     func respond(to request: Request.Body, from peer: Peer) async throws(ProtocolError) -> Response.Body {
@@ -100,7 +105,22 @@ final class ScriptedDevice: DeviceService {
         case .getScan: return .success(.scan(state.scan))
         case .getHistory: return .success(.history(state.history))
         case .agreeKey: return Result { () throws(ProtocolError) in .key(try opener.key) }
+        case .getDiagnosis: return .success(.diagnosis(state.diagnosis))
+        case .getPortal: return .success(.portal(state.portal))
+        case .answerPortal(let answer): return self.answer(answer, &state)
         }
+    }
+
+    private func answer(
+        _ answer: PortalAnswer, _ state: inout State
+    ) -> Result<Response.Body, ProtocolError> {
+        if let refusal = state.portalRefusal { return .failure(refusal) }
+        guard answer.id == state.portal.request?.id else {
+            return .failure(ProtocolError(.unknownPortal, "this is not asked for"))
+        }
+        state.portal.request = nil
+        state.portal.portal?.state = answer.values == nil ? .inactive : .authenticating
+        return .success(.portal(state.portal))
     }
 
     private func update(_ update: BackupsUpdate, _ state: inout State) -> Result<Response.Body, ProtocolError> {

@@ -16,7 +16,9 @@ import Testing
         ["switch", "--new", "a", "--open", "--password-stdin"], ["switch", "--new", "a", "--password", "12345678"],
         ["backups", "add"], ["backups", "add", "a", "password"], ["backups", "set"], ["backups", "set", "a", "--none"],
         ["backups", "set", "--stdin", "--none"], ["backups", "remove"], ["history", "--limit", "0"],
-        ["history", "--limit", "201"], ["watch", "--count", "0"],
+        ["history", "--limit", "201"], ["watch", "--count", "0"], ["diagnose", "x"],
+        ["portal", "--answer", "pin"], ["portal", "--answer", "=1"], ["portal", "--cancel", "--answer", "a=b"],
+        ["portal", "--answer", "a=b", "--answer", "a=c"], ["portal", "--cancel", "--password-stdin"],
     ])
     func isRefused(arguments: [String]) async {
         let run = await CommandRun.altnet(arguments)
@@ -24,7 +26,9 @@ import Testing
         #expect(run.errors.contains("Usage:"))
     }
 
-    @Test(arguments: [["status"], ["scan"], ["backups"], ["switch", "a"], ["watch"], ["history"]])
+    @Test(arguments: [
+        ["status"], ["scan"], ["backups"], ["switch", "a"], ["watch"], ["history"], ["diagnose"], ["portal"],
+    ])
     func withoutAnAgent(arguments: [String]) async {
         let run = await CommandRun.altnet(arguments + ["--socket", "/tmp/no/such/socket"])
         #expect(run.status == 69)
@@ -52,7 +56,7 @@ import Testing
         for command in [
             "status", "scan", "backups list", "backups add", "backups remove", "backups set", "switch",
             "switch --confirm",
-            "watch", "history", "discover", "pair",
+            "watch", "history", "discover", "pair", "diagnose", "portal",
         ] {
             #expect(Document.text("cli.md").contains("altnet \(command)"))
         }

@@ -51,6 +51,24 @@ import Testing
                 """)
     }
 
+    @Test func howFarTheNetworkLeadsIsALineOfItsOwn() throws {
+        var status = try WatchStory.network("HomeNet", signal: -50)
+        status.connectivity = Connectivity(
+            internet: .no, problem: .gatewaySilent,
+            targets: [
+                TargetStatus(
+                    name: "家", host: "a.example", port: 1, state: .waiting, reason: .timedOut, since: Sample.ago(12))
+            ])
+        var state = WatchState()
+        state.update(status, at: WatchStory.end)
+        let line = "internet: no (the gateway does not answer); 家: not answering since 12 s (no answer in time)"
+        #expect(frame(120, 24, of: state)[2] == line)
+        #expect(frame(50, 24, of: state)[2].columns <= 50)
+        #expect(frame(120, 24, of: state, unicode: false)[2] == line.ascii)
+        state.lost("gone", at: WatchStory.end)
+        #expect(!frame(120, 24, of: state).contains(line))
+    }
+
     @Test func aSmallScreenThatKnowsNothingButASCII() throws {
         let frame = frame(48, 14, of: try WatchStory.state(), unicode: false)
         #expect(

@@ -30,6 +30,17 @@ extension DeviceSession {
         }
     }
 
+    /// Has the device look at every layer, from the radio to its own servers: up to 15 seconds.
+    ///
+    /// Asks over a connection of its own: one connection's requests are answered in turn, and whatever else is asked
+    /// meanwhile would seem to be lost.
+    public func diagnose() async throws(ClientError) -> Diagnosis {
+        let client = try await DeviceClient(connectingTo: proven().endpoint, timeout: settings.timeout)
+        let diagnosis = await Result { () async throws(ClientError) in try await client.diagnose() }
+        await client.close()
+        return try diagnosis.get()
+    }
+
     /// Scans and waits for the results.
     /// - Parameter limit: how long the scan may take.
     public func scan(_ request: ScanRequest = ScanRequest(), within limit: Duration = .seconds(30))

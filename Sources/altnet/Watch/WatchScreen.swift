@@ -18,7 +18,7 @@ struct WatchScreen {
 
     /// - Returns: at most `size.rows` lines of at most `size.columns` columns.
     func lines() -> [String] {
-        let head = [header, headline] + [trouble, change].compactMap(\.self)
+        let head = [header, headline] + [trouble, beyond, change].compactMap(\.self)
         var room = size.rows - head.count
         let legend = legend
         var chart: [String] = []
@@ -66,6 +66,14 @@ struct WatchScreen {
         guard case .lost(let since, let reason) = state.connection else { return nil }
         let age = Wording.duration(milliseconds: (now - since).milliseconds).map { " for \($0)" } ?? ""
         return line(left: [("No connection\(age), trying again: ", .red), (shown(reason.printable), nil)])
+    }
+
+    /// How far the network leads, where the device looks.
+    private var beyond: String? {
+        guard state.connection == .connected, let status = state.status else { return nil }
+        let parts = ConnectivityWording.beyond(status, now: time).map { (shown($0.text), $0.paint) }
+        guard !parts.isEmpty else { return nil }
+        return line(left: Array(parts.map { [$0] }.joined(separator: [("; ", nil)])))
     }
 
     private var change: String? {

@@ -1,0 +1,182 @@
+import AgentModel
+import AppProtocol
+import Foundation
+import Testing
+
+@testable import altnet
+
+/// What a person is told of how far the network leads.
+@Suite struct ConnectivityCommandTests {
+    private static func broker(_ state: ConnectionState, _ reason: ReachProblem? = nil) -> TargetStatus {
+        TargetStatus(
+            name: "broker", host: "mqtt.example.com", port: 8883, state: state, reason: reason, since: Sample.ago(12))
+    }
+
+    private func sentence(_ connectivity: Connectivity?, uplink: Uplink? = .wifi, style: Style = Style()) async throws
+        -> String
+    {
+        let device = try ScriptedDevice {
+            $0.network.signal = -61
+            $0.network.uplink = uplink
+            if uplink != .wifi { $0.network.state = .offline }
+            $0.network.connectivity = connectivity
+        }
+        let run = try await CommandRun.altnet(["status"], device: device, style: style)
+        #expect(run.status == 0)
+        return run.output.components(separatedBy: "\n  ")[0]
+    }
+
+    @Test(arguments: [
+        (
+            Connectivity(internet: .yes, targets: [broker(.waiting, .connectionRefused)]),
+            "internet: yes; broker: not answering since 12 s (connection refused)"
+        ),
+        (Connectivity(internet: .yes, targets: [broker(.ready)]), "internet: yes; broker: answering"),
+        (Connectivity(internet: .yes, targets: [broker(.preparing)]), "internet: yes; broker: connecting since 12 s"),
+        (Connectivity(internet: .no, problem: .nameServerSilent), "internet: no (no name server answers)"),
+        (
+            Connectivity(internet: .unknown, problem: .gatewaySilent),
+            "internet: not known (the gateway does not answer)"
+        ),
+        (Connectivity(), "internet: not known"),
+    ])
+    func statusIsASentence(connectivity: Connectivity, end: String) async throws {
+        #expect(try await sentence(connectivity) == "Connected to HomeNet (-61 dBm, good); \(end)")
+    }
+
+    @Test func anOlderDeviceSaysNothingOfIt() async throws {
+        #expect(try await sentence(nil) == "Connected to HomeNet (-61 dBm, good)")
+    }
+
+    @Test func withoutANetworkThereIsNoInternetToTellOf() async throws {
+        #expect(
+            try await sentence(Connectivity(targets: [Self.broker(.waiting, .noAddress)]), uplink: nil)
+                == "Offline; broker: not answering since 12 s (no address)")
+        #expect(try await sentence(Connectivity(internet: .yes), uplink: .wired) == "Not on Wi-Fi; internet: yes")
+    }
+
+    @Test(arguments: [
+        (Portal.State.inactive, true), (.presentingUI, true), (.evaluating, false), (.authenticating, false),
+        (.authenticated, false), (.maintaining, false),
+    ])
+    func whatAPersonHasToDoIsSaid(state: Portal.State, isWanted: Bool) async throws {
+        let portal = Portal(url: "https://portal.example.net/\u{1b}[2J", state: state)
+        let sentence = try await sentence(Connectivity(internet: .captive, portal: portal))
+        let wanted =
+            "\nThis network wants somebody to sign in: https://portal.example.net/\\x1b[2J, or 'altnet portal'."
+        #expect(
+            sentence == "Connected to HomeNet (-61 dBm, good); internet: not before somebody signs in"
+                + (isWanted ? wanted : ""))
+    }
+
+    @Test func colourIsForATerminal() async throws {
+        let connectivity = Connectivity(internet: .yes, targets: [Self.broker(.failed, .connectionReset)])
+        #expect(
+            try await sentence(connectivity, style: Style(hasColour: true)) == """
+                \u{1b}[32mConnected to HomeNet (-61 dBm, good)\u{1b}[0m; \u{1b}[32minternet: yes\u{1b}[0m; \
+                \u{1b}[31mbroker: not answering since 12 s (connection broken off)\u{1b}[0m
+                """)
+    }
+
+    @Test func namesFromOutsideMoveNothing() async throws {
+        var target = Self.broker(.ready)
+        target.name = "a\u{1b}[31m"
+        #expect(try await sentence(Connectivity(internet: .yes, targets: [target])).hasSuffix("a\\x1b[31m: answering"))
+    }
+
+    @Test func statusAsJSONHasAllOfIt() async throws {
+        let connectivity = Connectivity(
+            level: .internet, required: .target, internet: .yes, targets: [Self.broker(.waiting, .timedOut)],
+            reachability: [.reachable, .isDirect])
+        let device = try ScriptedDevice { $0.network.connectivity = connectivity }
+        let run = try await CommandRun.altnet(["status", "--json"], device: device)
+        let document = try JSONDecoder().decode([String: NetworkStatus?].self, from: networkOnly(run.output))
+        #expect(document["network"] == device.network)
+        #expect(run.output.contains("\"online\" : false"))
+    }
+
+    private func networkOnly(_ json: String) throws -> Data {
+        let object = try JSONSerialization.jsonObject(with: Data(json.utf8)) as? [String: Any]
+        return try JSONSerialization.data(withJSONObject: ["network": object?["network"] as Any])
+    }
+
+    @Test(.timeLimit(.minutes(5))) func watchTellsOfIt() async throws {
+        let device = try ScriptedDevice()
+        async let watching = CommandRun.altnet(["watch", "--count", "4"], device: device)
+        while !device.asked.contains(.getNetwork) { await Task.yield() }
+        device.hub.publish(.targetChanged(Self.broker(.waiting, .connectionRefused)))
+        device.hub.publish(.targetChanged(Self.broker(.ready)))
+        device.hub.publish(.portalRequest(try PortalCommandTests.request()))
+        device.hub.publish(.portalEnded(PortalEnded(id: 4)))
+        let lines = try await watching.output.split(separator: "\n").map { $0.dropFirst("00:00:00  ".count) }
+        #expect(
+            lines.dropFirst() == [
+                "target    broker: not answering (connection refused)", "target    broker: answering",
+                "sign-in   Cafe asks for something: Sign in\\x1b; answer it with 'altnet portal'",
+                "sign-in   nothing is asked any more",
+            ])
+    }
+}
+
+/// What is broken, and what to do.
+@Suite struct DiagnoseTests {
+    private static let steps = [
+        Diagnosis.Step(layer: .radio, result: .good, found: "wlan0 is up"),
+        Diagnosis.Step(
+            layer: .association, result: .doubtful, found: "Ho\u{1b}me, -78 dBm: weak", remedy: "Move it closer."),
+        Diagnosis.Step(layer: .internet, result: .skipped, found: "no source of validation is set"),
+    ]
+    private static let broken = Diagnosis.Step(
+        layer: .target, result: .broken, found: "broker: connection refused", remedy: "Check that the server runs.")
+
+    @Test func eachLayerIsALine() async throws {
+        let device = try ScriptedDevice { $0.diagnosis = Diagnosis(steps: Self.steps + [Self.broken]) }
+        let run = try await CommandRun.altnet(["diagnose"], device: device)
+        #expect(run.status == 1)
+        #expect(
+            run.output == """
+                ✓ Radio        wlan0 is up
+                ! Association  Ho\\x1bme, -78 dBm: weak
+                               → Move it closer.
+                - Internet     no source of validation is set
+                ✗ Server       broker: connection refused
+                               → Check that the server runs.
+
+                Broken: server.
+
+                """)
+        // Who watches is told that it takes its time.
+        #expect(run.errors == "  looking at every layer...\n")
+    }
+
+    @Test(arguments: [
+        ([Diagnosis.Result.good, .skipped], Int32(0), "Nothing is broken."),
+        ([.good, .doubtful], 0, "Nothing is broken; association could be better."),
+        ([.broken, .broken], 1, "Broken: radio."), ([.doubtful, .broken], 1, "Broken: association."),
+    ])
+    func theExitStatusSaysWhetherItIsBroken(results: [Diagnosis.Result], status: Int32, verdict: String) async throws {
+        let steps = zip([Diagnosis.Layer.radio, .association], results).map {
+            Diagnosis.Step(layer: $0, result: $1, found: "x")
+        }
+        let device = try ScriptedDevice { $0.diagnosis = Diagnosis(steps: steps) }
+        let run = try await CommandRun.altnet(["diagnose"], device: device, style: Style(isUnicode: false))
+        #expect(run.status == status)
+        #expect(run.output.hasSuffix("\n\n\(verdict)\n"))
+        #expect(run.output == run.output.ascii)
+        let json = try await CommandRun.altnet(["diagnose", "--json"], device: device)
+        #expect(json.status == status)
+        #expect(try JSONDecoder().decode(Diagnosis.self, from: Data(json.output.utf8)).steps == steps)
+    }
+
+    @Test func aDeviceInTheNetworkIsAskedTheSame() async throws {
+        let device = try ScriptedDevice { $0.diagnosis = Diagnosis(steps: [Self.broken]) }
+        let run = try await CommandRun.remote(["diagnose"], device: device)
+        #expect(run.status == 1)
+        #expect(run.output.hasPrefix("✗ Server"))
+    }
+
+    @Test func anOlderDeviceIsNamedAsSuch() async throws {
+        let device = try ScriptedDevice { $0.errors = [ProtocolError(.unknownType, "not known")] }
+        #expect(try await CommandRun.altnet(["diagnose"], device: device).status == 76)
+    }
+}

@@ -1,0 +1,188 @@
+import AgentModel
+import AppProtocol
+import Foundation
+import Testing
+
+@testable import altnet
+
+/// Signing in, as a person does it.
+@Suite struct PortalCommandTests {
+    static func request() throws -> PortalRequest {
+        PortalRequest(
+            id: 4, provider: "hotel", network: NetworkName(ssid: try SSID("Cafe"), hash: nil), title: "Sign in\u{1b}",
+            message: "Room number\nas on your key\u{202e} card.", url: "https://portal.example.net/",
+            fields: [
+                .init(name: "room", label: "Room", kind: .text, isRequired: true),
+                .init(name: "mail", label: "", kind: .text, isRequired: false),
+                .init(name: "pin", label: "PIN", kind: .password, isRequired: true),
+                .init(name: "terms", label: "I accept", kind: .checkbox, isRequired: true),
+                .init(name: "news", label: "Send news", kind: .checkbox, isRequired: false),
+            ])
+    }
+
+    private func device(_ portal: Portal = Portal(state: .presentingUI), isAsking: Bool = true) throws -> ScriptedDevice
+    {
+        try ScriptedDevice { $0.portal = PortalStatus(portal: portal, request: isAsking ? try Self.request() : nil) }
+    }
+
+    private func answer(_ values: [String: String]?) -> Request.Body {
+        .answerPortal(PortalAnswer(id: 4, values: values?.mapValues { Secret(text: $0) }))
+    }
+
+    @Test func aPersonIsAsked() async throws {
+        let device = try device()
+        let run = try await CommandRun.altnet(
+            ["portal"], device: device, password: "0815", answers: ["214", "", "y", "n"])
+        #expect(run.status == 0)
+        #expect(
+            run.output == """
+                hotel asks for Cafe:
+                  Sign in\\x1b
+                  Room number
+                  as on your key\\xe2\\x80\\xae card.
+                  Or open this page in a browser: https://portal.example.net/
+                Answered; 'altnet status' shows how it ends.
+
+                """)
+        #expect(run.errors == "Room: mail (optional): PIN: I accept [y/N]: Send news [y/N]: ")
+        #expect(device.commands == [answer(["room": "214", "pin": "0815", "terms": "true", "news": "false"])])
+    }
+
+    @Test(arguments: [([""], "0815", "Room"), (["214", "", "no"], "0815", "I accept"), (["214", ""], "", "PIN")])
+    func whatIsRequiredHasToBeAnswered(answers: [String], password: String, label: String) async throws {
+        let device = try device()
+        let run = try await CommandRun.altnet(["portal"], device: device, password: password, answers: answers)
+        #expect(run.status == 65)
+        #expect(run.errors.hasSuffix("altnet: \(label): without an answer the device cannot sign in\n"))
+        #expect(device.commands == [])
+    }
+
+    @Test func withoutATerminalItIsShownAndNotAnswered() async throws {
+        let device = try device()
+        let run = try await CommandRun.altnet(["portal"], device: device)
+        #expect(run.status == 65)
+        #expect(run.output.hasPrefix("hotel asks for Cafe:\n"))
+        #expect(device.commands == [])
+    }
+
+    @Test func aProgramAnswers() async throws {
+        let device = try device()
+        let run = try await CommandRun.altnet(
+            ["portal", "--answer", "room=2=14", "--answer", "terms=true", "--password-stdin", "--json"], device: device,
+            input: "08 15\r\nmore\n")
+        #expect(run.status == 0)
+        #expect(device.commands == [answer(["room": "2=14", "pin": "08 15", "terms": "true"])])
+        let status = try JSONDecoder().decode(PortalStatus.self, from: Data(run.output.utf8))
+        #expect(status == PortalStatus(portal: Portal(state: .authenticating)))
+        #expect(!(run.output + run.errors).contains("08 15"))
+    }
+
+    @Test func aPasswordIsNoArgument() async throws {
+        let device = try device()
+        let run = try await CommandRun.altnet(["portal", "--answer", "pin=0815"], device: device)
+        #expect(run.status == 65)
+        #expect(run.errors == "altnet: pin is a password, and no argument: give it with --password-stdin\n")
+        #expect(device.commands == [])
+    }
+
+    @Test func asJSONItIsShownAndNobodyIsAsked() async throws {
+        let device = try device()
+        let run = try await CommandRun.altnet(["portal", "--json"], device: device, password: "x", answers: ["214"])
+        #expect(run.status == 0)
+        #expect(run.errors == "")
+        let status = try JSONDecoder().decode(PortalStatus.self, from: Data(run.output.utf8))
+        #expect(status.request == (try Self.request()))
+        #expect(device.commands == [])
+    }
+
+    @Test func nobodyAnswers() async throws {
+        let device = try device()
+        let run = try await CommandRun.altnet(["portal", "--cancel"], device: device)
+        #expect(run.output == "The device knows that nobody will answer.\n")
+        #expect(device.commands == [answer(nil)])
+    }
+
+    @Test func somebodyElseWasFaster() async throws {
+        let refusal = ProtocolError(.unknownPortal, "the request was answered")
+        let device = try ScriptedDevice {
+            $0.portal.request = try Self.request()
+            $0.portalRefusal = refusal
+        }
+        let run = try await CommandRun.altnet(["portal", "--cancel"], device: device)
+        #expect(run.status == 1)
+        #expect(run.errors == "altnet: the request was answered. \(ErrorCode.unknownPortal.remedy)\n")
+    }
+
+    @Test(arguments: [["--cancel"], ["--answer", "a=b"], ["--password-stdin"]])
+    func nobodyIsAsked(arguments: [String]) async throws {
+        let device = try device(isAsking: false)
+        let run = try await CommandRun.altnet(["portal"] + arguments, device: device)
+        #expect(run.status == 1)
+        #expect(run.errors == "altnet: nobody is asked for anything\n")
+        #expect(device.commands == [])
+    }
+
+    @Test(arguments: [
+        (
+            Portal(url: "https://a.example/", state: .inactive),
+            "This network wants somebody to sign in: https://a.example/."
+        ),
+        (Portal(state: .inactive), "This network wants somebody to sign in."),
+        (Portal(state: .evaluating), "This network wants somebody to sign in. It is being found out how."),
+        (Portal(state: .authenticating, provider: "hotel"), "The device is being signed in by hotel."),
+        (Portal(state: .authenticated), "The device is signed in."),
+        (
+            Portal(state: .maintaining, provider: "h\u{1b}", secondsRemaining: 7300),
+            "The device is signed in by h\\x1b, for 2 h more."
+        ),
+        (
+            Portal(state: .maintaining, secondsRemaining: .max),
+            "The device is signed in, for 106751991167 d more."
+        ),
+    ])
+    func howItStands(portal: Portal, text: String) async throws {
+        let run = try await CommandRun.altnet(["portal"], device: try device(portal, isAsking: false))
+        #expect(run.status == 0)
+        #expect(run.output == text + "\n")
+    }
+
+    @Test func anOpenNetworkWantsNobody() async throws {
+        let run = try await CommandRun.altnet(["portal"], device: ScriptedDevice())
+        #expect(run.output == "This network wants nobody to sign in.\n")
+    }
+
+    @Test func aDeviceInTheNetworkIsAnswered() async throws {
+        let device = try device()
+        let run = try await CommandRun.remote(
+            ["portal", "--answer", "room=214", "--password-stdin"], device: device, input: "0815")
+        #expect(run.status == 0)
+        #expect(device.commands == [answer(["room": "214", "pin": "0815"])])
+    }
+}
+
+/// The prompt that shows what is typed.
+@Suite struct LinePromptTests {
+    @Test func readsALineAndShowsIt() async throws {
+        let terminal = try PseudoTerminal()
+        terminal.type("21\u{7f}14 é\r")
+        #expect(try LinePrompt.ask("Room: ", on: terminal.slave) == "214 é")
+        #expect(terminal.shown().hasPrefix("Room: 21"))
+    }
+
+    @Test func theEndOfInputGivesUp() async throws {
+        let terminal = try PseudoTerminal()
+        terminal.type("\u{4}")
+        #expect(throws: CommandFailure(.failed, "nothing was answered")) {
+            try LinePrompt.ask("Room: ", on: terminal.slave)
+        }
+    }
+
+    @Test func endlessInputIsCut() throws {
+        var pipe: [Int32] = [0, 0]
+        try #require(Foundation.pipe(&pipe) == 0)
+        defer { for descriptor in pipe { close(descriptor) } }
+        let bytes = Array(repeating: UInt8(ascii: "x"), count: 4000) + [UInt8(ascii: "\n")]
+        try #require(bytes.withUnsafeBytes { write(pipe[1], $0.baseAddress, $0.count) } == bytes.count)
+        #expect(try LinePrompt.ask("", on: pipe[0]).utf8.count == 1024)
+    }
+}
