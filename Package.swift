@@ -19,6 +19,7 @@ let package = Package(
         .executable(name: "altnet-lab", targets: ["altnet-lab"]),
         .library(name: "AppClient", targets: ["AppClient", "AppProtocol", "AgentModel"]),
         .library(name: "DNSService", targets: ["DNSService"]),
+        .library(name: "Reachability", targets: ["Reachability", "Netlink", "EventLoop", "AgentModel"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -62,9 +63,7 @@ let package = Package(
         .target(name: "QRCode", swiftSettings: strict),
 
         // How far a network leads.
-        .target(
-            name: "Reachability", dependencies: ["AgentModel", "EventLoop", "Netlink", "InterfaceNetwork"],
-            swiftSettings: strict),
+        .target(name: "Reachability", dependencies: ["AgentModel", "EventLoop", "Netlink"], swiftSettings: strict),
         .target(
             name: "InterfaceNetwork", dependencies: ["AgentModel", nioCore, nioPosix], swiftSettings: strict),
         .target(
@@ -146,7 +145,9 @@ let package = Package(
             name: "AppServerTests",
             dependencies: ["AgentModel", "AppServer", "AppClient", "Randomness", nioCore, nioPosix, nioSSL],
             swiftSettings: strict),
-        .testTarget(name: "ReachabilityTests", dependencies: ["Reachability"], swiftSettings: strict),
+        .testTarget(
+            name: "ReachabilityTests",
+            dependencies: ["Reachability", "Netlink", "EventLoop", "AgentModel", "Randomness"], swiftSettings: strict),
         .testTarget(
             name: "InterfaceNetworkTests", dependencies: ["InterfaceNetwork", "Randomness", nioCore, nioPosix],
             swiftSettings: strict),

@@ -47,10 +47,6 @@ public struct Address: Hashable, Sendable {
     }
 }
 
-public enum AddressFamily: Hashable, Sendable {
-    case ipv4, ipv6
-}
-
 /// A route to everywhere in the main table (`RTM_NEWROUTE`).
 public struct DefaultRoute: Hashable, Sendable {
     public let family: AddressFamily

@@ -105,13 +105,6 @@ extension AddressFamily {
         default: return nil
         }
     }
-
-    var byteCount: Int {
-        switch self {
-        case .ipv4: 4
-        case .ipv6: 16
-        }
-    }
 }
 
 extension DefaultRoute {
