@@ -119,12 +119,17 @@ let package = Package(
             path: "Tests/PolicyProperties", swiftSettings: strict),
         .target(name: "Randomness", path: "Tests/Randomness", swiftSettings: strict),
         .target(
+            name: "NetworkNamespaces", dependencies: ["EventLoop"], path: "Tests/NetworkNamespaces",
+            swiftSettings: strict),
+        .target(
             name: "KeyFileSimulation", dependencies: ["AgentModel", "KeyFile", "Randomness"],
             path: "Tests/KeyFileSimulation", swiftSettings: strict),
         .testTarget(name: "AgentModelTests", dependencies: ["AgentModel", "Randomness"], swiftSettings: strict),
         .testTarget(name: "ChildProcessTests", dependencies: ["ChildProcess"], swiftSettings: strict),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"], swiftSettings: strict),
-        .testTarget(name: "NetlinkTests", dependencies: ["Netlink", "CNetlink", "Randomness"], swiftSettings: strict),
+        .testTarget(
+            name: "NetlinkTests", dependencies: ["Netlink", "CNetlink", "NetworkNamespaces", "Randomness"],
+            swiftSettings: strict),
         .testTarget(name: "SupplicantTests", dependencies: ["Supplicant", "Randomness"], swiftSettings: strict),
         .testTarget(
             name: "FailoverPolicyTests", dependencies: ["FailoverPolicy", "PolicyProperties", "Randomness"],
@@ -147,7 +152,8 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "ReachabilityTests",
-            dependencies: ["Reachability", "Netlink", "EventLoop", "AgentModel", "Randomness"], swiftSettings: strict),
+            dependencies: ["Reachability", "Netlink", "EventLoop", "AgentModel", "NetworkNamespaces"],
+            swiftSettings: strict),
         .testTarget(
             name: "InterfaceNetworkTests", dependencies: ["InterfaceNetwork", "Randomness", nioCore, nioPosix],
             swiftSettings: strict),
