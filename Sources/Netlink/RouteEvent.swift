@@ -66,6 +66,10 @@ public struct ActiveUplink: Hashable, Sendable {
     /// What carries the packets of a tunnel, if that can be told; nil for anything else.
     public let carrier: Carrier?
 
+    init(kind: Uplink, interface: String, index: Int, carrier: Carrier? = nil) {
+        (self.kind, self.interface, self.index, self.carrier) = (kind, interface, index, carrier)
+    }
+
     /// The link underneath a tunnel.
     public struct Carrier: Hashable, Sendable {
         public let kind: Uplink

@@ -21,7 +21,5 @@ public struct NetworkPathChanges: AsyncSequence, Sendable {
             }
             return nil
         }
-
-        public mutating func next() async -> NetworkPath? { await next(isolation: nil) }
     }
 }

@@ -18,6 +18,23 @@ public func setThreadUser(_ user: uid_t) -> Bool {
     return unsafeBitCast(function, to: Syscall.self)(setresuid, -1, Int(user), -1) == 0
 }
 
+/// Makes a tunnel in the namespace of the thread at hand, which lasts until the descriptor is closed; nil where that is
+/// not allowed (tun.c, `TUNSETIFF` with `IFF_TUN` and `IFF_NO_PI`).
+public func openTunnel(_ name: String) -> Int32? {
+    typealias Control = @convention(c) (Int32, UInt, UnsafeMutableRawPointer) -> Int32
+    let file = open("/dev/net/tun", O_RDWR | O_CLOEXEC)
+    guard file >= 0, let function = dlsym(nil, "ioctl") else { return nil }
+    // struct ifreq: the name, then the flags.
+    var request = Array(name.utf8.prefix(15))
+    request += Array(repeating: 0, count: 40 - request.count)
+    request[16...17] = [0x01, 0x10]
+    guard unsafeBitCast(function, to: Control.self)(file, 0x4004_54ca, &request) == 0 else {
+        close(file)
+        return nil
+    }
+    return file
+}
+
 /// `CLONE_NEWNET`.
 private let networkNamespace: Int32 = 0x4000_0000
 
