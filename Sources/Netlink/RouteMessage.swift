@@ -26,7 +26,7 @@ enum RouteMessage: Equatable {
             guard let address = Address(message.payload) else { return nil }
             self = Int(message.type) == RTM_NEWADDR ? .address(address) : .addressRemoved(address)
         case RTM_NEWROUTE, RTM_DELROUTE:
-            guard let report = RouteReport(message.payload), report.isInMainTable else { return nil }
+            guard let report = RouteReport(message.payload), report.isGeneral else { return nil }
             let (isNew, replaces) = (Int(message.type) == RTM_NEWROUTE, message.has(NLM_F_REPLACE))
             let routes = report.defaultRoutes
             if !routes.isEmpty {

@@ -6,6 +6,8 @@ import Glibc
 struct RouteReport: Equatable {
     let family: AddressFamily
     let prefixLength: Int
+    /// Zero for a route that does not look at where packets come from.
+    let sourceLength: Int
     let destination: IPAddress?
     /// `RTN_*`.
     let type: Int
@@ -20,11 +22,11 @@ struct RouteReport: Equatable {
         let gateway: [UInt8]?
     }
 
-    /// - Returns: nil for what is no route of IPv4 or IPv6, and for one that looks at where packets come from.
+    /// - Returns: nil for what is no route of IPv4 or IPv6.
     init?(_ payload: ArraySlice<UInt8>) {
         var reader = ByteReader(payload)
         guard let family = reader.take(UInt8.self).flatMap(AddressFamily.init), let length = reader.take(UInt8.self),
-            reader.take(UInt8.self) == 0,  // Length of the source's prefix.
+            let sourceLength = reader.take(UInt8.self),
             reader.take(UInt8.self) != nil,  // Type of service.
             let table = reader.take(UInt8.self),
             reader.take(UInt16.self) != nil,  // Protocol and scope.
@@ -34,6 +36,7 @@ struct RouteReport: Equatable {
         self.family = family
         self.type = Int(type)
         prefixLength = Int(length)
+        self.sourceLength = Int(sourceLength)
         destination = attributes[RTA_DST].flatMap { IPAddress(bytes: $0.bytes) }
         self.table = attributes[RTA_TABLE]?.number() ?? UInt32(table)
         metric = attributes[RTA_PRIORITY]?.count(as: UInt32.self) ?? 0
@@ -45,7 +48,8 @@ struct RouteReport: Equatable {
         }
     }
 
-    var isInMainTable: Bool { table == RT_TABLE_MAIN.rawValue }
+    /// Whether it is one of those that packets take without a rule of their own.
+    var isGeneral: Bool { table == RT_TABLE_MAIN.rawValue && sourceLength == 0 }
 
     /// The routes to everywhere, one for each next hop.
     var defaultRoutes: [DefaultRoute] {

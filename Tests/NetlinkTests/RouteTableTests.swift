@@ -161,7 +161,8 @@ import Testing
             message(24, flags: 0x100, "02 00 00 00 fe 10 00 01 00000000 \(attributes)")
                 == .defaultRoutes([expected], replaces: true))
         #expect(message(25, "02 00 00 00 fe 10 00 01 00000000 \(attributes)") == .defaultRoutesRemoved([expected]))
-        // To a network, of another type, of another table.
+        // From a network, to a network, of another type, of another table.
+        #expect(message(24, "02 00 08 00 fe 10 00 01 00000000 \(attributes)") == nil)
         #expect(message(24, "02 18 00 00 fe 10 00 01 00000000 \(attributes)") == nil)
         #expect(message(24, "02 00 00 00 fe 10 00 06 00000000 \(attributes)") == nil)
         #expect(message(24, "02 00 00 00 ff 10 00 01 00000000 0800 0f00 ff000000 0800 0400 02000000") == nil)

@@ -103,6 +103,11 @@ import Testing
             way("02 20 00 00 fe 00 00 01 00020000 \(output)") == Way(index: 2, gateway: nil, isLocal: false))
         #expect(way("02 20 00 00 ff 00 00 02 00020000 \(output)") == Way(index: 2, gateway: nil, isLocal: true))
         #expect(way("02 20 00 00 ff 00 00 05 00020000 \(output)")?.isLocal == false, "multicast")
+        // IPv6 says that it would be from anywhere.
+        let any = "1400 0200 00000000000000000000000000000000"
+        #expect(
+            way("0a 80 80 00 fe 02 00 01 00000000 \(any) 0800 0400 03000000")
+                == Way(index: 3, gateway: nil, isLocal: false))
         for type in ["06", "07", "08", "09"] {
             #expect(way("02 20 00 00 fe 00 00 \(type) 00020000 \(output)") == nil, "thrown away")
         }
@@ -124,6 +129,7 @@ import Testing
         #expect(message(25, hex) == .hostRouteRemoved(route))
         #expect(message(24, "02 20 00 00 fe 10 00 01 00000000 \(destination) \(output)") == nil, "on the link")
         #expect(message(24, "02 20 00 00 ff 10 00 01 00000000 \(destination) \(output) \(gateway)") == nil)
+        #expect(message(24, "02 20 08 00 fe 10 00 01 00000000 \(destination) \(output) \(gateway)") == nil)
         #expect(message(24, "02 18 00 00 fe 10 00 01 00000000 \(destination) \(output) \(gateway)") == nil)
         #expect(message(24, "02 20 00 00 fe 10 00 01 00000000 \(output) \(gateway)") == nil)
     }
