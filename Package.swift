@@ -18,7 +18,7 @@ let package = Package(
         .executable(name: "altnet", targets: ["altnet"]),
         .executable(name: "altnet-lab", targets: ["altnet-lab"]),
         .library(name: "AppClient", targets: ["AppClient", "AppProtocol", "AgentModel"]),
-        .library(name: "DNSService", targets: ["DNSService"]),
+        .library(name: "DNSService", targets: ["DNSService", "DNSMessage"]),
         .library(name: "Reachability", targets: ["Reachability", "Netlink", "EventLoop", "AgentModel"]),
     ],
     dependencies: [
@@ -59,13 +59,16 @@ let package = Package(
             name: "AppClient", dependencies: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL, nioTLS],
             swiftSettings: strict),
 
-        .target(name: "DNSService", dependencies: [nioCore, nioPosix], swiftSettings: strict),
+        .target(name: "DNSMessage", swiftSettings: strict),
+        .target(
+            name: "DNSService", dependencies: ["AgentModel", "DNSMessage", nioCore, nioPosix], swiftSettings: strict),
         .target(name: "QRCode", swiftSettings: strict),
 
         // How far a network leads.
         .target(name: "Reachability", dependencies: ["AgentModel", "EventLoop", "Netlink"], swiftSettings: strict),
         .target(
-            name: "InterfaceNetwork", dependencies: ["AgentModel", nioCore, nioPosix], swiftSettings: strict),
+            name: "InterfaceNetwork", dependencies: ["AgentModel", "DNSMessage", nioCore, nioPosix],
+            swiftSettings: strict),
         .target(
             name: "ConnectionMonitor",
             dependencies: ["AgentModel", "InterfaceNetwork", nioCore, nioPosix, nioSSL, nioTLS],
@@ -155,7 +158,10 @@ let package = Package(
             dependencies: ["Reachability", "Netlink", "EventLoop", "AgentModel", "NetworkNamespaces"],
             swiftSettings: strict),
         .testTarget(
-            name: "InterfaceNetworkTests", dependencies: ["InterfaceNetwork", "Randomness", nioCore, nioPosix],
+            name: "InterfaceNetworkTests",
+            dependencies: [
+                "InterfaceNetwork", "AgentModel", "DNSMessage", "ChildProcess", "Randomness", nioCore, nioPosix,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "ConnectionMonitorTests", dependencies: ["ConnectionMonitor", nioCore, nioPosix, nioSSL],
@@ -166,7 +172,9 @@ let package = Package(
         .testTarget(
             name: "HotspotProvidersTests", dependencies: ["HotspotProviders", "Randomness", nioCore, nioPosix],
             swiftSettings: strict),
-        .testTarget(name: "DNSServiceTests", dependencies: ["DNSService", "Randomness"], swiftSettings: strict),
+        .testTarget(name: "DNSMessageTests", dependencies: ["DNSMessage", "Randomness"], swiftSettings: strict),
+        .testTarget(
+            name: "DNSServiceTests", dependencies: ["DNSService", "DNSMessage", "Randomness"], swiftSettings: strict),
         .testTarget(name: "QRCodeTests", dependencies: ["QRCode", "Randomness"], swiftSettings: strict),
         .testTarget(
             name: "AppClientTests", dependencies: ["AgentModel", "AppClient", "AppServer", nioCore, nioPosix],
@@ -222,11 +230,13 @@ if Context.environment["ALTNET_FUZZ"] != nil {
         target.swiftSettings = strict + [fuzzed]
     }
     package.targets += [
+        .target(name: "FuzzDriver", path: "Tests/FuzzDriver", swiftSettings: strict),
         .executableTarget(
-            name: "keyfile-fuzz", dependencies: ["KeyFile", "KeyFileSimulation", "Randomness"],
+            name: "keyfile-fuzz", dependencies: ["FuzzDriver", "KeyFile", "KeyFileSimulation", "Randomness"],
             path: "Tests/KeyFileFuzz", swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
         .executableTarget(
-            name: "protocol-fuzz", dependencies: ["AgentModel", "AppProtocol"], path: "Tests/ProtocolFuzz",
+            name: "protocol-fuzz", dependencies: ["AgentModel", "AppProtocol", "FuzzDriver"],
+            path: "Tests/ProtocolFuzz",
             exclude: ["protocol.dict"], swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
     ]
 }

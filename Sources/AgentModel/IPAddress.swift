@@ -34,6 +34,8 @@ public struct IPAddress: Hashable, Sendable {
         }
     }
 
+    public var isIPv4: Bool { family == .ipv4 }
+
     /// 4 or 16, in network order.
     public var bytes: [UInt8] {
         (0..<family.byteCount).reversed().map { UInt8(truncatingIfNeeded: bits >> (8 * $0)) }
@@ -57,13 +59,13 @@ extension IPAddress {
     public var isUnspecified: Bool { bits == 0 }
 
     /// 127.0.0.0/8 and ::1.
-    public var isLoopback: Bool { family == .ipv4 ? bits >> 24 == 127 : bits == 1 }
+    public var isLoopback: Bool { isIPv4 ? bits >> 24 == 127 : bits == 1 }
 
     /// 169.254.0.0/16 (RFC 3927) and fe80::/10 (RFC 4291, 2.5.6): no router passes it on.
-    public var isLinkLocal: Bool { family == .ipv4 ? bits >> 16 == 0xa9fe : bits >> 118 == 0x3fa }
+    public var isLinkLocal: Bool { isIPv4 ? bits >> 16 == 0xa9fe : bits >> 118 == 0x3fa }
 
     /// 224.0.0.0/4 and ff00::/8.
-    public var isMulticast: Bool { family == .ipv4 ? bits >> 28 == 0xe : bits >> 120 == 0xff }
+    public var isMulticast: Bool { isIPv4 ? bits >> 28 == 0xe : bits >> 120 == 0xff }
 
     /// 10.0.0.0/8, 172.16.0.0/12 and 192.168.0.0/16 (RFC 1918), 100.64.0.0/10, which providers share (RFC 6598), and
     /// fc00::/7 (RFC 4193): the internet has no route to it.
