@@ -51,7 +51,9 @@ struct RouteTable {
         switch message {
         case .link(let report):
             unseenLinks?.remove(report.index)
-            guard let link = Link(report, known: links[report.index], kind: kind), links.updateValue(link, forKey: link.index) != link else { break }
+            guard let link = Link(report, known: links[report.index], kind: kind),
+                links.updateValue(link, forKey: link.index) != link
+            else { break }
             events.append(.linkChanged(link))
         case .linkRemoved(let index):
             if let link = links.removeValue(forKey: index) { events.append(.linkRemoved(link)) }

@@ -133,7 +133,8 @@ import Testing
         let near = try #require(monitor.links.values.first { $0.name == "near0" })
         let gateway = try address("192.0.2.1")
         #expect(
-            try await monitor.way(to: address("198.51.100.1")) == Way(index: near.index, gateway: gateway, isLocal: false))
+            try await monitor.way(to: address("198.51.100.1"))
+                == Way(index: near.index, gateway: gateway, isLocal: false))
         #expect(
             try await monitor.way(to: address("192.0.2.9")) == Way(index: near.index, gateway: nil, isLocal: false))
         #expect(try await monitor.way(to: address("192.0.2.2"))?.isLocal == true)

@@ -19,7 +19,8 @@ public final class Journal<Event: Sendable> {
     }
 
     /// The next event that matches, past or to come, and forgets those before it.
-    public func next(within deadline: Duration = .seconds(20), where matches: @escaping (Event) -> Bool) async throws -> Event
+    public func next(within deadline: Duration = .seconds(20), where matches: @escaping (Event) -> Bool) async throws
+        -> Event
     {
         if let index = events[read...].firstIndex(where: matches) {
             read = index + 1

@@ -28,7 +28,8 @@ import Testing
             testDescription: "itself", hasGateway: false, isLocal: true,
             flags: [.reachable, .isLocalAddress, .isDirect]),
         Row(
-            testDescription: "itself, whatever the link", isUp: false, hasCarrier: false, hasGateway: false, isLocal: true,
+            testDescription: "itself, whatever the link", isUp: false, hasCarrier: false, hasGateway: false,
+            isLocal: true,
             isHopSilent: true, isCaptive: true, flags: [.reachable, .isLocalAddress, .isDirect]),
         Row(testDescription: "a link that is down", isUp: false, flags: []),
         Row(testDescription: "Wi-Fi that has joined nothing", hasCarrier: false, flags: []),
@@ -43,7 +44,8 @@ import Testing
             testDescription: "a modem without", kind: .cellular, traits: .pointToPoint, hasGateway: false,
             flags: [.reachable, .isCellular, .transient]),
         Row(
-            testDescription: "a modem that has no connection", kind: .cellular, hasCarrier: false, traits: .pointToPoint,
+            testDescription: "a modem that has no connection", kind: .cellular, hasCarrier: false,
+            traits: .pointToPoint,
             hasGateway: false, flags: [.reachable, .connectionRequired, .isCellular, .transient]),
         Row(
             testDescription: "a modem that waits for traffic", kind: .cellular, traits: [.pointToPoint, .dormant],
