@@ -148,6 +148,8 @@ import Testing
     }
 
     @Test func rulesAndHostRoutesAreHeardOf() async throws {
+        // IPv6 makes routes of its own accord.
+        try await device.run("echo 1 | tee /proc/sys/net/ipv6/conf/*/disable_ipv6")
         try await connect()
         let monitor = try await monitor()
         let journal = journal
