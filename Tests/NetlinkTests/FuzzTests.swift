@@ -17,11 +17,14 @@ import Testing
             _ = StationInfo(message)
             _ = WirelessInterface(message)
             _ = RadioEvent(message)
-            for type in UInt16(16)...27 {
+            _ = Way(message.payload)
+            for type in UInt16(16)...33 {
                 let message = NetlinkMessage(
                     type: type, flags: message.flags, sequence: 0, port: 0, payload: message.payload)
+                _ = RouteSubject(message)
                 guard let news = RouteMessage(message) else { continue }
                 _ = table.apply(news, from: .news) { _ in .other }
+                for link in table.links.values { _ = table.uplink(over: link) }
             }
         }
         _ = Phy(messages)?.stationConcurrency

@@ -2,6 +2,7 @@ import AgentModel
 import CNetlink
 import EventLoop
 import Glibc
+import NetworkNamespaces
 import Testing
 
 @testable import Netlink
@@ -58,6 +59,9 @@ import Testing
                 DefaultRoute(family: .ipv4, gateway: [192, 0, 2, 1], index: near.index, metric: 7)
             ])
         #expect(monitor.uplink == ActiveUplink(kind: .wired, interface: "near0", index: near.index))
+        #expect(monitor.uplink(besides: nil) == .wired)
+        #expect(monitor.uplink(besides: 1) == .wired)
+        #expect(monitor.uplink(besides: near.index) == nil)
         #expect(journal.events.isEmpty)
     }
 

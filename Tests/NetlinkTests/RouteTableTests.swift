@@ -122,22 +122,6 @@ import Testing
         #expect(table.links[2]?.name == "wlan0")
     }
 
-    @Test(
-        arguments: [
-            (1, nil, "wlan", "wlan0", Uplink.wifi), (1, nil, "wlan", "wwlan", .wifi), (1, nil, nil, "eth0", .wired),
-            (1, "veth", nil, "veth0", .wired), (1, "vlan", nil, "lan.7", .wired), (1, "veth", nil, "wwveth", .wired),
-            (1, "bridge", "bridge", "br0", .other), (1, "dummy", nil, "dummy0", .other),
-            (65534, "wireguard", "wireguard", "wwg0", .other), (1, nil, "wwan", "usb0", .cellular),
-            (519, nil, nil, "rmnet0", .cellular), (512, "ppp", "ppp", "ppp0", .cellular),
-            (772, nil, nil, "lo", .other), (65534, "wwan", nil, "modem", .cellular),
-            (1, nil, nil, "wwp0s20u4", .cellular), (1, "dummy", nil, "wwan0", .cellular),
-        ] as [(UInt16, String?, String?, String, Uplink)])
-    func tellsLinksApart(
-        _ hardware: UInt16, _ kind: String?, _ type: String?, _ name: String, _ expected: Uplink
-    ) {
-        #expect(Uplink(hardwareType: hardware, virtualKind: kind, deviceType: type, name: name) == expected)
-    }
-
     // MARK: Messages
 
     private func message(_ type: Int, flags: UInt16 = 0, _ hex: String) -> RouteMessage? {
@@ -177,7 +161,8 @@ import Testing
             message(24, flags: 0x100, "02 00 00 00 fe 10 00 01 00000000 \(attributes)")
                 == .defaultRoutes([expected], replaces: true))
         #expect(message(25, "02 00 00 00 fe 10 00 01 00000000 \(attributes)") == .defaultRoutesRemoved([expected]))
-        // To a network, of another type, of another table.
+        // From a network, to a network, of another type, of another table.
+        #expect(message(24, "02 00 08 00 fe 10 00 01 00000000 \(attributes)") == nil)
         #expect(message(24, "02 18 00 00 fe 10 00 01 00000000 \(attributes)") == nil)
         #expect(message(24, "02 00 00 00 fe 10 00 06 00000000 \(attributes)") == nil)
         #expect(message(24, "02 00 00 00 ff 10 00 01 00000000 0800 0f00 ff000000 0800 0400 02000000") == nil)

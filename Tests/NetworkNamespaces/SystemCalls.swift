@@ -7,7 +7,7 @@ func unshareNetwork() -> Bool { call("unshare", networkNamespace) }
 func enterNetwork(_ descriptor: Int32) -> Bool { call("setns", descriptor, networkNamespace) }
 
 /// Changes the effective user of this thread only; the C library's own function changes all threads.
-func setThreadUser(_ user: uid_t) -> Bool {
+public func setThreadUser(_ user: uid_t) -> Bool {
     typealias Syscall = @convention(c) (Int, Int, Int, Int) -> Int
     #if arch(x86_64)
         let setresuid = 117
@@ -16,6 +16,23 @@ func setThreadUser(_ user: uid_t) -> Bool {
     #endif
     guard let function = dlsym(nil, "syscall") else { return false }
     return unsafeBitCast(function, to: Syscall.self)(setresuid, -1, Int(user), -1) == 0
+}
+
+/// Makes a tunnel in the namespace of the thread at hand, which lasts until the descriptor is closed; nil where that is
+/// not allowed (tun.c, `TUNSETIFF` with `IFF_TUN` and `IFF_NO_PI`).
+public func openTunnel(_ name: String) -> Int32? {
+    typealias Control = @convention(c) (Int32, UInt, UnsafeMutableRawPointer) -> Int32
+    let file = open("/dev/net/tun", O_RDWR | O_CLOEXEC)
+    guard file >= 0, let function = dlsym(nil, "ioctl") else { return nil }
+    // struct ifreq: the name, then the flags.
+    var request = Array(name.utf8.prefix(15))
+    request += Array(repeating: 0, count: 40 - request.count)
+    request[16...17] = [0x01, 0x10]
+    guard unsafeBitCast(function, to: Control.self)(file, 0x4004_54ca, &request) == 0 else {
+        close(file)
+        return nil
+    }
+    return file
 }
 
 /// `CLONE_NEWNET`.
