@@ -17,6 +17,8 @@ extension Target {
         return host
     }
 
+    var isAddress: Bool { Self.isAddress(host) }
+
     private static func isAddress(_ text: String) -> Bool {
         (try? SocketAddress(ipAddress: text, port: 0)) != nil
     }
