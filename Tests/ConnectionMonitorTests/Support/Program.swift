@@ -75,8 +75,9 @@ final class Program: Sendable {
 
 /// The servers that targets are made of.
 enum Server {
-    static let areInstalled = ["/usr/sbin/mosquitto", "/usr/sbin/nginx", "/usr/bin/openssl", "/usr/bin/nsenter"]
-        .allSatisfy { access($0, X_OK) == 0 }
+    static let areInstalled = [
+        "/usr/sbin/mosquitto", "/usr/sbin/nginx", "/usr/bin/openssl", "/usr/bin/nsenter",
+    ].allSatisfy { (program: String) in access(program, X_OK) == 0 }
 
     static func mosquitto(
         at address: String = "127.0.0.1", port: Int, anonymous: Bool = true, through wrapper: [String] = []

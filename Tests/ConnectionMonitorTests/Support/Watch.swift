@@ -42,7 +42,7 @@ final class Watch: Sendable {
 
     deinit { connection.cancel() }
 
-    func start() { connection.start(by: direct(on: group)) }
+    func start() { connection.start(through: InterfaceNetwork(interface: nil, on: group)) }
 
     /// Starts it and waits until it is ready, whatever may be in between.
     func ready() async throws {
@@ -53,23 +53,5 @@ final class Watch: Sendable {
     /// Waits for a change, and passes over those before it.
     func becomes(_ change: Change) async throws {
         while try await changes.next() != change {}
-    }
-}
-
-/// Connects to addresses only, over the way that the machine prefers.
-func direct(on group: any EventLoopGroup) -> Connector {
-    { target, limit, setUp in
-        let address = try SocketAddress(ipAddress: target.host, port: target.port)
-        do {
-            let channel = try await ClientBootstrap(group: group)
-                .connectTimeout(TimeAmount(limit))
-                .channelOption(.autoRead, value: false)
-                .connect(to: address).get()
-            try await channel.eventLoop.submit { try setUp(channel) }.get()
-            try await channel.setOption(.autoRead, value: true).get()
-            return channel
-        } catch is ChannelError {
-            throw ConnectFailure.timedOut
-        }
     }
 }
