@@ -11,3 +11,12 @@ func freePort() async throws -> Int {
     guard let port else { throw NothingHappened() }
     return port
 }
+
+/// Waits for what only a program's own words show.
+func eventually(within limit: Duration = .seconds(30), _ condition: () -> Bool) async throws {
+    let deadline = ContinuousClock.now + limit
+    while !condition() {
+        guard ContinuousClock.now < deadline else { throw NothingHappened() }
+        try await Task.sleep(for: .milliseconds(5))
+    }
+}
