@@ -53,10 +53,11 @@ struct ConversationTests {
         #expect(throws: UnexpectedAnswer()) { try conversation.hear(packet) }
     }
 
-    @Test(arguments: [
-        [0xd0, 0], [0x30, 2, 0, 0], Array("HTTP/1.1".utf8), [0x20, 0x80, 0x80, 0x80, 0x80], [0x20, 0x81, 0x08],
-        [0x20, 0xff, 0xff, 0xff, 0x7f],
-    ] as [[UInt8]])
+    @Test(
+        arguments: [
+            [0xd0, 0], [0x30, 2, 0, 0], Array("HTTP/1.1".utf8), [0x20, 0x80, 0x80, 0x80, 0x80], [0x20, 0x81, 0x08],
+            [0x20, 0xff, 0xff, 0xff, 0x7f],
+        ] as [[UInt8]])
     func whatIsNoMQTTIsRefused(packet: [UInt8]) {
         var conversation = MQTTConversation(pingEvery: .seconds(30))
         #expect(throws: UnexpectedAnswer()) { try conversation.hear(packet) }
@@ -69,7 +70,9 @@ struct ConversationTests {
             var http = HTTPConversation(host: "h", port: 80)
             var mqtt = MQTTConversation(pingEvery: .seconds(30))
             let start = Array("HTTP/1.1 2".utf8).prefix(Int.random(in: 0...10, using: &random))
-            let noise = (0..<Int.random(in: 0...64, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) }
+            let noise = (0..<Int.random(in: 0...64, using: &random)).map { _ in
+                UInt8.random(in: 0...255, using: &random)
+            }
             _ = try? http.hear(start + noise)
             _ = try? mqtt.hear([0x20] + noise)
         }

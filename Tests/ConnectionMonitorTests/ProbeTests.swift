@@ -1,6 +1,5 @@
 import AgentModel
 import InterfaceNetwork
-
 import NIOCore
 import NIOPosix
 import Synchronization

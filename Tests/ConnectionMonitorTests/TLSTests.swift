@@ -87,7 +87,8 @@ struct Authority {
         try "subjectAltName=\(names)\n".write(
             to: files.folder.appendingPathComponent("names"), atomically: false, encoding: .utf8)
         try openssl(
-            "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=server -keyout server.key -out server.csr")
+            "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=server -keyout server.key -out server.csr"
+        )
         try openssl(
             "x509 -req -in server.csr -CA authority.pem -CAkey authority.key -CAcreateserial -days 2 -extfile names"
                 + " -out server.pem")

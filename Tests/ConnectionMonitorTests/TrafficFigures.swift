@@ -18,7 +18,8 @@ struct TrafficFigures {
     }
 
     @Test func bytesOfADay() async throws {
-        let rows = [4, 15, 30, 60].map { Row(scheme: "tcp", idle: $0) } + [4, 60].map { Row(scheme: "mqtt", idle: $0) }
+        let rows =
+            [4, 15, 30, 60].map { Row(scheme: "tcp", idle: $0) } + [4, 60].map { Row(scheme: "mqtt", idle: $0) }
         let seconds = try #require(figureSeconds)
         let lines = try await withThrowingTaskGroup(of: (Int, String).self) { group in
             for (index, row) in rows.enumerated() {

@@ -86,12 +86,12 @@ enum Server {
             wrapper + ["/usr/sbin/mosquitto", "-c", "FOLDER/conf"],
             files: [
                 "conf": """
-                    listener \(port) \(address)
-                    allow_anonymous \(anonymous)
-                    user root
-                    log_dest stdout
+                listener \(port) \(address)
+                allow_anonymous \(anonymous)
+                user root
+                log_dest stdout
 
-                    """
+                """
             ])
     }
 
@@ -108,19 +108,19 @@ enum Server {
             wrapper + ["/usr/sbin/nginx", "-p", "FOLDER", "-c", "FOLDER/conf", "-e", "FOLDER/log"],
             files: [
                 "conf": """
-                    daemon off; user root; pid FOLDER/pid; worker_processes 1;
-                    events {}
-                    http {
-                        access_log FOLDER/access; client_body_temp_path FOLDER/a; proxy_temp_path FOLDER/b;
-                        fastcgi_temp_path FOLDER/c; uwsgi_temp_path FOLDER/d; scgi_temp_path FOLDER/e;
-                        server {
-                            listen \(address):\(port)\(certificate == nil ? "" : " ssl"); \(tls)
-                            \(options)
-                            location / { return 204; }
-                        }
+                daemon off; user root; pid FOLDER/pid; worker_processes 1;
+                events {}
+                http {
+                    access_log FOLDER/access; client_body_temp_path FOLDER/a; proxy_temp_path FOLDER/b;
+                    fastcgi_temp_path FOLDER/c; uwsgi_temp_path FOLDER/d; scgi_temp_path FOLDER/e;
+                    server {
+                        listen \(address):\(port)\(certificate == nil ? "" : " ssl"); \(tls)
+                        \(options)
+                        location / { return 204; }
                     }
+                }
 
-                    """
+                """
             ])
     }
 }
