@@ -11,7 +11,8 @@ extension ConnectFailure {
     init(_ error: any Error) {
         switch error {
         case let error as IOError: self.init(errno: error.errnoCode)
-        case ChannelError.connectTimeout: self = .timedOut
+        // Closed on this side, because the time was over.
+        case is ChannelError: self = .timedOut
         default: self = .reset
         }
     }
