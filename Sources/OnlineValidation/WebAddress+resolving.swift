@@ -25,10 +25,10 @@ extension WebAddress {
         switch reference.first {
         case nil: return target
         case "/": return String(reference)
-        case "?": return path + reference
+        case "?": return "\(path)\(reference)"
         default:
             let folder = path[...(path.lastIndex(of: "/") ?? path.startIndex)]
-            return folder + reference
+            return "\(folder)\(reference)"
         }
     }
 
