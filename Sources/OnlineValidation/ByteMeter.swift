@@ -16,11 +16,14 @@ final class ByteMeter: ChannelDuplexHandler {
     init(limit: Int) { self.limit = limit }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        guard received <= limit else { return }
-        received += unwrapInboundIn(data).readableBytes
-        context.fireChannelRead(data)
-        // What is in it comes first: it may hold the end of the answer.
-        if received > limit { context.fireErrorCaught(TooMuch()) }
+        var bytes = unwrapInboundIn(data)
+        let room = limit - received
+        received += bytes.readableBytes
+        // What there is room for comes first: it may hold the end of the answer, however much is behind it.
+        if room > 0, let allowed = bytes.readSlice(length: min(room, bytes.readableBytes)) {
+            context.fireChannelRead(wrapInboundOut(allowed))
+        }
+        if bytes.readableBytes > 0 { context.fireErrorCaught(TooMuch()) }
     }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {

@@ -28,22 +28,23 @@ public struct WebClient: Sendable {
     func exchange(_ request: WebRequest, through network: InterfaceNetwork, limits: WebLimits) async -> WebExchange {
         let end = NIODeadline.now() + TimeAmount(limits.time)
         let (exchanges, finished) = AsyncStream<WebExchange>.makeStream(bufferingPolicy: .bufferingOldest(1))
-        let channel: any Channel
         do {
             let tls = try request.address.scheme == .https ? context() : nil
-            channel = try await Self.connect(request, through: network, limits: limits, tls: tls, finished: finished)
+            let channel = try await Self.connect(
+                request, through: network, limits: limits, tls: tls, finished: finished)
+            let timer = channel.eventLoop.scheduleTask(deadline: end) {
+                channel.pipeline.fireErrorCaught(WebFailure.timedOut)
+            }
+            defer {
+                timer.cancel()
+                channel.close(promise: nil)
+            }
+            return await exchanges.first { _ in true } ?? .cancelled
         } catch {
-            return WebExchange(result: .failure(error), bytes: 0)
+            // Unless something is known by then that went wrong before, such as a header that cannot be sent.
+            finished.yield(WebExchange(result: .failure(error), bytes: 0))
+            return await exchanges.first { _ in true } ?? .cancelled
         }
-        let timer = channel.eventLoop.scheduleTask(deadline: end) {
-            channel.pipeline.fireErrorCaught(WebFailure.timedOut)
-        }
-        defer {
-            timer.cancel()
-            channel.close(promise: nil)
-        }
-        // There is none only where the task was cancelled.
-        return await exchanges.first { _ in true } ?? WebExchange(result: .failure(.cancelled), bytes: 0)
     }
 
     /// Made anew each time: it holds all certificates of the system, some megabytes, and is seldom needed.
@@ -67,6 +68,7 @@ public struct WebClient: Sendable {
         let address = request.address
         do {
             return try await network.connect(host: address.host, port: address.port, within: limits.time) { channel in
+                try channel.syncOptions?.setOption(.recvAllocator, WebLimits.readAllocator)
                 let pipeline = channel.pipeline.syncOperations
                 if let tls { try pipeline.addTLS(tls, to: address) }
                 try pipeline.addWebHandlers(for: address, limits: limits) { finished.yield($0) }
@@ -76,4 +78,9 @@ public struct WebClient: Sendable {
             throw error == .cancelled ? .cancelled : .notReached(error.problem)
         }
     }
+}
+
+extension WebExchange {
+    /// There is no other one only where the task was cancelled.
+    fileprivate static let cancelled = WebExchange(result: .failure(.cancelled), bytes: 0)
 }

@@ -1,3 +1,5 @@
+import NIOCore
+
 /// What is asked for. Each request is one connection, which ends with the answer.
 public struct WebRequest: Sendable {
     public enum Method: Sendable {
@@ -51,4 +53,7 @@ public struct WebLimits: Sendable {
 
     /// In bytes.
     public static let readSize = 4096
+
+    /// What is read at once otherwise grows with what comes.
+    static let readAllocator = FixedSizeRecvByteBufferAllocator(capacity: readSize)
 }

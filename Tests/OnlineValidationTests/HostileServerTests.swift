@@ -75,7 +75,7 @@ import Testing
     func isSlow(_ answer: String, _ end: ScriptedServer.End) async throws {
         try await ScriptedServer.serving(answer, then: end) { server in
             let result = try await server.exchange(limits: .within(.milliseconds(200)))
-            #expect(result == .failure(.timedOut))
+            #expect(throws: WebFailure.timedOut) { try result.get() }
         }
     }
 
@@ -97,7 +97,7 @@ import Testing
     @Test func saysNothingInTheHandshake() async throws {
         try await ScriptedServer.serving("", then: .silence) { server in
             let result = try await server.exchange(scheme: "https", limits: .within(.milliseconds(200)))
-            #expect(result == .failure(.timedOut))
+            #expect(throws: WebFailure.timedOut) { try result.get() }
         }
     }
 

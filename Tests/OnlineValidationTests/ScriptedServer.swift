@@ -92,7 +92,9 @@ struct ScriptedServer: Sendable {
         func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
         private static func `repeat`(_ text: ByteBuffer, on channel: any Channel) {
-            channel.writeAndFlush(text).whenSuccess { Self.repeat(text, on: channel) }
+            channel.writeAndFlush(text).whenSuccess {
+                channel.eventLoop.execute { Self.repeat(text, on: channel) }
+            }
         }
 
         private static func drip(_ text: String, on channel: any Channel) {
