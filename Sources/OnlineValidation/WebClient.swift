@@ -66,9 +66,9 @@ public struct WebClient: Sendable {
         finished: AsyncStream<WebExchange>.Continuation
     ) async throws(WebFailure) -> any Channel {
         let address = request.address
-        do {
+        do throws(ConnectFailure) {
             return try await network.connect(host: address.host, port: address.port, within: limits.time) { channel in
-                try channel.syncOptions?.setOption(.recvAllocator, WebLimits.readAllocator)
+                try channel.syncOptions?.setOption(.recvAllocator, value: WebLimits.readAllocator)
                 let pipeline = channel.pipeline.syncOperations
                 if let tls { try pipeline.addTLS(tls, to: address) }
                 try pipeline.addWebHandlers(for: address, limits: limits) { finished.yield($0) }

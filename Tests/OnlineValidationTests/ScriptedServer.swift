@@ -84,7 +84,10 @@ struct ScriptedServer: Sendable {
             switch end {
             case .close: context.close(promise: nil)
             case .silence: break
-            case .endlessly(let text): Self.repeat(ByteBuffer(string: text), on: context.channel)
+            case .endlessly(let text):
+                // Much at once: whoever shares this thread gets his turn when the socket takes no more.
+                let count = 65_536 / text.utf8.count
+                Self.repeat(ByteBuffer(string: String(repeating: text, count: count)), on: context.channel)
             case .drip(let text): Self.drip(text, on: context.channel)
             }
         }
