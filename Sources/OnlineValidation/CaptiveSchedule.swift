@@ -33,7 +33,7 @@ public struct CaptiveSchedule: Sendable, Equatable {
         let lead = canExtend ? Self.extensionLead : .zero
         extendFrom = canExtend ? end.map { max(asked, $0 - lead) } : nil
         let usual = state.bytesRemaining == nil ? Self.longestInterval : Self.countedInterval
-        let wanted = [end.map { $0 - lead }, end].compactMap(\.self).first { $0 > asked }
+        let wanted = end.map { $0 - lead > asked ? $0 - lead : $0 }
         next = min(asked + usual, max(asked + Self.shortestInterval, wanted ?? asked + usual))
     }
 }

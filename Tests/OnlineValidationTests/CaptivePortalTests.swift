@@ -7,11 +7,13 @@ import Testing
 @Suite struct CaptivePortalTests {
     /// RFC 8908, 6.
     @Test func theExamplesOfTheDocument() throws {
-        let captive = try state("""
+        let captive = try state(
+            """
             { "captive": true, "user-portal-url": "https://example.org/portal.html" }
             """)
         #expect(captive == CaptiveState(isCaptive: true, userPortal: try WebAddress("https://example.org/portal.html")))
-        let open = try state("""
+        let open = try state(
+            """
             { "captive": false, "user-portal-url": "https://example.org/portal.html",
               "venue-info-url": "https://flight.example.com/entertainment",
               "seconds-remaining": 326, "can-extend-session": true }
@@ -26,14 +28,18 @@ import Testing
 
     @Test(
         arguments: [
-            (#"{"captive":false,"bytes-remaining":9007199254740991}"#,
-                CaptiveState(isCaptive: false, bytesRemaining: 9_007_199_254_740_991)),
+            (
+                #"{"captive":false,"bytes-remaining":9007199254740991}"#,
+                CaptiveState(isCaptive: false, bytesRemaining: 9_007_199_254_740_991)
+            ),
             // What is not known is passed over, and null is as if it were not there.
             (#"{"captive":true,"captive-since":[1,{"a":2}],"seconds-remaining":null}"#, CaptiveState(isCaptive: true)),
             // A portal that anybody could be, or nobody.
             (#"{"captive":true,"user-portal-url":"http://portal.example/"}"#, CaptiveState(isCaptive: true)),
-            (#"{"captive":true,"user-portal-url":"javascript:alert(1)","venue-info-url":""}"#,
-                CaptiveState(isCaptive: true)),
+            (
+                #"{"captive":true,"user-portal-url":"javascript:alert(1)","venue-info-url":""}"#,
+                CaptiveState(isCaptive: true)
+            ),
         ])
     func isTaken(_ json: String, _ expected: CaptiveState) throws {
         #expect(try state(json) == expected)
@@ -42,7 +48,8 @@ import Testing
     @Test(
         arguments: [
             "", "null", "true", "[]", "{}", #"{"captive":"true"}"#, #"{"captive":1}"#, #"{"captive":null}"#,
-            #"{"Captive":true}"#, #"{"captive":true"#, #"{"captive":true}}"#, #"{"captive":true,"can-extend-session":1}"#,
+            #"{"Captive":true}"#, #"{"captive":true"#, #"{"captive":true}}"#,
+            #"{"captive":true,"can-extend-session":1}"#,
             #"{"captive":false,"seconds-remaining":-1}"#, #"{"captive":false,"seconds-remaining":0.5}"#,
             #"{"captive":false,"seconds-remaining":1e400}"#, #"{"captive":false,"seconds-remaining":"60"}"#,
             #"{"captive":false,"bytes-remaining":9007199254740992}"#,
@@ -61,7 +68,9 @@ import Testing
         }
     }
 
-    @Test(arguments: [[0xff, 0xfe, 0x7b, 0x00], [0x7b, 0x22, 0xc0, 0x22, 0x3a, 0x31, 0x7d], [0x00, 0x7b, 0x00, 0x7d]])
+    @Test(arguments: [
+        [0xff, 0xfe, 0x7b, 0x00], [0x7b, 0x22, 0xc0, 0x22, 0x3a, 0x31, 0x7d], [0x00, 0x7b, 0x00, 0x7d],
+    ])
     func isNoText(_ bytes: [UInt8]) {
         #expect(throws: CaptivePortalFailure.malformed("it is not UTF-8 text")) { try CaptiveState(json: bytes) }
     }

@@ -38,11 +38,17 @@ import Testing
         arguments: [
             // An endless body, by its length, in chunks, and until the end of the connection.
             ("HTTP/1.1 200 OK\r\n\r\n", "endless ", WebFailure.tooLarge(.body)),
-            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "400\r\n\(String(repeating: "x", count: 1024))\r\n",
-                .tooLarge(.body)),
+            (
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+                "400\r\n\(String(repeating: "x", count: 1024))\r\n",
+                .tooLarge(.body)
+            ),
             // Chunks of which nearly all is what comes around them.
-            ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1;name=\(String(repeating: "x", count: 999))\r\nx\r\n",
-                .tooLarge(.body)),
+            (
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n",
+                "1;name=\(String(repeating: "x", count: 999))\r\nx\r\n",
+                .tooLarge(.body)
+            ),
             ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", "Trailer: value\r\n", .tooLarge(.header)),
             ("HTTP/1.1 200 OK\r\n", "Name: value\r\n", .tooLarge(.header)),
             ("HTTP/1.1 200 OK\r\nName: ", "endless ", .tooLarge(.header)),

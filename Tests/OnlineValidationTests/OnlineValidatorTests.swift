@@ -14,8 +14,10 @@ import Testing
             ("200 OK\r\nContent-Encoding: gzip\r\n", "\u{1f}x", .captive(portal: nil)),
             ("200 OK\r\nContent-Length: 0\r\n", "", .failed(.unexpectedAnswer)),
             ("202 Accepted\r\nContent-Length: 0\r\n", "", .failed(.unexpectedAnswer)),
-            ("302 Found\r\nLocation: https://portal.example/in?a#b\r\n", "",
-                .captive(portal: "https://portal.example/in?a#b")),
+            (
+                "302 Found\r\nLocation: https://portal.example/in?a#b\r\n", "",
+                .captive(portal: "https://portal.example/in?a#b")
+            ),
             ("301 Moved\r\n", "", .captive(portal: nil)),
             ("307 Away\r\nLocation: javascript:alert(1)\r\n", "", .captive(portal: nil)),
             ("511 Network Authentication Required\r\n", "<html>", .captive(portal: nil)),

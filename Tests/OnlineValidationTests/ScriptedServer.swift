@@ -104,7 +104,7 @@ struct ScriptedServer: Sendable {
             guard let first = text.first else { return }
             let rest = text.dropFirst() + String(first)
             channel.writeAndFlush(ByteBuffer(string: String(first))).whenSuccess {
-                channel.eventLoop.scheduleTask(in: .milliseconds(5)) { drip(String(rest), on: channel) }
+                channel.eventLoop.scheduleTask(in: .milliseconds(20)) { drip(String(rest), on: channel) }
             }
         }
     }

@@ -76,7 +76,9 @@ import Testing
     /// Whatever is accepted is the same address once it is written, and cannot end a line of a request.
     @Test func addressesOfEveryKind() throws {
         var random = SeededRandom(seed: 7)
-        let parts = ["http://", "https://", "a", "B.c", ":80", ":", "/", "?", "#", "@", "[::1]", "%", "..", "\r\n", "é"]
+        let parts = [
+            "http://", "https://", "a", "B.c", ":80", ":", "/", "?", "#", "@", "[::1]", "%", "..", "\r\n", "é",
+        ]
         var accepted = 0
         for _ in 0..<20_000 {
             let count = Int.random(in: 1...7, using: &random)
