@@ -5,6 +5,7 @@ let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
@@ -172,7 +173,11 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "OnlineValidationTests", dependencies: ["OnlineValidation", "Randomness", nioCore, nioPosix],
+            name: "OnlineValidationTests",
+            dependencies: [
+                "OnlineValidation", "InterfaceNetwork", "AgentModel", "Randomness", "ChildProcess", nioCore, nioPosix,
+                nioHTTP1, nioSSL, nioEmbedded,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "HotspotProvidersTests", dependencies: ["HotspotProviders", "Randomness", nioCore, nioPosix],
@@ -230,9 +235,10 @@ if Context.environment["ALTNET_BENCH"] != nil {
 
 // The fuzzers, with ALTNET_FUZZ set only: they are linked with libFuzzer, and what they test is instrumented.
 if Context.environment["ALTNET_FUZZ"] != nil {
-    let fuzzed: SwiftSetting = .unsafeFlags(["-sanitize=fuzzer", "-parse-as-library"])
+    let fuzzed: SwiftSetting = .unsafeFlags(["-sanitize=fuzzer", "-parse-as-library", "-enable-testing"])
     let libFuzzer: LinkerSetting = .unsafeFlags(["-sanitize=fuzzer"])
-    for target in package.targets where ["AgentModel", "KeyFile", "AppProtocol", "DNSMessage"].contains(target.name) {
+    let decoders = ["AgentModel", "KeyFile", "AppProtocol", "DNSMessage", "OnlineValidation"]
+    for target in package.targets where decoders.contains(target.name) {
         target.swiftSettings = strict + [fuzzed]
     }
     package.targets += [
@@ -247,5 +253,13 @@ if Context.environment["ALTNET_FUZZ"] != nil {
         .executableTarget(
             name: "dns-fuzz", dependencies: ["DNSMessage", "FuzzDriver"], path: "Tests/DNSFuzz",
             swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
+        .executableTarget(
+            name: "web-answer-fuzz", dependencies: ["FuzzDriver", "OnlineValidation", nioCore, nioEmbedded, nioHTTP1],
+            path: "Tests/WebFuzz/Answer", exclude: ["answer.dict"], swiftSettings: strict + [fuzzed],
+            linkerSettings: [libFuzzer]),
+        .executableTarget(
+            name: "captive-fuzz", dependencies: ["AgentModel", "FuzzDriver", "OnlineValidation"],
+            path: "Tests/WebFuzz/Captive",
+            exclude: ["captive.dict"], swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
     ]
 }
