@@ -76,7 +76,11 @@ let package = Package(
             dependencies: ["AgentModel", "InterfaceNetwork", nioCore, nioPosix, nioSSL, nioHTTP1],
             swiftSettings: strict),
         .target(
-            name: "HotspotProviders", dependencies: ["AgentModel", nioCore, nioPosix], swiftSettings: strict),
+            name: "HotspotProviders",
+            dependencies: [
+                "AgentModel", "AppProtocol", "ChildProcess", "InterfaceNetwork", "OnlineValidation", nioCore, nioPosix,
+            ],
+            swiftSettings: strict),
 
         // What ships.
         .target(
