@@ -17,7 +17,7 @@ public enum ProviderLimits {
     public static let fields = 16
     public static let fieldNameLength = 1...128
     /// The longest value that a person gives, in bytes of UTF-8.
-    public static let valueLength = 1024
+    public static let valueLength = 512
     /// The longest text that a provider may keep about a sign-in, in bytes of UTF-8.
     public static let sessionLength = 4096
     /// For how many seconds a provider may ask to be left alone. Another number reads as the nearest of these.
