@@ -5,6 +5,7 @@ let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
@@ -18,7 +19,7 @@ let package = Package(
         .executable(name: "altnet", targets: ["altnet"]),
         .executable(name: "altnet-lab", targets: ["altnet-lab"]),
         .library(name: "AppClient", targets: ["AppClient", "AppProtocol", "AgentModel"]),
-        .library(name: "DNSService", targets: ["DNSService"]),
+        .library(name: "DNSService", targets: ["DNSService", "DNSMessage"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -58,7 +59,9 @@ let package = Package(
             name: "AppClient", dependencies: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL, nioTLS],
             swiftSettings: strict),
 
-        .target(name: "DNSService", dependencies: [nioCore, nioPosix], swiftSettings: strict),
+        .target(name: "DNSMessage", swiftSettings: strict),
+        .target(
+            name: "DNSService", dependencies: ["AgentModel", "DNSMessage", nioCore, nioPosix], swiftSettings: strict),
         .target(name: "QRCode", swiftSettings: strict),
 
         // How far a network leads.
@@ -66,7 +69,8 @@ let package = Package(
             name: "Reachability", dependencies: ["AgentModel", "EventLoop", "Netlink", "InterfaceNetwork"],
             swiftSettings: strict),
         .target(
-            name: "InterfaceNetwork", dependencies: ["AgentModel", nioCore, nioPosix], swiftSettings: strict),
+            name: "InterfaceNetwork", dependencies: ["AgentModel", "DNSMessage", nioCore, nioPosix],
+            swiftSettings: strict),
         .target(
             name: "ConnectionMonitor",
             dependencies: ["AgentModel", "InterfaceNetwork", nioCore, nioPosix, nioSSL, nioTLS],
@@ -152,18 +156,27 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "ReachabilityTests", dependencies: ["Reachability"], swiftSettings: strict),
         .testTarget(
-            name: "InterfaceNetworkTests", dependencies: ["InterfaceNetwork", "Randomness", nioCore, nioPosix],
+            name: "InterfaceNetworkTests",
+            dependencies: [
+                "InterfaceNetwork", "AgentModel", "DNSMessage", "ChildProcess", "Randomness", nioCore, nioPosix,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "ConnectionMonitorTests", dependencies: ["ConnectionMonitor", nioCore, nioPosix, nioSSL],
             swiftSettings: strict),
         .testTarget(
-            name: "OnlineValidationTests", dependencies: ["OnlineValidation", "Randomness", nioCore, nioPosix],
+            name: "OnlineValidationTests",
+            dependencies: [
+                "OnlineValidation", "InterfaceNetwork", "AgentModel", "Randomness", "ChildProcess", nioCore, nioPosix,
+                nioHTTP1, nioSSL, nioEmbedded,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "HotspotProvidersTests", dependencies: ["HotspotProviders", "Randomness", nioCore, nioPosix],
             swiftSettings: strict),
-        .testTarget(name: "DNSServiceTests", dependencies: ["DNSService", "Randomness"], swiftSettings: strict),
+        .testTarget(name: "DNSMessageTests", dependencies: ["DNSMessage", "Randomness"], swiftSettings: strict),
+        .testTarget(
+            name: "DNSServiceTests", dependencies: ["DNSService", "DNSMessage", "Randomness"], swiftSettings: strict),
         .testTarget(name: "QRCodeTests", dependencies: ["QRCode", "Randomness"], swiftSettings: strict),
         .testTarget(
             name: "AppClientTests", dependencies: ["AgentModel", "AppClient", "AppServer", nioCore, nioPosix],
@@ -215,7 +228,7 @@ if Context.environment["ALTNET_BENCH"] != nil {
 if Context.environment["ALTNET_FUZZ"] != nil {
     let fuzzed: SwiftSetting = .unsafeFlags(["-sanitize=fuzzer", "-parse-as-library"])
     let libFuzzer: LinkerSetting = .unsafeFlags(["-sanitize=fuzzer"])
-    for target in package.targets where ["AgentModel", "KeyFile", "AppProtocol"].contains(target.name) {
+    for target in package.targets where ["AgentModel", "KeyFile", "AppProtocol", "OnlineValidation"].contains(target.name) {
         target.swiftSettings = strict + [fuzzed]
     }
     package.targets += [
@@ -225,5 +238,12 @@ if Context.environment["ALTNET_FUZZ"] != nil {
         .executableTarget(
             name: "protocol-fuzz", dependencies: ["AgentModel", "AppProtocol"], path: "Tests/ProtocolFuzz",
             exclude: ["protocol.dict"], swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
+        .executableTarget(
+            name: "web-answer-fuzz", dependencies: ["OnlineValidation", nioCore, nioEmbedded, nioHTTP1],
+            path: "Tests/WebFuzz/Answer", exclude: ["answer.dict"], swiftSettings: strict + [fuzzed],
+            linkerSettings: [libFuzzer]),
+        .executableTarget(
+            name: "captive-fuzz", dependencies: ["OnlineValidation"], path: "Tests/WebFuzz/Captive",
+            exclude: ["captive.dict"], swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
     ]
 }
