@@ -98,7 +98,8 @@ let package = Package(
         .executableTarget(
             name: "altnet",
             dependencies: [
-                "Agent", "AppClient", "DNSService", "KeyFile", "QRCode",
+                "Agent", "AppClient", "AppServer", "ChildProcess", "DNSService", "HotspotProviders", "InterfaceNetwork",
+                "KeyFile", "QRCode",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
@@ -172,7 +173,10 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "HotspotProvidersTests", dependencies: ["HotspotProviders", "Randomness", nioCore, nioPosix],
+            name: "HotspotProvidersTests",
+            dependencies: [
+                "HotspotProviders", "AppProtocol", "ChildProcess", "Randomness", "altnet", nioCore, nioPosix,
+            ],
             swiftSettings: strict),
         .testTarget(name: "DNSMessageTests", dependencies: ["DNSMessage", "Randomness"], swiftSettings: strict),
         .testTarget(
@@ -228,7 +232,7 @@ if Context.environment["ALTNET_BENCH"] != nil {
 if Context.environment["ALTNET_FUZZ"] != nil {
     let fuzzed: SwiftSetting = .unsafeFlags(["-sanitize=fuzzer", "-parse-as-library"])
     let libFuzzer: LinkerSetting = .unsafeFlags(["-sanitize=fuzzer"])
-    for target in package.targets where ["AgentModel", "KeyFile", "AppProtocol", "OnlineValidation"].contains(target.name) {
+    for target in package.targets where ["AgentModel", "KeyFile", "AppProtocol", "HotspotProviders", "OnlineValidation"].contains(target.name) {
         target.swiftSettings = strict + [fuzzed]
     }
     package.targets += [
