@@ -64,6 +64,11 @@ import Testing
         #expect(Self.text.split(separator: "`").contains { Self.object(Array($0.utf8)) == Self.object(Array(list.utf8)) })
     }
 
+    private static func asking(_ fields: [String]) -> String {
+        let start = #"{"v":1,"id":"1","ok":true,"body":{"result":"uiRequired","title":"t","message":"m","fields":["#
+        return start + fields.joined(separator: ",") + "]}}"
+    }
+
     /// What exceeds a bound, or is not what was asked for, is an error that repeats no value.
     @Test(arguments: [
         #"{"v":1,"id":"2","ok":true,"body":{"result":"success"}}"#,
@@ -76,10 +81,8 @@ import Testing
         #"{"v":1,"id":"1","ok":true,"body":{"result":"success","maintainIn":1e99}}"#,
         #"{"v":1,"id":"1","ok":true,"body":{"result":"success","session":"\#(String(repeating: "x", count: 4097))"}}"#,
         #"{"v":1,"id":"1","ok":true,"body":{"result":"failure","reason":"\#(String(repeating: "x", count: 201))"}}"#,
-        #"{"v":1,"id":"1","ok":true,"body":{"result":"uiRequired","title":"t","message":"m","fields":[\#(
-            Array(repeating: #"{"name":"hunter2","label":"","kind":"text"}"#, count: 2).joined(separator: ","))]}}"#,
-        #"{"v":1,"id":"1","ok":true,"body":{"result":"uiRequired","title":"t","message":"m","fields":[\#(
-            (0..<17).map { #"{"name":"f\#($0)","label":"","kind":"text"}"# }.joined(separator: ","))]}}"#,
+        asking([#"{"name":"hunter2","label":"","kind":"text"}"#, #"{"name":"hunter2","label":"","kind":"text"}"#]),
+        asking((0..<17).map { #"{"name":"f\#($0)","label":"","kind":"text"}"# }),
         String(repeating: "[", count: 60_000), "{", "hunter2", "\u{0}",
     ])
     func garbageIsNoAnswer(_ line: String) {

@@ -24,6 +24,6 @@ struct ClickThroughCommand: AsyncParsableCommand {
             """)
 
     func run() async throws {
-        try await ProviderProgram(ClickThrough(on: MultiThreadedEventLoopGroup.singleton)).run()
+        await ProviderProgram(ClickThrough(on: MultiThreadedEventLoopGroup.singleton)).run()
     }
 }

@@ -31,7 +31,7 @@ struct ProviderListener {
     /// Runs until a signal ends it.
     func run() throws {
         let agent = try agentUser.map { try Account(name: $0) }
-        let trusted: Set<UInt32> = [0, geteuid()].union(agent.map { [$0.user] } ?? [])
+        let trusted: Set<UInt32> = [0, geteuid(), agent?.user ?? 0]
         let file = ServerSocketFile(path: socket, mode: agent == nil ? 0o600 : 0o660, group: agent?.group ?? getegid())
         let listener = try listen(file)
         if let user { try Account(name: user).become() }
@@ -41,8 +41,7 @@ struct ProviderListener {
             var waiting =
                 [
                     pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
-                    pollfd(
-                        fd: connections.count < Self.maximumConnections ? listener : -1, events: Int16(POLLIN), revents: 0),
+                    pollfd(fd: connections.count < Self.maximumConnections ? listener : -1, events: Int16(POLLIN), revents: 0),
                 ] + connections.waiting
             guard poll(&waiting, nfds_t(waiting.count), -1) > 0 else { continue }
             if waiting[0].revents != 0, signals.take().contains(where: { $0 != SIGCHLD }) { break }
