@@ -29,17 +29,19 @@ struct Conversation: Sendable {
     static func listing() -> (Conversation, [Output]) {
         var conversation = Conversation()
         conversation.expected = .list
-        return (conversation, conversation.written { () throws(ProtocolError) in try HostRequest.list.line() })
+        let outputs = conversation.written { () throws(ProtocolError) in try HostRequest.list.line() }
+        return (conversation, outputs)
     }
 
     /// Has the host start a provider, and asks it something.
     static func opening(_ provider: String, _ content: ProviderRequest.Content) -> (Conversation, [Output]) {
         var conversation = Conversation()
         conversation.first = content
-        let opening = conversation.written { () throws(ProtocolError) in
+        var outputs = conversation.written { () throws(ProtocolError) in
             try HostRequest.open(provider: provider).line()
         }
-        return (conversation, opening + conversation.ask(.hello))
+        outputs += conversation.ask(.hello)
+        return (conversation, outputs)
     }
 
     mutating func ask(_ content: ProviderRequest.Content) -> [Output] {
