@@ -129,7 +129,7 @@ import Testing
                 read l; echo '{"v":1,"id":"1","ok":true}'; read l
                 f=$(ls /proc/self/fd | tr '\\n' ' '); e=$(env | cut -d= -f1 | sort | tr '\\n' ' ')
                 c=$(grep -c 'NoNewPrivs:.1' /proc/self/status); s=$(grep SigBlk /proc/self/status | cut -f2)
-                i=$(grep SigIgn /proc/self/status | cut -f2)
+                i=$(( 0x$(grep SigIgn /proc/self/status | cut -f2) & ~0x180000000 ))
                 case $l in
                     *evaluate*) echo '{"v":1,"id":"2","ok":true,"body":{"confidence":"high"}}';;
                     *) echo '{"v":1,"id":"2","ok":true,"body":{"result":"failure","reason":"'$f/$e/$c/$s/$i/$(ulimit -v)/$(ulimit -n)/$(ulimit -t)'"}}';;
@@ -138,10 +138,10 @@ import Testing
         ])
         bench.hotspots.captiveFound(SignInBench.cafe, name: Self.name)
         let status = await bench.status { $0.problem != nil }
-        // Descriptor 3 is the folder that ls reads.
+        // Descriptor 3 is the folder that ls reads. Signals 32 and 33 are the C library's own.
         #expect(
             status?.problem
-                == "look: 0 1 2 3 / LANG PATH PWD /1/0000000000000000/0000000000000000/524288/64/60")
+                == "look: 0 1 2 3 /LANG PATH PWD /1/0000000000000000/0/524288/64/60")
         await bench.end()
     }
 
