@@ -178,7 +178,6 @@ let package = Package(
                 "HotspotProviders", "AppProtocol", "ChildProcess", "Randomness", "altnet", nioCore, nioPosix,
             ],
             swiftSettings: strict),
-        .testTarget(name: "DNSMessageTests", dependencies: ["DNSMessage", "Randomness"], swiftSettings: strict),
         .testTarget(
             name: "DNSServiceTests", dependencies: ["DNSService", "DNSMessage", "Randomness"], swiftSettings: strict),
         .testTarget(name: "QRCodeTests", dependencies: ["QRCode", "Randomness"], swiftSettings: strict),
@@ -187,7 +186,9 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: ["altnet", "AppServer", "AppClient", "DNSService", "QRCode", "TerminalPicture"],
+            dependencies: [
+                "altnet", "AppServer", "AppClient", "DNSMessage", "DNSService", "QRCode", "TerminalPicture",
+            ],
             swiftSettings: strict),
         .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),
         .testTarget(
@@ -232,7 +233,11 @@ if Context.environment["ALTNET_BENCH"] != nil {
 if Context.environment["ALTNET_FUZZ"] != nil {
     let fuzzed: SwiftSetting = .unsafeFlags(["-sanitize=fuzzer", "-parse-as-library"])
     let libFuzzer: LinkerSetting = .unsafeFlags(["-sanitize=fuzzer"])
+<<<<<<< HEAD
     for target in package.targets where ["AgentModel", "KeyFile", "AppProtocol", "HotspotProviders", "OnlineValidation"].contains(target.name) {
+=======
+    for target in package.targets where ["AgentModel", "KeyFile", "AppProtocol", "DNSMessage"].contains(target.name) {
+>>>>>>> 6fb79b00dc97310546d9d56049ca2235effc4541
         target.swiftSettings = strict + [fuzzed]
     }
     package.targets += [
@@ -245,11 +250,16 @@ if Context.environment["ALTNET_FUZZ"] != nil {
             path: "Tests/ProtocolFuzz",
             exclude: ["protocol.dict"], swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
         .executableTarget(
+<<<<<<< HEAD
             name: "web-answer-fuzz", dependencies: ["OnlineValidation", nioCore, nioEmbedded, nioHTTP1],
             path: "Tests/WebFuzz/Answer", exclude: ["answer.dict"], swiftSettings: strict + [fuzzed],
             linkerSettings: [libFuzzer]),
         .executableTarget(
             name: "captive-fuzz", dependencies: ["OnlineValidation"], path: "Tests/WebFuzz/Captive",
             exclude: ["captive.dict"], swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
+=======
+            name: "dns-fuzz", dependencies: ["DNSMessage", "FuzzDriver"], path: "Tests/DNSFuzz",
+            swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
+>>>>>>> 6fb79b00dc97310546d9d56049ca2235effc4541
     ]
 }

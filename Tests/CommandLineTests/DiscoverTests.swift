@@ -1,3 +1,4 @@
+import DNSMessage
 import DNSService
 import Foundation
 import Testing

@@ -55,7 +55,8 @@ import Testing
     @Test func anyBytes() {
         var random = SeededRandom(seed: 1)
         let pieces = [
-            #"{"v":1,"id":"1","ok":true"#, "}", "\n", #","body":{"#, #""confidence":"high""#, "[", "\"", "\\u0000", "1e999",
+            #"{"v":1,"id":"1","ok":true"#, "}", "\n", #","body":{"#, #""confidence":"high""#, "[", "\"", "\\u0000",
+            "1e999",
         ]
         for _ in 0..<3000 {
             var (conversation, _) = Conversation.opening("a", .evaluate(SignInBench.cafe))

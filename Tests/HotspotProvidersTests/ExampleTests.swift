@@ -58,10 +58,14 @@ import Testing
         for request in [HostRequest.list, .open(provider: "click-through")] {
             let line = String(decoding: try request.line(), as: UTF8.self)
             #expect(try HostRequest(line: Array(line.utf8)) == request)
-            #expect(Self.text.split(separator: "`").contains { Self.object(Array($0.utf8)) == Self.object(Array(line.utf8)) })
+            #expect(
+                Self.text.split(separator: "`").contains {
+                    Self.object(Array($0.utf8)) == Self.object(Array(line.utf8))
+                })
         }
         let list = String(decoding: try ProviderList(names: ["click-through"]).line(), as: UTF8.self)
-        #expect(Self.text.split(separator: "`").contains { Self.object(Array($0.utf8)) == Self.object(Array(list.utf8)) })
+        #expect(
+            Self.text.split(separator: "`").contains { Self.object(Array($0.utf8)) == Self.object(Array(list.utf8)) })
     }
 
     private static func asking(_ fields: [String]) -> String {
@@ -97,6 +101,7 @@ import Testing
     @Test func numbersOfSecondsAreBroughtWithinTheirRange() throws {
         let line = #"{"v":1,"id":"1","ok":true,"body":{"result":"temporaryFailure","retryAfter":-5}}"#
         #expect(
-            try ProviderAnswer(line: Array(line.utf8), to: "1", of: .answer) == .signIn(.temporaryFailure(retryAfter: 1)))
+            try ProviderAnswer(line: Array(line.utf8), to: "1", of: .answer)
+                == .signIn(.temporaryFailure(retryAfter: 1)))
     }
 }

@@ -38,7 +38,8 @@ import Testing
         let bench = try await HostBench(
             [
                 "crash": "read l; kill -SEGV $$", "exit": "exit 0", "garbage": "echo hello; sleep 1000",
-                "flood": "while :; do echo '{\"v\":1,\"id\":\"1\",\"ok\":true}'; done", "hang": "sleep 1000 & sleep 1000",
+                "flood": "while :; do echo '{\"v\":1,\"id\":\"1\",\"ok\":true}'; done",
+                "hang": "sleep 1000 & sleep 1000",
                 "huge": "head -c 10000000 /dev/zero | tr '\\0' x; sleep 1000", "good": Self.good,
             ], settings: settings)
         bench.hotspots.captiveFound(SignInBench.cafe, name: Self.name)
@@ -84,16 +85,16 @@ import Testing
     @Test func aPersonsAnswerReachesTheProvider() async throws {
         let bench = try await HostBench([
             "ask": """
-                read l; echo '{"v":1,"id":"1","ok":true}'
-                read l
-                case $l in *evaluate*) echo '{"v":1,"id":"2","ok":true,"body":{"confidence":"low"}}'; exit;; esac
-                echo '{"v":1,"id":"2","ok":true,"body":{"result":"uiRequired","title":"t","message":"m","fields":[{"name":"c","label":"C","kind":"password","required":true}]}}'
-                read l
-                case $l in
-                    *'"values":{"c":"sesame"}'*) echo '{"v":1,"id":"3","ok":true,"body":{"result":"success"}}';;
-                    *) echo '{"v":1,"id":"3","ok":true,"body":{"result":"failure","reason":"no"}}';;
-                esac
-                """
+            read l; echo '{"v":1,"id":"1","ok":true}'
+            read l
+            case $l in *evaluate*) echo '{"v":1,"id":"2","ok":true,"body":{"confidence":"low"}}'; exit;; esac
+            echo '{"v":1,"id":"2","ok":true,"body":{"result":"uiRequired","title":"t","message":"m","fields":[{"name":"c","label":"C","kind":"password","required":true}]}}'
+            read l
+            case $l in
+                *'"values":{"c":"sesame"}'*) echo '{"v":1,"id":"3","ok":true,"body":{"result":"success"}}';;
+                *) echo '{"v":1,"id":"3","ok":true,"body":{"result":"failure","reason":"no"}}';;
+            esac
+            """
         ])
         bench.hotspots.captiveFound(SignInBench.cafe, name: Self.name)
         let status = await bench.status { $0.request != nil }
@@ -126,15 +127,15 @@ import Testing
     @Test func providersAreConfined() async throws {
         let bench = try await HostBench([
             "look": """
-                read l; echo '{"v":1,"id":"1","ok":true}'; read l
-                f=$(ls /proc/self/fd | tr '\\n' ' '); e=$(env | cut -d= -f1 | sort | tr '\\n' ' ')
-                c=$(grep -c 'NoNewPrivs:.1' /proc/self/status); s=$(grep SigBlk /proc/self/status | cut -f2)
-                i=$(( 0x$(grep SigIgn /proc/self/status | cut -f2) & ~0x180000000 ))
-                case $l in
-                    *evaluate*) echo '{"v":1,"id":"2","ok":true,"body":{"confidence":"high"}}';;
-                    *) echo '{"v":1,"id":"2","ok":true,"body":{"result":"failure","reason":"'$f/$e/$c/$s/$i/$(ulimit -v)/$(ulimit -n)/$(ulimit -t)'"}}';;
-                esac
-                """
+            read l; echo '{"v":1,"id":"1","ok":true}'; read l
+            f=$(ls /proc/self/fd | tr '\\n' ' '); e=$(env | cut -d= -f1 | sort | tr '\\n' ' ')
+            c=$(grep -c 'NoNewPrivs:.1' /proc/self/status); s=$(grep SigBlk /proc/self/status | cut -f2)
+            i=$(( 0x$(grep SigIgn /proc/self/status | cut -f2) & ~0x180000000 ))
+            case $l in
+                *evaluate*) echo '{"v":1,"id":"2","ok":true,"body":{"confidence":"high"}}';;
+                *) echo '{"v":1,"id":"2","ok":true,"body":{"result":"failure","reason":"'$f/$e/$c/$s/$i/$(ulimit -v)/$(ulimit -n)/$(ulimit -t)'"}}';;
+            esac
+            """
         ])
         bench.hotspots.captiveFound(SignInBench.cafe, name: Self.name)
         let status = await bench.status { $0.problem != nil }

@@ -30,7 +30,8 @@ import Testing
     }
 
     @Test func aPasswordIsNeverMadeUp() {
-        let login = page("<a href=/free>free</a><form action=/in><input type=password name=p><input type=checkbox name=c></form>")
+        let login = page(
+            "<a href=/free>free</a><form action=/in><input type=password name=p><input type=checkbox name=c></form>")
         guard case .ask(let form) = login.step else {
             Issue.record("\(login.step)")
             return
@@ -55,12 +56,16 @@ import Testing
     @Test func anyBytes() {
         var random = SeededRandom(seed: 5)
         let pieces = [
-            "<form", " action=", "'", "\"", ">", "<input type=", "checkbox", " name=x", "</form>", "<!--", "-->", "<script>",
-            "</script", "&#x110000;", "&amp", "&#", ";", "<a href=", "<", "/", "=", "<meta http-equiv=refresh content='0;url=",
+            "<form", " action=", "'", "\"", ">", "<input type=", "checkbox", " name=x", "</form>", "<!--", "-->",
+            "<script>",
+            "</script", "&#x110000;", "&amp", "&#", ";", "<a href=", "<", "/", "=",
+            "<meta http-equiv=refresh content='0;url=",
             "\u{0}", "ä",
         ]
         for _ in 0..<5000 {
-            let html = (0..<Int.random(in: 0...40, using: &random)).map { _ in pieces.randomElement(using: &random) ?? "" }
+            let html = (0..<Int.random(in: 0...40, using: &random)).map { _ in
+                pieces.randomElement(using: &random) ?? ""
+            }
             let page = page(html.joined())
             _ = page.step
             #expect(page.forms.allSatisfy { $0.values().count <= $0.fields.count })

@@ -92,7 +92,8 @@ public struct ClickThrough: ProviderService {
         return .uiRequired(
             Dialogue(
                 title: title(of: visit),
-                message: "The network \(network.ssid) asks you to sign in on a page that the device does not understand.",
+                message:
+                    "The network \(network.ssid) asks you to sign in on a page that the device does not understand.",
                 url: visit.address.description))
     }
 

@@ -14,8 +14,10 @@ extension PortalPage {
 
     /// Words by which those who make such pages call the way on, in small letters.
     private static let words = [
-        "nodogsplash_auth", "opennds_auth", "accept", "agree", "connect", "continue", "proceed", "akzeptier", "verbinden",
-        "weiter", "einverstanden", "aceptar", "conectar", "accepter", "connexion", "continuer", "accetto", "click_through",
+        "nodogsplash_auth", "opennds_auth", "accept", "agree", "connect", "continue", "proceed", "akzeptier",
+        "verbinden",
+        "weiter", "einverstanden", "aceptar", "conectar", "accepter", "connexion", "continuer", "accetto",
+        "click_through",
         "clickthrough", "free", "login", "start",
     ]
 
@@ -24,7 +26,9 @@ extension PortalPage {
         let open = forms.filter { !$0.needsPerson && !$0.isIdle }
         if let form = open.first(where: \.looksLikeConsent) ?? open.first { return .submit(form) }
         // A form for a password comes before a link, which may lead anywhere.
-        if let form = forms.first(where: { form in form.fields.contains { $0.kind == .password } }) { return .ask(form) }
+        if let form = forms.first(where: { form in form.fields.contains { $0.kind == .password } }) {
+            return .ask(form)
+        }
         let link = links.first { link in
             !link.target.hasPrefix("#") && !link.target.lowercased().hasPrefix("javascript:")
                 && !link.target.lowercased().hasPrefix("mailto:")

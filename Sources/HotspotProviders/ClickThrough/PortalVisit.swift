@@ -64,7 +64,9 @@ struct PortalVisit: Sendable {
             keepCookies(of: answer)
             address = answer.address
             page = PortalPage(html: answer.body)
-            guard let next = answer.location ?? page.refresh.flatMap({ try? answer.address.resolving($0) }) else { return }
+            guard let next = answer.location ?? page.refresh.flatMap({ try? answer.address.resolving($0) }) else {
+                return
+            }
             // Only these send the form again (RFC 9110, 15.4.8 and 15.4.9).
             let method = answer.status == 307 || answer.status == 308 ? request.method : .get
             request = WebRequest(method, next, accept: "text/html")

@@ -26,7 +26,9 @@ extension ProviderAnswer {
     }
 
     private static func read(_ line: some Collection<UInt8>, as kind: ProviderRequest.Kind) throws -> ProviderAnswer {
-        func body<Body: Decodable>(_: Body.Type) throws -> Body { try Line.decode(Envelope<Body>.self, from: line).body }
+        func body<Body: Decodable>(_: Body.Type) throws -> Body {
+            try Line.decode(Envelope<Body>.self, from: line).body
+        }
         return switch kind {
         case .hello: .hello
         case .filterScanList: .serves(try body(ServesBody.self).bssids.map(\.bssid))

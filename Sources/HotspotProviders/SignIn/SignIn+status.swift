@@ -21,7 +21,8 @@ extension SignIn {
     var status: HotspotStatus {
         var status = HotspotStatus()
         status.portal = Portal(
-            url: network.flatMap { $0.facts.api?.userPortal ?? $0.facts.portal }, state: portalState, provider: provider)
+            url: network.flatMap { $0.facts.api?.userPortal ?? $0.facts.portal }, state: portalState, provider: provider
+        )
         if case .presentingUI(_, let request, _) = phase { status.request = request }
         if case .waiting(let until) = phase { status.retryAt = until }
         status.signingInUntil = signingInUntil

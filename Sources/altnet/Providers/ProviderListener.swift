@@ -41,7 +41,9 @@ struct ProviderListener {
             var waiting =
                 [
                     pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
-                    pollfd(fd: connections.count < Self.maximumConnections ? listener : -1, events: Int16(POLLIN), revents: 0),
+                    pollfd(
+                        fd: connections.count < Self.maximumConnections ? listener : -1, events: Int16(POLLIN),
+                        revents: 0),
                 ] + connections.waiting
             guard poll(&waiting, nfds_t(waiting.count), -1) > 0 else { continue }
             if waiting[0].revents != 0, signals.take().contains(where: { $0 != SIGCHLD }) { break }

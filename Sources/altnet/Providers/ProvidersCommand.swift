@@ -21,7 +21,8 @@ struct ProvidersCommand: ParsableCommand {
     @Option(help: ArgumentHelp("Listen on this socket, instead of serving standard input.", valueName: "path"))
     var listen: String?
 
-    @Option(help: ArgumentHelp("With --listen, started as root: the user that the providers run as.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("With --listen, started as root: the user that the providers run as.", valueName: "name"))
     var user: String?
 
     @Option(

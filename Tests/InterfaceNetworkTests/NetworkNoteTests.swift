@@ -1,0 +1,108 @@
+import AgentModel
+import Foundation
+import Randomness
+import Testing
+
+@testable import InterfaceNetwork
+
+@Suite struct NetworkNoteTests {
+    private func servers(_ notes: NetworkNotes) -> [String] { notes.nameServers.map { "\($0.address) \($0.port)" } }
+
+    @Test func theLeaseSaysIt() throws {
+        let folder = try NoteFolder()
+        defer { folder.remove() }
+        try folder.write("nameserver 192.0.2.99\n", to: "resolv.conf")
+        #expect(servers(folder.files.notes(of: "lo")) == ["192.0.2.99 53"])
+        let index = if_nametoindex("lo")
+        try folder.write(
+            """
+            # This is private data. Do not parse.
+            ADMIN_STATE=configured
+            DNS=192.0.2.53 192.0.2.54:5353#dns.example [2001:db8::1]:54%lo fe80::1
+            CAPTIVE_PORTAL=https://portal.example/networkd
+            DOMAINS=
+            """, to: "links/\(index)")
+        let links = folder.files.notes(of: "lo")
+        #expect(servers(links) == ["192.0.2.53 53", "192.0.2.54 5353", "2001:db8::1 54", "fe80::1 53"])
+        #expect(links.captivePortalAPI == "https://portal.example/networkd")
+        try folder.write(
+            "DHCP4_NAME_SERVERS=192.0.2.7\nNAME_SERVERS=192.0.2.1 fe80::1%lo\nCAPTIVE_PORTAL=https://portal.example/api\n",
+            to: "leases/lo")
+        let lease = folder.files.notes(of: "lo")
+        #expect(servers(lease) == ["192.0.2.1 53", "fe80::1 53"])
+        #expect(lease.captivePortalAPI == "https://portal.example/api")
+        // What the network does not say is not made up for by others.
+        try folder.write("NAME_SERVERS=\nCAPTIVE_PORTAL=\n", to: "leases/lo")
+        #expect(folder.files.notes(of: "lo") == NetworkNotes())
+        #expect(servers(folder.files.notes(of: nil)) == ["192.0.2.99 53"])
+    }
+
+    /// systemd-networkd has a file for what it does not see to as well.
+    @Test func aLinkOfSomebodyElseHasTheMachinesServers() throws {
+        let folder = try NoteFolder()
+        defer { folder.remove() }
+        try folder.write(
+            "; written by hand\nsearch example\nnameserver\t127.0.0.53\nnameserver ::1 # x\n", to: "resolv.conf")
+        try folder.write("ADMIN_STATE=unmanaged\n", to: "links/\(if_nametoindex("lo"))")
+        #expect(servers(folder.files.notes(of: "lo")) == ["127.0.0.53 53", "::1 53"])
+    }
+
+    @Test func portalsAreBoundedAndPlain() {
+        func portal(_ text: String) -> String? {
+            NetworkNotes(assignments: Array("CAPTIVE_PORTAL=\(text)\n".utf8), servers: "DNS").captivePortalAPI
+        }
+        #expect(portal("https://a.example/\u{1b}[2J") == nil)
+        #expect(portal("https://a b") == nil)
+        #expect(portal("") == nil)
+        #expect(portal("urn:ietf:params:capport:unrestricted") == nil)
+        #expect(portal(String(repeating: "a", count: NetworkNotes.longestURL)) != nil)
+        #expect(portal(String(repeating: "a", count: NetworkNotes.longestURL + 1)) == nil)
+    }
+
+    @Test(arguments: [
+        "", ":", "192.0.2.1:", "192.0.2.1:0", "192.0.2.1:65536", "[::1]", "[::1]:x", "::1:53x", "[192.0.2.1]:53",
+        "a:53",
+        "#192.0.2.1", "%lo",
+    ])
+    func whatIsNoServerIsLeftOut(text: String) { #expect(NameServer(text) == nil) }
+
+    @Test func serversAreBounded() {
+        let many = (0..<100).map { "192.0.2.\($0)" }.joined(separator: " ")
+        let notes = NetworkNotes(assignments: Array("DNS=192.0.2.0 \(many)".utf8), servers: "DNS")
+        #expect(servers(notes) == (0..<NetworkNotes.maximumServers).map { "192.0.2.\($0) 53" })
+    }
+
+    /// Neither a folder, a pipe nor a file without end is read, and no name leads elsewhere.
+    @Test func onlySmallFilesAreRead() throws {
+        let folder = try NoteFolder()
+        defer { folder.remove() }
+        #expect(mkfifo(folder.files.resolver, 0o600) == 0)
+        #expect(folder.files.notes(of: nil) == NetworkNotes())
+        try FileManager.default.removeItem(atPath: folder.files.resolver)
+        try folder.write("NAME_SERVERS=192.0.2.1", to: "leases/lo")
+        #expect(folder.files.notes(of: "../leases/lo") == NetworkNotes())
+        try folder.write("NAME_SERVERS=192.0.2.1\n" + String(repeating: "#", count: NoteFiles.largest), to: "leases/lo")
+        #expect(folder.files.notes(of: "lo") == NetworkNotes())
+    }
+
+    @Test func noiseIsReadOrSteppedOver() {
+        var random = SeededRandom(seed: 6)
+        let pieces = [
+            "DNS=", "CAPTIVE_PORTAL=", "nameserver ", "192.0.2.1", "::1", "[", "]", ":53", "%", "#", "=", " ", "\n",
+        ]
+        for _ in 0..<20_000 {
+            var bytes: [UInt8] = []
+            for _ in 0..<Int.random(in: 0...20, using: &random) {
+                bytes += Array((pieces.randomElement(using: &random) ?? "").utf8)
+                if Bool.random(using: &random) { bytes.append(UInt8.random(in: 0...255, using: &random)) }
+            }
+            for notes in [
+                NetworkNotes(assignments: bytes, servers: "DNS"), NetworkNotes(resolverConfiguration: bytes),
+            ] {
+                #expect(notes.nameServers.count <= NetworkNotes.maximumServers)
+                #expect(notes.nameServers.allSatisfy { (1...65_535).contains($0.port) })
+                #expect(notes.captivePortalAPI?.utf8.allSatisfy { (0x21...0x7e).contains($0) } ?? true)
+            }
+        }
+    }
+}
