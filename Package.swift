@@ -233,11 +233,8 @@ if Context.environment["ALTNET_BENCH"] != nil {
 if Context.environment["ALTNET_FUZZ"] != nil {
     let fuzzed: SwiftSetting = .unsafeFlags(["-sanitize=fuzzer", "-parse-as-library"])
     let libFuzzer: LinkerSetting = .unsafeFlags(["-sanitize=fuzzer"])
-<<<<<<< HEAD
-    for target in package.targets where ["AgentModel", "KeyFile", "AppProtocol", "HotspotProviders", "OnlineValidation"].contains(target.name) {
-=======
-    for target in package.targets where ["AgentModel", "KeyFile", "AppProtocol", "DNSMessage"].contains(target.name) {
->>>>>>> 6fb79b00dc97310546d9d56049ca2235effc4541
+    let instrumented = ["AgentModel", "KeyFile", "AppProtocol", "DNSMessage", "HotspotProviders", "OnlineValidation"]
+    for target in package.targets where instrumented.contains(target.name) {
         target.swiftSettings = strict + [fuzzed]
     }
     package.targets += [
@@ -250,16 +247,14 @@ if Context.environment["ALTNET_FUZZ"] != nil {
             path: "Tests/ProtocolFuzz",
             exclude: ["protocol.dict"], swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
         .executableTarget(
-<<<<<<< HEAD
             name: "web-answer-fuzz", dependencies: ["OnlineValidation", nioCore, nioEmbedded, nioHTTP1],
             path: "Tests/WebFuzz/Answer", exclude: ["answer.dict"], swiftSettings: strict + [fuzzed],
             linkerSettings: [libFuzzer]),
         .executableTarget(
             name: "captive-fuzz", dependencies: ["OnlineValidation"], path: "Tests/WebFuzz/Captive",
             exclude: ["captive.dict"], swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
-=======
+        .executableTarget(
             name: "dns-fuzz", dependencies: ["DNSMessage", "FuzzDriver"], path: "Tests/DNSFuzz",
             swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
->>>>>>> 6fb79b00dc97310546d9d56049ca2235effc4541
     ]
 }
