@@ -5,7 +5,6 @@ let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
-let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
@@ -80,7 +79,11 @@ let package = Package(
             dependencies: ["AgentModel", "InterfaceNetwork", nioCore, nioPosix, nioSSL, nioHTTP1],
             swiftSettings: strict),
         .target(
-            name: "HotspotProviders", dependencies: ["AgentModel", nioCore, nioPosix], swiftSettings: strict),
+            name: "HotspotProviders",
+            dependencies: [
+                "AgentModel", "AppProtocol", "ChildProcess", "InterfaceNetwork", "OnlineValidation", nioCore, nioPosix,
+            ],
+            swiftSettings: strict),
 
         // What ships.
         .target(
@@ -94,7 +97,8 @@ let package = Package(
         .executableTarget(
             name: "altnet",
             dependencies: [
-                "Agent", "AppClient", "DNSService", "KeyFile", "QRCode",
+                "Agent", "AppClient", "AppServer", "ChildProcess", "DNSService", "HotspotProviders", "InterfaceNetwork",
+                "KeyFile", "QRCode",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: strict),
@@ -180,7 +184,10 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "HotspotProvidersTests", dependencies: ["HotspotProviders", "Randomness", nioCore, nioPosix],
+            name: "HotspotProvidersTests",
+            dependencies: [
+                "HotspotProviders", "AppProtocol", "ChildProcess", "Randomness", "altnet", nioCore, nioPosix,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "DNSServiceTests", dependencies: ["DNSService", "DNSMessage", "Randomness"], swiftSettings: strict),
@@ -237,7 +244,7 @@ if Context.environment["ALTNET_BENCH"] != nil {
 if Context.environment["ALTNET_FUZZ"] != nil {
     let fuzzed: SwiftSetting = .unsafeFlags(["-sanitize=fuzzer", "-parse-as-library", "-enable-testing"])
     let libFuzzer: LinkerSetting = .unsafeFlags(["-sanitize=fuzzer"])
-    let decoders = ["AgentModel", "KeyFile", "AppProtocol", "DNSMessage", "OnlineValidation"]
+    let decoders = ["AgentModel", "KeyFile", "AppProtocol", "DNSMessage", "HotspotProviders", "OnlineValidation"]
     for target in package.targets where decoders.contains(target.name) {
         target.swiftSettings = strict + [fuzzed]
     }

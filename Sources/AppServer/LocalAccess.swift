@@ -22,14 +22,14 @@ struct LocalAccess: Sendable {
 }
 
 /// Who connected, as the kernel remembers it from that moment (unix(7)).
-struct ProcessCredentials: Sendable, Equatable {
-    let pid: Int32
-    let uid: UInt32
-    let gid: UInt32
+package struct ProcessCredentials: Sendable, Equatable {
+    package let pid: Int32
+    package let uid: UInt32
+    package let gid: UInt32
     /// `gid` and the supplementary ones.
-    let groups: Set<UInt32>
+    package let groups: Set<UInt32>
 
-    init(pid: Int32, uid: UInt32, gid: UInt32, groups: Set<UInt32> = []) {
+    package init(pid: Int32, uid: UInt32, gid: UInt32, groups: Set<UInt32> = []) {
         self.pid = pid
         self.uid = uid
         self.gid = gid
@@ -37,7 +37,7 @@ struct ProcessCredentials: Sendable, Equatable {
     }
 
     /// - Returns: nil where the kernel does not say.
-    init?(peerOf descriptor: CInt) {
+    package init?(peerOf descriptor: CInt) {
         #if os(Linux)
             var credentials = Credentials()
             var size = socklen_t(MemoryLayout<Credentials>.size)

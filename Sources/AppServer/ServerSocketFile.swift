@@ -10,13 +10,19 @@
 ///
 /// The socket is bound under a temporary name, gets its permissions, and is then renamed: nobody finds it with other
 /// permissions, or before it listens.
-struct ServerSocketFile: Sendable {
-    let path: String
-    let mode: UInt32
-    let group: UInt32
+package struct ServerSocketFile: Sendable {
+    package let path: String
+    package let mode: UInt32
+    package let group: UInt32
+
+    package init(path: String, mode: UInt32, group: UInt32) {
+        self.path = path
+        self.mode = mode
+        self.group = group
+    }
 
     /// Which file the socket is, so that a successor's is not removed in its place.
-    struct Identity: Sendable {
+    package struct Identity: Sendable {
         fileprivate let device: dev_t
         fileprivate let inode: ino_t
     }
@@ -25,7 +31,7 @@ struct ServerSocketFile: Sendable {
 
     /// Makes sure that nobody listens at `path`.
     /// - Returns: where to bind the new socket.
-    func claim() throws(AppServerError) -> String {
+    package func claim() throws(AppServerError) -> String {
         let maximum = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
         guard temporaryPath.utf8.count <= maximum, !path.utf8.contains(0) else {
             throw .pathTooLong(path: path, maximum: maximum - (temporaryPath.utf8.count - path.utf8.count))
@@ -44,7 +50,7 @@ struct ServerSocketFile: Sendable {
     }
 
     /// Puts the socket that was bound at `place` where clients look for it.
-    func publish(_ place: String) throws(AppServerError) -> Identity {
+    package func publish(_ place: String) throws(AppServerError) -> Identity {
         var information = stat()
         // Nobody of the group gets in before the permissions are set, nor anybody else.
         guard chown(place, uid_t.max, group) == 0 else {
@@ -58,7 +64,7 @@ struct ServerSocketFile: Sendable {
     }
 
     /// Removes the file, if it is still the one that was published.
-    func remove(_ identity: Identity) {
+    package func remove(_ identity: Identity) {
         var information = stat()
         guard lstat(path, &information) == 0, information.st_dev == identity.device,
             information.st_ino == identity.inode
