@@ -33,6 +33,20 @@ public struct DeviceClient: Sendable {
 
     public func network() async throws(ClientError) -> NetworkStatus { try await ask(.getNetwork) }
 
+    /// Has the device look at every layer, from the radio to its own servers: up to 15 seconds, beside `timeout`.
+    public func diagnose() async throws(ClientError) -> Diagnosis {
+        let patience = timeout + .seconds(ProtocolLimits.diagnosisSeconds)
+        return try await connection.send(.device(.getDiagnosis), as: Diagnosis.self, within: patience)
+    }
+
+    /// How the sign-in at this network stands, and what somebody is asked for.
+    public func portal() async throws(ClientError) -> PortalStatus { try await ask(.getPortal) }
+
+    /// Answers what somebody is asked for, or says that nobody will. How it ends comes as `network.changed`.
+    public func answerPortal(_ answer: PortalAnswer) async throws(ClientError) -> PortalStatus {
+        try await ask(.answerPortal(answer))
+    }
+
     public func backups() async throws(ClientError) -> BackupList { try await ask(.getBackups) }
 
     /// Replaces the stored list as a whole, or leaves it as it is.

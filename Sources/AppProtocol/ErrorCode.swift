@@ -20,6 +20,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
     case cannotSwitch
     case unknownSwitch
     case notWaiting
+    case unknownPortal
     case storageFailed
     case radioFailed
     case interfaceMissing
@@ -54,6 +55,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
         case .cannotSwitch: "Look at flags in network.get: the uplink in use does not allow a switch."
         case .unknownSwitch: "Use a switchId that network.switch returned since the agent started."
         case .notWaiting: "Confirm a switch while its phase is waitingForConfirmation; switch.get tells how it stands."
+        case .unknownPortal: "Ask portal.get again: this request was answered, or is no longer needed."
         case .storageFailed: "Check that the disk of the key file is writable and not full; the old list still stands."
         case .radioFailed: "Try again; if it persists, look at the agent's log for the driver's error."
         case .interfaceMissing: "Check that the Wi-Fi interface exists, is not blocked by rfkill and has its driver."
@@ -75,7 +77,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
         case .unknownNetwork, .unknownSwitch: .networkIDNotFound
         case .alreadyAssociated: .success
         case .radioFailed, .interfaceMissing, .cannotSwitch, .switchInProgress: .otherConnectionFailure
-        case .unsupportedVersion, .unknownType, .revisionConflict, .notWaiting, .storageFailed,
+        case .unsupportedVersion, .unknownType, .revisionConflict, .notWaiting, .unknownPortal, .storageFailed,
             .scanBusy, .notPermitted, .sealRequired, .sealUsed, .keyRotated, .tooManyRequests, .busy, .unsupported,
             .internalError:
             .unknownError
@@ -90,7 +92,7 @@ public enum ErrorCode: String, Sendable, CaseIterable {
         case .unsupportedVersion, .unknownType, .unsupported: .unsupported
         case .revisionConflict, .switchInProgress, .scanBusy, .keyRotated, .tooManyRequests, .busy: .tryLater
         case .alreadyAssociated: .alreadySo
-        case .cannotSwitch, .notWaiting: .refused
+        case .cannotSwitch, .notWaiting, .unknownPortal: .refused
         case .storageFailed, .radioFailed, .interfaceMissing: .deviceFailure
         case .notPermitted: .notPermitted
         case .internalError: .defect

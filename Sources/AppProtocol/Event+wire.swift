@@ -25,6 +25,9 @@ extension Event: Encodable {
         case .backupsChanged(let body): try container.encode(body, forKey: .body)
         case .switchProgress(let body): try container.encode(body, forKey: .body)
         case .decision(let body): try container.encode(body, forKey: .body)
+        case .targetChanged(let body): try container.encode(body, forKey: .body)
+        case .portalRequest(let body): try container.encode(body, forKey: .body)
+        case .portalEnded(let body): try container.encode(body, forKey: .body)
         case .gap(let body): try container.encode(body, forKey: .body)
         }
     }
@@ -42,6 +45,9 @@ extension Event: Encodable {
             case "backups.changed": .backupsChanged(try body(BackupList.self))
             case "switch.progress": .switchProgress(try body(SwitchStatus.self))
             case "decision": .decision(try body(Decision.self))
+            case "target.changed": .targetChanged(try body(TargetStatus.self))
+            case "portal.request": .portalRequest(try body(PortalRequest.self))
+            case "portal.ended": .portalEnded(try body(PortalEnded.self))
             case "gap": .gap(try body(Gap.self))
             default: nil
             }

@@ -18,6 +18,9 @@ public struct Event: Sendable, Equatable {
         case backupsChanged(BackupList)
         case switchProgress(SwitchStatus)
         case decision(Decision)
+        case targetChanged(TargetStatus)
+        case portalRequest(PortalRequest)
+        case portalEnded(PortalEnded)
         /// Events are missing before the next one. Its `seq` is that of the last one missed.
         case gap(Gap)
     }
@@ -33,6 +36,9 @@ extension Event.Body {
         case .backupsChanged: "backups.changed"
         case .switchProgress: "switch.progress"
         case .decision: "decision"
+        case .targetChanged: "target.changed"
+        case .portalRequest: "portal.request"
+        case .portalEnded: "portal.ended"
         case .gap: "gap"
         }
     }

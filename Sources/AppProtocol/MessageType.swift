@@ -12,14 +12,19 @@ public enum MessageType: String, Sendable, CaseIterable {
     case subscribe = "events.subscribe"
     case getHistory = "history.get"
     case agreeKey = "key.agree"
+    case getDiagnosis = "diagnosis.get"
+    case getPortal = "portal.get"
+    case answerPortal = "portal.answer"
 }
 
 extension MessageType {
     /// Whether it makes the device do something, and does not only ask or listen.
     public var isCommand: Bool {
         switch self {
-        case .updateBackups, .switchNetwork, .confirmSwitch, .startScan: true
-        case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .getScan, .subscribe, .getHistory, .agreeKey: false
+        case .updateBackups, .switchNetwork, .confirmSwitch, .startScan, .answerPortal: true
+        case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .getScan, .subscribe, .getHistory, .agreeKey,
+            .getDiagnosis, .getPortal:
+            false
         }
     }
 }

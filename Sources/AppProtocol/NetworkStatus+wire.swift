@@ -2,7 +2,7 @@ import AgentModel
 
 extension NetworkStatus: Codable {
     private enum CodingKeys: String, CodingKey {
-        case state, network, uplink, flags, bssid, signal, quality, frequency, hash, addresses, since
+        case state, network, uplink, flags, bssid, signal, quality, frequency, hash, addresses, since, connectivity
     }
 
     public init(from decoder: any Decoder) throws {
@@ -17,7 +17,8 @@ extension NetworkStatus: Codable {
             frequency: try container.decodeIfPresent(Frequency.self, forKey: .frequency),
             hash: try container.decodeIfPresent(NetworkHash.self, forKey: .hash),
             addresses: try container.decodeIfPresent([String].self, forKey: .addresses) ?? [],
-            since: try container.decode(Timestamp.self, forKey: .since))
+            since: try container.decode(Timestamp.self, forKey: .since),
+            connectivity: try container.decodeIfPresent(Connectivity.self, forKey: .connectivity))
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -34,6 +35,7 @@ extension NetworkStatus: Codable {
         try container.encodeIfPresent(hash, forKey: .hash)
         try container.encode(addresses, forKey: .addresses)
         try container.encode(since, forKey: .since)
+        try container.encodeIfPresent(connectivity, forKey: .connectivity)
     }
 }
 

@@ -18,11 +18,13 @@ public struct NetworkStatus: Sendable, Equatable {
     public var addresses: [String]
     /// When `state` was entered.
     public var since: Timestamp
+    /// How far the network leads; nil where the device does not look, as older ones do not.
+    public var connectivity: Connectivity?
 
     public init(
         state: LinkState, uplink: Uplink?, flags: NetworkFlags, ssid: SSID? = nil, bssid: BSSID? = nil,
         signal: Int? = nil, frequency: Frequency? = nil, hash: NetworkHash? = nil, addresses: [String] = [],
-        since: Timestamp
+        since: Timestamp, connectivity: Connectivity? = nil
     ) {
         self.state = state
         self.uplink = uplink
@@ -34,6 +36,7 @@ public struct NetworkStatus: Sendable, Equatable {
         self.hash = hash
         self.addresses = addresses
         self.since = since
+        self.connectivity = connectivity
     }
 
     /// 0 to 100, from the signal.

@@ -31,4 +31,14 @@ public enum ProtocolLimits {
     public static let historyDecisions = 1...200
     /// How many it gets when it does not say.
     public static let defaultHistoryDecisions = 20
+    /// How long the device may look before it answers `diagnosis.get`, in seconds.
+    public static let diagnosisSeconds = 15
+    /// The most fields that a person may be asked for so that the device can sign in.
+    public static let portalFields = 16
+    /// The length of a field's name, in bytes of UTF-8.
+    public static let portalNameLength = 1...64
+    /// The longest value of a field, and the longest title, label or message, in bytes of UTF-8.
+    public static let portalTextLength = 1024
+    /// The longest URL of a portal, in bytes of UTF-8.
+    public static let portalURLLength = 2048
 }

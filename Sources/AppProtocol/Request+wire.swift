@@ -89,6 +89,9 @@ private struct RequestEnvelope: Codable {
         case .subscribe: .subscribe(try body(otherwise: EventSubscription()))
         case .getHistory: .device(.getHistory(try body(otherwise: HistoryQuery())))
         case .agreeKey: .device(.agreeKey)
+        case .getDiagnosis: .device(.getDiagnosis)
+        case .getPortal: .device(.getPortal)
+        case .answerPortal: .device(.answerPortal(try body(PortalAnswer.self)))
         }
     }
 
@@ -106,8 +109,9 @@ private struct RequestEnvelope: Codable {
             try container.encode(body, forKey: .body)
         case .device(.startScan(let body)): try container.encode(body, forKey: .body)
         case .device(.getHistory(let body)): try container.encode(body, forKey: .body)
+        case .device(.answerPortal(let body)): try container.encode(body, forKey: .body)
         case .device(.getCapabilities), .device(.getNetwork), .device(.getBackups), .device(.getScan),
-            .device(.agreeKey):
+            .device(.agreeKey), .device(.getDiagnosis), .device(.getPortal):
             break
         }
     }

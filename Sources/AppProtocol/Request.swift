@@ -31,6 +31,9 @@ public struct Request: Sendable, Equatable {
         case getScan
         case getHistory(HistoryQuery)
         case agreeKey
+        case getDiagnosis
+        case getPortal
+        case answerPortal(PortalAnswer)
     }
 
     public var type: MessageType {
@@ -55,6 +58,9 @@ extension Request.Body {
         case .getScan: .getScan
         case .getHistory: .getHistory
         case .agreeKey: .agreeKey
+        case .getDiagnosis: .getDiagnosis
+        case .getPortal: .getPortal
+        case .answerPortal: .answerPortal
         }
     }
 }

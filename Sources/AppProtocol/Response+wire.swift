@@ -60,6 +60,8 @@ private struct ResponseEnvelope: Encodable {
             case .history(let body): try container.encode(body, forKey: .body)
             case .subscribed(let body): try container.encode(body, forKey: .body)
             case .key(let body): try container.encode(body, forKey: .body)
+            case .diagnosis(let body): try container.encode(body, forKey: .body)
+            case .portal(let body): try container.encode(body, forKey: .body)
             }
         case .failure(let error):
             try container.encode(false, forKey: .ok)

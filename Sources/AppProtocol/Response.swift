@@ -22,5 +22,8 @@ public struct Response: Sendable, Equatable {
         case history(History)
         case subscribed(Subscribed)
         case key(SealingKey)
+        case diagnosis(Diagnosis)
+        /// To `portal.get` and `portal.answer`.
+        case portal(PortalStatus)
     }
 }

@@ -12,6 +12,11 @@ protocol WireScalar {
     static var complaint: String { get }
 }
 
+extension WireScalar where Self: RawRepresentable<String> {
+    init?(wire: String) { self.init(rawValue: wire) }
+    var wire: String { rawValue }
+}
+
 extension BSSID: WireScalar {
     init?(wire: String) { self.init(wire) }
     var wire: String { description }
@@ -30,19 +35,16 @@ extension Frequency: WireScalar {
 extension Security: WireScalar {
     /// One that a newer device knows reads as `unknown`.
     init?(wire: String) { self = Security(rawValue: wire) ?? .unknown }
-    var wire: String { rawValue }
     static var complaint: String { "is not a security type" }
 }
 
 extension Uplink: WireScalar {
     init?(wire: String) { self = Uplink(rawValue: wire) ?? .other }
-    var wire: String { rawValue }
     static var complaint: String { "is not an uplink" }
 }
 
 extension JoinFailure: WireScalar {
     init?(wire: String) { self = JoinFailure(rawValue: wire) ?? .rejected }
-    var wire: String { rawValue }
     static var complaint: String { "is not a failure" }
 }
 

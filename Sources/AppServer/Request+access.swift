@@ -21,8 +21,10 @@ extension Request.Body {
             update.networks.firstIndex(where: \.hasPlainPassword).map { "networks[\($0)].password" }
         case .switchNetwork(let request): request.target.hasPlainPassword ? "password" : nil
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .confirmSwitch, .startScan, .getScan, .getHistory,
-            .agreeKey:
+            .agreeKey, .getDiagnosis, .getPortal:
             nil
+        // What a portal asks for is meant for the network's owner, who gets it in whatever way his page sends it.
+        case .answerPortal: nil
         }
     }
 }

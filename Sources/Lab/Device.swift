@@ -132,7 +132,8 @@ public actor Device {
             case .decision(let decision) where decision.seq > record.decisions.last?.seq ?? 0:
                 record.decisions.append(decision)
             case .switchProgress(let status): record.switches[status.switchId] = status
-            case .decision, .signal, .scanFinished, .backupsChanged, .gap: break
+            case .decision, .signal, .scanFinished, .backupsChanged, .targetChanged, .portalRequest, .portalEnded, .gap:
+                break
             }
         }
         onEvent(event.body)

@@ -34,7 +34,7 @@ struct Demo {
         case .signal(let reading): stage.signal(of: "link", reading.signal)
         case .switchProgress(let status):
             stage.app("switch \(status.switchId): \(status.text ?? status.phase.rawValue)")
-        case .networkChanged, .scanFinished, .backupsChanged, .gap: break
+        case .networkChanged, .scanFinished, .backupsChanged, .targetChanged, .portalRequest, .portalEnded, .gap: break
         }
     }
 }

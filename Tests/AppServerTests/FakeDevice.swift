@@ -42,6 +42,8 @@ final class FakeDevice: DeviceService {
         case .startScan: .scanStarted(ScanStarted(scanId: 5))
         case .getScan: .scan(ScanResults(isScanning: false, lastScanId: 5, networks: []))
         case .agreeKey: .key(Self.key)
+        case .getDiagnosis: .diagnosis(Diagnosis(steps: []))
+        case .getPortal, .answerPortal: .portal(PortalStatus())
         case .getHistory(let query): .history(History(decisions: Array(repeating: Self.decision, count: query.limit)))
         }
     }

@@ -100,6 +100,9 @@ final class ScriptedDevice: DeviceService {
         case .getScan: return .success(.scan(state.scan))
         case .getHistory: return .success(.history(state.history))
         case .agreeKey: return Result { () throws(ProtocolError) in .key(try opener.key) }
+        case .getDiagnosis: return .success(.diagnosis(state.diagnosis))
+        case .getPortal: return .success(.portal(state.portal))
+        case .answerPortal(let answer): return self.answer(answer, &state)
         }
     }
 

@@ -76,6 +76,9 @@ final class ModelDevice: DeviceService {
         case .getScan: .scan(state.withLock { scanResults($0) })
         case .getHistory(let query): .history(history(query))
         case .agreeKey: .key(try seals.key)
+        case .getDiagnosis: .diagnosis(Self.diagnosis)
+        case .getPortal: .portal(state.withLock { portal($0) })
+        case .answerPortal(let answer): .portal(try self.answer(answer))
         }
     }
 

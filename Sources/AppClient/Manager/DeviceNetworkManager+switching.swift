@@ -70,6 +70,24 @@ extension DeviceNetworkManager {
         try await session.scan(request).results
     }
 
+    /// Has the device look at every layer, from the radio to its own servers, and say what is broken and what to do. Up to
+    /// 15 seconds.
+    public func diagnose() async throws(ClientError) -> Diagnosis {
+        try await session.ask { client throws(ClientError) in try await client.diagnose() }
+    }
+
+    /// How the sign-in at this network stands, and what somebody is asked for.
+    public func portal() async throws(ClientError) -> PortalStatus {
+        try await session.ask { client throws(ClientError) in try await client.portal() }
+    }
+
+    /// Answers what somebody is asked for, or says that nobody will.
+    /// - Throws: `refused` with `unknownPortal` where the request is no longer open.
+    @discardableResult
+    public func answerPortal(_ answer: PortalAnswer) async throws(ClientError) -> PortalStatus {
+        try await session.ask { client throws(ClientError) in try await client.answerPortal(answer) }
+    }
+
     /// The device's last decisions, each with its reason.
     public func history(
         limit: Int = ProtocolLimits.defaultHistoryDecisions

@@ -14,6 +14,8 @@ public struct NetworkInfo: Sendable, Equatable {
     public let flags: NetworkFlags
     /// The hash of the Wi-Fi network, where it is a stored one.
     public let ssidHash: NetworkHash?
+    /// How far the network leads, whatever carries it; nil where the device does not say, as older ones do not.
+    public let connectivity: Connectivity?
     /// The version of the protocol that the device answered in.
     public let version: Int
 
@@ -30,6 +32,7 @@ public struct NetworkInfo: Sendable, Equatable {
         signal = network == .wifi || network == .cellular ? status.signal : nil
         flags = status.flags
         ssidHash = network == .wifi ? status.hash : nil
+        connectivity = status.connectivity
         version = ProtocolLimits.version
     }
 }

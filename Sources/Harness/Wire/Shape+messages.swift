@@ -15,6 +15,8 @@ extension Shape {
             .object([.required("truncated", .bool), .required("decisions", .list(decision))])
         case .subscribe: .object([.required("seq", .integer(0 ... .max)), .required("stream", .text)])
         case .agreeKey: .object([.required("keyId", .text), .required("publicKey", .base64(32))])
+        case .getDiagnosis: diagnosis
+        case .getPortal, .answerPortal: .object([.optional("portal", portal), .optional("request", portalRequest)])
         }
     }
 
@@ -33,6 +35,9 @@ extension Shape {
         case "backups.changed": backups
         case "switch.progress": switchStatus
         case "decision": decision
+        case "target.changed": target
+        case "portal.request": portalRequest
+        case "portal.ended": .object([.required("id", .integer(1 ... .max))])
         case "gap":
             .object([
                 .required("reason", .oneOf(["expired", "restarted"])), .required("missed", .integer(0 ... .max)),
@@ -70,7 +75,7 @@ extension Shape {
             .required("flags", .integer(0...Int(UInt32.max))),
             .optional("uplink", .oneOf(["wifi", "wired", "cellular", "other"])), .optional("network", .integer(0...2)),
             .optional("signal", signal), .optional("quality", .integer(0...100)), .optional("hash", hash),
-            .required("addresses", .list(.text)), .required("since", .time),
+            .required("addresses", .list(.text)), .required("since", .time), .optional("connectivity", connectivity),
         ] + radio)
 
     private static let backups = Shape.object([

@@ -13,6 +13,8 @@ indirect enum Shape: Sendable {
     case integer(ClosedRange<Int>)
     /// Text that is not empty.
     case text
+    /// Text that may be empty.
+    case anyText
     case oneOf([String])
     /// Standard Base64 with padding of so many bytes.
     case base64(Int)
@@ -38,6 +40,7 @@ indirect enum Shape: Sendable {
         case .bool: if case .bool = value { isRight = true } else { isRight = false }
         case .integer(let range): isRight = value.integer.map(range.contains) ?? false
         case .text: isRight = value.text?.isEmpty == false
+        case .anyText: isRight = value.text != nil
         case .oneOf(let words): isRight = value.text.map(words.contains) ?? false
         case .base64(let count): isRight = value.text.map { Self.isBase64($0, of: count) } ?? false
         case .time:
@@ -102,7 +105,7 @@ extension Shape: CustomStringConvertible {
         case .bool: "true or false"
         case .integer(let range) where range.upperBound == .max: "a whole number from \(range.lowerBound)"
         case .integer(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
-        case .text: "text"
+        case .text, .anyText: "text"
         case .oneOf(let words): "one of \(words.joined(separator: ", "))"
         case .base64(let count): "the Base64 of \(count) bytes"
         case .time: "a time such as 2026-02-03T04:05:06.789Z"

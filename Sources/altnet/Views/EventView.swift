@@ -29,6 +29,13 @@ struct EventView {
             return "switch    \(Wording.phase(status.phase))\(reason)"
         case .decision(let decision):
             return "decision  " + style.heading(DecisionView.move(decision, style)) + "  \(decision.text.printable)"
+        case .targetChanged(let target):
+            let standing = ConnectivityWording.target(target, now: nil)
+            return "target    " + style.paint(standing.text, standing.paint)
+        case .portalRequest(let request):
+            return "sign-in   " + style.paint(ConnectivityWording.request(request), .yellow)
+        case .portalEnded:
+            return "sign-in   nothing is asked any more"
         case .gap(let gap):
             return style.paint("gap       \(Wording.gap(gap))", .yellow)
         }

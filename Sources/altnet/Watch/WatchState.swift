@@ -114,7 +114,11 @@ struct WatchState: Sendable, Equatable {
         case .backupsChanged(let list): update(list)
         case .switchProgress(let change): take(change, at: event.time)
         case .decision(let decision): add(decision)
-        case .scanFinished: break
+        case .targetChanged(let target):
+            let standing = ConnectivityWording.target(target, now: nil)
+            note(standing.text, standing.paint, at: event.time)
+        case .portalRequest(let request): note(ConnectivityWording.request(request), .yellow, at: event.time)
+        case .scanFinished, .portalEnded: break
         case .gap(let gap): note(Wording.gap(gap), .yellow, at: event.time)
         }
     }
