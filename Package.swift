@@ -18,7 +18,7 @@ let package = Package(
         .executable(name: "altnet", targets: ["altnet"]),
         .executable(name: "altnet-lab", targets: ["altnet-lab"]),
         .library(name: "AppClient", targets: ["AppClient", "AppProtocol", "AgentModel"]),
-        .library(name: "DNSService", targets: ["DNSService"]),
+        .library(name: "DNSService", targets: ["DNSService", "DNSMessage"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -58,7 +58,9 @@ let package = Package(
             name: "AppClient", dependencies: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL, nioTLS],
             swiftSettings: strict),
 
-        .target(name: "DNSService", dependencies: [nioCore, nioPosix], swiftSettings: strict),
+        .target(name: "DNSMessage", swiftSettings: strict),
+        .target(
+            name: "DNSService", dependencies: ["AgentModel", "DNSMessage", nioCore, nioPosix], swiftSettings: strict),
         .target(name: "QRCode", swiftSettings: strict),
 
         // How far a network leads.
@@ -66,7 +68,8 @@ let package = Package(
             name: "Reachability", dependencies: ["AgentModel", "EventLoop", "Netlink", "InterfaceNetwork"],
             swiftSettings: strict),
         .target(
-            name: "InterfaceNetwork", dependencies: ["AgentModel", nioCore, nioPosix], swiftSettings: strict),
+            name: "InterfaceNetwork", dependencies: ["AgentModel", "DNSMessage", nioCore, nioPosix],
+            swiftSettings: strict),
         .target(
             name: "ConnectionMonitor",
             dependencies: ["AgentModel", "InterfaceNetwork", nioCore, nioPosix, nioSSL, nioTLS],
@@ -148,7 +151,10 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "ReachabilityTests", dependencies: ["Reachability"], swiftSettings: strict),
         .testTarget(
-            name: "InterfaceNetworkTests", dependencies: ["InterfaceNetwork", "Randomness", nioCore, nioPosix],
+            name: "InterfaceNetworkTests",
+            dependencies: [
+                "InterfaceNetwork", "AgentModel", "DNSMessage", "ChildProcess", "Randomness", nioCore, nioPosix,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "ConnectionMonitorTests", dependencies: ["ConnectionMonitor", nioCore, nioPosix, nioSSL],
@@ -159,7 +165,9 @@ let package = Package(
         .testTarget(
             name: "HotspotProvidersTests", dependencies: ["HotspotProviders", "Randomness", nioCore, nioPosix],
             swiftSettings: strict),
-        .testTarget(name: "DNSServiceTests", dependencies: ["DNSService", "Randomness"], swiftSettings: strict),
+        .testTarget(name: "DNSMessageTests", dependencies: ["DNSMessage", "Randomness"], swiftSettings: strict),
+        .testTarget(
+            name: "DNSServiceTests", dependencies: ["DNSService", "DNSMessage", "Randomness"], swiftSettings: strict),
         .testTarget(name: "QRCodeTests", dependencies: ["QRCode", "Randomness"], swiftSettings: strict),
         .testTarget(
             name: "AppClientTests", dependencies: ["AgentModel", "AppClient", "AppServer", nioCore, nioPosix],

@@ -1,3 +1,4 @@
+import AgentModel
 import AppProtocol
 import NIOCore
 import NIOPosix

@@ -1,3 +1,4 @@
+import DNSMessage
 import NIOCore
 import NIOPosix
 

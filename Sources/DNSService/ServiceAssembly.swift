@@ -1,3 +1,6 @@
+import AgentModel
+import DNSMessage
+
 /// Puts the records that come in together to services. What it keeps is bounded, whoever answers and whatever he says.
 struct ServiceAssembly {
     /// Whose services are looked for, such as `_altnet._tcp.local`.
@@ -22,6 +25,11 @@ struct ServiceAssembly {
 
         enum Kind: Int { case ipv4, ipv6, linkLocal }
 
+        init(_ address: IPAddress, zone: String) {
+            kind = address.isIPv4 ? .ipv4 : address.isLinkLocal ? .linkLocal : .ipv6
+            text = address.description + (kind == .linkLocal ? "%" + zone : "")
+        }
+
         static func < (left: Self, right: Self) -> Bool {
             (left.kind.rawValue, left.text) < (right.kind.rawValue, right.text)
         }
@@ -45,11 +53,9 @@ struct ServiceAssembly {
         }
         for record in records {
             switch record.data {
-            case .ipv4(let bytes): addAddress(Address(kind: .ipv4, text: IPText.ipv4(bytes)), to: record.name)
-            case .ipv6(let bytes):
-                let isLinkLocal = bytes[0] == 0xfe && bytes[1] & 0xc0 == 0x80
-                let text = IPText.ipv6(bytes) + (isLinkLocal ? "%" + interface : "")
-                addAddress(Address(kind: isLinkLocal ? .linkLocal : .ipv6, text: text), to: record.name)
+            case .ipv4(let bytes), .ipv6(let bytes):
+                guard let address = IPAddress(bytes: bytes) else { continue }
+                addAddress(Address(address, zone: interface), to: record.name)
             default: break
             }
         }

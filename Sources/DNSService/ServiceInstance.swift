@@ -1,3 +1,5 @@
+import DNSMessage
+
 /// Something in the network that announces a service (RFC 6763).
 public struct ServiceInstance: Sendable, Equatable {
     /// What people call it; arbitrary text of the one who announces it, to be escaped before it is shown.

@@ -19,7 +19,7 @@ public struct DNSMessage: Equatable, Sendable {
     }
 
     /// An answer.
-    init(records: [DNSRecord]) {
+    package init(records: [DNSRecord]) {
         id = 0
         questions = []
         isResponse = true

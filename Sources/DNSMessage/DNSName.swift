@@ -23,10 +23,10 @@ public struct DNSName: Sendable {
     }
 
     /// For names in the source.
-    init(known labels: String...) { self.labels = labels.map { Array($0.utf8) } }
+    package init(known labels: String...) { self.labels = labels.map { Array($0.utf8) } }
 
     /// The name without its first label; nil for the root.
-    var parent: DNSName? { labels.isEmpty ? nil : DNSName(labels: labels.dropFirst()) }
+    package var parent: DNSName? { labels.isEmpty ? nil : DNSName(labels: labels.dropFirst()) }
 
     private var folded: [[UInt8]] {
         labels.map { $0.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 } }
