@@ -5,6 +5,7 @@ let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
+let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
@@ -160,7 +161,11 @@ let package = Package(
             name: "ConnectionMonitorTests", dependencies: ["ConnectionMonitor", nioCore, nioPosix, nioSSL],
             swiftSettings: strict),
         .testTarget(
-            name: "OnlineValidationTests", dependencies: ["OnlineValidation", "Randomness", nioCore, nioPosix],
+            name: "OnlineValidationTests",
+            dependencies: [
+                "OnlineValidation", "InterfaceNetwork", "AgentModel", "Randomness", "ChildProcess", nioCore, nioPosix,
+                nioHTTP1, nioSSL, nioEmbedded,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "HotspotProvidersTests", dependencies: ["HotspotProviders", "Randomness", nioCore, nioPosix],
@@ -219,7 +224,7 @@ if Context.environment["ALTNET_BENCH"] != nil {
 if Context.environment["ALTNET_FUZZ"] != nil {
     let fuzzed: SwiftSetting = .unsafeFlags(["-sanitize=fuzzer", "-parse-as-library"])
     let libFuzzer: LinkerSetting = .unsafeFlags(["-sanitize=fuzzer"])
-    for target in package.targets where ["AgentModel", "KeyFile", "AppProtocol"].contains(target.name) {
+    for target in package.targets where ["AgentModel", "KeyFile", "AppProtocol", "OnlineValidation"].contains(target.name) {
         target.swiftSettings = strict + [fuzzed]
     }
     package.targets += [
@@ -229,5 +234,12 @@ if Context.environment["ALTNET_FUZZ"] != nil {
         .executableTarget(
             name: "protocol-fuzz", dependencies: ["AgentModel", "AppProtocol"], path: "Tests/ProtocolFuzz",
             exclude: ["protocol.dict"], swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
+        .executableTarget(
+            name: "web-answer-fuzz", dependencies: ["OnlineValidation", nioCore, nioEmbedded, nioHTTP1],
+            path: "Tests/WebFuzz/Answer", exclude: ["answer.dict"], swiftSettings: strict + [fuzzed],
+            linkerSettings: [libFuzzer]),
+        .executableTarget(
+            name: "captive-fuzz", dependencies: ["OnlineValidation"], path: "Tests/WebFuzz/Captive",
+            exclude: ["captive.dict"], swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
     ]
 }

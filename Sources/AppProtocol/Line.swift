@@ -1,3 +1,5 @@
+import AgentModel
+
 #if canImport(FoundationEssentials)
     import FoundationEssentials
 #else
@@ -27,7 +29,7 @@ enum Line {
         guard !line.contains(0), String(validating: line, as: UTF8.self) != nil else {
             throw ProtocolError(.malformed, "the line is not UTF-8 text")
         }
-        guard nestsWithin(ProtocolLimits.nesting, line) else {
+        guard line.nestsJSON(within: ProtocolLimits.nesting) else {
             throw ProtocolError(.malformed, "the line nests deeper than \(ProtocolLimits.nesting) levels")
         }
         do {
@@ -39,31 +41,6 @@ enum Line {
         } catch {
             throw ProtocolError(.malformed, "the line is not a JSON object")
         }
-    }
-
-    /// The decoder calls itself for every level, and would go through the small stack of a thread.
-    private static func nestsWithin(_ limit: Int, _ line: some Collection<UInt8>) -> Bool {
-        var (depth, isText, isEscaped) = (0, false, false)
-        for byte in line {
-            if isText {
-                if isEscaped {
-                    isEscaped = false
-                } else if byte == UInt8(ascii: "\\") {
-                    isEscaped = true
-                } else if byte == UInt8(ascii: "\"") {
-                    isText = false
-                }
-                continue
-            }
-            switch byte {
-            case UInt8(ascii: "\""): isText = true
-            case UInt8(ascii: "["), UInt8(ascii: "{"): depth += 1
-            case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
-            default: break
-            }
-            if depth > limit { return false }
-        }
-        return true
     }
 }
 

@@ -1,0 +1,79 @@
+import AgentModel
+import InterfaceNetwork
+import NIOCore
+import NIOSSL
+
+/// Asks the web one thing at a time, of servers that nobody trusts: every answer has its limits (``WebLimits``), nothing
+/// is unpacked, no redirection is followed, and the connection ends with the answer.
+public struct WebClient: Sendable {
+    /// Whose certificates are trusted.
+    public enum Authorities: Sendable {
+        /// Those of the system, such as `/etc/ssl/certs`.
+        case system
+        /// Those in a PEM file.
+        case file(String)
+    }
+
+    private let authorities: Authorities
+
+    public init(trusting authorities: Authorities = .system) { self.authorities = authorities }
+
+    /// - Throws: `WebFailure`. An answer of whatever status is none.
+    public func fetch(
+        _ request: WebRequest, through network: InterfaceNetwork, limits: WebLimits
+    ) async throws(WebFailure) -> WebAnswer {
+        try await exchange(request, through: network, limits: limits).result.get()
+    }
+
+    func exchange(_ request: WebRequest, through network: InterfaceNetwork, limits: WebLimits) async -> WebExchange {
+        let end = NIODeadline.now() + TimeAmount(limits.time)
+        let (exchanges, finished) = AsyncStream<WebExchange>.makeStream(bufferingPolicy: .bufferingOldest(1))
+        let channel: any Channel
+        do {
+            let tls = try request.address.scheme == .https ? context() : nil
+            channel = try await Self.connect(request, through: network, limits: limits, tls: tls, finished: finished)
+        } catch {
+            return WebExchange(result: .failure(error), bytes: 0)
+        }
+        let timer = channel.eventLoop.scheduleTask(deadline: end) {
+            channel.pipeline.fireErrorCaught(WebFailure.timedOut)
+        }
+        defer {
+            timer.cancel()
+            channel.close(promise: nil)
+        }
+        // There is none only where the task was cancelled.
+        return await exchanges.first { _ in true } ?? WebExchange(result: .failure(.cancelled), bytes: 0)
+    }
+
+    /// Made anew each time: it holds all certificates of the system, some megabytes, and is seldom needed.
+    private func context() throws(WebFailure) -> NIOSSLContext {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.shutdownTimeout = .seconds(1)
+        configuration.applicationProtocols = ["http/1.1"]
+        if case .file(let path) = authorities { configuration.trustRoots = .file(path) }
+        do {
+            return try NIOSSLContext(configuration: configuration)
+        } catch {
+            throw .noAuthorities
+        }
+    }
+
+    private static func connect(
+        _ request: WebRequest, through network: InterfaceNetwork, limits: WebLimits, tls: NIOSSLContext?,
+        finished: AsyncStream<WebExchange>.Continuation
+    ) async throws(WebFailure) -> any Channel {
+        let address = request.address
+        do {
+            return try await network.connect(host: address.host, port: address.port, within: limits.time) { channel in
+                let pipeline = channel.pipeline.syncOperations
+                if let tls { try pipeline.addTLS(tls, to: address) }
+                try pipeline.addWebHandlers(for: address, limits: limits) { finished.yield($0) }
+                pipeline.write(request)
+            }
+        } catch {
+            throw error == .cancelled ? .cancelled : .notReached(error.problem)
+        }
+    }
+}
