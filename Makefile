@@ -27,7 +27,7 @@ BUSY := ^(KeyFileTests|FailoverPolicyTests|SimulationTests)\.
 HARNESS := ^HarnessTests\.
 
 unit: deps ## Run the tests that need no radios
-	@board/install-dependencies fish groff-base openssl python3-cryptography python3-jsonschema zbar-tools zsh
+	@board/install-dependencies fish groff-base iproute2 mosquitto nginx-light openssl python3-cryptography python3-jsonschema zbar-tools zsh
 	$(SWIFT) test --skip '^LabTests\.' --skip '$(BUSY)' --skip '$(HARNESS)'
 	$(SWIFT) test --skip-build --filter '$(BUSY)'
 	$(SWIFT) test --skip-build --filter '$(HARNESS)'

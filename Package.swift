@@ -10,6 +10,7 @@ let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
+let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 
 let package = Package(
@@ -158,7 +159,11 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "ConnectionMonitorTests", dependencies: ["ConnectionMonitor", nioCore, nioPosix, nioSSL],
+            name: "ConnectionMonitorTests",
+            dependencies: [
+                "ConnectionMonitor", "InterfaceNetwork", "ChildProcess", "Randomness", nioCore, nioPosix, nioEmbedded,
+                nioSSL, nioTLS,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "OnlineValidationTests",

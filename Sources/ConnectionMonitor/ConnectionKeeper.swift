@@ -1,0 +1,188 @@
+import AgentModel
+import NIOCore
+
+/// Carries out what the machine wants. Everything happens on one event loop.
+final class ConnectionKeeper {
+    private var machine: ConnectionMachine
+    private var generator = SystemRandomNumberGenerator()
+    private let opener: ConnectionOpener
+    private let freshness: Duration
+    private let loop: any EventLoop
+    private let now: @Sendable () -> Instant
+    private let onChange: @Sendable (ConnectionStatus) -> Void
+    private let onDoubt: @Sendable (ReachProblem) -> Void
+
+    private var connect: Connector?
+    private var attempt: Task<Void, Never>?
+    private var channel: (any Channel)?
+    private var timer: Scheduled<Void>?
+    /// When the other side was heard on a connection that is no more.
+    private var heard: Instant?
+    /// Those who wait for how the current attempt ends.
+    private var outcome: EventLoopPromise<ReachProblem?>?
+    /// Those who want to know about a connection that is silent.
+    private var secondOpinion: EventLoopPromise<ReachProblem?>?
+
+    init(
+        _ machine: ConnectionMachine, opener: ConnectionOpener, freshness: Duration, loop: any EventLoop,
+        now: @escaping @Sendable () -> Instant, onChange: @escaping @Sendable (ConnectionStatus) -> Void,
+        onDoubt: @escaping @Sendable (ReachProblem) -> Void
+    ) {
+        self.machine = machine
+        self.opener = opener
+        self.freshness = freshness
+        self.loop = loop
+        self.now = now
+        self.onChange = onChange
+        self.onDoubt = onDoubt
+    }
+
+    func start(by connect: @escaping Connector) {
+        self.connect = connect
+        heard = nil
+        handle(.network)
+    }
+
+    func handle(_ input: ConnectionMachine.Input) {
+        let before = machine.phase
+        for action in machine.handle(input, at: now(), using: &generator) { carryOut(action) }
+        switch (before, machine.phase) {
+        case (_, .open): settle(nil)
+        case (.opening, .pausing), (_, .idle), (_, .cancelled): settle(machine.status.reason ?? .noAddress)
+        default: break
+        }
+    }
+
+    private func carryOut(_ action: ConnectionMachine.Action) {
+        switch action {
+        case .open(let number, let limit): open(number, within: limit)
+        case .drop:
+            attempt?.cancel()
+            channel?.close(promise: nil)
+            channel = nil
+        case .wake(let end):
+            timer?.cancel()
+            timer = loop.assumeIsolated().scheduleTask(in: TimeAmount(end - now())) { self.handle(.timer) }
+        case .tell(let status): onChange(status)
+        case .doubt(let problem): onDoubt(problem)
+        }
+    }
+
+    private func open(_ number: Int, within limit: Duration) {
+        guard let connect else { return }
+        timer?.cancel()
+        let (loop, keeper) = (loop, NIOLoopBound(self, eventLoop: loop))
+        attempt = opener.open(by: connect, within: limit) { event in
+            loop.run { keeper.value.hear(event, of: number) }
+        }
+    }
+
+    private func hear(_ event: ConnectionHandler.Event, of number: Int) {
+        let isCurrent = machine.phase.attempt == number
+        switch event {
+        case .connected(let connected):
+            // Of what was given up, a connection may still come.
+            if isCurrent { channel = connected } else { connected.close(promise: nil) }
+        case .opened:
+            handle(.opened(attempt: number))
+        case .ended(let problem):
+            guard isCurrent else { return }
+            channel = nil
+            // A goodbye is a word, too.
+            if problem == nil { heard = now() }
+            handle(.ended(attempt: number, problem))
+        }
+    }
+
+    private func settle(_ problem: ReachProblem?) {
+        outcome?.succeed(problem)
+        outcome = nil
+    }
+}
+
+extension ConnectionKeeper {
+    func lastHeard() -> EventLoopFuture<Instant?> {
+        guard case .open = machine.phase, let channel else { return loop.makeSucceededFuture(heard) }
+        let (now, heard) = (now, heard)
+        return channel.silence().map { silence in silence.map { now() - $0 } ?? heard }.hop(to: loop)
+    }
+
+    /// - Returns: nil if the other side answers; on the loop.
+    func probe(within limit: Duration, freshness: Duration?) -> EventLoopFuture<ReachProblem?> {
+        let keeper = NIOLoopBound(self, eventLoop: loop)
+        return lastHeard().flatMap { heard in
+            keeper.value.probe(within: limit, freshness: freshness ?? keeper.value.freshness, heard: heard)
+        }
+    }
+
+    private func probe(within limit: Duration, freshness: Duration, heard: Instant?) -> EventLoopFuture<ReachProblem?> {
+        if machine.status.state == .ready, let heard, now() - heard <= freshness {
+            return loop.makeSucceededFuture(nil)
+        }
+        switch machine.phase {
+        case .idle, .cancelled:
+            return loop.makeSucceededFuture(machine.status.reason ?? .noAddress)
+        case .open:
+            return askAgain(within: limit).futureResult.bounded(by: limit)
+        case .opening, .pausing:
+            let outcome = outcome ?? loop.makePromise()
+            self.outcome = outcome
+            // A little less than there is, so that the attempt itself still says why it failed.
+            handle(.hurry(limit: limit * 9 / 10))
+            return outcome.futureResult.bounded(by: limit)
+        }
+    }
+
+    /// A connection that is silent may be alive, and whether it is will show; another one beside it shows it now.
+    private func askAgain(within limit: Duration) -> EventLoopPromise<ReachProblem?> {
+        if let secondOpinion { return secondOpinion }
+        let promise = loop.makePromise(of: ReachProblem?.self)
+        guard let connect else {
+            promise.succeed(.noAddress)
+            return promise
+        }
+        secondOpinion = promise
+        let (loop, keeper) = (loop, NIOLoopBound(self, eventLoop: loop))
+        let visitor = NIOLoopBoundBox.makeEmptyBox(valueType: (any Channel).self, eventLoop: loop)
+        let attempt = opener.open(by: connect, within: limit * 9 / 10) { event in
+            loop.run {
+                switch event {
+                case .connected(let channel): visitor.value = channel
+                case .opened: keeper.value.conclude(promise, nil)
+                case .ended(let problem): keeper.value.conclude(promise, problem ?? .connectionReset)
+                }
+            }
+        }
+        promise.futureResult.whenComplete { _ in
+            attempt.cancel()
+            visitor.value?.close(promise: nil)
+        }
+        return promise
+    }
+
+    private func conclude(_ promise: EventLoopPromise<ReachProblem?>, _ problem: ReachProblem?) {
+        guard secondOpinion?.futureResult === promise.futureResult else { return }
+        secondOpinion = nil
+        promise.succeed(problem)
+    }
+}
+
+extension EventLoop {
+    /// At once where this is the loop's own thread, so that nothing overtakes it.
+    fileprivate func run(_ body: @escaping @Sendable () -> Void) {
+        if inEventLoop { body() } else { execute(body) }
+    }
+}
+
+extension EventLoopFuture<ReachProblem?> {
+    /// Whoever asked waits no longer than that.
+    fileprivate func bounded(by limit: Duration) -> EventLoopFuture<ReachProblem?> {
+        let promise = eventLoop.makePromise(of: ReachProblem?.self)
+        let timer = eventLoop.scheduleTask(in: TimeAmount(limit)) { promise.succeed(.timedOut) }
+        whenComplete { result in
+            timer.cancel()
+            promise.completeWith(result)
+        }
+        return promise.futureResult
+    }
+}
