@@ -175,7 +175,6 @@ let package = Package(
         .testTarget(
             name: "HotspotProvidersTests", dependencies: ["HotspotProviders", "Randomness", nioCore, nioPosix],
             swiftSettings: strict),
-        .testTarget(name: "DNSMessageTests", dependencies: ["DNSMessage", "Randomness"], swiftSettings: strict),
         .testTarget(
             name: "DNSServiceTests", dependencies: ["DNSService", "DNSMessage", "Randomness"], swiftSettings: strict),
         .testTarget(name: "QRCodeTests", dependencies: ["QRCode", "Randomness"], swiftSettings: strict),

@@ -32,16 +32,20 @@ public struct IPAddress: Hashable, Sendable {
         }
     }
 
+    public static let loopbackIPv4 = IPAddress(known: [127, 0, 0, 1])
+    public static let loopbackIPv6 = IPAddress(known: Array(repeating: 0, count: 15) + [1])
+
+    private init(known bytes: [UInt8]) { self.bytes = bytes }
+
     public var isIPv4: Bool { bytes.count == 4 }
     /// RFC 1122, 3.2.1.3; RFC 4291, 2.5.3.
-    public var isLoopback: Bool { isIPv4 ? bytes[0] == 127 : bytes == Self.loopback }
+    public var isLoopback: Bool { isIPv4 ? bytes[0] == 127 : self == .loopbackIPv6 }
     /// Good on one link alone: 169.254.0.0/16 (RFC 3927) or fe80::/10 (RFC 4291, 2.5.6).
     public var isLinkLocal: Bool {
         isIPv4 ? bytes.starts(with: [169, 254]) : bytes[0] == 0xfe && bytes[1] & 0xc0 == 0x80
     }
 
     private static let mappedPrefix: [UInt8] = Array(repeating: 0, count: 10) + [0xff, 0xff]
-    private static let loopback: [UInt8] = Array(repeating: 0, count: 15) + [1]
 }
 
 extension IPAddress: CustomStringConvertible {

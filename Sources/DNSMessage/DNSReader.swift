@@ -42,6 +42,7 @@ struct DNSReader {
         switch type {
         case .ipv4: .ipv4(Array(try take(4, of: length)))
         case .ipv6: .ipv6(Array(try take(16, of: length)))
+        case .alias: .alias(try name())
         case .pointer: .pointer(try name())
         case .service: try service()
         case .text: .text(try strings(length))

@@ -5,6 +5,7 @@ public struct DNSRecordType: RawRepresentable, Hashable, Sendable {
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
     public static let ipv4 = DNSRecordType(rawValue: 1)
+    public static let alias = DNSRecordType(rawValue: 5)
     public static let pointer = DNSRecordType(rawValue: 12)
     public static let text = DNSRecordType(rawValue: 16)
     public static let ipv6 = DNSRecordType(rawValue: 28)
@@ -30,6 +31,8 @@ public struct DNSRecord: Equatable, Sendable {
     public let data: Data
 
     public enum Data: Equatable, Sendable {
+        /// The name is another one's alias (CNAME).
+        case alias(DNSName)
         case pointer(DNSName)
         case service(host: DNSName, port: UInt16)
         /// Strings of up to 255 bytes.

@@ -1,44 +1,142 @@
 import AgentModel
+import DNSMessage
 import NIOCore
+import NIOPosix
 
 /// One interface's network: names are resolved and connections are made through it, whatever route the machine prefers.
+///
+/// Nothing here blocks: all of it is done by sockets of one event loop. Names are resolved by the network's own name
+/// servers and nobody else: /etc/hosts and the names of multicast DNS (`.local`) are not looked at.
 public struct InterfaceNetwork: Sendable {
+    private let way: BoundLoop
+    private let files: NoteFiles
+    private let names: NameResolver
+
     /// Nil for the way that the machine prefers.
-    public let interface: String?
-    let loop: any EventLoop
-    let files: NoteFiles
+    public var interface: String? { way.interface }
 
     /// - Parameters:
     ///   - group: all of this network's work is done on one loop of it.
     ///   - files: where it says which name servers there are.
     public init(interface: String?, on group: any EventLoopGroup, files: NoteFiles = .system) {
-        self.interface = interface
+        way = BoundLoop(interface: interface, loop: group.next())
         self.files = files
-        loop = group.next()
+        names = NameResolver(way, files)
     }
 
     /// What the DHCP client told of this network.
     public var notes: NetworkNotes { files.notes(of: interface) }
 
     /// Forgets what name servers said: the network is another one.
-    public func forget() {}
+    public func forget() { names.forget() }
+}
+
+extension InterfaceNetwork {
+    /// How long the addresses of one kind wait for those of the other.
+    private static let grace = Duration.milliseconds(500)
+
+    private enum Found: Sendable {
+        case addresses([IPAddress], DNSRecordType)
+        case failure(NameFailure)
+        case graceOver
+    }
 
     /// - Parameter host: a name, or an address, which is returned at once.
-    /// - Returns: at least one address.
+    /// - Returns: at least one address, those of IPv6 first.
     public func addresses(of host: String, within limit: Duration) async throws(NameFailure) -> [IPAddress] {
-        throw .silent
+        let host = try Host(host)
+        let found = await withTaskGroup(of: Found.self, returning: Result<[IPAddress], NameFailure>.self) { group in
+            for type in [DNSRecordType.ipv6, .ipv4] {
+                group.addTask { [names] in
+                    do throws(NameFailure) {
+                        return .addresses(try await names.addresses(type, of: host, within: limit), type)
+                    } catch {
+                        return .failure(error)
+                    }
+                }
+            }
+            defer { group.cancelAll() }
+            var addresses: [DNSRecordType: [IPAddress]] = [:]
+            var failures: [NameFailure] = []
+            while addresses.count + failures.count < 2, let next = await group.next() {
+                switch next {
+                case .addresses(let some, let type):
+                    addresses[type] = some
+                    if !some.isEmpty, addresses.count + failures.count < 2 {
+                        group.addTask {
+                            try? await Task.sleep(for: Self.grace)
+                            return .graceOver
+                        }
+                    }
+                case .failure(let failure): failures.append(failure)
+                case .graceOver: failures.append(.silent)
+                }
+            }
+            let all = addresses[.ipv6, default: []] + addresses[.ipv4, default: []]
+            let unanswered = Array(repeating: NameFailure.noAddress, count: addresses.count) + failures
+            return all.isEmpty ? .failure(NameFailure(ofBoth: unanswered)) : .success(all)
+        }
+        return try found.get()
     }
 
     /// Connects to the first of the host's addresses that answers (RFC 8305).
     ///
     /// - Parameters:
+    ///   - port: 1 to 65535.
     ///   - limit: for the name and the connection together.
     ///   - setUp: is called once, on the loop of the channel that is connected, before anything is read from it. It adds
     ///     handlers (TLS, HTTP) to `channel.pipeline.syncOperations` and may set options by `channel.syncOptions`.
+    /// - Throws: of several addresses' failures the most telling one: a refusal rather than silence.
     public func connect(
         host: String, port: Int, within limit: Duration,
         setUp: @escaping @Sendable (any Channel) throws -> Void = { _ in }
     ) async throws(ConnectFailure) -> any Channel {
-        throw .timedOut
+        let target: Host
+        do throws(NameFailure) { target = try Host(host) } catch { throw .name(error) }
+        guard (1...65_535).contains(port) else { throw .name(.invalid) }
+        // So that it is known what name servers did not say before all of the time is over.
+        let attempts = ConnectAttempts(to: target, names, on: way.loop, within: limit * 0.9)
+        let channel: any Channel
+        do {
+            channel = try await withTaskCancellationHandler {
+                try await connect(host, port, limit, attempts).get()
+            } onCancel: {
+                attempts.cancel()
+            }
+        } catch {
+            throw Task.isCancelled ? .cancelled : attempts.failure
+        }
+        do {
+            try await channel.eventLoop.submit { try setUp(channel) }.get()
+            try await channel.setOption(.autoRead, value: true).get()
+        } catch {
+            // Closed by the other side by now, or not what the caller can use.
+            let wasClosed = !channel.isActive
+            channel.close(promise: nil)
+            throw wasClosed ? .reset : .setUp("\(error)")
+        }
+        guard !Task.isCancelled else {
+            channel.close(promise: nil)
+            throw .cancelled
+        }
+        return channel
+    }
+
+    /// Of the addresses of one host several may be tried at once; none is read from before it has won.
+    private func connect(
+        _ host: String, _ port: Int, _ limit: Duration, _ attempts: ConnectAttempts
+    ) -> EventLoopFuture<any Channel> {
+        ClientBootstrap(group: way.loop)
+            .resolver(attempts)
+            .connectTimeout(TimeAmount(limit))
+            .channelOption(.autoRead, value: false)
+            .channelInitializer { [way] channel in
+                channel.eventLoop.makeCompletedFuture {
+                    let pipeline = channel.pipeline.syncOperations
+                    try pipeline.addHandler(InterfaceBinding(to: way.interface))
+                    try pipeline.addHandler(AttemptWatch(attempts))
+                }
+            }
+            .connect(host: host, port: port)
     }
 }

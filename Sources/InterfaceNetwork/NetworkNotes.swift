@@ -24,27 +24,3 @@ public struct NameServer: Hashable, Sendable {
         self.port = port
     }
 }
-
-/// Where notes about networks are kept.
-public struct NoteFiles: Sendable {
-    /// A folder with a file for each interface, written by `board/dhcpcd/altnet-lease`.
-    public let leases: String
-    /// A folder of systemd-networkd with a file for each interface's index.
-    public let links: String
-    /// The name servers of the whole machine, resolv.conf(5).
-    public let resolver: String
-
-    public static let system = NoteFiles(
-        leases: "/run/altnet/leases", links: "/run/systemd/netif/links", resolver: "/etc/resolv.conf")
-
-    public init(leases: String, links: String, resolver: String) {
-        self.leases = leases
-        self.links = links
-        self.resolver = resolver
-    }
-
-    /// What is noted about an interface's network: of the first of the three that exists. Reads it anew each time.
-    public func notes(of interface: String?) -> NetworkNotes {
-        NetworkNotes()
-    }
-}

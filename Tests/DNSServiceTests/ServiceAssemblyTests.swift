@@ -1,5 +1,6 @@
 import Testing
 
+@testable import DNSMessage
 @testable import DNSService
 
 @Suite struct ServiceAssemblyTests {

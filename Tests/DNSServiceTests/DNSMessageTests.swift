@@ -1,6 +1,7 @@
 import Randomness
 import Testing
 
+@testable import DNSMessage
 @testable import DNSService
 
 @Suite struct DNSMessageTests {
@@ -50,6 +51,31 @@ import Testing
         #expect(query == Array(parts.joined()))
         let read = try DNSMessage(reading: query)
         #expect(read == DNSMessage(asking: [DNSQuestion(Self.type, .pointer)], id: 0x1234))
+    }
+
+    /// RFC 1035, 4.1.1.
+    @Test func aNameServerIsAskedToFindOut() throws {
+        let question = DNSQuestion(try #require(DNSName("a.example")), .ipv6)
+        let query = DNSMessage(asking: [question], id: 7, recursively: true)
+        #expect(Array(query.query.prefix(4)) == [0, 7, 1, 0])
+        #expect(try DNSMessage(reading: query.query) == query)
+    }
+
+    @Test func theHeaderSaysHowItWent() throws {
+        let fine = try DNSMessage(reading: [0, 1, 0x81, 0x80, 0, 0, 0, 0, 0, 0, 0, 0])
+        #expect(fine.isResponse && !fine.isTruncated && fine.responseCode == .success)
+        let cut = try DNSMessage(reading: [0, 1, 0x83, 0x83, 0, 0, 0, 0, 0, 0, 0, 0])
+        #expect(cut.isResponse && cut.isTruncated && cut.responseCode == .unknownName)
+        #expect(try DNSMessage(reading: [0, 1, 0x80, 0x85, 0, 0, 0, 0, 0, 0, 0, 0]).responseCode.rawValue == 5)
+    }
+
+    /// What is added unasked is no answer.
+    @Test func answersAreThoseOfTheFirstSection() throws {
+        let alias: [UInt8] = [1, 0x61, 0, 0, 5, 0, 1, 0, 0, 0, 9, 0, 3, 1, 0x62, 0]
+        let address: [UInt8] = [1, 0x62, 0, 0, 1, 0, 1, 0, 0, 0, 9, 0, 4, 192, 0, 2, 1]
+        let message = try DNSMessage(reading: [0, 1, 0x80, 0, 0, 0, 0, 1, 0, 0, 0, 1] + alias + address)
+        #expect(message.records.count == 2)
+        #expect(message.answers.map(\.data) == [.alias(try #require(DNSName("b")))])
     }
 
     private static func message(_ record: [UInt8]) -> [UInt8] { [0, 1, 0x80, 0, 0, 0, 0, 1, 0, 0, 0, 0] + record }

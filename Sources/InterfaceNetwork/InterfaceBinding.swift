@@ -1,0 +1,52 @@
+import AgentModel
+import NIOCore
+import NIOPosix
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Binds a socket to an interface (socket(7), `SO_BINDTODEVICE`) before it connects, whatever route the machine prefers.
+///
+/// Since Linux 5.7 that takes no privilege. This machine's own servers are reached over no interface, so there nothing is
+/// bound.
+final class InterfaceBinding: ChannelOutboundHandler {
+    typealias OutboundIn = Never
+
+    private let interface: String?
+
+    init(to interface: String?) { self.interface = interface }
+
+    func connect(context: ChannelHandlerContext, to address: SocketAddress, promise: EventLoopPromise<Void>?) {
+        guard let interface, !address.isLoopback else { return context.connect(to: address, promise: promise) }
+        guard let socket = context.channel as? any SocketOptionProvider, let name = Self.option(interface) else {
+            promise?.fail(IOError(errnoCode: ENODEV, reason: "SO_BINDTODEVICE"))
+            return
+        }
+        let bound = socket.unsafeSetSocketOption(
+            level: .socket, name: NIOBSDSocket.Option(rawValue: SO_BINDTODEVICE), value: name)
+        bound.assumeIsolated().whenComplete { result in
+            switch result {
+            case .success: context.connect(to: address, promise: promise)
+            case .failure(let error): promise?.fail(error)
+            }
+        }
+    }
+
+    /// As netdevice(7) has it: 16 bytes, of which the last is 0.
+    private static func option(_ interface: String) -> SIMD16<UInt8>? {
+        let name = Array(interface.utf8)
+        guard (1...15).contains(name.count) else { return nil }
+        return SIMD16(name + Array(repeating: 0, count: 16 - name.count))
+    }
+}
+
+extension SocketAddress {
+    init(_ address: IPAddress, port: Int) throws {
+        try self.init(packedIPAddress: ByteBuffer(bytes: address.bytes), port: port)
+    }
+
+    fileprivate var isLoopback: Bool { ipAddress.flatMap { IPAddress($0) }?.isLoopback ?? false }
+}
