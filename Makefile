@@ -7,8 +7,8 @@ RELEASE := .build/release
 # DIRECT=1, as root: on this machine's own kernel, where it has mac80211_hwsim, and not in a virtual machine.
 LAB := board/lab/run $(if $(DIRECT),--direct)
 
-.PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol bench-keyfile bench-protocol \
-    bench-policy man completions build format lint clean deps
+.PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol fuzz-web bench-keyfile \
+    bench-protocol bench-policy man completions build format lint clean deps
 
 help: ## Show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
@@ -50,7 +50,7 @@ torture-policy: deps ## Look for a history in which the failover policy breaks a
 	$(BUILD) altnet-lab
 	$(RELEASE)/altnet-lab torture-policy $(if $(SEQUENCES),--sequences $(SEQUENCES))
 
-fuzz: fuzz-keyfile fuzz-protocol ## Fuzz the key file, then the app protocol (SECONDS=600 each)
+fuzz: fuzz-keyfile fuzz-protocol fuzz-web ## Fuzz the key file, the app protocol, the web (SECONDS=600 each)
 
 FUZZ = ALTNET_FUZZ=1 $(SWIFT) build -c release --scratch-path .build/fuzz --product
 
@@ -65,6 +65,13 @@ fuzz-protocol: deps ## Fuzz the app protocol with libFuzzer (SECONDS=600)
 	@mkdir -p .build/corpus-protocol
 	@sed -n 's/^\(->\|<-\) //p' Docs/protocol.md | split --lines=1 - .build/corpus-protocol/example-
 	SWIFT_BACKTRACE=enable=no .build/fuzz/release/protocol-fuzz .build/corpus-protocol -dict=Tests/ProtocolFuzz/protocol.dict -max_len=4096 -max_total_time=$(or $(SECONDS),600)
+
+fuzz-web: deps ## Fuzz answers from the web and what networks say of themselves with libFuzzer (SECONDS=600 each)
+	$(FUZZ) web-answer-fuzz
+	$(FUZZ) captive-fuzz
+	@mkdir -p .build/corpus-web .build/corpus-captive
+	SWIFT_BACKTRACE=enable=no .build/fuzz/release/web-answer-fuzz .build/corpus-web -dict=Tests/WebFuzz/Answer/answer.dict -max_len=1024 -max_total_time=$(or $(SECONDS),600)
+	SWIFT_BACKTRACE=enable=no .build/fuzz/release/captive-fuzz .build/corpus-captive -dict=Tests/WebFuzz/Captive/captive.dict -max_len=1024 -max_total_time=$(or $(SECONDS),600)
 
 bench-keyfile: deps ## Measure the key file beside SQLite, a rewritten file and bare writes (BENCH=--markdown)
 	@board/install-dependencies libsqlite3-dev strace

@@ -226,7 +226,7 @@ if Context.environment["ALTNET_BENCH"] != nil {
 
 // The fuzzers, with ALTNET_FUZZ set only: they are linked with libFuzzer, and what they test is instrumented.
 if Context.environment["ALTNET_FUZZ"] != nil {
-    let fuzzed: SwiftSetting = .unsafeFlags(["-sanitize=fuzzer", "-parse-as-library"])
+    let fuzzed: SwiftSetting = .unsafeFlags(["-sanitize=fuzzer", "-parse-as-library", "-enable-testing"])
     let libFuzzer: LinkerSetting = .unsafeFlags(["-sanitize=fuzzer"])
     for target in package.targets where ["AgentModel", "KeyFile", "AppProtocol", "OnlineValidation"].contains(target.name) {
         target.swiftSettings = strict + [fuzzed]
@@ -243,7 +243,7 @@ if Context.environment["ALTNET_FUZZ"] != nil {
             path: "Tests/WebFuzz/Answer", exclude: ["answer.dict"], swiftSettings: strict + [fuzzed],
             linkerSettings: [libFuzzer]),
         .executableTarget(
-            name: "captive-fuzz", dependencies: ["OnlineValidation"], path: "Tests/WebFuzz/Captive",
+            name: "captive-fuzz", dependencies: ["AgentModel", "OnlineValidation"], path: "Tests/WebFuzz/Captive",
             exclude: ["captive.dict"], swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
     ]
 }
