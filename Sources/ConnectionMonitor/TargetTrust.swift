@@ -10,8 +10,10 @@ public final class TargetTrust: Sendable {
     public init(authorities: String? = nil) throws(TrustError) {
         var configuration = TLSConfiguration.makeClientConfiguration()
         configuration.minimumTLSVersion = .tlsv12
-        if let authorities { configuration.trustRoots = .file(authorities) }
         do {
+            if let authorities {
+                configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(authorities))
+            }
             context = try NIOSSLContext(configuration: configuration)
         } catch {
             throw .unreadable(path: authorities ?? "of the system")
