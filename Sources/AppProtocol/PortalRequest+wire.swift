@@ -59,8 +59,8 @@ extension PortalAnswer: Codable {
             let most = ProtocolLimits.portalNameLength.upperBound
             throw .malformed(at: path, "has a name that does not have 1 to \(most) bytes")
         }
-        guard values.values.allSatisfy({ $0.utf8.count <= ProtocolLimits.portalTextLength }) else {
-            throw .malformed(at: path, "has a value of more than \(ProtocolLimits.portalTextLength) bytes")
+        guard values.values.allSatisfy({ $0.utf8.count <= ProtocolLimits.portalValueLength }) else {
+            throw .malformed(at: path, "has a value of more than \(ProtocolLimits.portalValueLength) bytes")
         }
         return values.mapValues { Secret(text: $0) }
     }

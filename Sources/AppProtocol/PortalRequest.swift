@@ -60,35 +60,3 @@ public struct PortalAnswer: Sendable, Equatable {
         self.values = values
     }
 }
-
-extension PortalRequest {
-    /// Whether these values answer the request: each belongs to a field, and none that is required is missing or empty.
-    /// - Throws: `malformed`; `field` is the one at fault. A name that nobody asked for is not repeated: it can be anything.
-    public func validate(_ values: [String: Secret]) throws(ProtocolError) {
-        let names = Set(fields.map(\.name))
-        guard values.keys.allSatisfy(names.contains) else {
-            throw .malformed(portalField: "body.values", "has a name that is not asked for")
-        }
-        for field in fields {
-            let isMissing =
-                switch field.kind {
-                case .text, .password: values[field.name]?.count ?? 0 == 0
-                case .checkbox: values[field.name] != .checked
-                }
-            if field.isRequired, isMissing {
-                throw .malformed(portalField: "body.values.\(field.name)", "has to be answered")
-            }
-        }
-    }
-}
-
-extension Secret {
-    /// The value of a checkbox that is set; any other value says that it is not.
-    public static let checked = Secret(text: "true")
-}
-
-extension ProtocolError {
-    fileprivate static func malformed(portalField field: String, _ complaint: String) -> ProtocolError {
-        ProtocolError(.malformed, "\(field) \(complaint)", details: ["field": .text(field)])
-    }
-}

@@ -21,7 +21,7 @@ struct Altnet: AsyncParsableCommand {
 
             EXIT STATUS
               0   done; also when nothing had to be done
-              1   the device refused, or the switch did not end on the network asked for
+              1   the device refused, the switch did not end on the network asked for, or something is broken
               64  the command line is wrong
               65  a network, password or SSID is wrong, unknown, or one too many
               69  no agent answers, or no device at that address
@@ -45,7 +45,7 @@ struct Altnet: AsyncParsableCommand {
         version: Version.current,
         subcommands: [
             AgentCommand.self, StatusCommand.self, ScanCommand.self, BackupsCommand.self, SwitchCommand.self,
-            WatchCommand.self,
+            WatchCommand.self, DiagnoseCommand.self, PortalCommand.self,
             HistoryCommand.self, DiscoverCommand.self, PairCommand.self, KeyFileCommand.self,
         ])
     @OptionGroup var device: DeviceOptions

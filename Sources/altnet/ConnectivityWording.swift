@@ -42,11 +42,24 @@ enum ConnectivityWording {
         }
         let since = age.map { " since \($0)" } ?? ""
         return switch target.state {
-        case .ready: ("\(name): answering\(since)", .green)
+        case .ready: ("\(name): answering", .green)
         case .setup, .preparing: ("\(name): connecting\(since)", .yellow)
         case .waiting, .failed: ("\(name): not answering\(since)\(parenthesis(target.reason))", .red)
         case .cancelled: ("\(name): not looked at", nil)
         }
+    }
+
+    /// That somebody has to sign in, and where.
+    static func wanted(_ portal: Portal) -> String {
+        "This network wants somebody to sign in" + (portal.url.map { ": \($0.printable)" } ?? "")
+    }
+
+    /// How long the sign-in lasts, as the end of a sentence; empty where that is not known.
+    static func rest(of portal: Portal) -> String {
+        let time = portal.secondsRemaining.flatMap {
+            Wording.duration(milliseconds: Int64(min($0, .max / 1000)) * 1000)
+        }
+        return time.map { ", for \($0) more" } ?? ""
     }
 
     /// What a person is asked for, in half a sentence.

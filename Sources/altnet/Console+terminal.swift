@@ -15,7 +15,7 @@ extension Console {
             style: .terminal(STDOUT_FILENO), isWatched: isatty(STDERR_FILENO) == 1, spinner: .spinner,
             screen: .standard,
             output: { write($0, to: STDOUT_FILENO) }, errors: { write($0, to: STDERR_FILENO) },
-            askPassword: PasswordPrompt.ask, input: readInput)
+            askPassword: PasswordPrompt.ask, askText: LinePrompt.ask, input: readInput)
     }
 
     /// Ends the process where nobody reads any more, as `altnet watch | head` does.

@@ -31,6 +31,8 @@ struct Console: Sendable {
     var errors: @Sendable (String) -> Void
     /// Asks for a password without showing it.
     var askPassword: @Sendable (_ prompt: String) throws -> Secret
+    /// Asks for something that may be seen.
+    var askText: @Sendable (_ prompt: String) throws -> String
     /// What a variable of the environment says.
     var environment: @Sendable (_ name: String) -> String? = { getenv($0).map { String(cString: $0) } }
     /// Reads standard input to its end, or to this many bytes.

@@ -113,6 +113,22 @@ enum Wording {
         }
     }
 
+    /// The same with the signal in words, as the beginning of a sentence.
+    static func connection(_ status: NetworkStatus) -> (text: String, paint: Style.Paint?) {
+        guard status.state == .online else { return headline(status) }
+        let signal = status.signal.map { " (\($0) dBm, \(strength($0)))" } ?? ""
+        return ("Connected to \(status.ssid?.description ?? "a network")\(signal)", .green)
+    }
+
+    /// By the same thresholds as the colour.
+    private static func strength(_ signal: Int) -> String {
+        switch paint(signal) {
+        case .green: "good"
+        case .yellow: "fair"
+        default: "weak"
+        }
+    }
+
     static func phase(_ phase: SwitchPhase) -> String {
         switch phase {
         case .accepted: "accepted"

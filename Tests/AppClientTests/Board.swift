@@ -87,8 +87,13 @@ final class Board: DeviceService {
         case .getScan: return .scan(ScanResults(isScanning: false, lastScanId: 7, networks: []))
         case .agreeKey: return .key(try opener.key)
         case .getHistory: return .history(History(decisions: []))
+        case .getDiagnosis: return .diagnosis(Self.diagnosis)
+        case .getPortal: return .portal(PortalStatus())
+        case .answerPortal: throw ProtocolError(.unknownPortal, "nobody is asked for anything")
         }
     }
+
+    static let diagnosis = Diagnosis(steps: [Diagnosis.Step(layer: .radio, result: .good, found: "wlan0 is up")])
 
     private func status(_ switchId: String) throws(ProtocolError) -> SwitchStatus {
         guard let status = state.withLock({ $0.switches[switchId] }) else {

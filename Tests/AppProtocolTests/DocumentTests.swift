@@ -39,6 +39,13 @@ import Testing
             "\(ProtocolLimits.sealingKeyBoxes), and \(ProtocolLimits.sealingKeyBoxes) in its grace"
         ),
         ("seconds that a sealing key is the one to use", "\(ProtocolLimits.sealingKeyAge)"),
+        ("seconds that a `diagnosis.get` takes", "\(ProtocolLimits.diagnosisSeconds)"),
+        ("fields of a `portal.request`, and values of a `portal.answer`", "\(ProtocolLimits.portalFields)"),
+        ("bytes of a field's name", Self.text(ProtocolLimits.portalNameLength)),
+        ("bytes of a value", "\(ProtocolLimits.portalValueLength)"),
+        ("bytes of a title, and of a label", "\(ProtocolLimits.portalTitleLength)"),
+        ("bytes of a message to a person", "\(ProtocolLimits.portalMessageLength)"),
+        ("bytes of a portal's URL", "\(ProtocolLimits.portalURLLength)"),
         ("seconds of its grace", "\(ProtocolLimits.sealingKeyGrace)"),
     ])
     func saysTheLimit(what: String, limit: String) {

@@ -12,6 +12,7 @@ import Testing
         #expect(
             Set(events) == [
                 "network.changed", "signal", "scan.finished", "backups.changed", "switch.progress", "decision", "gap",
+                "target.changed", "portal.request", "portal.ended",
             ])
     }
 
@@ -65,6 +66,8 @@ import Testing
         case .subscribe: .subscribed(try ServerLine.body(Subscribed.self, of: line))
         case .getHistory: .history(try ServerLine.body(History.self, of: line))
         case .agreeKey: .key(try ServerLine.body(SealingKey.self, of: line))
+        case .getDiagnosis: .diagnosis(try ServerLine.body(Diagnosis.self, of: line))
+        case .getPortal, .answerPortal: .portal(try ServerLine.body(PortalStatus.self, of: line))
         }
     }
 }

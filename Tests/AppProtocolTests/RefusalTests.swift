@@ -24,6 +24,12 @@ import Testing
                 #"{"v":1,"id":"a","type":"backups.update","body":{"networks":"# + networks + "}}", code, id: "a",
                 field: field)
         }
+
+        static func answer(_ members: String?, id: String? = "7", field: String? = nil) -> Case {
+            let body = [id.map { #""id":\#($0)"# }, members].compactMap(\.self).joined(separator: ",")
+            return Case(
+                #"{"v":1,"id":"a","type":"portal.answer","body":{"# + body + "}}", .malformed, id: "a", field: field)
+        }
     }
 
     /// A request with a member that nests so many levels deep; the line's own object is one more.
@@ -111,6 +117,22 @@ import Testing
         Case(
             #"{"v":1,"id":"a","type":"scan.start","body":{"frequencies":[-1]}}"#, .malformed, id: "a",
             field: "body.frequencies"),
+        Case(#"{"v":1,"id":"a","type":"portal.answer"}"#, .malformed, id: "a", field: "body"),
+        .answer(#""values":{}"#, id: nil, field: "body.id"),
+        .answer(#""values":{}"#, id: "7.5"), .answer(#""values":{}"#, id: #""7""#, field: "body.id"),
+        .answer(nil, field: "body.values"),
+        .answer(#""cancel":false"#, field: "body.values"),
+        .answer(#""cancel":true,"values":{"pin":"hunter2"}"#, field: "body.values"),
+        .answer(#""values":["hunter2"]"#, field: "body.values"),
+        .answer(#""values":"hunter2""#, field: "body.values"),
+        .answer(#""values":{"hunter2":7}"#), .answer(#""values":{"hunter2":null}"#),
+        .answer(#""values":{"terms":true}"#), .answer(#""values":{"a":{"b":"hunter2"}}"#),
+        .answer(#""values":{"":"hunter2"}"#, field: "body.values"),
+        .answer(#""values":{"\#(String(repeating: "n", count: 129))":"hunter2"}"#, field: "body.values"),
+        .answer(#""values":{"pin":"hunter2\#(String(repeating: "x", count: 1018))"}"#, field: "body.values"),
+        .answer(
+            #""values":{"# + (0...16).map { #""n\#($0)":"hunter2""# }.joined(separator: ",") + "}",
+            field: "body.values"),
         Case(
             #"{"v":1,"id":"a","type":"history.get","body":{"limit":"all"}}"#, .malformed, id: "a", field: "body.limit"),
         Case(#"{"v":1,"id":"\ud800","type":"network.get"}"#, .malformed),

@@ -17,17 +17,18 @@ struct CommandRun {
     /// - Parameters:
     ///   - password: what is typed at the prompt, or nil for no terminal.
     ///   - input: standard input.
+    ///   - answers: what is typed at prompts that show it, in order; no terminal once there are no more.
     ///   - spinner: a terminal on which one line can be redrawn.
     ///   - screen: a terminal for a live screen.
     static func altnet(
         _ arguments: [String], device: ScriptedDevice, style: Style = Style(), password: String? = nil,
-        input: String = "", spinner: Style? = nil, screen: TerminalSession? = nil
+        input: String = "", answers: [String] = [], spinner: Style? = nil, screen: TerminalSession? = nil
     ) async throws -> CommandRun {
         try await serving(device) { socket in
             // Beside tests that need the whole processor an answer can take its time.
             await altnet(
                 arguments + ["--socket", socket, "--answer-within", "600"], style: style, password: password,
-                input: input, spinner: spinner, screen: screen)
+                input: input, answers: answers, spinner: spinner, screen: screen)
         }
     }
 
@@ -80,10 +81,12 @@ struct CommandRun {
 
     static func altnet(
         _ arguments: [String], style: Style = Style(), password: String? = nil, input: String = "",
-        environment: [String: String] = [:], spinner: Style? = nil, screen: TerminalSession? = nil
+        answers: [String] = [], environment: [String: String] = [:], spinner: Style? = nil,
+        screen: TerminalSession? = nil
     ) async -> CommandRun {
         let written = Mutex(CommandRun())
         let time = Mutex(Instant(milliseconds: 0))
+        let typed = Mutex(answers)
         let console = Console(
             style: style, isWatched: true, spinner: spinner, screen: screen, now: { Sample.now },
             uptime: {
@@ -99,6 +102,13 @@ struct CommandRun {
                 written.withLock { $0.errors += prompt }
                 guard let password else { throw CommandFailure(.badData, "there is no terminal") }
                 return Secret(text: password)
+            },
+            askText: { prompt in
+                written.withLock { $0.errors += prompt }
+                guard let answer = typed.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) else {
+                    throw CommandFailure(.badData, "there is no terminal")
+                }
+                return answer
             },
             environment: { environment[$0] },
             input: { _ in Array(input.utf8) })
@@ -138,6 +148,7 @@ extension Console {
         Console(
             style: Style(), isWatched: false, output: { _ in }, errors: { _ in },
             askPassword: { _ in throw CommandFailure(.badData, "there is no terminal") },
+            askText: { _ in throw CommandFailure(.badData, "there is no terminal") },
             environment: { environment[$0] }, input: { _ in [] })
     }
 }

@@ -10,6 +10,8 @@ final class ScriptedDevice: DeviceService {
         var network: NetworkStatus
         var scan: ScanResults
         var history: History
+        var diagnosis = Diagnosis(steps: [])
+        var portal = PortalStatus()
         /// What a switch goes through, once it is accepted.
         var phases: [SwitchStatus] = []
         /// How a switch stands once it is confirmed.
@@ -104,6 +106,17 @@ final class ScriptedDevice: DeviceService {
         case .getPortal: return .success(.portal(state.portal))
         case .answerPortal(let answer): return self.answer(answer, &state)
         }
+    }
+
+    private func answer(
+        _ answer: PortalAnswer, _ state: inout State
+    ) -> Result<Response.Body, ProtocolError> {
+        guard answer.id == state.portal.request?.id else {
+            return .failure(ProtocolError(.unknownPortal, "the request was answered"))
+        }
+        state.portal.request = nil
+        state.portal.portal?.state = answer.values == nil ? .inactive : .authenticating
+        return .success(.portal(state.portal))
     }
 
     private func update(_ update: BackupsUpdate, _ state: inout State) -> Result<Response.Body, ProtocolError> {

@@ -7,6 +7,7 @@ enum Defect: String, CaseIterable {
     case switchesAtOnce, flagMissing, alreadyThereIgnored, wrongReason, staysAway, triedIsStored
     case outcomeTwice, outcomeForgotten, confirmsAnything, silenceConfirms, anyPasswordJoins, joinOnceKept
     case progressUntold, decisionUntold, staysLost
+    case connectivityUntold, layersDisordered, portalNamesTwice, anyPortalAnswered
     case scansAtOnce, scanUnnumbered, weakestFirst, historyUnlimited
 
     /// Ids of checks that must fail, at least.
@@ -44,6 +45,10 @@ enum Defect: String, CaseIterable {
         case .progressUntold: ["switch.events"]
         case .decisionUntold: ["switch.events"]
         case .staysLost: ["accessPoints.failover"]
+        case .connectivityUntold: ["network.get.connectivity"]
+        case .layersDisordered: ["diagnosis.get"]
+        case .portalNamesTwice: ["portal.get"]
+        case .anyPortalAnswered: ["portal.answer.unknown"]
         case .scansAtOnce: ["scan.busy"]
         case .scanUnnumbered: ["scan.finished"]
         case .weakestFirst: ["scan.results"]

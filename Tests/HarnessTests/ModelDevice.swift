@@ -76,8 +76,8 @@ final class ModelDevice: DeviceService {
         case .getScan: .scan(state.withLock { scanResults($0) })
         case .getHistory(let query): .history(history(query))
         case .agreeKey: .key(try seals.key)
-        case .getDiagnosis: .diagnosis(Self.diagnosis)
-        case .getPortal: .portal(state.withLock { portal($0) })
+        case .getDiagnosis: .diagnosis(diagnosis)
+        case .getPortal: .portal(portal)
         case .answerPortal(let answer): .portal(try self.answer(answer))
         }
     }
@@ -92,7 +92,7 @@ final class ModelDevice: DeviceService {
     private var capabilities: Capabilities {
         Capabilities(
             maxBackupNetworks: state.withLock { $0.maximum }, deviceId: Self.key.deviceId, firmware: "1.0",
-            features: ["failover", "scan", "confirm", "joinOnce", "sealed"])
+            features: ["failover", "scan", "confirm", "joinOnce", "sealed", "connectivity", "portal"])
     }
 
     private func history(_ query: HistoryQuery) -> History {
@@ -110,7 +110,8 @@ final class ModelDevice: DeviceService {
             state: state.linkState, uplink: state.linkState == .online ? .wifi : nil, flags: flags,
             ssid: state.current.ssid, bssid: BSSID("02:00:00:00:01:00"), signal: -52,
             frequency: Frequency(megahertz: 2412), hash: hash(of: state.current),
-            addresses: state.linkState == .online ? ["192.0.2.23"] : [], since: state.since)
+            addresses: state.linkState == .online ? ["192.0.2.23"] : [], since: state.since,
+            connectivity: has(.connectivityUntold) ? nil : Self.connectivity)
     }
 
     // MARK: Scans

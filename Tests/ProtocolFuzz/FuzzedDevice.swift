@@ -46,6 +46,12 @@ struct FuzzedDevice {
         case .device(.startScan(let scan)):
             precondition(max(scan.ssids.count, scan.frequencies.count) <= ProtocolLimits.scanTargets)
         case .device(.getHistory(let query)): precondition(ProtocolLimits.historyDecisions.contains(query.limit))
+        case .device(.answerPortal(let answer)):
+            precondition(answer.values?.count ?? 0 <= ProtocolLimits.portalFields)
+            for (name, value) in answer.values ?? [:] {
+                precondition(ProtocolLimits.portalNameLength.contains(name.utf8.count))
+                precondition(value.count <= ProtocolLimits.portalValueLength)
+            }
         default: break
         }
         guard let written = try? request.line(), written.count <= ProtocolLimits.lineLength else { return }

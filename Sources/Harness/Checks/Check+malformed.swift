@@ -37,6 +37,12 @@ extension Check {
             "noNetworks", "an update without networks", #"{"v":1,"id":"a","type":"backups.update","body":{}}"#, id: "a",
             touchesBackups: true),
         malformed(
+            "portalBoth", "an answer to a portal that is none",
+            #"{"v":1,"id":"a","type":"portal.answer","body":{"id":0,"cancel":true,"values":{}}}"#, id: "a"),
+        malformed(
+            "portalNumber", "a value for a portal that is a number",
+            #"{"v":1,"id":"a","type":"portal.answer","body":{"id":0,"values":{"pin":1234}}}"#, id: "a"),
+        malformed(
             "deep", "nesting without end", String(repeating: "[", count: 30_000) + String(repeating: "]", count: 30_000)
         ),
         malformed("deepObject", "objects in objects without end", String(repeating: #"{"a":"#, count: 12_000)),

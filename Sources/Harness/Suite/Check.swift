@@ -26,7 +26,8 @@ public struct Check: Sendable {
 extension Check {
     /// The suite, in the order in which it runs: what everything else rests on comes first.
     public static let all =
-        lines + malformedLines + limits + questions + lists + listRefusals + atomicity + hashes + sealing + scans
+        lines + malformedLines + limits + questions + connectivity + lists + listRefusals + atomicity + hashes + sealing
+        + scans
         + events + switches + journeys + accessPoints + refusals + robustness
 
     /// - Parameters:

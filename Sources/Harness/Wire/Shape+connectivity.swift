@@ -31,7 +31,7 @@ extension Shape {
                 "fields",
                 .list(
                     .object([
-                        .required("name", .text), .required("label", .text),
+                        .required("name", .text), .required("label", .anyText),
                         .required("kind", .oneOf(PortalRequest.Field.Kind.allCases.map(\.rawValue))),
                         .required("required", .bool),
                     ]))),

@@ -6,8 +6,11 @@ struct StatusCommand: DeviceCommand {
     static let configuration = CommandConfiguration(
         commandName: "status", abstract: "Show where the device is connected.",
         discussion: """
-            Shows the network in use with its signal, the addresses, and how many backup networks are stored. The exit \
-            status says whether the agent answered, not whether the device is online: for that, see "state" with --json.
+            Says in a sentence how far the device is connected: the network in use, whether it leads to the internet, and \
+            whether the device's own servers answer. Below that the signal, the addresses, and how many backup networks \
+            are stored. What is wrong, and what to do, is for 'altnet diagnose'.
+
+            The exit status says whether the agent answered, not whether the device is online: for that, see "state" with --json.
             """)
 
     @OptionGroup var connection: ConnectionOptions

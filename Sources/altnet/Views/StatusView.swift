@@ -15,15 +15,23 @@ struct StatusView {
         return ([headline(style)] + lines).joined(separator: "\n")
     }
 
+    /// Everything that matters in one sentence, and what a person has to do, if anything, in another.
     private func headline(_ style: Style) -> String {
-        let headline = Wording.headline(status.network)
-        let since = Wording.ago(status.network.since, now: now)
-        return style.paint(headline.text, headline.paint) + style.paint(" since \(since)", .dim)
+        let connectivity = status.network.connectivity
+        let beyond = connectivity.map { connectivity in
+            let targets = connectivity.targets.map { ConnectivityWording.target($0, now: now) }
+            return (status.network.isConnected ? [ConnectivityWording.internet(connectivity)] : []) + targets
+        }
+        let parts = [Wording.connection(status.network)] + (beyond ?? [])
+        let sentence = parts.map { style.paint($0.text, $0.paint) }.joined(separator: "; ")
+        guard let portal = connectivity?.portal, portal.wantsSomebody else { return sentence }
+        let wanted = "\(ConnectivityWording.wanted(portal)), or 'altnet portal'."
+        return sentence + "\n" + style.paint(wanted, .yellow)
     }
 
     private func facts(_ style: Style) -> [(name: String, value: String)] {
         let network = status.network
-        var facts: [(String, String)] = []
+        var facts = [("Since", Wording.ago(network.since, now: now))]
         if let signal = network.signal {
             let strength = style.paint(Wording.bars(signal, style), Wording.paint(signal))
             facts.append(("Signal", "\(strength) \(signal) dBm, \(SignalQuality.percent(signal: signal)) %"))
@@ -39,6 +47,21 @@ struct StatusView {
         facts.append(("Backups", "\(status.backups.networks.count) of \(status.backups.max) stored"))
         facts.append(("Device", "\(status.device.deviceId.printable), altnet \(status.device.firmware.printable)"))
         return facts
+    }
+}
+
+extension NetworkStatus {
+    /// Whether there is anything whose way to the internet could be told.
+    fileprivate var isConnected: Bool { state == .online || uplink != nil }
+}
+
+extension Portal {
+    /// Whether it takes a person.
+    fileprivate var wantsSomebody: Bool {
+        switch state {
+        case .inactive, .presentingUI: true
+        case .evaluating, .authenticating, .authenticated, .maintaining: false
+        }
     }
 }
 

@@ -29,6 +29,9 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
             case .getScan: .getScan
             case .getHistory: .getHistory(HistoryQuery(limit: integer(1...200)))
             case .agreeKey: .agreeKey
+            case .getDiagnosis: .getDiagnosis
+            case .getPortal: .getPortal
+            case .answerPortal: .answerPortal(portalAnswer())
             case .subscribe: nil
             }
         let subscription = EventSubscription(
@@ -57,6 +60,9 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
         case .getHistory:
             .history(History(decisions: many(0...20) { $0.decision() }, isTruncated: .random(using: &random)))
         case .agreeKey: .key(SealingKey(keyId: text(1...64), publicKey: bytes(32))!)
+        case .getDiagnosis: .diagnosis(diagnosis())
+        case .getPortal, .answerPortal:
+            .portal(PortalStatus(portal: maybe { $0.portal() }, request: maybe { $0.portalRequest() }))
         }
     }
 
@@ -72,7 +78,7 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
 
     mutating func event() -> Event {
         let body: Event.Body =
-            switch integer(0...6) {
+            switch integer(0...9) {
             case 0: .networkChanged(status())
             case 1:
                 .signal(
@@ -85,6 +91,9 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
             case 3: .backupsChanged(backups())
             case 4: .switchProgress(switchStatus())
             case 5: .decision(decision())
+            case 6: .targetChanged(target())
+            case 7: .portalRequest(portalRequest())
+            case 8: .portalEnded(PortalEnded(id: integer(1...Int.max)))
             default: .gap(Gap(reason: pick(Gap.Reason.allCases), missed: integer(0...Int.max)))
             }
         return Event(seq: integer(0...Int.max), time: time(), body: body)
@@ -118,7 +127,8 @@ extension RandomMessages {
             flags: NetworkFlags(rawValue: UInt32(integer(0...7))), ssid: maybe { $0.ssid() },
             bssid: maybe { $0.bssid() },
             signal: maybe { $0.signal() }, frequency: maybe { $0.frequency() }, hash: maybe { $0.hash() },
-            addresses: many(0...4) { "192.0.2.\($0.integer(0...255))" }, since: time())
+            addresses: many(0...4) { "192.0.2.\($0.integer(0...255))" }, since: time(),
+            connectivity: maybe { $0.connectivity() })
     }
 
     mutating func backups() -> BackupList {

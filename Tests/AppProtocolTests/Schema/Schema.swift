@@ -94,6 +94,20 @@ struct Schema {
                     finding.described.formUnion(member.value.paths(at: "\(path)/\(member.key)"))
                 }
             }
+        case ("additionalProperties", _):
+            // In this schema nothing stands beside it.
+            guard case .object(let members) = value else { return Finding() }
+            return members.reduce(into: Finding()) { finding, member in
+                finding.problems += check(member.value, argument, at: "\(path)/\(member.key)").problems
+                finding.described.insert("\(path)/\(member.key)")
+            }
+        case ("propertyNames", _):
+            guard case .object(let members) = value else { return Finding() }
+            return Finding(
+                problems: members.keys.flatMap { check(.string($0), argument, at: "\(path)/\($0)").problems })
+        case ("maxProperties", .number(let most)):
+            guard case .object(let members) = value else { return Finding() }
+            return require(members.count <= Int(most))
         case ("items", _):
             guard case .array(let values) = value else { return Finding() }
             return values.enumerated().reduce(into: Finding()) { finding, item in

@@ -77,6 +77,15 @@ import Testing
         #expect(values("protected") == Security.allCases.filter(\.usesPassphrase).map(\.rawValue))
         #expect(values("joinFailure") == JoinFailure.allCases.map(\.rawValue))
         #expect(values("decision.kind") == PolicyDecision.Kind.allCases.map(\.rawValue))
+        #expect(values("level") == ReachLevel.allCases.map(\.rawValue))
+        #expect(values("problem") == ReachProblem.allCases.map(\.rawValue))
+        #expect(values("internet") == InternetState.allCases.map(\.rawValue))
+        #expect(values("reachability") == ReachabilityFlags.allNames.map(\.name))
+        #expect(values("connectionState") == ConnectionState.allCases.map(\.rawValue))
+        #expect(values("portalState") == Portal.State.allCases.map(\.rawValue))
+        #expect(values("fieldKind") == PortalRequest.Field.Kind.allCases.map(\.rawValue))
+        #expect(values("diagnosisLayer") == Diagnosis.Layer.allCases.map(\.rawValue))
+        #expect(values("diagnosisResult") == Diagnosis.Result.allCases.map(\.rawValue))
         #expect(eventMember("scan.finished", "outcome") == ScanFinished.Outcome.allCases.map(\.rawValue))
         #expect(eventMember("gap", "reason") == Gap.Reason.allCases.map(\.rawValue))
     }
@@ -94,6 +103,17 @@ import Testing
         #expect(schema["id"]?["maxLength"] == .number(Double(ProtocolLimits.idLength)))
         #expect(schema["keyId"]?["maxLength"] == .number(Double(ProtocolLimits.keyIdLength.upperBound)))
         #expect(schema["ssid"]?["maxLength"] == .number(Double(SSID.maximumLength)))
+        let answer = schema["request:portal.answer"]?["properties"]?["body"]?["oneOf"]?.first?["properties"]?["values"]
+        #expect(answer?["maxProperties"] == .number(Double(ProtocolLimits.portalFields)))
+        #expect(answer?["additionalProperties"]?["maxLength"] == .number(Double(ProtocolLimits.portalValueLength)))
+        let nameLength = JSONValue.number(Double(ProtocolLimits.portalNameLength.upperBound))
+        #expect(answer?["propertyNames"]?["maxLength"] == nameLength)
+        let request = schema["portalRequest"]?["allOf"]?.last?["properties"]
+        #expect(request?["fields"]?["maxItems"] == answer?["maxProperties"])
+        #expect(request?["fields"]?["items"]?["properties"]?["name"]?["maxLength"] == nameLength)
+        #expect(request?["title"]?["maxLength"] == .number(Double(ProtocolLimits.portalTitleLength)))
+        #expect(request?["message"]?["maxLength"] == .number(Double(ProtocolLimits.portalMessageLength)))
+        #expect(schema["portalURL"]?["maxLength"] == .number(Double(ProtocolLimits.portalURLLength)))
     }
 
     /// Codes that the document lists in tables are those of the schema, which a device's decisions are made of.
@@ -106,6 +126,12 @@ import Testing
             Set(ProtocolDocument.codes(inTable: "`verdict`")).subtracting(["blocked:", "unusable:", "lastFailure"])
                 == Set(schema["verdict"]?["anyOf"]?.first?["enum"]?.strings ?? []))
         #expect(Set(ProtocolDocument.codes(inTable: "`details`")) == Set(detailNames))
+        #expect(ProtocolDocument.codes(inTable: "`level`") == values("level"))
+        #expect(ProtocolDocument.codes(inTable: "`problem`") == values("problem"))
+        #expect(ProtocolDocument.codes(inTable: "`reachability`") == values("reachability"))
+        #expect(ProtocolDocument.codes(inTable: "`state` of a target") == values("connectionState"))
+        #expect(ProtocolDocument.codes(inTable: "`state` of a sign-in") == values("portalState"))
+        #expect(ProtocolDocument.codes(inTable: "`layer`") == values("diagnosisLayer"))
     }
 
     /// Every detail that the sources put into an error is documented.

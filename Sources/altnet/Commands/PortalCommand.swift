@@ -1,0 +1,132 @@
+import AgentModel
+import AppClient
+import AppProtocol
+import ArgumentParser
+
+struct PortalCommand: DeviceCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "portal", abstract: "Sign the device in where a network asks for it.",
+        discussion: """
+            Shows how the sign-in stands at a network that wants one. Where the device needs something that only a person \
+            has, it is asked for on the terminal, passwords without showing them.
+
+              altnet portal
+              altnet portal --answer room=214 --answer terms=true --password-stdin
+              altnet portal --cancel
+
+            A checkbox is answered with true or false. Passwords are no arguments: with --password-stdin each password \
+            that is asked for is a line of standard input, in their order. How it ends is shown by 'altnet status'.
+            """)
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Option(help: ArgumentHelp("Answer a field without being asked; not for passwords.", valueName: "name=value"))
+    var answer: [PortalFieldArgument] = []
+
+    @Flag(help: "Read the passwords from standard input, one a line.")
+    var passwordStdin = false
+
+    @Flag(help: "Tell the device that nobody will answer.")
+    var cancel = false
+
+    func validate() throws {
+        if cancel, isAnswered { throw ValidationError("--cancel goes without --answer and --password-stdin.") }
+        guard Set(answer.map(\.name)).count == answer.count else {
+            throw ValidationError("--answer names each field once.")
+        }
+    }
+
+    private var isAnswered: Bool { !answer.isEmpty || passwordStdin }
+
+    func run(_ device: DeviceClient, _ console: Console) async throws {
+        let status = try await device.portal()
+        guard let request = status.request else {
+            guard !isAnswered, !cancel else { throw CommandFailure(.failed, "nobody is asked for anything") }
+            return show(status, PortalView.status(status), console)
+        }
+        if cancel {
+            let after = try await device.answerPortal(PortalAnswer(id: request.id, values: nil))
+            return show(after, "The device knows that nobody will answer.", console)
+        }
+        if connection.json, !isAnswered { return console.print(json: status) }
+        if !connection.json { console.print(PortalView.request(request, console.style)) }
+        let values = isAnswered ? try given(request, console) : try asked(request, console)
+        let after = try await device.answerPortal(PortalAnswer(id: request.id, values: values))
+        show(after, "Answered; 'altnet status' shows how it ends.", console)
+    }
+
+    private func show(_ status: PortalStatus, _ sentence: String, _ console: Console) {
+        if connection.json {
+            console.print(json: status)
+        } else {
+            console.print(sentence)
+        }
+    }
+
+    /// What the arguments and standard input say. Whether it is enough, the device knows.
+    private func given(_ request: PortalRequest, _ console: Console) throws -> [String: Secret] {
+        let passwords = request.fields.filter { $0.kind == .password }
+        if let field = passwords.first(where: { field in answer.contains { $0.name == field.name } }) {
+            throw CommandFailure(
+                .badData, "\(field.name.printable) is a password, and no argument: give it with --password-stdin")
+        }
+        var values = Dictionary(uniqueKeysWithValues: answer.map { ($0.name, Secret(text: $0.value)) })
+        if passwordStdin {
+            let input = try console.input(ProtocolLimits.portalFields * (ProtocolLimits.portalValueLength + 2))
+            for (field, line) in zip(passwords, input.lines) { values[field.name] = Secret(line) }
+        }
+        return values
+    }
+
+    /// What a person says at the terminal.
+    private func asked(_ request: PortalRequest, _ console: Console) throws -> [String: Secret] {
+        var values: [String: Secret] = [:]
+        for field in request.fields {
+            let label = (field.label.isEmpty ? field.name : field.label).printable
+            let optional = field.isRequired ? "" : " (optional)"
+            let value =
+                switch field.kind {
+                case .text: Secret(text: try console.askText("\(label)\(optional): "))
+                case .password: try console.askPassword("\(label)\(optional): ")
+                case .checkbox: try checkbox(label, console)
+                }
+            guard !field.isRequired || (value.count > 0 && value != Self.unchecked) else {
+                throw CommandFailure(.badData, "\(label): without an answer the device cannot sign in")
+            }
+            if value.count > 0 { values[field.name] = value }
+        }
+        return values
+    }
+
+    private func checkbox(_ label: String, _ console: Console) throws -> Secret {
+        let answer = try console.askText("\(label) [y/N]: ").lowercased()
+        return ["y", "yes"].contains(answer) ? Self.checked : Self.unchecked
+    }
+
+    private static let checked = Secret(text: "true")
+    private static let unchecked = Secret(text: "false")
+}
+
+/// A field of a portal's form with its value: `room=214`.
+struct PortalFieldArgument: ExpressibleByArgument, Sendable {
+    let name: String
+    let value: String
+
+    init?(argument: String) {
+        guard let equals = argument.firstIndex(of: "=") else { return nil }
+        name = String(argument[..<equals])
+        value = String(argument[equals...].dropFirst())
+        guard ProtocolLimits.portalNameLength.contains(name.utf8.count),
+            value.utf8.count <= ProtocolLimits.portalValueLength
+        else { return nil }
+    }
+}
+
+extension [UInt8] {
+    /// Without their line feeds and carriage returns.
+    fileprivate var lines: [[UInt8]] {
+        split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in
+            Array(line.last == UInt8(ascii: "\r") ? line.dropLast() : line)
+        }
+    }
+}
