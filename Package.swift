@@ -21,6 +21,7 @@ let package = Package(
         .executable(name: "altnet-lab", targets: ["altnet-lab"]),
         .library(name: "AppClient", targets: ["AppClient", "AppProtocol", "AgentModel"]),
         .library(name: "DNSService", targets: ["DNSService", "DNSMessage"]),
+        .library(name: "Reachability", targets: ["Reachability", "Netlink", "EventLoop", "AgentModel"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -66,9 +67,7 @@ let package = Package(
         .target(name: "QRCode", swiftSettings: strict),
 
         // How far a network leads.
-        .target(
-            name: "Reachability", dependencies: ["AgentModel", "EventLoop", "Netlink", "InterfaceNetwork"],
-            swiftSettings: strict),
+        .target(name: "Reachability", dependencies: ["AgentModel", "EventLoop", "Netlink"], swiftSettings: strict),
         .target(
             name: "InterfaceNetwork", dependencies: ["AgentModel", "DNSMessage", nioCore, nioPosix],
             swiftSettings: strict),
@@ -125,12 +124,17 @@ let package = Package(
             path: "Tests/PolicyProperties", swiftSettings: strict),
         .target(name: "Randomness", path: "Tests/Randomness", swiftSettings: strict),
         .target(
+            name: "NetworkNamespaces", dependencies: ["EventLoop"], path: "Tests/NetworkNamespaces",
+            swiftSettings: strict),
+        .target(
             name: "KeyFileSimulation", dependencies: ["AgentModel", "KeyFile", "Randomness"],
             path: "Tests/KeyFileSimulation", swiftSettings: strict),
         .testTarget(name: "AgentModelTests", dependencies: ["AgentModel", "Randomness"], swiftSettings: strict),
         .testTarget(name: "ChildProcessTests", dependencies: ["ChildProcess"], swiftSettings: strict),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"], swiftSettings: strict),
-        .testTarget(name: "NetlinkTests", dependencies: ["Netlink", "CNetlink", "Randomness"], swiftSettings: strict),
+        .testTarget(
+            name: "NetlinkTests", dependencies: ["Netlink", "CNetlink", "NetworkNamespaces", "Randomness"],
+            swiftSettings: strict),
         .testTarget(name: "SupplicantTests", dependencies: ["Supplicant", "Randomness"], swiftSettings: strict),
         .testTarget(
             name: "FailoverPolicyTests", dependencies: ["FailoverPolicy", "PolicyProperties", "Randomness"],
@@ -151,7 +155,10 @@ let package = Package(
             name: "AppServerTests",
             dependencies: ["AgentModel", "AppServer", "AppClient", "Randomness", nioCore, nioPosix, nioSSL],
             swiftSettings: strict),
-        .testTarget(name: "ReachabilityTests", dependencies: ["Reachability"], swiftSettings: strict),
+        .testTarget(
+            name: "ReachabilityTests",
+            dependencies: ["Reachability", "Netlink", "EventLoop", "AgentModel", "NetworkNamespaces"],
+            swiftSettings: strict),
         .testTarget(
             name: "InterfaceNetworkTests",
             dependencies: [

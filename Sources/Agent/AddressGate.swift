@@ -1,3 +1,4 @@
+import AgentModel
 import Netlink
 
 /// Tells when a link that was just made can carry traffic: an address that belongs to it, and a default route through a

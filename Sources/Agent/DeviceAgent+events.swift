@@ -49,7 +49,7 @@ extension DeviceAgent {
 
     /// Tells the policy what else carries the traffic, where that has changed.
     private func checkOtherUplink() {
-        let found = Uplink.besides(radio.interfaceIndex, links: routes.links, routes: routes.defaultRoutes)
+        let found = routes.uplink(besides: radio.interfaceIndex)
         guard found != otherUplink else { return }
         otherUplink = found
         handle(.otherUplink(found))

@@ -117,7 +117,7 @@ public final class DeviceAgent {
             log.warning("there is no interface \(settings.interface) yet: waiting for it")
         }
         handle(.interface(isUp: isInterfaceUp))
-        otherUplink = .besides(radio.interfaceIndex, links: routes.links, routes: routes.defaultRoutes)
+        otherUplink = routes.uplink(besides: radio.interfaceIndex)
         handle(.otherUplink(otherUplink))
         supplicant.start()
         updateStatus()

@@ -1,15 +1,26 @@
+import AgentModel
 import CNetlink
 import Glibc
 
 extension NetlinkRequest {
-    /// Asks for all links, addresses or routes, of every family.
-    static func dump(of subject: RouteTable.Subject) -> NetlinkRequest {
-        // An all-zero header is "any": struct ifinfomsg, struct ifaddrmsg and struct rtmsg in turn.
+    /// Asks for all links, addresses, routes or neighbours, of every family.
+    static func dump(of subject: RouteSubject) -> NetlinkRequest {
+        // An all-zero header is "any": struct ifinfomsg, struct ifaddrmsg, struct rtmsg and struct ndmsg in turn.
         switch subject {
         case .links: NetlinkRequest(type: UInt16(RTM_GETLINK), fixedPart: Array(repeating: 0, count: 16))
         case .addresses: NetlinkRequest(type: UInt16(RTM_GETADDR), fixedPart: Array(repeating: 0, count: 8))
         case .routes: NetlinkRequest(type: UInt16(RTM_GETROUTE), fixedPart: Array(repeating: 0, count: 12))
+        case .neighbours: NetlinkRequest(type: UInt16(RTM_GETNEIGH), fixedPart: Array(repeating: 0, count: 12))
         }
+    }
+
+    /// Asks by which way packets for an address go (`struct rtmsg`). Nothing is sent there.
+    static func way(to address: IPAddress) -> NetlinkRequest {
+        // The rest is zero: any source, type of service, table, protocol, scope and type.
+        let header = [address.family.number, UInt8(address.family.byteCount * 8)] + Array(repeating: 0, count: 10)
+        var request = NetlinkRequest(type: UInt16(RTM_GETROUTE), fixedPart: header)
+        request.attributes.put(RTA_DST, bytes: address.bytes)
+        return request
     }
 
     /// Sets a link up or down (`struct ifinfomsg`).

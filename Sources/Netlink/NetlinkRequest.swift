@@ -6,6 +6,8 @@ struct NetlinkRequest {
     /// The fixed part that the type demands, before the attributes.
     private let fixedPart: [UInt8]
     var attributes = AttributeWriter()
+    /// Flags of the type's own.
+    var flags: Int32 = 0
 
     init(type: UInt16, fixedPart: [UInt8]) {
         self.type = type
@@ -25,7 +27,7 @@ struct NetlinkRequest {
         message.reserveCapacity(NetlinkMessage.headerLength + body.count)
         message.append(number: UInt32(clamping: NetlinkMessage.headerLength + body.count))
         message.append(number: type)
-        message.append(number: UInt16(truncatingIfNeeded: flags))
+        message.append(number: UInt16(truncatingIfNeeded: flags | self.flags))
         message.append(number: sequence)
         message.append(number: port)
         return message + body

@@ -11,21 +11,10 @@ public enum RouteEvent: Hashable, Sendable {
     case addressRemoved(Address)
     case defaultRouteAdded(DefaultRoute)
     case defaultRouteRemoved(DefaultRoute)
-    /// Another interface, or none, now carries traffic to the rest of the world.
+    /// Another interface, or none, now carries traffic to the rest of the world, or a tunnel's packets.
     case uplinkChanged(ActiveUplink?)
     /// Messages were lost and everything was read anew. What changed meanwhile was told as events just before.
     case resynchronise
-}
-
-/// A network interface (`RTM_NEWLINK`).
-public struct Link: Hashable, Sendable {
-    public let index: Int
-    public let name: String
-    /// Set up by the administrator.
-    public let isUp: Bool
-    /// Connected to something: a cable, an access point.
-    public let hasCarrier: Bool
-    public let kind: Uplink
 }
 
 /// An address of an interface (`RTM_NEWADDR`).
@@ -47,15 +36,20 @@ public struct Address: Hashable, Sendable {
     }
 }
 
-public enum AddressFamily: Hashable, Sendable {
-    case ipv4, ipv6
-}
-
 /// A route to everywhere in the main table (`RTM_NEWROUTE`).
 public struct DefaultRoute: Hashable, Sendable {
     public let family: AddressFamily
     /// Nil on links without one, such as point-to-point links.
     public let gateway: [UInt8]?
+    /// The interface it goes out by.
+    public let index: Int
+    /// Lower is preferred.
+    public let metric: Int
+}
+
+/// A route to one address through a gateway, in the main table: VPN clients make one to their server.
+public struct HostRoute: Hashable, Sendable {
+    public let destination: IPAddress
     /// The interface it goes out by.
     public let index: Int
     /// Lower is preferred.
@@ -69,4 +63,13 @@ public struct ActiveUplink: Hashable, Sendable {
     public let kind: Uplink
     public let interface: String
     public let index: Int
+    /// What carries the packets of a tunnel, if that can be told; nil for anything else.
+    public let carrier: Carrier?
+
+    /// The link underneath a tunnel.
+    public struct Carrier: Hashable, Sendable {
+        public let kind: Uplink
+        public let interface: String
+        public let index: Int
+    }
 }

@@ -2,7 +2,7 @@ import AgentModel
 import CNetlink
 import EventLoop
 
-/// Follows links, addresses and default routes through rtnetlink.
+/// Follows links, addresses, default routes and neighbours through rtnetlink.
 @AgentLoop
 public final class RouteMonitor {
     /// By index.
@@ -12,17 +12,24 @@ public final class RouteMonitor {
     public var defaultRoutes: [DefaultRoute] { table.defaultRoutes.sorted { $0.metric < $1.metric } }
     public var uplink: ActiveUplink? { table.uplink }
 
-    private let socket: NetlinkSocket
+    let socket: NetlinkSocket
+    private let files: LinkFiles
     private let report: @AgentLoop @Sendable (RouteEvent) -> Void
     private var table = RouteTable()
     /// What has to be read anew.
-    private var stale: Set<RouteTable.Subject> = []
+    private var stale: Set<RouteSubject> = []
     /// One reading at a time, or two would take each other's messages for their own. The first one is the initialiser's.
     private var isReading = true
     private var hasLostNews = false
     /// What the first reading finds is no event.
     private var isStarted = false
     private var retry: LoopTimer?
+    private var followers: [ObjectIdentifier: Follower] = [:]
+    private var probes: [ObjectIdentifier: NeighbourProbe] = [:]
+
+    private struct Follower {
+        weak var following: RouteFollowing?
+    }
 
     /// Returns when everything has been read once; what that found is in the snapshot and no event.
     /// - Parameter onEvent: called for each change from then on, on the loop, after the snapshot has changed.
@@ -32,18 +39,47 @@ public final class RouteMonitor {
 
     /// - Parameter socket: a route socket, of whichever network namespace is to be followed.
     init(
-        socket: NetlinkSocket, onEvent: @escaping @AgentLoop @Sendable (RouteEvent) -> Void
+        socket: NetlinkSocket, files: LinkFiles = .system,
+        onEvent: @escaping @AgentLoop @Sendable (RouteEvent) -> Void
     ) async throws(NetlinkError) {
         self.socket = socket
+        self.files = files
         report = onEvent
         socket.onNotification = { [weak self] in self?.hear($0) }
         socket.onOverrun = { [weak self] in self?.resynchronise() }
         // Listening before reading: what changes in between is told twice rather than not at all.
         for (group, name) in Self.groups { try socket.join(group: Int(group.rawValue), named: name) }
-        for subject in RouteTable.Subject.allCases { try await read(subject) }
+        for subject in RouteSubject.allCases { try await read(subject) }
         isStarted = true
         isReading = false
         readStale()
+    }
+
+    isolated deinit { probes.values.forEach { $0.giveUp() } }
+
+    /// Calls back on the loop after each change of what may lead packets elsewhere, a neighbour's silence included, for as
+    /// long as the result is kept. Many changes may come in a row.
+    public func follow(_ onChange: @escaping @AgentLoop @Sendable (RouteSubject) -> Void) -> RouteFollowing {
+        let following = RouteFollowing(self, onChange: onChange)
+        followers[ObjectIdentifier(following)] = Follower(following: following)
+        return following
+    }
+
+    func forget(_ following: ObjectIdentifier) { followers[following] = nil }
+
+    /// The interface with what carries it, if it is a tunnel.
+    public func uplink(over index: Int) -> ActiveUplink? { links[index].map { table.uplink(over: $0) } }
+
+    /// What carries the device's traffic if that is not the interface with the index `own`; nil if it is, or if nothing
+    /// does.
+    ///
+    /// A tunnel or a bridge does not count: the traffic in it leaves the device by something else, and that may be the very
+    /// Wi-Fi link that is asked about.
+    public func uplink(besides own: Int?) -> Uplink? { table.bestCarrier.flatMap { $0.index == own ? nil : $0.kind } }
+
+    /// Whether an address on a link did not answer when it was asked for last.
+    public func isSilent(_ address: IPAddress, on index: Int) -> Bool {
+        table.failedNeighbours.contains(Neighbour.Key(index: index, address: address))
     }
 
     /// Sets an interface up or down. The change is an event.
@@ -58,32 +94,60 @@ public final class RouteMonitor {
     private static let groups: [(rtnetlink_groups, String)] = [
         (RTNLGRP_LINK, "link"), (RTNLGRP_IPV4_IFADDR, "ipv4-ifaddr"), (RTNLGRP_IPV6_IFADDR, "ipv6-ifaddr"),
         (RTNLGRP_IPV4_ROUTE, "ipv4-route"), (RTNLGRP_IPV6_ROUTE, "ipv6-route"),
+        (RTNLGRP_IPV4_RULE, "ipv4-rule"), (RTNLGRP_IPV6_RULE, "ipv6-rule"), (RTNLGRP_NEIGH, "neigh"),
     ]
 
     private func hear(_ message: NetlinkMessage) {
-        let events = apply(message, from: .news)
+        let silent = table.failedNeighbours
+        let news = RouteMessage(message)
+        let events = news.map { apply($0, from: .news) } ?? []
+        if case .neighbour(let neighbour) = news {
+            for probe in probes.values where probe.key == neighbour.key { probe.hear(neighbour.state) }
+        }
+        if let subject = RouteSubject(message), subject != .neighbours || table.failedNeighbours != silent {
+            tellFollowers(subject)
+        }
         guard events.contains(where: \.mayEndRoutesSilently) else { return }
         stale.insert(.routes)
         readStale()
     }
 
     @discardableResult
-    private func apply(_ message: NetlinkMessage, from source: RouteTable.Source) -> [RouteEvent] {
-        guard let message = RouteMessage(message) else { return [] }
-        let events = table.apply(message, from: source) { Uplink($0) }
+    private func apply(_ message: RouteMessage, from source: RouteTable.Source) -> [RouteEvent] {
+        let events = table.apply(message, from: source) { Uplink($0, files: files) }
         tell(events)
         return events
     }
 
     private func resynchronise() {
         hasLostNews = true
-        stale.formUnion(RouteTable.Subject.allCases)
+        stale.formUnion(RouteSubject.allCases)
         readStale()
     }
 
     private func tell(_ events: [RouteEvent]) {
         guard isStarted else { return }
         events.forEach(report)
+    }
+
+    private func tellFollowers(_ subject: RouteSubject) {
+        guard isStarted else { return }
+        for follower in followers.values { follower.following?.tell(subject) }
+    }
+
+    // MARK: Neighbours
+
+    func neighbourState(of key: Neighbour.Key) -> Neighbour.State? { table.neighbours[key] }
+
+    func startProbe(_ key: Neighbour.Key, within limit: Duration, onEnd: @escaping (Bool) -> Void) {
+        var id: ObjectIdentifier?
+        let probe = NeighbourProbe(key, socket: socket, within: limit) { [weak self] answers in
+            if let id { self?.probes[id] = nil }
+            onEnd(answers)
+        }
+        id = ObjectIdentifier(probe)
+        probes[ObjectIdentifier(probe)] = probe
+        probe.ask(table.neighbours[key])
     }
 
     // MARK: Reading
@@ -98,7 +162,7 @@ public final class RouteMonitor {
     }
 
     private func readWhileStale() async {
-        while let subject = RouteTable.Subject.allCases.first(where: stale.contains) {
+        while let subject = RouteSubject.allCases.first(where: stale.contains) {
             stale.remove(subject)
             do throws(NetlinkError) {
                 try await read(subject)
@@ -112,18 +176,20 @@ public final class RouteMonitor {
         guard hasLostNews else { return }
         hasLostNews = false
         report(.resynchronise)
+        for probe in probes.values { probe.ask(table.neighbours[probe.key]) }
     }
 
     /// Reads a subject anew. What is read and what is news are applied in the order in which the kernel told them.
-    private func read(_ subject: RouteTable.Subject) async throws(NetlinkError) {
+    private func read(_ subject: RouteSubject) async throws(NetlinkError) {
         for attempt in 1...NetlinkSocket.attempts {
             table.beginReading(subject)
             let isConsistent = try await socket.walk(.dump(of: subject), attempting: subject.attempted) { message in
-                self.apply(message, from: .reading)
+                if let message = RouteMessage(message) { self.apply(message, from: .reading) }
             }
             if isConsistent || attempt == NetlinkSocket.attempts { break }
         }
         tell(table.endReading(subject))
+        tellFollowers(subject)
     }
 }
 
@@ -140,12 +206,13 @@ extension RouteEvent {
     }
 }
 
-extension RouteTable.Subject {
+extension RouteSubject {
     fileprivate var attempted: String {
         switch self {
         case .links: "list the links"
         case .addresses: "list the addresses"
         case .routes: "list the routes"
+        case .neighbours: "list the neighbours"
         }
     }
 }

@@ -1,15 +1,29 @@
 import AgentModel
 
-/// Links, addresses and default routes, kept from rtnetlink's messages. It tells what each message changed.
+/// What can be read as a whole, and what a change is of.
+public enum RouteSubject: CaseIterable, Sendable {
+    case links, addresses, neighbours
+    /// With the rules by which the kernel chooses among tables of them.
+    case routes
+}
+
+/// Links, addresses, default routes and neighbours, kept from rtnetlink's messages. It tells what each message changed.
 struct RouteTable {
     private(set) var links: [Int: Link] = [:]
     private(set) var addresses: [AddressKey: Address] = [:]
     private(set) var defaultRoutes: Set<DefaultRoute> = []
+    private(set) var hostRoutes: Set<HostRoute> = []
+    /// As many as the kernel keeps (arp(7), `gc_thresh3`).
+    private(set) var neighbours: [Neighbour.Key: Neighbour.State] = [:]
+    /// Those that did not answer when they were asked last.
+    private(set) var failedNeighbours: Set<Neighbour.Key> = []
     private(set) var uplink: ActiveUplink?
     /// What a reading under way has not come across yet, and so what is gone if it does not.
     private var unseenLinks: Set<Int>?
     private var unseenAddresses: Set<AddressKey>?
     private var unseenRoutes: Set<DefaultRoute>?
+    private var unseenHostRoutes: Set<HostRoute>?
+    private var unseenNeighbours: Set<Neighbour.Key>?
 
     struct AddressKey: Hashable {
         let index: Int
@@ -19,11 +33,6 @@ struct RouteTable {
         init(_ address: Address) {
             (index, bytes, prefixLength) = (address.index, address.bytes, address.prefixLength)
         }
-    }
-
-    /// What can be read as a whole.
-    enum Subject: CaseIterable {
-        case links, addresses, routes
     }
 
     /// Where a message came from.
@@ -42,7 +51,7 @@ struct RouteTable {
         switch message {
         case .link(let report):
             unseenLinks?.remove(report.index)
-            guard let link = merge(report, kind), links.updateValue(link, forKey: link.index) != link else { break }
+            guard let link = Link(report, known: links[report.index], kind: kind), links.updateValue(link, forKey: link.index) != link else { break }
             events.append(.linkChanged(link))
         case .linkRemoved(let index):
             if let link = links.removeValue(forKey: index) { events.append(.linkRemoved(link)) }
@@ -65,48 +74,63 @@ struct RouteTable {
                 if defaultRoutes.insert(route).inserted { events.append(.defaultRouteAdded(route)) }
             }
         case .defaultRoutesRemoved(let routes): events += remove(defaultRoutes.intersection(routes))
+        case .hostRoute(let route, let replaces):
+            unseenHostRoutes?.remove(route)
+            if replaces {
+                hostRoutes = hostRoutes.filter { ($0.destination, $0.metric) != (route.destination, route.metric) }
+            }
+            if hostRoutes.count < Self.maximumHostRoutes { hostRoutes.insert(route) }
+        case .hostRouteRemoved(let route): hostRoutes.remove(route)
+        case .neighbour(let neighbour):
+            unseenNeighbours?.remove(neighbour.key)
+            note(neighbour)
+        case .neighbourRemoved(let key): forget(key)
         }
         return events + uplinkChange()
     }
 
+    /// More than VPN clients make. Beyond them a tunnel's carrier may not be found.
+    private static let maximumHostRoutes = 256
+
     /// Everything of a subject is about to be told.
-    mutating func beginReading(_ subject: Subject) {
+    mutating func beginReading(_ subject: RouteSubject) {
         switch subject {
         case .links: unseenLinks = Set(links.keys)
         case .addresses: unseenAddresses = Set(addresses.keys)
-        case .routes: unseenRoutes = defaultRoutes
+        case .routes: (unseenRoutes, unseenHostRoutes) = (defaultRoutes, hostRoutes)
+        case .neighbours: unseenNeighbours = Set(neighbours.keys)
         }
     }
 
     /// Everything was told; what was not is gone.
-    mutating func endReading(_ subject: Subject) -> [RouteEvent] {
+    mutating func endReading(_ subject: RouteSubject) -> [RouteEvent] {
         defer { abandonReading(subject) }
-        let events: [RouteEvent] =
-            switch subject {
-            case .links:
-                (unseenLinks ?? []).sorted().compactMap { links.removeValue(forKey: $0).map(RouteEvent.linkRemoved) }
-            case .addresses:
-                (unseenAddresses ?? []).compactMap { addresses.removeValue(forKey: $0).map(RouteEvent.addressRemoved) }
-            case .routes: remove(defaultRoutes.intersection(unseenRoutes ?? []))
+        var events: [RouteEvent] = []
+        switch subject {
+        case .links:
+            events = (unseenLinks ?? []).sorted().compactMap {
+                links.removeValue(forKey: $0).map(RouteEvent.linkRemoved)
             }
+        case .addresses:
+            events = (unseenAddresses ?? []).compactMap {
+                addresses.removeValue(forKey: $0).map(RouteEvent.addressRemoved)
+            }
+        case .routes:
+            hostRoutes.subtract(unseenHostRoutes ?? [])
+            events = remove(defaultRoutes.intersection(unseenRoutes ?? []))
+        case .neighbours: unseenNeighbours?.forEach { forget($0) }
+        }
         return events + uplinkChange()
     }
 
     /// The reading failed and proves nothing.
-    mutating func abandonReading(_ subject: Subject) {
+    mutating func abandonReading(_ subject: RouteSubject) {
         switch subject {
         case .links: unseenLinks = nil
         case .addresses: unseenAddresses = nil
-        case .routes: unseenRoutes = nil
+        case .routes: (unseenRoutes, unseenHostRoutes) = (nil, nil)
+        case .neighbours: unseenNeighbours = nil
         }
-    }
-
-    private func merge(_ report: LinkReport, _ kind: (LinkReport) -> Uplink) -> Link? {
-        let known = links[report.index]
-        guard let name = report.name ?? known?.name else { return nil }
-        return Link(
-            index: report.index, name: name, isUp: report.isUp, hasCarrier: report.hasCarrier,
-            kind: known.flatMap { $0.name == name ? $0.kind : nil } ?? kind(report))
     }
 
     private mutating func remove(_ routes: Set<DefaultRoute>) -> [RouteEvent] {
@@ -114,22 +138,25 @@ struct RouteTable {
         return routes.sorted { $0.metric < $1.metric }.map(RouteEvent.defaultRouteRemoved)
     }
 
+    private mutating func note(_ neighbour: Neighbour) {
+        switch neighbour.state {
+        case .failed: failedNeighbours.insert(neighbour.key)
+        // Being asked once more, it has not answered yet.
+        case .none, .incomplete: break
+        default: failedNeighbours.remove(neighbour.key)
+        }
+        neighbours[neighbour.key] = neighbour.state
+    }
+
+    private mutating func forget(_ neighbour: Neighbour.Key) {
+        neighbours[neighbour] = nil
+        failedNeighbours.remove(neighbour)
+    }
+
     private mutating func uplinkChange() -> [RouteEvent] {
-        let best = bestUplink()
+        let best = bestUplink
         guard best != uplink else { return [] }
         uplink = best
         return [.uplinkChanged(best)]
-    }
-
-    private func bestUplink() -> ActiveUplink? {
-        let usable = defaultRoutes.filter { links[$0.index].map { $0.isUp && $0.hasCarrier } ?? false }
-        // Metrics of the two families do not compare; IPv4 is what every network has.
-        let best = usable.min { left, right in
-            (left.family == .ipv4 ? 0 : 1, left.metric, left.index)
-                < (right.family == .ipv4 ? 0 : 1, right.metric, right.index)
-        }
-        return best.flatMap { links[$0.index] }.map { link in
-            ActiveUplink(kind: link.kind, interface: link.name, index: link.index)
-        }
     }
 }

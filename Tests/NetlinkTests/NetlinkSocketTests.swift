@@ -1,6 +1,7 @@
 import CNetlink
 import EventLoop
 import Glibc
+import NetworkNamespaces
 import Testing
 
 @testable import Netlink

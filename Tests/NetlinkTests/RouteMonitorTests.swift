@@ -2,6 +2,7 @@ import AgentModel
 import CNetlink
 import EventLoop
 import Glibc
+import NetworkNamespaces
 import Testing
 
 @testable import Netlink

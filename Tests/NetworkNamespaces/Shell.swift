@@ -2,21 +2,21 @@ import Dispatch
 import Glibc
 
 /// Runs the system's own tools, for setting up what the kernel is then asked about.
-enum Shell {
-    struct Failure: Error {
+public enum Shell {
+    public struct Failure: Error {
         let script: String
         let status: Int32
         let output: String
     }
 
     /// Runs a script, off the loop, and waits until its shell has ended; daemons that it started go on.
-    static func run(_ script: String) async throws {
+    public static func run(_ script: String) async throws {
         try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async { continuation.resume(with: Result { try runBlocking(script) }) }
         }
     }
 
-    static func runBlocking(_ script: String) throws {
+    public static func runBlocking(_ script: String) throws {
         let (status, output) = spawn(script)
         guard status == 0 else { throw Failure(script: script, status: status, output: output) }
     }

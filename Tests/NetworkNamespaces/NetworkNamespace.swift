@@ -3,18 +3,18 @@ import Glibc
 
 /// A network namespace of the test's own, so that links and routes can be changed without harm.
 @AgentLoop
-final class NetworkNamespace {
+public final class NetworkNamespace {
     private let descriptor: Int32
 
     /// Whether this process may make one.
-    nonisolated static let isAvailable: Bool = {
+    public nonisolated static let isAvailable: Bool = {
         let home = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)
         defer { close(home) }
         guard home >= 0, unshareNetwork() else { return false }
         return enterNetwork(home)
     }()
 
-    init() {
+    public init() {
         let home = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)
         defer { close(home) }
         precondition(unshareNetwork(), "no new network namespace")
@@ -25,7 +25,7 @@ final class NetworkNamespace {
     deinit { close(descriptor) }
 
     /// Does something in the namespace on the thread at hand; sockets that it makes stay there.
-    func within<Value>(_ body: () throws -> Value) rethrows -> Value {
+    public func within<Value>(_ body: () throws -> Value) rethrows -> Value {
         let home = open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)
         defer { close(home) }
         precondition(enterNetwork(descriptor), "cannot enter the namespace")
@@ -33,12 +33,15 @@ final class NetworkNamespace {
         return try body()
     }
 
-    func run(_ script: String) async throws { try await Shell.run(entering(script)) }
+    public func run(_ script: String) async throws { try await Shell.run(entering(script)) }
 
     /// Runs a script while the loop stands still.
-    func runBlocking(_ script: String) throws { try Shell.runBlocking(entering(script)) }
+    public func runBlocking(_ script: String) throws { try Shell.runBlocking(entering(script)) }
+
+    /// A name of the namespace for `ip link set ... netns`.
+    public nonisolated var path: String { "/proc/\(getpid())/fd/\(descriptor)" }
 
     private func entering(_ script: String) -> String {
-        "nsenter --net=/proc/\(getpid())/fd/\(descriptor) /bin/sh -e <<'END'\n\(script)\nEND"
+        "nsenter --net=\(path) /bin/sh -e <<'END'\n\(script)\nEND"
     }
 }

@@ -2,15 +2,15 @@ import EventLoop
 
 /// Collects events, and waits for one with a deadline.
 @AgentLoop
-final class Journal<Event: Sendable> {
-    private(set) var events: [Event] = []
+public final class Journal<Event: Sendable> {
+    public private(set) var events: [Event] = []
     /// How many of them a wait has passed over.
     private var read = 0
     private var waiter: (matches: (Event) -> Bool, resume: (Event?) -> Void, deadline: LoopTimer)?
 
-    nonisolated init() {}
+    public nonisolated init() {}
 
-    func record(_ event: Event) {
+    public func record(_ event: Event) {
         events.append(event)
         guard let waiter, waiter.matches(event) else { return }
         read = events.count
@@ -19,7 +19,7 @@ final class Journal<Event: Sendable> {
     }
 
     /// The next event that matches, past or to come, and forgets those before it.
-    func next(within deadline: Duration = .seconds(20), where matches: @escaping (Event) -> Bool) async throws -> Event
+    public func next(within deadline: Duration = .seconds(20), where matches: @escaping (Event) -> Bool) async throws -> Event
     {
         if let index = events[read...].firstIndex(where: matches) {
             read = index + 1
@@ -39,6 +39,8 @@ final class Journal<Event: Sendable> {
     }
 }
 
-struct NothingHappened: Error {
-    let instead: [String]
+public struct NothingHappened: Error {
+    public let instead: [String]
+
+    public init(instead: [String]) { self.instead = instead }
 }

@@ -7,7 +7,7 @@ func unshareNetwork() -> Bool { call("unshare", networkNamespace) }
 func enterNetwork(_ descriptor: Int32) -> Bool { call("setns", descriptor, networkNamespace) }
 
 /// Changes the effective user of this thread only; the C library's own function changes all threads.
-func setThreadUser(_ user: uid_t) -> Bool {
+public func setThreadUser(_ user: uid_t) -> Bool {
     typealias Syscall = @convention(c) (Int, Int, Int, Int) -> Int
     #if arch(x86_64)
         let setresuid = 117

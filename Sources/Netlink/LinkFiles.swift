@@ -1,0 +1,37 @@
+import Glibc
+
+/// What sysfs says of network interfaces: files of the kernel's that are never on a disk.
+struct LinkFiles {
+    /// Has a folder for each interface.
+    let folder: String
+
+    static let system = LinkFiles(folder: "/sys/class/net")
+
+    /// The `DEVTYPE` by which cfg80211 and modem drivers mark their interfaces.
+    func deviceType(of interface: String) -> String? {
+        guard let path = path(of: interface) else { return nil }
+        let file = open("\(path)/uevent", O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { return nil }
+        defer { close(file) }
+        var contents = [UInt8](repeating: 0, count: 1024)
+        let count = read(file, &contents, contents.count)
+        guard count > 0 else { return nil }
+        let line = contents[..<count].split(separator: UInt8(ascii: "\n")).first { $0.starts(with: "DEVTYPE=".utf8) }
+        return line.map { String(decoding: $0.dropFirst("DEVTYPE=".utf8.count), as: UTF8.self) }
+    }
+
+    /// The name of the driver of the hardware behind the interface.
+    func driver(of interface: String) -> String? {
+        guard let path = path(of: interface) else { return nil }
+        var target = [CChar](repeating: 0, count: 1024)
+        let count = readlink("\(path)/device/driver", &target, target.count)
+        guard count > 0 else { return nil }
+        let name = target[..<count].split(separator: CChar(bitPattern: UInt8(ascii: "/"))).last
+        return name.map { String(decoding: $0.map(UInt8.init(bitPattern:)), as: UTF8.self) }
+    }
+
+    private func path(of interface: String) -> String? {
+        guard !interface.isEmpty, !interface.contains("/"), interface != ".", interface != ".." else { return nil }
+        return "\(folder)/\(interface)"
+    }
+}

@@ -1,0 +1,85 @@
+import AgentModel
+import CNetlink
+import Glibc
+
+/// What one message says of a route by which packets are sent or delivered (rtnetlink.h, `struct rtmsg`).
+struct RouteReport: Equatable {
+    let family: AddressFamily
+    let prefixLength: Int
+    let destination: IPAddress?
+    /// `RTN_*`.
+    let type: Int
+    let table: UInt32
+    let metric: Int
+    /// Several where the traffic is spread over several.
+    let hops: [Hop]
+
+    struct Hop: Equatable {
+        /// The interface.
+        let index: Int
+        let gateway: [UInt8]?
+    }
+
+    /// - Returns: nil for what is no route of IPv4 or IPv6, and for one that looks at where packets come from.
+    init?(_ payload: ArraySlice<UInt8>) {
+        var reader = ByteReader(payload)
+        guard let family = reader.take(UInt8.self).flatMap(AddressFamily.init), let length = reader.take(UInt8.self),
+            reader.take(UInt8.self) == 0,  // Length of the source's prefix.
+            reader.take(UInt8.self) != nil,  // Type of service.
+            let table = reader.take(UInt8.self),
+            reader.take(UInt16.self) != nil,  // Protocol and scope.
+            let type = reader.take(UInt8.self), reader.take(UInt32.self) != nil
+        else { return nil }
+        let attributes = Attributes(reader.rest)
+        self.family = family
+        self.type = Int(type)
+        prefixLength = Int(length)
+        destination = attributes[RTA_DST].flatMap { IPAddress(bytes: $0.bytes) }
+        self.table = attributes[RTA_TABLE]?.number() ?? UInt32(table)
+        metric = attributes[RTA_PRIORITY]?.count(as: UInt32.self) ?? 0
+        if let index = attributes[RTA_OIF]?.count(as: UInt32.self) {
+            hops = [Hop(index: index, gateway: attributes.gateway)]
+        } else {
+            let nextHops = attributes[RTA_MULTIPATH].map { NextHops($0.bytes) }
+            hops = nextHops?.map { Hop(index: $0.index, gateway: $0.attributes.gateway) } ?? []
+        }
+    }
+
+    var isInMainTable: Bool { table == RT_TABLE_MAIN.rawValue }
+
+    /// The routes to everywhere, one for each next hop.
+    var defaultRoutes: [DefaultRoute] {
+        guard type == RTN_UNICAST, prefixLength == 0 else { return [] }
+        return hops.map { DefaultRoute(family: family, gateway: $0.gateway, index: $0.index, metric: metric) }
+    }
+
+    var hostRoute: HostRoute? {
+        guard type == RTN_UNICAST, prefixLength == family.byteCount * 8, let destination, let hop = hops.first,
+            hop.gateway != nil
+        else { return nil }
+        return HostRoute(destination: destination, index: hop.index, metric: metric)
+    }
+}
+
+extension Attributes {
+    /// RTA_VIA has the gateways of the other family, after two bytes that say which.
+    fileprivate var gateway: [UInt8]? {
+        (self[RTA_GATEWAY]?.bytes ?? self[RTA_VIA]?.bytes.dropFirst(2)).map { Array($0) }
+    }
+}
+
+/// The next hops of a route with several (rtnetlink.h, `struct rtnexthop`).
+private struct NextHops: Sequence, IteratorProtocol {
+    private var reader: ByteReader
+
+    init(_ bytes: ArraySlice<UInt8>) { reader = ByteReader(bytes) }
+
+    mutating func next() -> (index: Int, attributes: Attributes)? {
+        guard let length = reader.take(UInt16.self), reader.take(UInt16.self) != nil,
+            let index = reader.take(Int32.self),
+            let attributes = reader.take(Int(length) - 8)
+        else { return nil }
+        reader.skipPadding(after: attributes.count)
+        return (Int(index), Attributes(attributes))
+    }
+}
