@@ -80,14 +80,19 @@ let package = Package(
             dependencies: ["AgentModel", "InterfaceNetwork", nioCore, nioPosix, nioSSL, nioHTTP1],
             swiftSettings: strict),
         .target(
-            name: "HotspotProviders", dependencies: ["AgentModel", nioCore, nioPosix], swiftSettings: strict),
+            name: "HotspotProviders",
+            dependencies: [
+                "AgentModel", "AppProtocol", "ChildProcess", "InterfaceNetwork", "OnlineValidation", nioCore, nioPosix,
+            ],
+            swiftSettings: strict),
 
         // What ships.
         .target(
             name: "Agent",
             dependencies: [
                 "AgentModel", "EventLoop", "Netlink", "Supplicant", "FailoverPolicy", "KeyFile", "AppProtocol",
-                "AppServer", "PolicyRecord", cryptoExtras,
+                "AppServer", "PolicyRecord", "Reachability", "InterfaceNetwork", "ConnectionMonitor",
+                "OnlineValidation", "HotspotProviders", cryptoExtras, nioCore, nioPosix,
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
@@ -192,7 +197,12 @@ let package = Package(
             name: "CommandLineTests",
             dependencies: ["altnet", "AppServer", "AppClient", "DNSService", "QRCode", "TerminalPicture"],
             swiftSettings: strict),
-        .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),
+        .testTarget(
+            name: "AgentTests",
+            dependencies: [
+                "Agent", "AppClient", "AppProtocol", "ConnectionMonitor", "OnlineValidation", "HotspotProviders",
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "HarnessTests",
             dependencies: ["Harness", "AgentModel", "AppServer", "AppProtocol", nioCore, nioPosix],

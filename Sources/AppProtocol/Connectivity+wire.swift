@@ -78,21 +78,21 @@ extension ReachabilityFlags {
 }
 
 extension ReachLevel: WireScalar {
-    static var complaint: String { "is not a level such as internet" }
+    package static var complaint: String { "is not a level such as internet" }
 }
 
 extension InternetState: WireScalar {
     /// One that a newer device knows reads as `unknown`.
-    init?(wire: String) { self = InternetState(rawValue: wire) ?? .unknown }
-    static var complaint: String { "is not a state of the internet" }
+    package init?(wire: String) { self = InternetState(rawValue: wire) ?? .unknown }
+    package static var complaint: String { "is not a state of the internet" }
 }
 
 extension ReachProblem: WireScalar {
     /// One that a newer device knows reads as `unexpectedAnswer`.
-    init?(wire: String) { self = ReachProblem(rawValue: wire) ?? .unexpectedAnswer }
-    static var complaint: String { "is not a problem" }
+    package init?(wire: String) { self = ReachProblem(rawValue: wire) ?? .unexpectedAnswer }
+    package static var complaint: String { "is not a problem" }
 }
 
 extension ConnectionState: WireScalar {
-    static var complaint: String { "is not a state of a connection" }
+    package static var complaint: String { "is not a state of a connection" }
 }

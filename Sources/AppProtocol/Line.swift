@@ -7,9 +7,9 @@ import AgentModel
 #endif
 
 /// Reading and writing the JSON of single lines.
-enum Line {
+package enum Line {
     /// One line without its line feed. Keys are sorted, so that equal messages are equal bytes.
-    static func encode(_ value: some Encodable) throws(ProtocolError) -> [UInt8] {
+    package static func encode(_ value: some Encodable) throws(ProtocolError) -> [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         do {
@@ -21,7 +21,7 @@ enum Line {
 
     /// - Throws: `malformed`, or what the type found wrong. No part of the input other than names of fields is repeated,
     ///   for a mangled line can hold a password anywhere.
-    static func decode<Value: Decodable>(_ type: Value.Type, from line: some Collection<UInt8>) throws(ProtocolError)
+    package static func decode<Value: Decodable>(_ type: Value.Type, from line: some Collection<UInt8>) throws(ProtocolError)
         -> Value
     {
         guard line.count <= ProtocolLimits.lineLength else { throw .lineTooLong }
@@ -50,7 +50,7 @@ extension ProtocolError {
         .lineTooLong, "the line is longer than \(ProtocolLimits.lineLength) bytes",
         details: ["max": .number(ProtocolLimits.lineLength)])
 
-    init(_ error: DecodingError) {
+    package init(_ error: DecodingError) {
         self =
             switch error {
             case .keyNotFound(let key, let context): .malformed(at: context.codingPath + [key], "is missing")

@@ -8,7 +8,7 @@ private enum SSIDKeys: String, CodingKey {
 
 extension Decoder {
     /// The SSID of the object being read, nil where it has none.
-    func ssidIfPresent() throws -> SSID? {
+    package func ssidIfPresent() throws -> SSID? {
         let container = try container(keyedBy: SSIDKeys.self)
         let text = try container.decodeIfPresent(String.self, forKey: .ssid)
         let hex = try container.decodeIfPresent(String.self, forKey: .ssidHex)
@@ -32,7 +32,7 @@ extension Decoder {
         }
     }
 
-    func ssid() throws -> SSID {
+    package func ssid() throws -> SSID {
         guard let ssid = try ssidIfPresent() else {
             throw ProtocolError.malformed(at: codingPath + [SSIDKeys.ssid], "or ssidHex is missing")
         }
@@ -41,7 +41,7 @@ extension Decoder {
 }
 
 extension Encoder {
-    func encode(_ ssid: SSID?) throws {
+    package func encode(_ ssid: SSID?) throws {
         guard let ssid else { return }
         var container = container(keyedBy: SSIDKeys.self)
         if let text = ssid.text {

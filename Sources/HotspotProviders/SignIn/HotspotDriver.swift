@@ -1,0 +1,78 @@
+import AgentModel
+import AppProtocol
+import NIOCore
+
+/// Carries out what ``SignIn`` decides. Everything is on one event loop.
+final class HotspotDriver {
+    private var signIn: SignIn
+    private let connector: HostConnector
+    private let now: @Sendable () -> Instant
+    private let changed: (HotspotStatus) -> Void
+    private var conversations: [SignIn.Conversation: ConversationHandler] = [:]
+    private var timer: (deadline: Instant, task: Scheduled<Void>)?
+    private var loggedOff: [EventLoopPromise<Void>] = []
+
+    init(
+        _ signIn: SignIn, _ connector: HostConnector, now: @escaping @Sendable () -> Instant,
+        changed: @escaping (HotspotStatus) -> Void
+    ) {
+        self.signIn = signIn
+        self.connector = connector
+        self.now = now
+        self.changed = changed
+    }
+
+    func receive(_ input: SignIn.Input) {
+        for action in signIn.handle(input, at: now()) {
+            switch action {
+            case .list(let number): open(number, Conversation.listing())
+            case .open(let number, let provider, let content): open(number, Conversation.opening(provider, content))
+            case .ask(let number, let content): conversations[number]?.ask(content)
+            case .end(let number): conversations.removeValue(forKey: number)?.close()
+            }
+        }
+        setTimer()
+        changed(signIn.status)
+        if !signIn.isLoggingOff {
+            for promise in loggedOff { promise.succeed() }
+            loggedOff = []
+        }
+    }
+
+    /// - Returns: when the provider has logged off, has failed to, or had nothing to do.
+    func logOff() -> EventLoopFuture<Void> {
+        let promise = connector.loop.makePromise(of: Void.self)
+        loggedOff.append(promise)
+        receive(.logOff)
+        return promise.futureResult
+    }
+
+    private func open(_ number: SignIn.Conversation, _ start: (Conversation, [Conversation.Output])) {
+        conversations[number] = connector.open(start) { [weak self] output in
+            guard let self, self.conversations[number] != nil else { return }
+            switch output {
+            case .send: break
+            case .listed(let list):
+                self.conversations.removeValue(forKey: number)?.close()
+                self.receive(.listed(number, list))
+            case .answered(let answer): self.receive(.answered(number, answer))
+            case .failed(let fault):
+                self.conversations.removeValue(forKey: number)?.close()
+                self.receive(.failed(number, fault))
+            }
+        }
+    }
+
+    private func setTimer() {
+        guard timer?.deadline != signIn.deadline else { return }
+        timer?.task.cancel()
+        timer = signIn.deadline.map { deadline in
+            let bound = NIOLoopBound(self, eventLoop: connector.loop)
+            let task = connector.loop.scheduleTask(in: TimeAmount(max(deadline - now(), .zero))) {
+                bound.value.timer = nil
+                bound.value.receive(.timePassed)
+            }
+            return (deadline, task)
+        }
+    }
+}
