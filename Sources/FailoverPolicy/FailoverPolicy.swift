@@ -233,6 +233,9 @@ public struct FailoverPolicy: Sendable {
         return link.network
     }
 
+    /// Marks what the policy hears of the link that is there now.
+    public var linkEpoch: UInt64 { epoch }
+
     /// Whether the device is in its network for this once, by a switch with `joinOnce`.
     public var isVisiting: Bool { visit != nil }
 
