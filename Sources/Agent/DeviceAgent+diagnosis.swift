@@ -99,14 +99,23 @@ extension DeviceAgent {
         } else {
             course.skip(.internet, "nobody to ask is set (ALTNET_VALIDATION_URL)")
         }
-        let answers = await withTaskGroup(of: (Int, ReachProblem?).self) { group in
+        let answers = await Self.probe(targets)
+        for (target, problem) in zip(targets, answers) { course.add(.target(target, problem)) }
+        if targets.isEmpty { course.skip(.target, "no target is set (ALTNET_TARGETS)") }
+    }
+}
+
+extension DeviceAgent {
+    /// All at once, so that many take no longer than one.
+    private nonisolated static func probe(_ targets: [WatchedTarget]) async -> [ReachProblem?] {
+        await withTaskGroup(of: (Int, ReachProblem?).self) { group in
             for (index, target) in targets.enumerated() {
                 group.addTask { (index, await target.probe(Limit.target)) }
             }
-            return await group.reduce(into: [Int: ReachProblem?]()) { $0[$1.0] = .some($1.1) }
+            var problems = [ReachProblem?](repeating: .timedOut, count: targets.count)
+            for await (index, problem) in group { problems[index] = problem }
+            return problems
         }
-        for (index, target) in targets.enumerated() { course.add(.target(target, answers[index] ?? nil)) }
-        if targets.isEmpty { course.skip(.target, "no target is set (ALTNET_TARGETS)") }
     }
 }
 
