@@ -56,7 +56,8 @@ extension ConnectivitySettings {
         }
         if level == .target, !hasTargets {
             throw InvalidSetting(
-                name: name, problem: "is target, and there is none", allowed: "ALTNET_TARGETS as well, or a lower level")
+                name: name, problem: "is target, and there is none", allowed: "ALTNET_TARGETS as well, or a lower level"
+            )
         }
         if level == .internet, !hasTargets, !hasSource {
             throw InvalidSetting(

@@ -19,7 +19,8 @@ extension DeviceAgent {
     func diagnosis() async -> Diagnosis {
         var course = DiagnosisCourse()
         course.add(radioStep)
-        course.add(associationStep(signal: policy.phase.accessPoint == nil ? nil : try? await radio.station()?.strength))
+        course.add(
+            associationStep(signal: policy.phase.accessPoint == nil ? nil : try? await radio.station()?.strength))
         course.add(addressStep)
         if course.goesOn {
             course.add(.gateway(answers: await routes.gatewaysAnswer(on: settings.interface, within: Limit.gateway)))

@@ -73,7 +73,8 @@ public final class DeviceAgent {
 
     private init(
         settings: AgentSettings, identity: DeviceIdentity, store: Store, state: StoredState, radio: WirelessRadio,
-        routes: RouteMonitor, supplicant: Supplicant, reach: ReachWatch, inbox: Inbox, recording: Recording?, hub: EventHub, log: Logger
+        routes: RouteMonitor, supplicant: Supplicant, reach: ReachWatch, inbox: Inbox, recording: Recording?,
+        hub: EventHub, log: Logger
     ) {
         self.settings = settings
         self.identity = identity

@@ -58,7 +58,11 @@ struct Proof: Sendable, Hashable {
     mutating func doubted(at now: Instant, _ validation: PolicySettings.Validation) {
         guard !isDoubted, !isSigningIn else { return }
         isDoubted = true
-        if let deadline { self.deadline = min(deadline, now + validation.doubtLimit) } else { hurry(at: now, validation) }
+        if let deadline {
+            self.deadline = min(deadline, now + validation.doubtLimit)
+        } else {
+            hurry(at: now, validation)
+        }
     }
 
     /// The verdict is there, and the doubt is part of it.

@@ -156,7 +156,8 @@ private final class Desk {
     var questions: Int { world.questions.load(ordering: .relaxed) }
 
     init(
-        _ required: ReachLevel, source finding: ValidationFinding? = nil, gateway: Bool = true, targets hosts: [String] = []
+        _ required: ReachLevel, source finding: ValidationFinding? = nil, gateway: Bool = true,
+        targets hosts: [String] = []
     ) {
         let group = MultiThreadedEventLoopGroup.singleton
         let world = FakeWorld(finding ?? .online)
@@ -212,7 +213,8 @@ private final class FakeWorld: Sendable {
 
 private final class FakeTarget: Sendable {
     let host: String
-    private let state = Mutex((status: ConnectionStatus(state: .setup, since: .now), answer: ReachProblem?.none, calls: [String]()))
+    private let state = Mutex(
+        (status: ConnectionStatus(state: .setup, since: .now), answer: ReachProblem?.none, calls: [String]()))
 
     init(_ host: String) { self.host = host }
 

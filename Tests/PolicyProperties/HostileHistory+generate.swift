@@ -150,7 +150,8 @@ extension Stimulus {
     }
 
     private static func signInTime(using random: inout SeededRandom) -> Int {
-        random.chance(1, in: 8) ? Int.random(in: -1000...864_000_000, using: &random)
+        random.chance(1, in: 8)
+            ? Int.random(in: -1000...864_000_000, using: &random)
             : Int.random(in: 0...120_000, using: &random)
     }
 
