@@ -9,7 +9,6 @@ let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
-let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 
 let package = Package(
@@ -90,7 +89,8 @@ let package = Package(
             name: "Agent",
             dependencies: [
                 "AgentModel", "EventLoop", "Netlink", "Supplicant", "FailoverPolicy", "KeyFile", "AppProtocol",
-                "AppServer", "PolicyRecord", cryptoExtras,
+                "AppServer", "PolicyRecord", "Reachability", "InterfaceNetwork", "ConnectionMonitor",
+                "OnlineValidation", "HotspotProviders", cryptoExtras, nioCore, nioPosix,
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
@@ -201,7 +201,12 @@ let package = Package(
                 "altnet", "AppServer", "AppClient", "DNSMessage", "DNSService", "QRCode", "TerminalPicture",
             ],
             swiftSettings: strict),
-        .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),
+        .testTarget(
+            name: "AgentTests",
+            dependencies: [
+                "Agent", "AppClient", "AppProtocol", "ConnectionMonitor", "OnlineValidation", "HotspotProviders",
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "HarnessTests",
             dependencies: ["Harness", "AgentModel", "AppServer", "AppProtocol", nioCore, nioPosix],

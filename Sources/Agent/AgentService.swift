@@ -2,6 +2,7 @@ import AppServer
 import Dispatch
 import Glibc
 import Logging
+import NIOPosix
 
 /// The agent as a service: the device's side and the app's side, from start to the signal that ends them.
 public enum AgentService {
@@ -12,7 +13,8 @@ public enum AgentService {
         mkdir(settings.socketFolder, 0o755)
         mkdir(settings.stateDirectory, 0o700)
         let hub = EventHub()
-        let agent = try await DeviceAgent.prepare(settings: settings, hub: hub, log: log)
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let agent = try await DeviceAgent.prepare(settings: settings, hub: hub, on: group, log: log)
         let server = AppServer(
             unix: settings.unixListener, lan: settings.lanListener(for: agent.identity.key), service: agent, hub: hub,
             limits: settings.serverLimits
@@ -27,6 +29,7 @@ public enum AgentService {
         door.cancel()
         await server.stop()
         await agent.stop()
+        try? await group.shutdownGracefully()
     }
 
     /// Passwords are in this process's memory.

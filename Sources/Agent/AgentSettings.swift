@@ -32,6 +32,7 @@ public struct AgentSettings: Sendable {
     public var maximumBackups: Int
     public var logLevel: Logger.Level
     public var policy: PolicySettings
+    public var connectivity: ConnectivitySettings
     /// The file in which what the policy hears and decides is recorded, if it is to be.
     public var recordPath: String?
     /// The size in bytes that the record may grow to.
@@ -68,7 +69,9 @@ public struct AgentSettings: Sendable {
         recordPath = try reader.path("ALTNET_RECORD", example: "/var/lib/altnet/record")
         recordLimit = try reader.number("ALTNET_RECORD_MB", default: 16, in: 1...1024) << 20
         let returnConfirmation = try reader.number("ALTNET_RETURN_CONFIRM_S", default: 30, in: 0...86_400)
+        connectivity = try ConnectivitySettings(from: &reader)
         policy = try Self.policy(from: &reader)
+        try policy.readValidation(required: connectivity.required, from: &reader)
         policy.returnsToPreferred = returnConfirmation > 0
         if policy.returnsToPreferred { policy.preferredConfirmation.begin(with: .seconds(returnConfirmation)) }
         try reader.finish()
@@ -128,7 +131,7 @@ extension InvalidSetting {
 
 extension BackOff {
     /// Replaces the first wait; none is shorter.
-    fileprivate mutating func begin(with first: Duration) {
+    mutating func begin(with first: Duration) {
         self.first = first
         last = max(first, last)
     }

@@ -17,8 +17,7 @@ extension DeviceAgent {
         case .bringInterfaceUp: bringInterfaceUp()
         case .record(let decision): record(decision)
         case .store(.switchEnded(let id, let isCommitted)): switchEnded(id, isCommitted: isCommitted)
-        // Never asked for while `PolicySettings.validation` is nil. Unanswered, it counts as failed in the end.
-        case .probe: log.error("a probe was asked for, and there is nothing to probe with")
+        case .probe(let epoch, let limit): reach.probe(epoch: epoch, within: limit)
         case .switchProgress(let id, let progress): switchProgressed(id, progress)
         }
     }

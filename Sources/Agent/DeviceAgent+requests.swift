@@ -24,16 +24,17 @@ extension DeviceAgent: DeviceService {
         case .getScan: .scan(try await scanResults())
         case .getHistory(let query): .history(History(decisions: await history.last(query.limit)))
         case .agreeKey: .key(try seals.key)
-        case .getDiagnosis: .diagnosis(Diagnosis(steps: []))
-        case .getPortal: .portal(PortalStatus())
-        case .answerPortal: throw ProtocolError(.unknownPortal, "nobody is asked for anything")
+        case .getDiagnosis: .diagnosis(await diagnosis())
+        case .getPortal: .portal(await reach.portalStatus)
+        case .answerPortal(let answer): .portal(try await reach.answer(answer))
         }
     }
 
     private var capabilities: Capabilities {
         Capabilities(
             maxBackupNetworks: settings.maximumBackups, deviceId: identity.id, firmware: Version.current,
-            features: ["failover", "scan", "confirm", "joinOnce", "sealed", "connectivity", "portal"]
+            features: ["failover", "scan", "confirm", "joinOnce", "sealed", "connectivity"]
+                + (settings.connectivity.providersSocket == nil ? [] : ["portal"])
                 + (settings.lanPort == nil ? [] : ["lan"]))
     }
 

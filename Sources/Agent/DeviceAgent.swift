@@ -5,8 +5,10 @@ import EventLoop
 import FailoverPolicy
 import KeyFile
 import Logging
+import NIOCore
 import Netlink
 import PolicyRecord
+import Reachability
 import Supplicant
 
 /// The agent: hands what happens to the policy, and has done what the policy wants.
@@ -22,6 +24,9 @@ public final class DeviceAgent {
     let radio: WirelessRadio
     let routes: RouteMonitor
     let supplicant: Supplicant
+    let reach: ReachWatch
+    let reachability: ReachabilityMonitor
+    var reachabilityChanges: Task<Void, Never>?
     private let inbox: Inbox
     private let recording: Recording?
     let hub: EventHub
@@ -64,11 +69,12 @@ public final class DeviceAgent {
     private var status: NetworkStatus?
     private var wake: LoopTimer?
     private var events: [PolicyEvent] = []
-    private var isHandling = false
+    private(set) var isHandling = false
 
     private init(
         settings: AgentSettings, identity: DeviceIdentity, store: Store, state: StoredState, radio: WirelessRadio,
-        routes: RouteMonitor, supplicant: Supplicant, inbox: Inbox, recording: Recording?, hub: EventHub, log: Logger
+        routes: RouteMonitor, supplicant: Supplicant, reach: ReachWatch, inbox: Inbox, recording: Recording?,
+        hub: EventHub, log: Logger
     ) {
         self.settings = settings
         self.identity = identity
@@ -78,6 +84,8 @@ public final class DeviceAgent {
         self.radio = radio
         self.routes = routes
         self.supplicant = supplicant
+        self.reach = reach
+        reachability = ReachabilityMonitor(of: .internet, routes: routes)
         self.inbox = inbox
         self.recording = recording
         self.hub = hub
@@ -88,7 +96,10 @@ public final class DeviceAgent {
 
     /// Puts an agent together. It touches nothing before `begin`, and then it keeps what link it finds.
     /// - Throws: where the agent could not do anything useful: no nl80211, a key file that is in use or unreadable.
-    public static func prepare(settings: AgentSettings, hub: EventHub, log: Logger) async throws -> DeviceAgent {
+    /// - Parameter group: on which everything runs that the agent does in the network.
+    public static func prepare(
+        settings: AgentSettings, hub: EventHub, on group: any EventLoopGroup, log: Logger
+    ) async throws -> DeviceAgent {
         let store = try Store(settings)
         for finding in await store.report { log.log(level: finding.isSerious ? .error : .warning, "\(finding)") }
         var timing = Supplicant.Timing()
@@ -96,13 +107,15 @@ public final class DeviceAgent {
         timing.joinLimit = max(.seconds(1), settings.policy.joinLimit - .seconds(1))
         let identity = try DeviceIdentity.load(from: settings.stateDirectory)
         let inbox = Inbox()
+        let routes = try await RouteMonitor { inbox.put(.route($0)) }
         let agent = DeviceAgent(
             settings: settings, identity: identity, store: store, state: await store.state,
             radio: try await WirelessRadio(interface: settings.interface) { inbox.put(.radio($0)) },
-            routes: try await RouteMonitor { inbox.put(.route($0)) },
+            routes: routes,
             supplicant: Supplicant(
                 controlSocket: settings.controlSocket, replyDirectory: settings.socketFolder, timing: timing
-            ) { inbox.put(.supplicant($0)) }, inbox: inbox, recording: settings.recording(log: log), hub: hub, log: log)
+            ) { inbox.put(.supplicant($0)) }, reach: try reachWatch(settings, routes: routes, on: group), inbox: inbox,
+            recording: settings.recording(log: log), hub: hub, log: log)
         return agent
     }
 
@@ -112,6 +125,7 @@ public final class DeviceAgent {
         self.onAddressChange = onAddressChange
         publishNetworks()
         if let pending = state.pendingSwitch { resume(pending) }
+        beginReachWatch()
         inbox.deliver { [weak self] in self?.observe($0) }
         if routes.link(named: settings.interface) == nil {
             log.warning("there is no interface \(settings.interface) yet: waiting for it")
@@ -130,6 +144,9 @@ public final class DeviceAgent {
         departure = nil
         wake = nil
         signal = nil
+        reachabilityChanges?.cancel()
+        reachability.stop()
+        await reach.stop()
         supplicant.stop()
         journalTimer = nil
         await writeJournal()
@@ -151,6 +168,8 @@ public final class DeviceAgent {
             let now = Instant.now
             let actions = policy.handle(event, at: now)
             recording?.append(event, at: now, actions)
+            // Before the actions: a probe is answered on the path that it is about.
+            followPath()
             isNews = note(event) || isNews
             for action in actions { perform(action) }
         }
@@ -214,13 +233,14 @@ public final class DeviceAgent {
             status.bssid = accessPoint.bssid
             status.frequency = accessPoint.frequency
         }
+        status.connectivity = reach.connectivity
         return status
     }
 
     func updateStatus() {
         var new = currentStatus
         if new.state != status?.state || new.ssid != status?.ssid { new.since = .now }
-        guard new != status else { return }
+        guard new.news != status?.news else { return }
         status = new
         hub.publish(.networkChanged(new))
     }

@@ -20,6 +20,12 @@ struct SettingsReader {
         return text
     }
 
+    /// A text that need not be set and that somebody else judges.
+    mutating func anyText(_ name: String) -> String? {
+        known.insert(name)
+        return variables[name].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
     mutating func path(_ name: String, default value: String) throws(InvalidSetting) -> String {
         try text(name, default: value) { $0.hasPrefix("/") && !$0.utf8.contains(0) }
     }

@@ -26,7 +26,7 @@ struct ServiceAssembly {
         enum Kind: Int { case ipv4, ipv6, linkLocal }
 
         init(_ address: IPAddress, zone: String) {
-            kind = address.isIPv4 ? .ipv4 : address.isLinkLocal ? .linkLocal : .ipv6
+            kind = address.family == .ipv4 ? .ipv4 : address.isLinkLocal ? .linkLocal : .ipv6
             text = address.description + (kind == .linkLocal ? "%" + zone : "")
         }
 

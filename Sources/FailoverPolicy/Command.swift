@@ -20,6 +20,7 @@ struct Command: Sendable, Hashable {
     private(set) var failedScans = 0
     /// By when it has to be proven and confirmed, whatever happens meanwhile.
     private(set) var provenBy: Instant?
+    private var hasBeenGranted = false
     var joins: Int
 
     enum Mission: Sendable, Hashable {
@@ -48,6 +49,16 @@ struct Command: Sendable, Hashable {
         let earlier = min(provenBy ?? moment, moment)
         provenBy = earlier
         return earlier
+    }
+
+    /// Signing in takes its time, and the command has it once.
+    /// - Returns: the deadline that it is worth.
+    mutating func grant(_ time: Duration, until moment: Instant) -> Instant {
+        if !hasBeenGranted {
+            hasBeenGranted = true
+            provenBy = provenBy.map { $0 + time }
+        }
+        return min(provenBy ?? moment, moment)
     }
 
     mutating func looked(everywhere: Bool, isComplete: Bool) {

@@ -6,11 +6,12 @@ extension FailoverPolicy {
     mutating func continueProof(at now: Instant) {
         guard let validation = settings.validation, var proof else { return }
         if let next = proof.next, next <= now {
-            proof.asked(until: now + validation.limit)
+            let limit = proof.isDoubted ? validation.doubtLimit : validation.limit
+            proof.asked(until: now + limit)
             self.proof = proof
-            actions.append(.probe(epoch: epoch))
+            actions.append(.probe(epoch: epoch, within: limit))
         } else if let deadline = proof.deadline, deadline <= now {
-            probed(epoch: epoch, .failed, at: now)
+            probed(epoch: epoch, proof.isSigningIn ? .captive : .failed, at: now)
         }
     }
 
@@ -37,12 +38,46 @@ extension FailoverPolicy {
     }
 
     mutating func probed(epoch: UInt64, _ result: ProbeResult, at now: Instant) {
-        guard let validation = settings.validation, epoch == self.epoch, proof?.isUnderWay == true else { return }
+        guard let validation = settings.validation, epoch == self.epoch, let proof else { return }
+        guard proof.isUnderWay || result == .online && proof.isDoubted else {
+            if result == .online { heard(validation, at: now) }
+            return
+        }
         switch phase {
         case .proving(let attempt, let accessPoint): proven(attempt, accessPoint, result, validation, at: now)
         case .online(let link): found(link, result, validation, at: now)
         case .offline, .joining, .waitingForAddress: break
         }
+    }
+
+    /// A good word that nobody asked for: on a link that is held to be useless it is worth a probe.
+    private mutating func heard(_ validation: PolicySettings.Validation, at now: Instant) {
+        guard case .online(var link) = phase, link.uselessness != nil else { return }
+        link.proof.hurry(at: now, validation)
+        phase = .online(link)
+    }
+
+    /// What was reached over the link does not answer any more: it counts as the first failure, and the probes begin.
+    mutating func doubted(epoch: UInt64, at now: Instant) {
+        // A commanded switch is probed as it is, and what is known to be useless cannot be doubted.
+        guard let validation = settings.validation, epoch == self.epoch, case .online(var link) = phase,
+            link.uselessness == nil
+        else { return }
+        link.proof.doubted(at: now, validation)
+        phase = .online(link)
+    }
+
+    /// A login page is no verdict while somebody is signing in, for as long as that may take.
+    mutating func signingIn(epoch: UInt64, until end: Instant, at now: Instant) {
+        guard let validation = settings.validation, epoch == self.epoch, var proof else { return }
+        if case .proving(let attempt, _) = phase, attempt.isValidated { return }
+        guard let end = proof.signingIn(until: end, at: now, validation) else { return }
+        self.proof = proof
+        guard case .proving(var attempt, let accessPoint) = phase else { return }
+        // Whoever has signed in is believed after one more probe.
+        let deadline = max(attempt.deadline, end + validation.limit)
+        attempt.deadline = command?.grant(validation.signInLimit, until: deadline) ?? deadline
+        phase = .proving(attempt, accessPoint)
     }
 
     // MARK: A commanded switch
@@ -141,7 +176,10 @@ extension FailoverPolicy {
             let isProven =
                 result == .captive || standing.wasUselessLately(at: now, settings: settings)
                 || link.proof.failures >= validation.strikes
-            if isProven { link.proof.askAgain(at: now + validation.interval) }
+            if isProven {
+                link.proof.doubtIsProven()
+                link.proof.askAgain(at: now + validation.interval)
+            }
             if isProven, link.uselessness != failure {
                 link.uselessness = failure
                 standing.wasUseless(failure, at: now, settings: settings)

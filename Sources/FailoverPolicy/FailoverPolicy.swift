@@ -96,6 +96,8 @@ public struct FailoverPolicy: Sendable {
         case .address(let isReady): addressChanged(isReady: isReady, at: now)
         case .signal(let signal): measured(signal, at: now)
         case .probed(let epoch, let result): probed(epoch: epoch, result, at: now)
+        case .doubted(let epoch): doubted(epoch: epoch, at: now)
+        case .signingIn(let epoch, let end): signingIn(epoch: epoch, until: end, at: now)
         case .switchTo(let network, let id, let confirmWithin, let joinOnce):
             begin(network, id: id, confirmWithin: confirmWithin, joinOnce: joinOnce, at: now)
         case .confirmed(let id): confirmed(id, at: now)
@@ -230,6 +232,9 @@ public struct FailoverPolicy: Sendable {
         guard case .online(let link) = phase else { return nil }
         return link.network
     }
+
+    /// Marks what the policy hears of the link that is there now.
+    public var linkEpoch: UInt64 { epoch }
 
     /// Whether the device is in its network for this once, by a switch with `joinOnce`.
     public var isVisiting: Bool { visit != nil }

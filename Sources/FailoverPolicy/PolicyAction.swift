@@ -11,9 +11,9 @@ public enum PolicyAction: Sendable, Equatable {
     case cancelScan
     /// Measure the signal of the current link; nil ends it.
     case watchSignal(SignalWatch?)
-    /// Find out whether the link with this epoch leads to what the device needs. Only asked for where
+    /// Find out whether the link with this epoch leads to what the device needs, and say so in time. Only asked for where
     /// `PolicySettings.validation` is set.
-    case probe(epoch: UInt64)
+    case probe(epoch: UInt64, within: Duration)
     case bringInterfaceUp
     /// For the history: what was decided, and why.
     case record(PolicyDecision)

@@ -30,11 +30,13 @@ extension PolicyEvent {
         case .joinFailed: 12
         case .associated: 13
         case .address: 14
-        case .probed: 15
-        case .confirmed: 16
-        case .switchTo: 17
-        case .tick: 18
-        case .stop: 19
+        case .doubted: 15
+        case .signingIn: 16
+        case .probed: 17
+        case .confirmed: 18
+        case .switchTo: 19
+        case .tick: 20
+        case .stop: 21
         }
     }
 

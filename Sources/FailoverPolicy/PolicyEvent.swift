@@ -34,7 +34,14 @@ public enum PolicyEvent: Sendable, Equatable {
     /// A measurement of the current link, in dBm.
     case signal(Int)
     /// What came of the probe of the link with this epoch.
+    ///
+    /// `.online` counts unasked as well where there is a doubt: what answers is there.
     case probed(epoch: UInt64, ProbeResult)
+    /// What the device needs was reached over the link with this epoch, and has gone silent or broken off.
+    case doubted(epoch: UInt64)
+    /// Somebody is signing in over the link with this epoch, and says what came of it with `.probed`, by then at the
+    /// latest.
+    case signingIn(epoch: UInt64, until: Instant)
 
     /// Somebody wants the device on this network. With `confirmWithin` the switch stands only if `.confirmed` comes that
     /// soon after the network is up. With `joinOnce` it is a visit: the device goes on to belong where it belonged before.

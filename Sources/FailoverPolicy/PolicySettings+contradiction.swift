@@ -59,6 +59,9 @@ extension PolicySettings {
         if scanReserve < ScanBudget.firstFullScan {
             return Contradiction(setting: "scanReserve", problem: "is too short for one scan of all channels")
         }
+        if let validation, validation.doubtLimit > validation.limit {
+            return Contradiction(setting: "validation.doubtLimit", problem: "is longer than validation.limit")
+        }
         let times = [
             ("calmSampling", calmSampling), ("unsupervisedSampling", unsupervisedSampling),
             ("alertSampling", alertSampling), ("criticalSampling", criticalSampling), ("scanLimit", scanLimit),
@@ -66,6 +69,8 @@ extension PolicySettings {
             ("sleepSuspicion", sleepSuspicion), ("validation.interval", validation?.interval ?? .seconds(1)),
             ("validation.retry", validation?.retry ?? .seconds(1)),
             ("validation.limit", validation?.limit ?? .seconds(1)),
+            ("validation.doubtLimit", validation?.doubtLimit ?? .seconds(1)),
+            ("validation.signInLimit", validation?.signInLimit ?? .seconds(1)),
         ]
         if let (name, _) = times.first(where: { $0.1 <= .zero }) {
             return Contradiction(setting: name, problem: "has to be longer than nothing")

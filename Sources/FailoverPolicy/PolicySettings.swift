@@ -79,12 +79,16 @@ public struct PolicySettings: Hashable, Sendable {
     /// When to probe a link, and how many failures mean that it leads nowhere.
     public struct Validation: Hashable, Sendable {
         /// While all is well, and after a failure.
-        public var interval = Duration.seconds(15)
+        public var interval = Duration.seconds(30)
         public var retry = Duration.seconds(1)
-        /// Failures in a row.
+        /// So many of the last five probes; a doubt counts as one of them.
         public var strikes = 3
         /// A probe that has not ended after this has failed; a working one takes a tenth of a second.
         public var limit = Duration.seconds(3)
+        /// The same while there is a doubt, which has waited for an answer already.
+        public var doubtLimit = Duration.seconds(2)
+        /// How long the verdict on a login page waits for somebody who is signing in.
+        public var signInLimit = Duration.seconds(60)
 
         public init() {}
     }

@@ -9,6 +9,13 @@ struct Proof: Sendable, Hashable {
     private var results: UInt8 = 0
     /// Successes in a row.
     private(set) var successes = 0
+    /// What was reached over the link does not answer any more, and no probe has said otherwise since.
+    private(set) var isDoubted = false
+    /// Somebody is signing in: the answer is theirs.
+    private(set) var isSigningIn = false
+    /// When they have to be done, counted from the first try; nil where nobody had to.
+    private var signInEnd: Instant?
+    private var hints = Hints()
 
     /// So many probes are looked back on.
     static let lookBack = 5
@@ -16,14 +23,16 @@ struct Proof: Sendable, Hashable {
 
     var moment: Instant? { next ?? deadline }
 
-    /// Of the last five probes; interference lets one through now and then, and that is no proof of anything.
-    var failures: Int { (results & Self.window).nonzeroBitCount }
+    /// Of the last five probes; interference lets one through now and then, and that is no proof of anything. A doubt
+    /// counts as one until it is settled, and leaves no trace then.
+    var failures: Int { (results & Self.window).nonzeroBitCount + (isDoubted ? 1 : 0) }
 
     var isUnderWay: Bool { deadline != nil }
 
     mutating func askAgain(at moment: Instant) {
         next = moment
         deadline = nil
+        isSigningIn = false
     }
 
     mutating func asked(until deadline: Instant) {
@@ -37,5 +46,62 @@ struct Proof: Sendable, Hashable {
         successes = isWell ? successes + 1 : 0
         next = moment
         deadline = nil
+        isSigningIn = false
+        guard isWell else { return }
+        isDoubted = false
+        signInEnd = nil
+    }
+
+    // MARK: What comes unasked
+
+    /// Something does not answer any more that did.
+    mutating func doubted(at now: Instant, _ validation: PolicySettings.Validation) {
+        guard !isDoubted, !isSigningIn else { return }
+        isDoubted = true
+        if let deadline {
+            self.deadline = min(deadline, now + validation.doubtLimit)
+        } else {
+            hurry(at: now, validation)
+        }
+    }
+
+    /// The verdict is there, and the doubt is part of it.
+    mutating func doubtIsProven() { isDoubted = false }
+
+    /// Asks as early as hints are worth it.
+    mutating func hurry(at now: Instant, _ validation: PolicySettings.Validation) {
+        guard let next, let moment = hints.take(at: now, before: next, validation) else { return }
+        self.next = moment
+    }
+
+    /// Nothing is asked while somebody signs in.
+    /// - Returns: by when they have to be done; nil if they have had their time.
+    mutating func signingIn(
+        until end: Instant, at now: Instant, _ validation: PolicySettings.Validation
+    ) -> Instant? {
+        let bound = signInEnd ?? now + validation.signInLimit
+        signInEnd = bound
+        guard bound > now, end > now else { return nil }
+        isSigningIn = true
+        asked(until: min(end, bound))
+        return deadline
+    }
+}
+
+/// Hints that it is time to probe come from outside, as often as somebody likes. The more of them, the less is each worth a
+/// probe.
+private struct Hints: Sendable, Hashable {
+    private var count = 0
+    private var latest: Instant?
+
+    /// - Returns: when to follow it; nil if that is no earlier than what is planned anyway.
+    mutating func take(at now: Instant, before planned: Instant, _ validation: PolicySettings.Validation) -> Instant? {
+        if let latest, now - latest >= validation.interval * 2 { self = Hints() }
+        let backOff = BackOff(first: validation.retry, last: max(validation.retry, validation.interval))
+        let moment = latest.map { max(now, $0 + backOff.wait(after: count - 1)) } ?? now
+        guard moment < planned else { return nil }
+        count = min(count + 1, 30)
+        latest = moment
+        return moment
     }
 }

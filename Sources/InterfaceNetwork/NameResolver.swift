@@ -25,9 +25,9 @@ final class NameResolver: Sendable {
         _ type: DNSRecordType, of host: Host, within limit: Duration
     ) async throws(NameFailure) -> [IPAddress] {
         switch host {
-        case .address(let address): return address.isIPv4 == (type == .ipv4) ? [address] : []
+        case .address(let address): return (address.family == .ipv4) == (type == .ipv4) ? [address] : []
         // RFC 6761, 6.3: no server is asked for it.
-        case .name(DNSName(known: "localhost")): return type == .ipv4 ? [.loopbackIPv4] : [.loopbackIPv6]
+        case .name(DNSName(known: "localhost")): return type == .ipv4 ? Self.loopback4 : Self.loopback6
         case .name(let name):
             let question = DNSQuestion(name, type)
             if let known = cache.withLock({ $0.addresses(question, at: .now()) }) { return known }
@@ -95,4 +95,9 @@ final class NameResolver: Sendable {
         if let result { return try result.get() }
         throw Task.isCancelled ? .cancelled : inquiry.failure
     }
+}
+
+extension NameResolver {
+    fileprivate static let loopback4 = [IPAddress("127.0.0.1")].compactMap(\.self)
+    fileprivate static let loopback6 = [IPAddress("::1")].compactMap(\.self)
 }

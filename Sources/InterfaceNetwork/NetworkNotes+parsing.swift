@@ -75,7 +75,7 @@ extension NameServer {
         let host = place[..<colon]
         let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
         guard let address = IPAddress(isBracketed ? host.dropFirst().dropLast() : host),
-            address.isIPv4 != isBracketed
+            (address.family == .ipv4) != isBracketed
         else { return nil }
         self.init(address, port: Int(port))
     }

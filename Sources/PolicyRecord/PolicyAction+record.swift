@@ -15,7 +15,7 @@ extension PolicyAction {
         case .watchSignal(let watch?):
             "watchSignal \(watch.threshold) \(watch.interval.word) \(watch.unsupervisedInterval.word)"
         case .watchSignal(nil): "watchSignal -"
-        case .probe(let epoch): "probe \(epoch)"
+        case .probe(let epoch, let limit): "probe \(epoch) \(limit.word)"
         case .bringInterfaceUp: "bringInterfaceUp"
         case .record(let decision): "decide \(decision.recorded)"
         case .store(.switchEnded(let id, let isCommitted)):

@@ -20,6 +20,8 @@ extension PolicyEvent {
         case .address(let isReady): "address \(isReady ? "ready" : "missing")"
         case .signal(let signal): "signal \(signal)"
         case .probed(let epoch, let result): "probed \(epoch) \(result.word)"
+        case .doubted(let epoch): "doubted \(epoch)"
+        case .signingIn(let epoch, let end): "signingIn \(epoch) \(end.word)"
         case .switchTo(let network, let id, let confirmWithin, let joinOnce):
             "switchTo \(network.word) \(id) \(confirmWithin.word)\(joinOnce ? " once" : "")"
         case .confirmed(let id): "confirmed \(id)"
@@ -55,6 +57,8 @@ extension PolicyEvent {
         case "address": .address(isReady: try words.next(of: ["ready": true, "missing": false]))
         case "signal": .signal(try words.next())
         case "probed": .probed(epoch: try words.next(), try words.next())
+        case "doubted": .doubted(epoch: try words.next())
+        case "signingIn": .signingIn(epoch: try words.next(), until: try words.next())
         case "switchTo":
             .switchTo(
                 try words.next(), id: try words.next(), confirmWithin: try words.next(),

@@ -83,6 +83,8 @@ extension PolicySetting {
         .proofDuration("validation.retry", \.proof.retry),
         .proofNumber("validation.strikes", \.proof.strikes),
         .proofDuration("validation.limit", \.proof.limit),
+        .proofDuration("validation.doubtLimit", \.proof.doubtLimit),
+        .proofDuration("validation.signInLimit", \.proof.signInLimit),
     ]
 
     private static func thresholds(

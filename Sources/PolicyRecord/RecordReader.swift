@@ -141,7 +141,7 @@ private struct Reading {
 
     private mutating func takeHeader(_ words: inout RecordWords) throws(RecordWords.Fault) {
         let version = try words.text("the format's version")
-        guard version == RecordFormat.version else {
+        guard RecordFormat.readable.contains(where: { version == $0 }) else {
             unsupportedVersion = String(version.prefix(16).filter { $0.isLetter || $0.isNumber || $0 == "." })
             return
         }

@@ -91,6 +91,8 @@ private struct OrderMatch: Sendable {
             return own(epoch).map { .associated(epoch: $0, accessPoint) }
         case .joinFailed(let epoch, let failure): return own(epoch).map { .joinFailed(epoch: $0, failure) }
         case .probed(let epoch, let result): return own(epoch).map { .probed(epoch: $0, result) }
+        case .doubted(let epoch): return own(epoch).map { .doubted(epoch: $0) }
+        case .signingIn(let epoch, let end): return own(epoch).map { .signingIn(epoch: $0, until: end) }
         case .scanned(_, let results):
             defer { scan = nil }
             return .scanned(id: scan, results)

@@ -19,7 +19,9 @@ import Testing
         #expect(settings.unixListener == UnixListenerSettings(path: "/run/altnet/altnet.sock", mode: 0o660))
         #expect(settings.lanPort == 25_863)
         #expect(settings.serverLimits.lan.connections == 32)
-        #expect(settings.policy == PolicySettings())
+        var policy = PolicySettings()
+        policy.validation = PolicySettings.Validation()
+        #expect(settings.policy == policy)
         #expect(settings.recordPath == nil)
         #expect(settings.recordLimit == 16 * 1024 * 1024)
     }
@@ -67,6 +69,7 @@ import Testing
         let settings = try AgentSettings(environment: ["ALTNET_RETURN_CONFIRM_S": "0"])
         var expected = PolicySettings()
         expected.returnsToPreferred = false
+        expected.validation = PolicySettings.Validation()
         #expect(settings.policy == expected)
     }
 

@@ -3,6 +3,7 @@ import AppServer
 import Glibc
 import KeyFile
 import Logging
+import NIOPosix
 import Netlink
 import Testing
 
@@ -21,7 +22,7 @@ import Testing
         try await inFolder { folder in
             let error = await #expect(throws: NetlinkError.self) {
                 try await DeviceAgent.prepare(
-                    settings: settings(folder), hub: EventHub(),
+                    settings: settings(folder), hub: EventHub(), on: MultiThreadedEventLoopGroup.singleton,
                     log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
             }
             #expect(error?.reason == .familyMissing("nl80211"))

@@ -17,14 +17,14 @@ import Testing
         var bench = Bench.online(networks, settings: settings)
         bench.probeEnds(result)
         bench.advance(by: .seconds(3))
-        if bench.policy.scan != nil { bench.finishScan(networks.dropFirst().map { bench.sight($0, -60) }) }
+        if bench.policy.scan != nil { bench.finishScan(networks.map { bench.sight($0, -60) }) }
         _ = bench.take()
         return bench
     }
 
     /// Three probes in a row fail.
     static func internetDies(_ bench: inout Bench) {
-        bench.advance(by: .seconds(15))
+        bench.advance(by: .seconds(30))
         for _ in 1...3 {
             bench.probeEnds(.failed)
             bench.advance(by: .seconds(1))
@@ -39,13 +39,13 @@ import Testing
         if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
         _ = bench.take()
         var probes = 0
-        for _ in 1...240 {
-            bench.advance(by: .seconds(15))
+        for _ in 1...120 {
+            bench.advance(by: .seconds(30))
             let count = bench.take().probes
             probes += count
             if count > 0 { bench.probeEnds(.online) }
         }
-        #expect((239...241).contains(probes), "\(probes) in an hour")
+        #expect((119...121).contains(probes), "\(probes) in an hour")
     }
 
     @Test func withoutAProberNothingIsProbed() {
@@ -75,7 +75,7 @@ import Testing
     @Test func oneProbeThatFailsIsNoReason() {
         var bench = Self.online()
         for _ in 1...20 {
-            bench.advance(by: .seconds(15))
+            bench.advance(by: .seconds(30))
             for result in [ProbeResult.failed, .failed, .online, .online, .online, .online, .online] {
                 bench.probeEnds(result)
                 bench.advance(by: .seconds(1))
@@ -87,7 +87,7 @@ import Testing
 
     @Test func aProbeThatIsNeverAnsweredHasFailed() {
         var bench = Self.online()
-        bench.advance(by: .seconds(15 + 3 * 3 + 2 * 1 + 1))
+        bench.advance(by: .seconds(30 + 3 * 3 + 2 * 1 + 1))
         #expect(bench.take().decisions.contains { $0.kind == .unusable })
     }
 
@@ -97,7 +97,7 @@ import Testing
         while bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
         #expect(bench.isOnline, "the local network still works")
         #expect(bench.take().decisions.last?.kind == .stay)
-        bench.advance(by: .seconds(15))
+        bench.advance(by: .seconds(30))
         for _ in 1...3 {
             #expect(!bench.take().decisions.contains { $0.kind == .usable }, "one answer may be luck")
             bench.probeEnds(.online)
@@ -138,7 +138,7 @@ import Testing
 
     @Test func aLoginPageIsLeftForAnOpenWayOut() {
         var bench = Self.online()
-        bench.advance(by: .seconds(12))
+        bench.advance(by: .seconds(27))
         bench.probeEnds(.captive)
         #expect(bench.take().decisions.last { $0.kind == .unusable }?.cause == .failure(.captive))
         bench.finishScan([bench.sight(Bench.home, -40), bench.sight(Bench.backup, -75)])
@@ -147,7 +147,7 @@ import Testing
 
     @Test func aCaptiveNetworkIsNotChosenOverASoundOne() {
         var bench = Self.online()
-        bench.advance(by: .seconds(12))
+        bench.advance(by: .seconds(27))
         bench.probeEnds(.captive)
         bench.finishScan([bench.sight(Bench.backup, -75)])
         bench.joinSucceeds()
@@ -183,7 +183,7 @@ import Testing
     /// Interference lets some through: three of the last five failed.
     @Test func aProbeThatGetsThroughNowAndThenProvesNothing() {
         var bench = Self.online()
-        bench.advance(by: .seconds(12))
+        bench.advance(by: .seconds(27))
         for result in [ProbeResult.failed, .online, .failed, .online] {
             bench.probeEnds(result)
             bench.advance(by: .seconds(1))
@@ -197,7 +197,7 @@ import Testing
         var bench = Self.online([Bench.home])
         Self.internetDies(&bench)
         while bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
-        bench.advance(by: .seconds(15))
+        bench.advance(by: .seconds(30))
         for _ in 1...3 {
             bench.probeEnds(.online)
             bench.advance(by: .seconds(1))

@@ -97,11 +97,13 @@ extension Stimulus {
             case .proving:
                 return random.chance(1, in: 2)
                     ? .probed(.latest, random.chance(2, in: 3) ? .online : random.element(ProbeResult.allCases))
-                    : .confirmed(.latest)
+                    : random.chance(1, in: 4) ? .signingIn(.latest, signInTime(using: &random)) : .confirmed(.latest)
             case .online:
-                switch Int.random(in: 0..<4, using: &random) {
+                switch Int.random(in: 0..<6, using: &random) {
                 case 0: return .scanned(.latest, sights(using: &random))
                 case 1: return .probed(.latest, random.element(ProbeResult.allCases))
+                case 2: return .doubted(.latest)
+                case 3 where random.chance(1, in: 4): return .signingIn(.latest, signInTime(using: &random))
                 default: return .signal(random.chance(2, in: 3) ? -84 : -60)
                 }
             }
@@ -133,7 +135,9 @@ extension Stimulus {
         case 27...28: return .linkLost(isOwnDoing: random.chance(1, in: 4))
         case 29...30: return .address(random.chance(1, in: 2))
         case 31...35: return .signal(Int.random(in: -95 ... -30, using: &random))
-        case 36...39: return .probed(answer(using: &random), random.element(ProbeResult.allCases))
+        case 36...37: return .probed(answer(using: &random), random.element(ProbeResult.allCases))
+        case 38: return .doubted(answer(using: &random))
+        case 39: return .signingIn(answer(using: &random), signInTime(using: &random))
         case 40...43:
             return .switchTo(
                 network, confirmWithin: random.chance(1, in: 3) ? Int.random(in: 0...120, using: &random) : nil,
@@ -143,6 +147,12 @@ extension Stimulus {
         case 46: return .tick
         default: return random.chance(1, in: 16) ? .stop : .tick
         }
+    }
+
+    private static func signInTime(using random: inout SeededRandom) -> Int {
+        random.chance(1, in: 8)
+            ? Int.random(in: -1000...864_000_000, using: &random)
+            : Int.random(in: 0...120_000, using: &random)
     }
 
     private static func answer(using random: inout SeededRandom) -> Answer {

@@ -49,7 +49,7 @@ struct LinkWatch {
                 epoch = target.epoch
                 doubt = nil
             case .switchProgress(_, .accepted): commandedAt = exchange.at
-            case .probe(let epoch): try checkProbe(epoch, in: exchange)
+            case .probe(let epoch, _): try checkProbe(epoch, in: exchange)
             default: break
             }
         }

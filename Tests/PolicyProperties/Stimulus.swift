@@ -21,6 +21,9 @@ package enum Stimulus: Hashable, Sendable {
     case address(Bool)
     case signal(Int)
     case probed(Answer, ProbeResult)
+    case doubted(Answer)
+    /// For so many ms from now on.
+    case signingIn(Answer, Int)
     case switchTo(Int, confirmWithin: Int?, joinOnce: Bool = false)
     case confirmed(Answer)
     case resumed
@@ -67,7 +70,7 @@ struct Orders {
             switch action {
             case .scan(let order): scan = order.id
             case .join(let target): epoch = target.epoch
-            case .probe(let epoch): self.epoch = epoch
+            case .probe(let epoch, _): self.epoch = epoch
             default: break
             }
         }
@@ -104,6 +107,9 @@ struct Orders {
         case .address(let isReady): return .address(isReady: isReady)
         case .signal(let signal): return .signal(signal)
         case .probed(let answer, let result): return .probed(epoch: answer.number(epoch), result)
+        case .doubted(let answer): return .doubted(epoch: answer.number(epoch))
+        case .signingIn(let answer, let milliseconds):
+            return .signingIn(epoch: answer.number(epoch), until: now + .milliseconds(milliseconds))
         case .switchTo(let index, let confirmWithin, let joinOnce):
             lastSwitch += 1
             return .switchTo(

@@ -17,7 +17,18 @@ extension World {
             let site = accessPoints[link.accessPoint]
             // Dead internet is no answer as often as it is a refusal.
             if site.internet == .failed, noise(salt: 7) > 0 { return }
-            try send([.probed(epoch: epoch, link.hasAddress ? site.internet : .failed)])
+            guard link.hasAddress else { return try send([.probed(epoch: epoch, .failed)]) }
+            if site.internet == .captive, noise(salt: 8) > 0 {
+                answers.append(Answer(at: now + .seconds(5), order: .signIn(epoch: epoch)))
+                return try send([.signingIn(epoch: epoch, until: now + .seconds(noise(salt: 9) > 0 ? 30 : 3))])
+            }
+            try send([.probed(epoch: epoch, site.internet)])
+        case .silence(let epoch):
+            guard let link, link.epoch == epoch, link.hasAddress else { return }
+            try send([.doubted(epoch: epoch)])
+        case .signIn(let epoch):
+            guard let link, link.epoch == epoch else { return }
+            try send([.probed(epoch: epoch, accessPoints[link.accessPoint].internet)])
         case .linkBroken(let epoch):
             guard let link, link.epoch == epoch, !accessPoints[link.accessPoint].isAlive else { return }
             self.link = nil

@@ -15,6 +15,9 @@ extension World {
         case .internet(let network, let result):
             for index in accessPoints.indices where Neighbourhood.networkIndex(ofAccessPoint: index) == network {
                 change(index) { $0.internet = result }
+                // Where there is a target, its silence is noticed before the next probe.
+                guard result == .failed, let link, link.accessPoint == index, noise(salt: 10) > 0 else { continue }
+                answers.append(Answer(at: now + .seconds(6), order: .silence(epoch: link.epoch)))
             }
         case .interfaceDown(let isStuck):
             isInterfaceStuck = isStuck
@@ -89,7 +92,7 @@ extension World {
         answers.removeAll { answer in
             switch answer.order {
             case .interfaceUp, .linkBroken: false
-            case .scan, .join, .address, .probe, .confirmation: true
+            case .scan, .join, .address, .probe, .silence, .signIn, .confirmation: true
             }
         }
         watched = WatchedPolicy(settings: settings, at: now)

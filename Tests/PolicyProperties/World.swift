@@ -74,6 +74,8 @@ package struct World {
             case join(LinkTarget)
             case address(epoch: UInt64)
             case probe(epoch: UInt64)
+            case silence(epoch: UInt64)
+            case signIn(epoch: UInt64)
             case linkBroken(epoch: UInt64)
             case interfaceUp
             case confirmation(UInt64)
@@ -143,7 +145,7 @@ package struct World {
             self.watch = watch
             nextSample = watch.map { now + (traits.isSupervised ? $0.interval : $0.unsupervisedInterval) }
             if watch != nil, traits.isSupervised { nextSample = now + .seconds(1) }
-        case .probe(let epoch): expect(.probe(epoch: epoch), in: 200)
+        case .probe(let epoch, _): expect(.probe(epoch: epoch), in: 200)
         case .bringInterfaceUp: if !isInterfaceStuck { expect(.interfaceUp, in: 500) }
         case .switchProgress(let id, .waitingForConfirmation):
             if let openSwitch, openSwitch.id == id, openSwitch.isConfirmed { expect(.confirmation(id), in: 2000) }

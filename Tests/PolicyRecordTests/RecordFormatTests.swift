@@ -15,7 +15,7 @@ import Testing
 
     /// Every case of `PolicyEvent` is among the examples: the names that were written are as many as the cases.
     @Test func everyKindOfEventIsTried() {
-        #expect(Set(Fixture.events.map { $0.recorded.prefix { $0 != " " } }).count == 20)
+        #expect(Set(Fixture.events.map { $0.recorded.prefix { $0 != " " } }).count == 22)
     }
 
     @Test func namesOfNetworksAreOneWordAndUnambiguous() throws {
@@ -71,7 +71,8 @@ import Testing
             join(nil, [], epoch: 1), join(Fixture.other, [], epoch: 1), join(nil, [2412], epoch: 1),
             join(nil, [], epoch: 2), .leave, scan(1, .weak, ssids: []), scan(2, .weak, ssids: []),
             scan(1, .survey, ssids: []), scan(1, .weak, ssids: [Fixture.dash]), .cancelScan, .watchSignal(nil),
-            .watchSignal(watch), .probe(epoch: 1), .bringInterfaceUp, decision(.chosen), decision(.current),
+            .watchSignal(watch), .probe(epoch: 1, within: .milliseconds(2500)), .bringInterfaceUp, decision(.chosen),
+            decision(.current),
             decision(.withinMargin(3)), decision(.withinMargin(4)), decision(.chosen, signal: -70),
             decision(.blocked(.timeout, until: Instant(milliseconds: 5))),
             decision(.blocked(.timeout, until: Instant(milliseconds: 6))),

@@ -94,8 +94,14 @@ import Testing
     }
 
     @Test func anotherVersionIsNotGuessedAt() {
-        let error = #expect(throws: RecordError.self) { try read("altnet-record 2 x\n@1 0 tick\n") }
-        #expect(error?.reason == .unsupportedVersion(line: 1, "2"))
+        let error = #expect(throws: RecordError.self) { try read("altnet-record 3 x\n@1 0 tick\n") }
+        #expect(error?.reason == .unsupportedVersion(line: 1, "3"))
+    }
+
+    @Test func recordsFromBeforeThereWereDoubtsAreRead() throws {
+        let run = try #require(try read("altnet-record 1 x\n= validation.limit 3s\n@1 0 tick\n").first)
+        #expect(run.settings.validation == PolicySettings.Validation())
+        #expect(run.steps.map(\.event) == [.tick])
     }
 
     @Test func whatIsNoFileIsRefused() {

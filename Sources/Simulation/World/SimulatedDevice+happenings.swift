@@ -19,7 +19,8 @@ extension SimulatedDevice {
         account.note(happening, at: now)
         switch happening.change {
         // The world knows, and the device will find out.
-        case .power, .signal, .internet, .full, .move, .interference: break
+        case .power, .signal, .full, .move, .interference: break
+        case .internet(let name, _): listen(after: name)
         case .address(let name, let time): addressesGivenOut(by: name, after: time)
         case .password: checkKey()
         case .newPassword(let ssid, let password):

@@ -71,6 +71,8 @@ extension SimulatedDevice {
         settle()
         account.offline(at: now)
         link = nil
+        reached = nil
+        doubtAt = .max
         watch?.pause()
     }
 

@@ -25,6 +25,10 @@ struct SimulatedDevice {
     var link: Link?
     var watch: Watch?
     var probe: Probe?
+    /// What the device needs was reached over the link with this epoch, and is listened to since.
+    var reached: UInt64?
+    /// When its silence is noticed.
+    var doubtAt = Int64.max
     var confirmation: Confirmation?
     var command: OpenCommand?
     var lastCommand: UInt64 = 0
@@ -97,6 +101,7 @@ struct SimulatedDevice {
         if let link { next = min(next, link.addressAt, link.lossAt, link.searchedUntil) }
         if let watch { next = min(next, watch.sampleAt, watch.reportAt, watch.searchedUntil) }
         if let probe { next = min(next, probe.at) }
+        next = min(next, doubtAt)
         if let confirmation { next = min(next, confirmation.at) }
         return next
     }
@@ -115,6 +120,7 @@ struct SimulatedDevice {
         if let scan, scan.end <= now { end(scan) }
         if let watch { advance(watch) }
         if let probe, probe.at <= now { end(probe) }
+        if doubtAt <= now { noticeSilence() }
         if let confirmation, confirmation.at <= now {
             self.confirmation = nil
             tell(.confirmed(id: confirmation.id))
@@ -138,7 +144,7 @@ struct SimulatedDevice {
         case .scan(let order): begin(order)
         case .cancelScan: cancelScan()
         case .watchSignal(let watch): begin(watch)
-        case .probe(let epoch): beginProbe(epoch)
+        case .probe(let epoch, let limit): beginProbe(epoch, limit.milliseconds)
         // In no scenario anybody takes it down.
         case .bringInterfaceUp: break
         case .record(let decision): account.record(decision, at: now)
@@ -147,9 +153,8 @@ struct SimulatedDevice {
         }
     }
 
-    private mutating func beginProbe(_ epoch: UInt64) {
+    private mutating func beginProbe(_ epoch: UInt64, _ limit: Int64) {
         account.result.probes += 1
-        let limit = world.scenario.settings.validation?.limit.milliseconds ?? 0
         guard let link, link.hasAddress else {
             probe = Probe(at: now, epoch: epoch, result: .failed)
             return
@@ -168,7 +173,24 @@ struct SimulatedDevice {
 
     private mutating func end(_ probe: Probe) {
         self.probe = nil
+        if probe.result == .online, link != nil { reached = probe.epoch }
         tell(.probed(epoch: probe.epoch, probe.result))
+    }
+
+    /// Idle for 4 s, and then two questions a second apart that nobody answers.
+    private static let keepAlive: Int64 = 6000
+
+    /// The internet behind an access point went away, or came back.
+    mutating func listen(after name: String) {
+        guard reached != nil, let link, world.scenario.accessPoints[link.accessPoint].name == name else { return }
+        doubtAt = world.span(of: link.accessPoint, at: now).state.internet == .online ? .max : now + Self.keepAlive
+    }
+
+    private mutating func noticeSilence() {
+        doubtAt = .max
+        guard let epoch = reached else { return }
+        reached = nil
+        tell(.doubted(epoch: epoch))
     }
 }
 

@@ -215,7 +215,7 @@ import Testing
         var validation = PolicySettings.Validation()
         validation.limit = .seconds(20)
         scenario.settings.validation = validation
-        let (log, _) = Scripted.run(scenario, [(0, .join(1)), (10_000, .probe(epoch: 1))])
+        let (log, _) = Scripted.run(scenario, [(0, .join(1)), (10_000, .probe(epoch: 1, within: .seconds(20)))])
         return log.heard.compactMap { if case .probed(1, let result) = $0.event { ($0.at, result) } else { nil } }
     }
 

@@ -1,0 +1,130 @@
+import AgentModel
+import AppProtocol
+import ConnectionMonitor
+import EventLoop
+import FailoverPolicy
+import HotspotProviders
+import InterfaceNetwork
+import NIOCore
+import Netlink
+import OnlineValidation
+import Reachability
+
+// How far the network leads.
+extension DeviceAgent {
+    /// - Throws: where targets with TLS are set and nobody can vouch for them.
+    static func reachWatch(
+        _ settings: AgentSettings, routes: RouteMonitor, on group: any EventLoopGroup
+    ) throws(TrustError) -> ReachWatch {
+        let interface = settings.interface
+        let wifi = InterfaceNetwork(interface: interface, on: group)
+        var lookOnline: (@Sendable (InterfaceNetwork, Duration) async -> ValidationLook)?
+        if let source = settings.connectivity.source {
+            let validator = OnlineValidator(source: source)
+            lookOnline = { network, limit in await validator.look(through: network, within: limit) }
+        }
+        let api = CaptivePortalAPI()
+        let watch = ReachWatch(
+            required: settings.connectivity.required,
+            means: ReachWatch.Means(
+                lookOnline: lookOnline,
+                askPortal: { network, limit in
+                    guard let url = network.notes.captivePortalAPI else { return nil }
+                    return try? await api.ask(url, through: network, within: limit)
+                },
+                askGateway: { await routes.gatewaysAnswer(on: interface, within: $0) },
+                wifi: wifi, unbound: InterfaceNetwork(interface: nil, on: group)))
+        let trust = settings.connectivity.targets.contains(where: \.isTLS) ? try TargetTrust() : nil
+        let targets = settings.connectivity.targets.enumerated().map { index, target in
+            WatchedTarget(
+                TargetConnection(
+                    target, trust: trust, keepAlive: settings.connectivity.keepAlive, on: group, now: { .now },
+                    onChange: { [weak watch] _ in
+                        Task { @AgentLoop in watch?.targets.element(at: index).map { watch?.changed($0) } }
+                    },
+                    onDoubt: { [weak watch] _ in
+                        Task { @AgentLoop in watch?.targets.element(at: index).map { watch?.doubted($0) } }
+                    }))
+        }
+        let hotspots = settings.connectivity.providersSocket.map { socket in
+            Hotspots(socket: socket, on: group, now: { .now }) { [weak watch] _ in
+                Task { @AgentLoop in watch?.signInMayHaveChanged() }
+            }
+        }
+        watch.watch(targets, signingInBy: hotspots)
+        return watch
+    }
+
+    /// Connects the watch with the rest, and lets it begin.
+    func beginReachWatch() {
+        reach.listeners = ReachWatch.Listeners(
+            policy: { [weak self] in self?.handle($0) }, publish: { [weak self] in self?.hub.publish($0) },
+            // What comes of an event is told once, when it has been dealt with.
+            changed: { [weak self] in if let self, !isHandling { updateStatus() } },
+            captiveNetwork: { [weak self] in self?.captiveNetwork })
+        reachability.start()
+        reachabilityChanges = Task { [weak self, changes = reachability.changes] in
+            for await path in changes { self?.reach.flagsChanged(to: path.flags) }
+        }
+    }
+
+    /// Lets the watch know where packets go now.
+    func followPath() {
+        let isOnline =
+            switch policy.phase {
+            case .online, .proving: true
+            case .offline, .joining, .waitingForAddress: false
+            }
+        reach.follow(
+            isOnline ? .wifi(epoch: policy.linkEpoch) : otherUplink.map { .other($0) } ?? .none)
+        reachability.setCaptive(reach.lastVerdict?.internet == .captive, on: settings.interface)
+    }
+
+    /// What hotspot providers are told of the network in use.
+    private var captiveNetwork: (CaptiveNetwork, NetworkName)? {
+        guard let network = policy.phase.network.flatMap({ book[$0] }) else { return nil }
+        let bssid = policy.phase.accessPoint?.bssid
+        let sight = policy.phase.network.flatMap { policy.lastSight(of: $0) }
+        let probe = settings.connectivity.source.map { source in
+            let expected: CaptiveNetwork.Probe.Expected =
+                switch source.expected {
+                case .status(let status): .status(status)
+                case .body(let body): .body(body)
+                }
+            return CaptiveNetwork.Probe(url: source.address.description, expected: expected)
+        }
+        return (
+            CaptiveNetwork(
+                ssid: network.ssid, bssid: bssid, security: sight?.security ?? .unknown,
+                interface: settings.interface, signal: sight?.signal, portal: reach.lastVerdict?.portal, probe: probe),
+            NetworkName(ssid: network.ssid, hash: network.hash(localKey: identity.localKey))
+        )
+    }
+}
+
+extension ReachWatch {
+    /// Changes come in order, and the last one is what counts.
+    fileprivate func signInMayHaveChanged() {
+        guard let status = hotspots?.status else { return }
+        signInChanged(to: status)
+    }
+}
+
+extension Array {
+    fileprivate func element(at index: Int) -> Element? { indices.contains(index) ? self[index] : nil }
+}
+
+extension RouteMonitor {
+    /// Whether one of an interface's gateways answers to its address; true where it has none and needs none.
+    func gatewaysAnswer(on interface: String, within limit: Duration) async -> Bool {
+        guard let index = link(named: interface)?.index else { return false }
+        let gateways = defaultRoutes.filter { $0.index == index }
+            .compactMap { $0.gateway.flatMap { IPAddress(bytes: $0) } }
+        guard let first = gateways.first else { return true }
+        if await probe(gateway: first, on: interface, within: limit) { return true }
+        for other in gateways.dropFirst().prefix(2) where await probe(gateway: other, on: interface, within: limit) {
+            return true
+        }
+        return false
+    }
+}
