@@ -55,9 +55,6 @@ public struct IPAddress: Hashable, Sendable {
 }
 
 extension IPAddress {
-    public static let loopbackIPv4 = IPAddress(family: .ipv4, bits: 0x7f00_0001)
-    public static let loopbackIPv6 = IPAddress(family: .ipv6, bits: 1)
-
     /// Stands for no address in particular.
     public var isUnspecified: Bool { bits == 0 }
 

@@ -5,11 +5,11 @@ package protocol WireScalar {
     associatedtype Wire: Codable
 
     /// - Returns: nil for what this type cannot be.
-    package init?(wire: Wire)
-    package var wire: Wire { get }
+    init?(wire: Wire)
+    var wire: Wire { get }
 
     /// Ends the sentence "FIELD ..." for a value that was refused.
-    package static var complaint: String { get }
+    static var complaint: String { get }
 }
 
 extension WireScalar where Self: RawRepresentable<String> {

@@ -11,18 +11,22 @@ public actor AccessPoint {
     /// The strongest signal that can be set: 0 dBm is the kernel's word for "unknown".
     public static let signalRange = -100...(-1)
 
-    private let number: Int
+    let number: Int
     /// The number of the access point to whose network it belongs: its own, unless it extends another.
     private let network: Int
-    private let radio: Radio
-    private let namespace: NetworkNamespace
+    let radio: Radio
+    let namespace: NetworkNamespace
     private let interface: NetworkInterface
-    private let directory: String
+    let directory: String
     private(set) var settings: AccessPointSettings
     private var hostapd: Program?
     private var dnsmasq: Program?
     private var givesAddresses = true
     private var guests: [Program] = []
+    /// What is behind it; nothing at first.
+    var internet: Internet?
+    /// Whether its network has IPv6 and nothing else.
+    private var hasOnlyIPv6 = false
 
     init(
         number: Int, extending network: Int? = nil, radio: Radio, namespace: NetworkNamespace, directory: String,
@@ -107,13 +111,11 @@ public actor AccessPoint {
     /// Whether stations get an address.
     public func dhcp(_ on: Bool) throws {
         givesAddresses = on
-        if on {
-            try startDHCP()
-        } else {
-            dnsmasq?.kill()
-            dnsmasq = nil
-        }
+        if on { try startDHCP() } else { endDHCP() }
     }
+
+    /// Its network has IPv6 alone from now on: addresses by SLAAC, name servers by RDNSS (RFC 8106), no DHCP. Before `powerOn`.
+    public func haveOnlyIPv6() { hasOnlyIPv6 = true }
 
     /// hostapd's own control interface, for what has no word here (hostapd_cli's commands).
     public func ask(_ command: String) throws -> String { try control.ask(command) }
@@ -137,7 +139,8 @@ public actor AccessPoint {
     // MARK: Inside
 
     /// Ends everything that runs for it.
-    func end() {
+    func end() async {
+        await internet?.portal?.end()
         hostapd?.kill()
         dnsmasq?.kill()
         for guest in guests { guest.kill() }
@@ -155,15 +158,41 @@ public actor AccessPoint {
         if hostapd != nil { try await restart() }
     }
 
-    private func startDHCP() throws(LabError) {
+    /// Whether there was something to end.
+    @discardableResult
+    func endDHCP() -> Bool {
+        defer { dnsmasq = nil }
+        dnsmasq?.kill()
+        return dnsmasq != nil
+    }
+
+    func startDHCP() throws(LabError) {
         guard givesAddresses, dnsmasq?.isRunning != true else { return }
-        dnsmasq = try start(
-            "dnsmasq",
-            [
-                "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--user=root", "--pid-file=",
-                "--interface=\(radio.interface)", "--no-ping", "--dhcp-authoritative", "--dhcp-rapid-commit",
-                "--dhcp-range=10.\(network).0.10,10.\(network).0.200,1h", "--dhcp-option=option:router,\(gateway)",
-                "--dhcp-leasefile=\(directory)/dnsmasq\(number).leases", "--log-dhcp", "--log-facility=-",
-            ])
+        if hasOnlyIPv6 {
+            // The kernel takes them away whenever the interface goes down.
+            try Lab.batch(
+                ["address replace 2001:db8:\(network)::1/64 dev \(radio.interface) nodad"], in: namespace,
+                directory: directory)
+        }
+        let common = [
+            "--keep-in-foreground", "--conf-file=/dev/null", "--port=0", "--user=root", "--pid-file=",
+            "--interface=\(radio.interface)", "--dhcp-leasefile=\(directory)/dnsmasq\(number).leases", "--log-dhcp",
+            "--log-facility=-",
+        ]
+        dnsmasq = try start("dnsmasq", common + (hasOnlyIPv6 ? routerAdvertisements : leases))
+    }
+
+    private var leases: [String] {
+        [
+            "--no-ping", "--dhcp-authoritative", "--dhcp-rapid-commit",
+            "--dhcp-range=10.\(network).0.10,10.\(network).0.200,1h", "--dhcp-option=option:router,\(gateway)",
+        ] + (internet == nil ? [] : ["--dhcp-option=option:dns-server,\(Upstream.nameServer)"])
+            + (internet?.portal == nil ? [] : ["--dhcp-option=114,\(CaptivePortal.api(ofNetwork: network))"])
+    }
+
+    private var routerAdvertisements: [String] {
+        [
+            "--enable-ra", "--dhcp-range=2001:db8:\(network)::,ra-only,64", "--ra-param=\(radio.interface),5,600",
+        ] + (internet == nil ? [] : ["--dhcp-option=option6:dns-server,[\(Upstream.nameServer6)]"])
     }
 }

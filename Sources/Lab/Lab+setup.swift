@@ -3,6 +3,8 @@ import Glibc
 
 extension Lab {
     static let root = "/run/altnet-lab"
+    /// Where the internet is.
+    static let internet = NetworkNamespace(name: "internet")
 
     /// Waits until no other lab runs on this kernel: there is one air.
     static func takeTurn() async throws -> FileDescriptor {
@@ -31,12 +33,13 @@ extension Lab {
     /// Takes away programs, radios, namespaces and leases, whoever left them, so that each scenario starts from nothing.
     static func removeLeftovers(log: String) throws(LabError) {
         Program.endLeftovers()
+        TrustStore.restore()
         let files = FileManager.default
         if files.fileExists(atPath: "/sys/module/mac80211_hwsim") {
             try Program.run("modprobe", ["-r", "mac80211_hwsim"], log: log)
         }
-        if files.fileExists(atPath: "/sys/class/net/cable0") {
-            try Program.run("ip", ["link", "delete", "cable0"], log: log)
+        for link in ["cable0", "wg0"] where files.fileExists(atPath: "/sys/class/net/\(link)") {
+            try Program.run("ip", ["link", "delete", link], log: log)
         }
         let namespaces = ((try? files.contentsOfDirectory(atPath: "/run/netns")) ?? []).filter(isOurs)
         if !namespaces.isEmpty {
@@ -46,17 +49,28 @@ extension Lab {
         for lease in leases where lease.hasPrefix("wlan") && lease.hasSuffix(".lease") {
             try? files.removeItem(atPath: "/var/lib/dhcpcd/\(lease)")
         }
+        // What dhcpcd's hook has noted down of networks that are gone.
+        let notes = (try? files.contentsOfDirectory(atPath: "/run/altnet/leases")) ?? []
+        for note in notes where note.hasPrefix("wlan") {
+            try? files.removeItem(atPath: "/run/altnet/leases/\(note)")
+        }
     }
 
     private static func isOurs(_ namespace: String) -> Bool {
-        namespace.hasPrefix("ap") && Int(namespace.dropFirst(2)) != nil
+        namespace == Self.internet.name || namespace.hasPrefix("ap") && Int(namespace.dropFirst(2)) != nil
     }
 
     /// Has one `ip` do several things: starting a program is what costs.
-    static func batch(_ commands: [String], directory: String, log: String) throws(LabError) {
+    ///
+    /// - Parameter namespace: where; nil for the lab's own.
+    static func batch(
+        _ commands: [String], in namespace: NetworkNamespace? = nil, directory: String, log: String? = nil
+    ) throws(LabError) {
         let path = "\(directory)/ip.batch"
+        let log = log ?? "\(directory)/commands.log"
         try write(commands.map { $0 + "\n" }.joined(), to: path)
-        try Program.run("ip", ["-batch", path], log: log)
+        guard let namespace else { return try Program.run("ip", ["-batch", path], log: log) }
+        try namespace.enter { () throws(LabError) in try Program.run("ip", ["-batch", path], log: log) }
     }
 
     /// - Parameter disposition: `O_TRUNC` or `O_APPEND`.

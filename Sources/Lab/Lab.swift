@@ -122,8 +122,29 @@ public actor Lab {
         try Program.run("iw", ["reg", "set", country], log: commandLog)
     }
 
+    /// The internet, with its servers running: what access points are connected to.
+    public func upstream() async throws -> Upstream {
+        if let upstream { return upstream }
+        try Self.batch(["netns add \(Self.internet.name)"], directory: directory)
+        let upstream = try Upstream(namespace: Self.internet, directory: directory)
+        self.upstream = upstream
+        try await upstream.start()
+        return upstream
+    }
+    private var upstream: Upstream?
+
     /// Plugs a cable into the device, which carries its traffic from then on. The scenario pulls it out again.
-    public func cable() throws -> Cable { try Cable(log: commandLog) }
+    ///
+    /// - Parameter upstream: what is behind it; nothing if nil.
+    public func cable(to upstream: Upstream? = nil) throws -> Cable {
+        try Cable(to: upstream?.namespace, directory: directory)
+    }
+
+    /// Connects a VPN through this access point, which carries the device's traffic from then on.
+    public func tunnel(to upstream: Upstream, through accessPoint: AccessPoint) throws -> Tunnel {
+        try Tunnel(
+            to: upstream.namespace, over: station.interface, gateway: accessPoint.gateway, directory: directory)
+    }
 
     /// Connects a modem to the device, which carries its traffic from then on. The scenario takes it away again.
     public func modem() throws -> Modem { try Modem(log: commandLog) }
@@ -213,6 +234,7 @@ public actor Lab {
         for program in programs { await program.terminate() }
         await station.end()
         for accessPoint in accessPoints { await accessPoint.end() }
+        await upstream?.end()
         await capture.terminate()
         let complaint = Result { try checkKernel() }
         try? Self.write(kernelLines.map { $0 + "\n" }.joined(), to: "\(directory)/kernel.log")

@@ -16,6 +16,15 @@ struct NetworkNamespace: Sendable {
         return try result.get()
     }
 
+    /// Whether somebody accepts connections at this address of the namespace's own; such an answer comes at once.
+    func isListening(_ address: IPv4Address, port: UInt16) throws(LabError) -> Bool {
+        let socket = try enter { () throws(LabError) in try FileDescriptor.socket(AF_INET, SOCK_STREAM) }
+        let result = address.withSocketAddress(port: port) { connect(socket.number, $0, $1) }
+        guard result != 0, errno == EINPROGRESS else { return result == 0 }
+        var entry = pollfd(fd: socket.number, events: Int16(POLLOUT), revents: 0)
+        return poll(&entry, 1, 0) == 1 && Int32(entry.revents) & (POLLERR | POLLHUP) == 0
+    }
+
     private static func move(into namespace: FileDescriptor, named name: String) throws(LabError) {
         // Glibc's module for Swift hides what needs _GNU_SOURCE, setns(2) among it.
         typealias SetNamespace = @convention(c) (Int32, Int32) -> Int32

@@ -51,6 +51,12 @@ public final class Program: Sendable {
         _ = waitForEnd()
     }
 
+    /// It and its processes stop where they are (SIGSTOP).
+    public func freeze() { _ = Glibc.kill(-pid, SIGSTOP) }
+
+    /// They go on (SIGCONT).
+    public func thaw() { _ = Glibc.kill(-pid, SIGCONT) }
+
     /// Orderly (SIGTERM), and by force where it does not end within `limit`.
     public func terminate(within limit: Duration = .seconds(2)) async {
         if isRunning { _ = Glibc.kill(pid, SIGTERM) }
@@ -75,8 +81,8 @@ public final class Program: Sendable {
         return text.split(separator: "\n").suffix(4).joined(separator: "; ")
     }
 
-    /// The exit status, or 128 and the signal that ended it.
-    private func waitForEnd() -> Int32 {
+    /// The exit status when it has ended, or 128 and the signal that ended it.
+    func waitForEnd() -> Int32 {
         ending.withLock { ending in
             var status = ending ?? 0
             while ending == nil {

@@ -1,5 +1,6 @@
 import AgentModel
 import FoundationEssentials
+import Glibc
 
 /// The device: one simulated radio with the real wpa_supplicant and the real dhcpcd, in the lab's own namespace.
 ///
@@ -82,10 +83,12 @@ public actor Station {
     // MARK: dhcpcd
 
     /// Starts dhcpcd for good: it notices by itself when the link comes and goes.
-    public func startDHCPClient() throws {
+    ///
+    /// - Parameter ipv6: whether it looks after IPv6, too; otherwise the kernel does, which learns of no name servers.
+    public func startDHCPClient(ipv6: Bool = false) throws {
         // An absolute path: dhcpcd reads it again on every change, from another directory.
         let path = "\(directory)/dhcpcd.conf"
-        try Lab.write(Self.quickestDHCP, to: path)
+        try Lab.write((ipv6 ? "" : "ipv4only\n") + Self.quickestDHCP, to: path)
         dhcpcd = try Program("dhcpcd", ["-B", "-d", "-f", path, interface], log: "\(directory)/dhcpcd.log")
     }
 
@@ -95,17 +98,23 @@ public actor Station {
         dhcpcd = nil
     }
 
-    /// What makes dhcpcd give the right address soonest after a join, each line measured (Docs/lab.md).
+    /// What makes dhcpcd give the right address soonest after a join, each line measured (Docs/lab.md), with altnet's own
+    /// hook, which notes down what the network told.
     private static let quickestDHCP = """
-        ipv4only
+        define 114 string captive_portal_uri
+        definend 37 string captive_portal_uri
         noipv4ll
         noarp
         nodelay
         option rapid_commit
-        option subnet_mask, routers, domain_name_servers, interface_mtu
-        script /bin/true
+        option subnet_mask, routers, domain_name_servers, interface_mtu, captive_portal_uri
+        script \(hook)
 
         """
+
+    /// As it is in the sources that this was built from.
+    private static let hook =
+        #filePath.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" } + "/board/dhcpcd/altnet-lease"
 
     // MARK: The link
 
@@ -131,6 +140,32 @@ public actor Station {
         behind address: IPv4Address = Lab.everywhere, within limit: Duration = .seconds(1)
     ) async throws -> SSID? {
         try await GatewayGreeting.fetch(from: address, limit: limit).flatMap { try? SSID(bytes: $0) }
+    }
+
+    /// Asks a server with curl, as any program on the device would.
+    ///
+    /// - Parameters:
+    ///   - options: more of curl's.
+    ///   - limit: whole seconds; the start of curl alone can take one on an emulated processor.
+    /// - Returns: curl's exit status (0 for an answer, 7 for a connection that was refused, 28 for one that timed out) and what
+    ///   it wrote.
+    public func curl(
+        _ url: String, _ options: [String] = [], within limit: Duration = .seconds(5)
+    ) async throws -> (status: Int32, text: String) {
+        let log = "\(directory)/curl.log"
+        unlink(log)
+        let arguments = ["-sS", "-g", "--max-time", "\(limit.components.seconds)"] + options + [url]
+        let curl = try Program("curl", arguments, log: log)
+        while curl.isRunning { try await Task.sleep(for: .milliseconds(10)) }
+        return (curl.waitForEnd(), try String(contentsOfFile: log, encoding: .utf8))
+    }
+
+    /// Waits until a server in the internet sees this as the address of the device.
+    public func seen(as address: String, within limit: Duration) async throws {
+        let mirror = address.contains(":") ? "[\(Upstream.mirror6)]" : "\(Upstream.mirror)"
+        try await eventually(within: limit, "the device to be seen as \(address)") {
+            try await curl("http://\(mirror)/address", within: .seconds(2)).text == "\(address)\n"
+        }
     }
 
     // MARK: Inside

@@ -11,18 +11,27 @@ struct House {
     let device: Device
     let pinger: Pinger
 
+    /// - Parameters:
+    ///   - upstream: the internet behind both networks; there is none, and the device looks for none, where this is nil.
+    ///   - backupHasOnlyIPv6: the device's DHCP client looks after IPv6, too, then.
     init(
         _ lab: Lab, home: NetworkSecurity = .wpa2("home-password"), backup: NetworkSecurity = .wpa2("backup-password"),
         backupChannel: Int = 6, backupSignal: Int = -60, backupIsHidden: Bool = false, backupPassword: String? = nil,
-        settings: [String: String] = [:]
+        backupHasOnlyIPv6: Bool = false, upstream: Upstream? = nil, settings: [String: String] = [:]
     ) async throws {
         self.lab = lab
         self.home = try await lab.accessPoint("HomeNet", security: home, channel: 1, signal: -50)
         self.backup = try await lab.accessPoint(
             "BackupNet", security: backup, channel: backupChannel, signal: backupSignal, hidden: backupIsHidden)
+        if let upstream {
+            for accessPoint in [self.home, self.backup] { try await accessPoint.connect(to: upstream) }
+        }
+        if backupHasOnlyIPv6 { await self.backup.haveOnlyIPv6() }
         try await self.home.powerOn()
         try await self.backup.powerOn()
-        device = try await Device.atHome(self.home, in: lab, settings: settings)
+        let servers = upstream == nil ? [:] : Self.servers
+        device = try await Device.atHome(
+            self.home, in: lab, settings: servers.merging(settings) { $1 }, ipv6: backupHasOnlyIPv6)
         try await device.store([await self.backup.asStored(password: backupPassword, hidden: backupIsHidden)])
         try await device.seen([self.backup], within: .seconds(30))
         pinger = try await lab.pinger()

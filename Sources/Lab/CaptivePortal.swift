@@ -1,0 +1,132 @@
+import Glibc
+
+/// The captive portal of an access point: nginx shows a page with terms to accept, as nodogsplash does, whatever a client asks
+/// for, and a CGI program lets those through who accepted. A machine may ask how it stands over TLS (RFC 8908).
+actor CaptivePortal {
+    private let namespace: NetworkNamespace
+    private let directory: String
+    private let name: String
+    private let gateway: IPv4Address
+    private let host: String
+    private var programs: [Program] = []
+
+    /// The name that its certificate is for.
+    static func name(ofNetwork number: Int) -> String { "portal\(number).lab.example" }
+
+    /// Where a machine asks (RFC 8910).
+    static func api(ofNetwork number: Int) -> String { "https://\(name(ofNetwork: number))/api" }
+
+    init(ofNetwork number: Int, at gateway: IPv4Address, in namespace: NetworkNamespace, directory: String) {
+        host = Self.name(ofNetwork: number)
+        self.namespace = namespace
+        self.directory = directory
+        self.gateway = gateway
+        name = "portal-\(namespace.name)"
+    }
+
+    /// Returns once its page can be asked for.
+    func start() async throws {
+        let scripts = "\(directory)/\(name)/cgi-bin"
+        for folder in ["\(directory)/\(name)", scripts] { mkdir(folder, 0o755) }
+        for (script, text) in [("accept", Self.acceptance), ("api", state)] {
+            try Lab.write(text, to: "\(scripts)/\(script)")
+            guard chmod("\(scripts)/\(script)", 0o755) == 0 else { throw LabError.lastCall("chmod \(scripts)") }
+        }
+        try makeCertificate()
+        let path = "\(directory)/\(name).nginx.conf"
+        try Lab.write(WebServer.configuration(of: sites, directory: directory, name: name), to: path)
+        programs = [
+            try start("busybox", ["httpd", "-f", "-p", "127.0.0.1:8000", "-h", "\(directory)/\(name)"]),
+            try start("nginx", ["-c", path, "-p", directory, "-e", "stderr"]),
+        ]
+        let (namespace, gateway) = (namespace, gateway)
+        try await eventually(within: .seconds(20), "the portal to listen") {
+            try namespace.isListening(gateway, port: 80)
+        }
+    }
+
+    func end() {
+        for program in programs { program.kill() }
+        programs = []
+    }
+
+    private var certificate: String { "\(directory)/\(name).crt" }
+    private var key: String { "\(directory)/\(name).key" }
+
+    private func makeCertificate() throws {
+        guard access(certificate, F_OK) != 0 else { return }
+        try Program.run(
+            "openssl",
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30",
+                "-subj", "/CN=\(host)", "-addext", "subjectAltName=DNS:\(host)", "-keyout", key, "-out", certificate,
+            ], log: "\(directory)/commands.log")
+        try TrustStore.add(certificate, directory: directory)
+    }
+
+    private func start(_ program: String, _ arguments: [String]) throws(LabError) -> Program {
+        let log = "\(directory)/\(name).\(program).log"
+        return try namespace.enter { () throws(LabError) in try Program(program, arguments, log: log) }
+    }
+
+    /// What was asked of somebody else is sent to the portal's page.
+    private var sites: String {
+        """
+        server {
+            listen 80 default_server;
+            location / { return 302 http://\(gateway)/splash; }
+        }
+        server {
+            listen 80;
+            listen 443 ssl;
+            server_name \(gateway) \(host);
+            ssl_certificate \(certificate);
+            ssl_certificate_key \(key);
+            default_type text/html;
+            location = /splash { return 200 '\(Self.page)'; }
+            location = /accept { proxy_pass http://127.0.0.1:8000/cgi-bin/accept?$remote_addr; }
+            location = /api { proxy_pass http://127.0.0.1:8000/cgi-bin/api?$remote_addr; }
+        }
+        """
+    }
+
+    private static let page = """
+        <!DOCTYPE html><html><head><title>Welcome</title></head><body><h1>Welcome</h1>
+        <form method="post" action="/accept">
+        <input type="hidden" name="tok" value="31f20a">
+        <input type="checkbox" name="terms" value="yes"> I accept the terms of use.
+        <input type="submit" value="Continue">
+        </form></body></html>
+        """
+
+    /// Tells whether the address in the query is let through.
+    private var state: String {
+        """
+        #!/bin/sh
+        printf 'Content-Type: application/captive+json\\r\\nCache-Control: private\\r\\n\\r\\n'
+        if nft get element \(FirewallRules.table) \(FirewallRules.signedIn) "{ $QUERY_STRING }" >/dev/null 2>&1; then
+            echo '{"captive": false, "seconds-remaining": 600, "can-extend-session": false}'
+        else
+            echo '{"captive": true, "user-portal-url": "https://\(host)/splash"}'
+        fi
+
+        """
+    }
+
+    /// Lets the address in the query through, if the form came back as it was sent out and the terms are accepted.
+    private static let acceptance = """
+        #!/bin/sh
+        read -r form
+        case "&$form&" in
+            *"&tok=31f20a&"*) ;;
+            *) printf 'Status: 403 Forbidden\\r\\nContent-Type: text/plain\\r\\n\\r\\nNot this form.\\n'; exit ;;
+        esac
+        case "&$form&" in
+            *"&terms=yes&"*) ;;
+            *) printf 'Status: 403 Forbidden\\r\\nContent-Type: text/plain\\r\\n\\r\\nThe terms are not accepted.\\n'; exit ;;
+        esac
+        nft add element \(FirewallRules.table) \(FirewallRules.signedIn) "{ $QUERY_STRING }" >&2
+        printf 'Content-Type: text/html\\r\\n\\r\\n<html><body>You are online.</body></html>\\n'
+
+        """
+}

@@ -1,0 +1,131 @@
+import AgentModel
+import Glibc
+
+/// The internet as the lab has it: a network namespace with a name server, a web server and a broker at public-looking
+/// addresses (RFC 5737, RFC 3849), reached through each access point that is connected to it.
+///
+/// Access points route and translate no addresses, so what a server sees as its client tells which network the data took.
+public actor Upstream {
+    /// The name of the broker, for those who ask this internet's name server.
+    public static let brokerName = "broker.lab.example"
+    /// Answers 204 and nothing else, on port 80: what a device asks to know whether it is online.
+    public static let validationURL = "http://check.lab.example/generate_204"
+    /// Tells the address of whoever asks.
+    public static let mirror = IPv4Address(203, 0, 113, 80)
+    /// The same, over IPv6.
+    public static let mirror6 = "2001:db8:ffff::80"
+
+    public nonisolated let broker: Broker
+    nonisolated let namespace: NetworkNamespace
+    private let directory: String
+    private var nameServer: Program?
+    private var webServer: Program?
+
+    public static let nameServer = IPv4Address(203, 0, 113, 53)
+    public static let nameServer6 = "2001:db8:ffff::53"
+    private static let brokerAddress = IPv4Address(203, 0, 113, 10)
+    private static let brokerAddress6 = "2001:db8:ffff::10"
+
+    init(namespace: NetworkNamespace, directory: String) throws {
+        self.namespace = namespace
+        self.directory = directory
+        broker = Broker(address: Self.brokerAddress, namespace: namespace, directory: directory)
+        let addresses = [Self.nameServer, Self.brokerAddress, Self.mirror].map { "\($0)/32 dev lo" }
+        let addresses6 = [Self.nameServer6, Self.brokerAddress6, Self.mirror6].map { "\($0)/128 dev lo nodad" }
+        try Lab.batch(
+            ["link set lo up"] + (addresses + addresses6).map { "address add \($0)" }, in: namespace,
+            directory: directory)
+    }
+
+    /// Starts all servers; returns once they listen.
+    func start() async throws {
+        nameServer = try start("dnsmasq", nameServerArguments)
+        let path = "\(directory)/internet.nginx.conf"
+        try Lab.write(WebServer.configuration(of: Self.site, directory: directory, name: "internet"), to: path)
+        webServer = try start("nginx", ["-c", path, "-p", directory, "-e", "stderr"])
+        try await broker.start()
+        let (namespace, mirror, nameServer) = (namespace, Self.mirror, Self.nameServer)
+        try await eventually(within: .seconds(20), "the internet's servers to listen") {
+            let isServing = try namespace.isListening(mirror, port: 80)
+            let isNaming = try namespace.isListening(nameServer, port: 53)
+            return isServing && isNaming
+        }
+    }
+
+    /// Ends or starts the web server: there is nobody then who says that a network is online.
+    public func webServer(_ on: Bool) throws {
+        if on {
+            guard webServer?.isRunning != true else { return }
+            webServer = try start("nginx", ["-c", "\(directory)/internet.nginx.conf", "-p", directory, "-e", "stderr"])
+        } else {
+            webServer?.kill()
+        }
+    }
+
+    func end() async {
+        await broker.kill()
+        webServer?.kill()
+        nameServer?.kill()
+    }
+
+    private func start(_ program: String, _ arguments: [String]) throws(LabError) -> Program {
+        let log = "\(directory)/internet.\(program).log"
+        return try namespace.enter { () throws(LabError) in try Program(program, arguments, log: log) }
+    }
+
+    private static let site = """
+        server {
+            listen 80;
+            listen [::]:80;
+            location = /generate_204 { return 204; }
+            location = /address { default_type text/plain; return 200 "$remote_addr\\n"; }
+        }
+        """
+
+    private var nameServerArguments: [String] {
+        [
+            "--keep-in-foreground", "--conf-file=/dev/null", "--user=root", "--pid-file=", "--no-resolv", "--no-hosts",
+            "--bind-interfaces", "--listen-address=\(Self.nameServer),\(Self.nameServer6)", "--local=/example/",
+            "--host-record=\(Self.brokerName),\(Self.brokerAddress),\(Self.brokerAddress6)",
+            "--host-record=check.lab.example,\(Self.mirror),\(Self.mirror6)", "--log-queries", "--log-facility=-",
+        ] + (1...9).map { "--host-record=\(CaptivePortal.name(ofNetwork: $0)),10.\($0).0.1" }
+    }
+}
+
+extension Upstream {
+    /// The two ends of the wire between the internet and an access point, and the addresses on it.
+    struct Wire {
+        let number: Int
+
+        var outside: String { "ap\(number)" }
+        static let inside = "internet"
+        var outsideAddress: String { "172.16.\(number).1" }
+        var insideAddress: String { "172.16.\(number).2" }
+        var outsideAddress6: String { "2001:db8:\(number):ff::1" }
+        var insideAddress6: String { "2001:db8:\(number):ff::2" }
+    }
+
+    /// Lays a wire to an access point and a route to its network.
+    nonisolated func connect(to accessPoint: NetworkNamespace, over wire: Wire, network: Int) throws(LabError) {
+        try Lab.batch(
+            [
+                "link add \(wire.outside) type veth peer name \(Wire.inside) netns \(accessPoint.name)",
+                "address add \(wire.outsideAddress)/30 dev \(wire.outside)",
+                "address add \(wire.outsideAddress6)/64 dev \(wire.outside) nodad",
+                "link set dev \(wire.outside) up",
+            ], in: namespace, directory: directory)
+        try Lab.batch(
+            [
+                "address add \(wire.insideAddress)/30 dev \(Wire.inside)",
+                "address add \(wire.insideAddress6)/64 dev \(Wire.inside) nodad",
+                "link set dev \(Wire.inside) up",
+                "route add default via \(wire.outsideAddress)",
+                "route add default via \(wire.outsideAddress6)",
+            ], in: accessPoint, directory: directory)
+        try Lab.batch(
+            [
+                "route add 10.\(network).0.0/24 via \(wire.insideAddress)",
+                "route add 2001:db8:\(network)::/64 via \(wire.insideAddress6)",
+            ], in: namespace, directory: directory)
+    }
+}

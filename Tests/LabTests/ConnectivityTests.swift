@@ -1,0 +1,115 @@
+import AgentModel
+import AppProtocol
+import Lab
+import Testing
+
+extension Radios {
+    /// Wi-Fi is perfect, and what is behind it is not.
+    @Suite struct ConnectivityTests {
+        @Test func theInternetBehindTheAccessPointIsCut() async throws {
+            try await scenario("internet cut", accessPoints: 2) { lab in
+                let house = try await House(lab, upstream: lab.upstream())
+                try await house.expectBroker(through: house.home, within: .seconds(15))
+                let mark = house.mark
+                try await house.home.cutInternet()
+                let cut = ContinuousClock.now
+                try await house.device.online(on: house.backup, within: .seconds(15))
+                try await house.device.broker(.ready, within: cut + .seconds(15) - .now)
+                lab.report("internet cut until the broker answers through the backup", .now - cut)
+                try await house.expectBroker(through: house.backup, within: .seconds(1))
+                house.expectWay([house.backup], since: mark)
+                #expect(try await lab.station.signal() == -60, "Wi-Fi was never at fault")
+            }
+        }
+
+        @Test func theDeviceReturnsWhenTheInternetHeals() async throws {
+            try await scenario("internet cut and healed", accessPoints: 2) { lab in
+                let house = try await House(
+                    lab, upstream: lab.upstream(), settings: ["ALTNET_NO_INTERNET_RETRY_S": "10"])
+                try await house.expectBroker(through: house.home, within: .seconds(15))
+                let mark = house.mark
+                try await house.home.cutInternet(.reject)
+                try await house.expectBroker(through: house.backup, within: .seconds(15))
+                try await house.home.restoreInternet()
+                try await house.expectBroker(through: house.home, within: .seconds(60))
+                house.expectWay([house.backup, house.home], since: mark)
+            }
+        }
+
+        @Test func nameServersAreDead() async throws {
+            try await scenario("name servers dead", accessPoints: 2) { lab in
+                let upstream = try await lab.upstream()
+                let house = try await House(lab, upstream: upstream)
+                try await house.expectBroker(through: house.home, within: .seconds(15))
+                let mark = house.mark
+                try await house.home.dns(false)
+                try await house.expectDiagnosis(of: [.names])
+                #expect(house.device.connectivity?.level == .target, "a connection that lives needs no names")
+                house.expectWay([], since: mark)
+
+                // Now it needs them.
+                await upstream.broker.kill()
+                try await upstream.broker.start()
+                try await house.expectBroker(through: house.backup, within: .seconds(40))
+                house.expectWay([house.backup], since: mark)
+            }
+        }
+
+        @Test func anAddressNeverComes() async throws {
+            try await scenario("no address", accessPoints: 3) { lab in
+                let upstream = try await lab.upstream()
+                let house = try await House(lab, backupSignal: -40, upstream: upstream)
+                let spare = try await lab.accessPoint("SpareNet", security: .open, channel: 11, signal: -65)
+                try await spare.connect(to: upstream)
+                try await spare.powerOn()
+                try await house.backup.dhcp(false)
+                try await house.device.store([await house.backup.asStored(), await spare.asStored()])
+                let mark = house.mark
+                try await house.home.powerOff()
+                try await eventually(within: .seconds(20), "the backup to be joined") {
+                    await lab.station.joined() == house.backup.bssid
+                }
+                try await house.expectDiagnosis(of: [.address])
+                try await house.expectBroker(through: spare, within: .seconds(60))
+                #expect(house.device.stations(since: mark) == [spare.ssid])
+            }
+        }
+
+        @Test func aNetworkWithoutAWayOutIsNoDestination() async throws {
+            try await scenario("upstream black-holed", accessPoints: 2) { lab in
+                let house = try await House(lab, upstream: lab.upstream())
+                try await house.expectBroker(through: house.home, within: .seconds(15))
+                try await house.backup.cutInternet()
+                let mark = house.mark
+                let switched = try await house.device.switchNetwork(toStored: house.backup.ssid)
+                let outcome = try await house.device.outcome(of: switched, within: .seconds(60))
+                #expect(outcome.phase != .committed)
+                try await house.expectBroker(through: house.home, within: .seconds(30))
+                house.expectWay([house.backup, house.home], since: mark)
+
+                // Now there is no way out at all.
+                try await house.home.cutInternet()
+                try await house.device.connectivity(within: .seconds(30), "the gateway and nothing behind it") {
+                    $0.level == .lan && $0.internet == .no
+                }
+                try await house.expectDiagnosis(of: [.names, .internet])
+            }
+        }
+
+        @Test func aNetworkHasIPv6Alone() async throws {
+            try await scenario("broker over IPv6", accessPoints: 2) { lab in
+                let house = try await House(lab, backupHasOnlyIPv6: true, upstream: lab.upstream())
+                try await house.expectBroker(through: house.home, within: .seconds(15))
+                let mark = house.mark
+                try await house.home.powerOff()
+                try await house.device.online(on: house.backup, within: .seconds(30))
+                try await house.device.broker(.ready, within: .seconds(15))
+                house.expectWay([house.backup], since: mark)
+                #expect(await lab.station.address == nil)
+                let seen = try await lab.station.curl("http://[\(Upstream.mirror6)]/address").text
+                #expect(seen.hasPrefix("2001:db8:2:"))
+                #expect(house.device.connectivity?.level == .target)
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+import AgentModel
+import AppProtocol
+import Lab
+import Testing
+
+extension Radios {
+    /// A cable and a VPN come and go beside a Wi-Fi link that is good.
+    @Suite struct OtherWaysOutTests {
+        @Test func aCableIsPluggedInAndOut() async throws {
+            try await scenario("cable in and out", accessPoints: 2) { lab in
+                let upstream = try await lab.upstream()
+                let house = try await House(lab, upstream: upstream)
+                try await house.expectBroker(through: house.home, within: .seconds(15))
+                let mark = house.mark
+                let cable = try await lab.cable(to: upstream)
+                try await eventually(within: .seconds(10), "the cable to carry the traffic") {
+                    house.device.status?.uplink == .wired
+                }
+                try await lab.station.seen(as: "\(Cable.address)", within: .seconds(10))
+                #expect(house.device.status?.state == .online)
+                try cable.pull()
+                try await eventually(within: .seconds(10), "Wi-Fi to carry the traffic again") {
+                    house.device.status?.uplink == .wifi
+                }
+                try await house.expectBroker(through: house.home, within: .seconds(15))
+                house.expectWay([], since: mark)
+            }
+        }
+
+        @Test func aTunnelIsMadeAndEnded() async throws {
+            try await scenario("tunnel up and down", accessPoints: 2) { lab in
+                let upstream = try await lab.upstream()
+                let house = try await House(lab, upstream: upstream)
+                try await house.expectBroker(through: house.home, within: .seconds(15))
+                let mark = house.mark
+                let tunnel = try await lab.tunnel(to: upstream, through: house.home)
+                try await lab.station.seen(as: "\(Tunnel.address)", within: .seconds(15))
+                try await house.device.connectivity(within: .seconds(10), "something that comes and goes on Wi-Fi") {
+                    $0.reachability.contains([.reachable, .transient])
+                }
+                #expect(house.device.status?.uplink == .wifi, "Wi-Fi is what carries it")
+                try tunnel.disconnect()
+                try await house.device.connectivity(within: .seconds(10), "Wi-Fi alone") {
+                    $0.reachability.contains(.reachable) && !$0.reachability.contains(.transient)
+                }
+                try await house.expectBroker(through: house.home, within: .seconds(15))
+                house.expectWay([], since: mark)
+            }
+        }
+    }
+}
