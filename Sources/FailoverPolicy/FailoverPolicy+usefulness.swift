@@ -2,17 +2,16 @@ import AgentModel
 
 // Whether a link leads to what the device needs.
 extension FailoverPolicy {
-    /// Asks what is due to be asked, and counts what was not answered.
+    /// Counts what was not answered, and asks what is due to be asked.
     mutating func continueProof(at now: Instant) {
-        guard let validation = settings.validation, var proof else { return }
-        if let next = proof.next, next <= now {
-            let limit = proof.isDoubted ? validation.doubtLimit : validation.limit
-            proof.asked(until: now + limit)
-            self.proof = proof
-            actions.append(.probe(epoch: epoch, within: limit))
-        } else if let deadline = proof.deadline, deadline <= now {
+        if let proof, let deadline = proof.deadline, deadline <= now {
             probed(epoch: epoch, proof.isSigningIn ? .captive : .failed, at: now)
         }
+        guard let validation = settings.validation, var proof, let next = proof.next, next <= now else { return }
+        let limit = proof.isDoubted ? validation.doubtLimit : validation.limit
+        proof.asked(at: now, until: now + limit)
+        self.proof = proof
+        actions.append(.probe(epoch: epoch, within: limit))
     }
 
     private var proof: Proof? {
@@ -112,7 +111,7 @@ extension FailoverPolicy {
             askForConfirmation(attempt, accessPoint, at: now)
         case .captive: attemptFailed(attempt, .captive, at: now)
         case .failed:
-            attempt.proof.ended(well: false, next: now + validation.retry)
+            attempt.proof.ended(well: false, next: attempt.proof.retry(at: now, validation))
             phase = .proving(attempt, accessPoint)
             if attempt.proof.failures >= validation.strikes { attemptFailed(attempt, .noInternet, at: now) }
         }
@@ -159,7 +158,7 @@ extension FailoverPolicy {
             link.proof.ended(well: true, next: nil)
             // Where something is amiss, the next probe says more than the last.
             let isCalm = link.proof.failures == 0
-            link.proof.askAgain(at: now + (isCalm ? validation.interval : validation.retry))
+            link.proof.askAgain(at: isCalm ? now + validation.interval : link.proof.retry(at: now, validation))
             if link.uselessness == nil {
                 standing.wasUseful(at: now)
             } else if link.proof.successes >= validation.strikes {
@@ -171,7 +170,7 @@ extension FailoverPolicy {
             }
         case .captive, .failed:
             let failure: JoinFailure = result == .captive ? .captive : .noInternet
-            link.proof.ended(well: false, next: now + validation.retry)
+            link.proof.ended(well: false, next: link.proof.retry(at: now, validation))
             // A login page is no accident, and a network that led nowhere not long ago has used its chance.
             let isProven =
                 result == .captive || standing.wasUselessLately(at: now, settings: settings)

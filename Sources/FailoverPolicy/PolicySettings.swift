@@ -78,8 +78,9 @@ public struct PolicySettings: Hashable, Sendable {
 
     /// When to probe a link, and how many failures mean that it leads nowhere.
     public struct Validation: Hashable, Sendable {
-        /// While all is well, and after a failure.
+        /// From an answer to the next question, while all is well.
         public var interval = Duration.seconds(30)
+        /// From question to question after a failure, if the answer does not take longer.
         public var retry = Duration.seconds(1)
         /// So many of the last five probes; a doubt counts as one of them.
         public var strikes = 3

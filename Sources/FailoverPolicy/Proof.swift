@@ -5,6 +5,8 @@ struct Proof: Sendable, Hashable {
     /// When to ask next, and by when what was asked has to be answered; never both.
     private(set) var next: Instant?
     private(set) var deadline: Instant?
+    /// When it was asked last.
+    private var begin: Instant?
     /// The last results, the newest in the lowest bit: set where a probe failed.
     private var results: UInt8 = 0
     /// Successes in a row.
@@ -35,9 +37,14 @@ struct Proof: Sendable, Hashable {
         isSigningIn = false
     }
 
-    mutating func asked(until deadline: Instant) {
-        next = nil
+    mutating func asked(at now: Instant, until deadline: Instant) {
+        (next, begin) = (nil, now)
         self.deadline = deadline
+    }
+
+    /// The pause runs from one question to the next: silence that took longer was pause enough.
+    func retry(at now: Instant, _ validation: PolicySettings.Validation) -> Instant {
+        begin.map { max(now, $0 + validation.retry) } ?? now
     }
 
     /// - Parameter moment: when to ask again; nil: not at all.
@@ -83,7 +90,7 @@ struct Proof: Sendable, Hashable {
         signInEnd = bound
         guard bound > now, end > now else { return nil }
         isSigningIn = true
-        asked(until: min(end, bound))
+        asked(at: now, until: min(end, bound))
         return deadline
     }
 }
