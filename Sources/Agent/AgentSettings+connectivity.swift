@@ -9,6 +9,7 @@ extension ConnectivitySettings {
         keepAlive = KeepAlive(idle: .seconds(try reader.number("ALTNET_KEEPALIVE_S", default: 4, in: 1...3600)))
         source = try Self.source(from: &reader)
         required = try Self.required(from: &reader, hasTargets: !targets.isEmpty, hasSource: source != nil)
+        authorities = try reader.path("ALTNET_AUTHORITIES", example: "/etc/altnet/authorities.pem")
         providersSocket = try reader.path("ALTNET_PROVIDERS", example: "/run/altnet/providers.sock")
     }
 

@@ -23,19 +23,22 @@ extension DeviceAgent {
             let validator = OnlineValidator(source: source)
             lookOnline = { network, limit in await validator.look(through: network, within: limit) }
         }
-        let api = CaptivePortalAPI()
+        let authorities = settings.connectivity.authorities
+        let api = CaptivePortalAPI(client: WebClient(trusting: authorities.map { .file($0) } ?? .system))
         let watch = ReachWatch(
             required: settings.connectivity.required,
             means: ReachWatch.Means(
                 lookOnline: lookOnline,
                 askPortal: { network, limit in
+                    let end = Instant.now + limit
                     let notes = await network.notes(within: min(limit, .seconds(1)))
                     guard let url = notes.captivePortalAPI else { return nil }
-                    return try? await api.ask(url, through: network, within: limit)
+                    return try? await api.ask(url, through: network, within: end - .now)
                 },
                 askGateway: { await routes.gatewaysAnswer(on: interface, within: $0) },
                 wifi: wifi, unbound: InterfaceNetwork(interface: nil, on: group)))
-        let trust = settings.connectivity.targets.contains(where: \.isTLS) ? try TargetTrust() : nil
+        let trust =
+            settings.connectivity.targets.contains(where: \.isTLS) ? try TargetTrust(authorities: authorities) : nil
         let targets = settings.connectivity.targets.enumerated().map { index, target in
             WatchedTarget(
                 TargetConnection(
@@ -97,7 +100,8 @@ extension DeviceAgent {
         return (
             CaptiveNetwork(
                 ssid: network.ssid, bssid: bssid, security: sight?.security ?? .unknown,
-                interface: settings.interface, signal: sight?.signal, portal: reach.verdict?.portal, probe: probe),
+                interface: settings.interface, signal: sight?.signal, portal: reach.verdict?.portal, probe: probe,
+                api: reach.captiveState.map(CaptiveNetwork.API.init)),
             NetworkName(ssid: network.ssid, hash: network.hash(localKey: identity.localKey))
         )
     }
@@ -108,6 +112,15 @@ extension ReachWatch {
     fileprivate func signInMayHaveChanged() {
         guard let status = hotspots?.status else { return }
         signInChanged(to: status)
+    }
+}
+
+extension CaptiveNetwork.API {
+    init(_ state: CaptiveState) {
+        self.init(
+            userPortal: state.userPortal?.description, venueInfo: state.venueInfo?.description,
+            canExtendSession: state.canExtendSession, secondsRemaining: state.secondsRemaining,
+            bytesRemaining: state.bytesRemaining)
     }
 }
 

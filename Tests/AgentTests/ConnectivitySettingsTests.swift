@@ -26,7 +26,8 @@ import Testing
         ("ALTNET_VALIDATION_STATUS", "204"), ("ALTNET_VALIDATION_INTERVAL_S", "0"),
         ("ALTNET_VALIDATION_STRIKES", "6"), ("ALTNET_KEEPALIVE_S", "0"), ("ALTNET_REQUIRED_LEVEL", "moon"),
         ("ALTNET_REQUIRED_LEVEL", "target"), ("ALTNET_REQUIRED_LEVEL", "internet"),
-        ("ALTNET_PROVIDERS", "providers.sock"), ("ALTNET_NO_INTERNET_RETRY_S", "-1"),
+        ("ALTNET_PROVIDERS", "providers.sock"), ("ALTNET_AUTHORITIES", "authorities.pem"),
+        ("ALTNET_NO_INTERNET_RETRY_S", "-1"),
     ])
     func whatMakesNoSenseIsRefusedAtConfiguration(name: String, value: String) {
         let error = #expect(throws: InvalidSetting.self) { try AgentSettings(environment: [name: value]) }
@@ -37,7 +38,7 @@ import Testing
     @Test func timesGoToThePolicy() throws {
         let settings = try AgentSettings(environment: [
             "ALTNET_VALIDATION_INTERVAL_S": "60", "ALTNET_VALIDATION_LIMIT_S": "1", "ALTNET_VALIDATION_STRIKES": "2",
-            "ALTNET_NO_INTERNET_RETRY_S": "20", "ALTNET_KEEPALIVE_S": "9",
+            "ALTNET_NO_INTERNET_RETRY_S": "20", "ALTNET_KEEPALIVE_S": "9", "ALTNET_AUTHORITIES": "/etc/altnet/ca.pem",
         ])
         let validation = try #require(settings.policy.validation)
         #expect(validation.interval == .seconds(60) && validation.limit == .seconds(1) && validation.strikes == 2)
@@ -45,5 +46,6 @@ import Testing
         #expect(settings.policy.noInternetBlock.first == .seconds(20))
         #expect(settings.policy.contradiction == nil)
         #expect(settings.connectivity.keepAlive.idle == .seconds(9))
+        #expect(settings.connectivity.authorities == "/etc/altnet/ca.pem")
     }
 }

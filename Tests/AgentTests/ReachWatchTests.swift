@@ -180,9 +180,29 @@ import Testing
 
     @Test func whoIsNotAskedCannotAnswer() {
         let desk = Desk(.internet, source: .captive(portal: nil))
-        #expect(throws: ProtocolError.self) {
-            try desk.watch.answer(PortalAnswer(id: 1, values: ["password": Secret(text: "hunter2")]))
+        let answer = PortalAnswer(id: 1, values: ["password": Secret(text: "hunter2")])
+        let error = #expect(throws: ProtocolError.self) { try desk.watch.answer(answer) }
+        #expect(!"\(String(describing: error))".contains("hunter2"))
+    }
+
+    /// However somebody prints it.
+    @Test func whatAPersonAnswersIsInNoText() {
+        let answer = PortalAnswer(id: 1, values: ["password": Secret(text: "hunter2")])
+        let request = Request(id: "1", content: .device(.answerPortal(answer)))
+        var dumped = ""
+        dump(request, to: &dumped)
+        for text in ["\(answer)", "\(request)", String(reflecting: request), dumped] {
+            #expect(!text.contains("hunter2") && !text.isEmpty)
         }
+    }
+
+    @Test func aProviderIsToldWhatTheNetworkSaysOfItself() throws {
+        let json = """
+            {"captive":true,"user-portal-url":"https://portal.example/","can-extend-session":true,"bytes-remaining":7}
+            """
+        let api = CaptiveNetwork.API(try CaptiveState(json: Array(json.utf8)))
+        #expect(api.userPortal == "https://portal.example/" && api.venueInfo == nil)
+        #expect(api.canExtendSession == true && api.bytesRemaining == 7 && api.secondsRemaining == nil)
     }
 }
 

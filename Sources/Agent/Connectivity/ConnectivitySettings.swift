@@ -11,6 +11,8 @@ public struct ConnectivitySettings: Sendable {
     public var source: ValidationSource?
     /// A network that does not lead so far is left.
     public var required = ReachLevel.lan
+    /// A PEM file: who vouches for targets with TLS and for a network's captive portal API; nil for whom the system trusts.
+    public var authorities: String?
     /// The socket of the host that runs hotspot providers; nil where nobody signs in.
     public var providersSocket: String?
 

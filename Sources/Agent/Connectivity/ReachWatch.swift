@@ -312,6 +312,9 @@ final class ReachWatch {
             targets: targets.map { $0.report() }, reachability: flags, checked: checked)
     }
 
+    /// What the network said of itself last (RFC 8908).
+    var captiveState: CaptiveState? { portal?.state }
+
     /// What follows of what was found last.
     var verdict: ReachVerdict? { findings.map { ReachVerdict($0, required: required) } }
 }
