@@ -22,10 +22,10 @@ demo: deps ## See the agent keep a device online, on real kernel radios in a vir
 test: lint unit lab ## Run every test
 
 # Tests that keep the processor busy run by themselves: beside them, whoever waits for an answer would wait too long.
-# So does the harness, which wants its device to be quick, and what talks to real and to hostile servers within limits of time.
+# So does the harness, which wants its device to be quick, and what has servers and network namespaces of its own.
 BUSY := ^(KeyFileTests|FailoverPolicyTests|SimulationTests)\.
 HARNESS := ^HarnessTests\.
-SERVERS := ^(InterfaceNetworkTests|ConnectionMonitorTests|OnlineValidationTests|HotspotProvidersTests)\.
+SERVERS := ^(InterfaceNetworkTests|ConnectionMonitorTests|OnlineValidationTests|HotspotProvidersTests|NetlinkTests|ReachabilityTests)\.
 
 unit: deps ## Run the tests that need no radios
 	@board/install-dependencies fish groff-base iproute2 mosquitto nginx-light openssl python3 python3-cryptography \
