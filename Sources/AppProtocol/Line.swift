@@ -21,7 +21,8 @@ package enum Line {
 
     /// - Throws: `malformed`, or what the type found wrong. No part of the input other than names of fields is repeated,
     ///   for a mangled line can hold a password anywhere.
-    package static func decode<Value: Decodable>(_ type: Value.Type, from line: some Collection<UInt8>) throws(ProtocolError)
+    package static func decode<Value: Decodable>(_ type: Value.Type, from line: some Collection<UInt8>)
+        throws(ProtocolError)
         -> Value
     {
         guard line.count <= ProtocolLimits.lineLength else { throw .lineTooLong }
