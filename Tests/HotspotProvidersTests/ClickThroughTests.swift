@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(2))) struct ClickThroughTests {
     private let portal: FakePortal
 
-    init() throws { portal = try FakePortal() }
+    init() async throws { portal = try await FakePortal() }
 
     private func network(_ page: String?, api: Bool = false) -> CaptiveNetwork {
         var network = SignInBench.cafe
