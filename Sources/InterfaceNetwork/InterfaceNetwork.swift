@@ -95,7 +95,8 @@ extension InterfaceNetwork {
     ///   - port: 1 to 65535.
     ///   - limit: for the name and the connection together.
     ///   - setUp: is called once, on the loop of the channel that is connected, before anything is read from it. It adds
-    ///     handlers (TLS, HTTP) to `channel.pipeline.syncOperations` and may set options by `channel.syncOptions`.
+    ///     handlers (TLS, HTTP) to `channel.pipeline.syncOperations` and may set options by `channel.syncOptions`. From
+    ///     then on they are told all that happens: the channel that is returned may be closed by then.
     /// - Throws: of several addresses' failures the most telling one: a refusal rather than silence.
     public func connect(
         host: String, port: Int, within limit: Duration,
@@ -109,27 +110,41 @@ extension InterfaceNetwork {
         let channel: any Channel
         do {
             channel = try await withTaskCancellationHandler {
-                try await connect(host, port, limit, attempts).get()
+                // All on the loop, and still before it asks the kernel for news: the end of what the other side says is
+                // read at once, with all that is before it, whatever `autoRead` says.
+                try await way.loop.flatSubmit {
+                    connect(host, port, limit, attempts).flatMap { channel in
+                        channel.eventLoop.submit {
+                            try Self.begin(channel, setUp)
+                            return channel
+                        }
+                    }
+                }.get()
             } onCancel: {
                 attempts.cancel()
             }
         } catch {
-            throw Task.isCancelled ? .cancelled : attempts.failure
-        }
-        do {
-            try await channel.eventLoop.submit { try setUp(channel) }.get()
-            try await channel.setOption(.autoRead, value: true).get()
-        } catch {
-            // Closed by the other side by now, or not what the caller can use.
-            let wasClosed = !channel.isActive
-            channel.close(promise: nil)
-            throw wasClosed ? .reset : .setUp("\(error)")
+            throw Task.isCancelled ? .cancelled : error as? ConnectFailure ?? attempts.failure
         }
         guard !Task.isCancelled else {
             channel.close(promise: nil)
             throw .cancelled
         }
         return channel
+    }
+
+    private static func begin(
+        _ channel: any Channel, _ setUp: (any Channel) throws -> Void
+    ) throws(ConnectFailure) {
+        guard channel.isActive else { throw .reset }
+        do {
+            try setUp(channel)
+        } catch {
+            channel.close(promise: nil)
+            throw .setUp("\(error)")
+        }
+        // Fails only where the handlers have closed the channel: then they know more than could be said here.
+        try? channel.syncOptions?.setOption(.autoRead, value: true)
     }
 
     /// Of the addresses of one host several may be tried at once; none is read from before it has won.

@@ -33,7 +33,7 @@ extension ChannelPipeline.SynchronousOperations {
         if let cookies = request.cookies { headers.add(name: "Cookie", value: cookies) }
         var body: ByteBuffer?
         if case .form(let fields) = request.method {
-            let content = ByteBuffer(string: Self.encoded(fields))
+            let content = ByteBuffer(string: WebRequest.encoded(fields))
             headers.add(name: "Content-Type", value: "application/x-www-form-urlencoded")
             headers.add(name: "Content-Length", value: "\(content.readableBytes)")
             body = content
@@ -43,26 +43,5 @@ extension ChannelPipeline.SynchronousOperations {
         write(NIOAny(HTTPClientRequestPart.head(head)), promise: nil)
         if let body { write(NIOAny(HTTPClientRequestPart.body(.byteBuffer(body))), promise: nil) }
         writeAndFlush(NIOAny(HTTPClientRequestPart.end(nil)), promise: nil)
-    }
-
-    /// As browsers do it (WHATWG URL, application/x-www-form-urlencoded).
-    private static func encoded(_ fields: [(name: String, value: String)]) -> String {
-        fields.map { "\(encoded($0.name))=\(encoded($0.value))" }.joined(separator: "&")
-    }
-
-    private static func encoded(_ text: String) -> String {
-        let digits = Array("0123456789ABCDEF")
-        var encoded = ""
-        for byte in text.utf8 {
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "*"), UInt8(ascii: "-"), UInt8(ascii: "."),
-                UInt8(ascii: "_"):
-                encoded.unicodeScalars.append(Unicode.Scalar(byte))
-            case UInt8(ascii: " "): encoded += "+"
-            default: encoded += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
-            }
-        }
-        return encoded
     }
 }

@@ -41,9 +41,7 @@ public struct WebClient: Sendable {
             }
             return await exchanges.first { _ in true } ?? .cancelled
         } catch {
-            // Unless something is known by then that went wrong before, such as a header that cannot be sent.
-            finished.yield(WebExchange(result: .failure(error), bytes: 0))
-            return await exchanges.first { _ in true } ?? .cancelled
+            return WebExchange(result: .failure(error), bytes: 0)
         }
     }
 

@@ -21,6 +21,29 @@ public struct WebRequest: Sendable {
     }
 }
 
+extension WebRequest {
+    /// What a form is in a body or in a query, as browsers do it (WHATWG URL, application/x-www-form-urlencoded).
+    public static func encoded(_ fields: [(name: String, value: String)]) -> String {
+        fields.map { "\(encoded($0.name))=\(encoded($0.value))" }.joined(separator: "&")
+    }
+
+    private static func encoded(_ text: String) -> String {
+        let digits = Array("0123456789ABCDEF")
+        var encoded = ""
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "*"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                UInt8(ascii: "_"):
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            case UInt8(ascii: " "): encoded += "+"
+            default: encoded += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+            }
+        }
+        return encoded
+    }
+}
+
 /// How much of an answer is taken, and how long it may take. Whatever the other side sends, not more than
 /// ``receivedBytes`` and one further read of ``readSize`` is ever held.
 public struct WebLimits: Sendable {

@@ -6,10 +6,11 @@ import Testing
 
 @testable import HotspotProviders
 
-@Suite(.timeLimit(.minutes(2))) struct ClickThroughTests {
+/// One after the other: each has a portal of its own, in Python, and other suites measure time meanwhile.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct ClickThroughTests {
     private let portal: FakePortal
 
-    init() throws { portal = try FakePortal() }
+    init() async throws { portal = try await FakePortal() }
 
     private func network(_ page: String?, api: Bool = false) -> CaptiveNetwork {
         var network = SignInBench.cafe

@@ -65,18 +65,24 @@ final class FakePortal: Sendable {
         server.serve_forever()
         """
 
-    init() throws {
+    init() async throws {
         var ends: [Int32] = [-1, -1]
         pipe(&ends)
         process = try ChildProcess.start(
             "python3", ["-c", Self.program], environment: ChildProcess.ownEnvironment, output: .descriptor(ends[1]),
             errors: .descriptor(2))
         close(ends[1])
-        defer { close(ends[0]) }
-        var text: [UInt8] = []
-        var byte: UInt8 = 0
-        while read(ends[0], &byte, 1) == 1, byte != 10 { text.append(byte) }
-        port = Int(String(decoding: text, as: UTF8.self)) ?? 0
+        let output = ends[0]
+        // On a thread of its own: the few that tasks share are not to wait for Python.
+        port = await withCheckedContinuation { continuation in
+            Thread.detachNewThread {
+                defer { close(output) }
+                var text: [UInt8] = []
+                var byte: UInt8 = 0
+                while read(output, &byte, 1) == 1, byte != 10 { text.append(byte) }
+                continuation.resume(returning: Int(String(decoding: text, as: UTF8.self)) ?? 0)
+            }
+        }
     }
 
     deinit {

@@ -1,4 +1,3 @@
-import AgentModel
 import InterfaceNetwork
 import OnlineValidation
 
@@ -34,9 +33,8 @@ struct PortalVisit: Sendable {
     mutating func send(_ form: PortalPage.Form, _ filledIn: [String: String] = [:]) async throws(Failure) {
         let target = try resolve(form.action)
         guard !form.isPost else { return try await load(.form(form.values(filledIn)), target) }
-        let query = form.values(filledIn).map { "\(Self.escaped($0.name))=\(Self.escaped($0.value))" }
         do {
-            let address = try target.resolving("?" + query.joined(separator: "&"))
+            let address = try target.resolving("?" + WebRequest.encoded(form.values(filledIn)))
             try await load(.get, address)
         } catch let error as InvalidWebAddress {
             throw .address(error)
@@ -90,20 +88,6 @@ struct PortalVisit: Sendable {
             jar.append((answer.address.host, name, value))
             if jar.count > Self.cookies { jar.removeFirst() }
         }
-    }
-
-    /// As forms are written into a query (WHATWG URL, application/x-www-form-urlencoded).
-    private static func escaped(_ text: String) -> String {
-        text.utf8.map { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
-                UInt8(ascii: "*"):
-                String(UnicodeScalar(byte))
-            case UInt8(ascii: " "): "+"
-            default: "%" + Hex.string([byte]).uppercased()
-            }
-        }.joined()
     }
 }
 
