@@ -27,8 +27,10 @@ extension DeviceAgent {
             handle(.joinFailed(epoch: target.epoch, .notFound))
             return
         }
-        // Also where it is another access point of that network: the address still counts there.
-        if target.network == lastLinked { gate.open() } else { gate.close(over: addresses) }
+        // Another access point of the same network is no other network: the address still counts there.
+        let isAnother = target.network != lastLinked
+        if isAnother { gate.close(over: addresses) } else { gate.open() }
+        reach.willJoin(another: isAnother)
         let request = JoinRequest(
             ssid: network.ssid, credential: network.credential, isHidden: network.isHidden,
             bssid: target.bssid, frequencies: target.frequencies)

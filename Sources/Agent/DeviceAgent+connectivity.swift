@@ -29,7 +29,8 @@ extension DeviceAgent {
             means: ReachWatch.Means(
                 lookOnline: lookOnline,
                 askPortal: { network, limit in
-                    guard let url = network.notes.captivePortalAPI else { return nil }
+                    let notes = await network.notes(within: min(limit, .seconds(1)))
+                    guard let url = notes.captivePortalAPI else { return nil }
                     return try? await api.ask(url, through: network, within: limit)
                 },
                 askGateway: { await routes.gatewaysAnswer(on: interface, within: $0) },
@@ -77,7 +78,7 @@ extension DeviceAgent {
             }
         reach.follow(
             isOnline ? .wifi(epoch: policy.linkEpoch) : otherUplink.map { .other($0) } ?? .none)
-        reachability.setCaptive(reach.lastVerdict?.internet == .captive, on: settings.interface)
+        reachability.setCaptive(reach.verdict?.internet == .captive, on: settings.interface)
     }
 
     /// What hotspot providers are told of the network in use.
@@ -96,7 +97,7 @@ extension DeviceAgent {
         return (
             CaptiveNetwork(
                 ssid: network.ssid, bssid: bssid, security: sight?.security ?? .unknown,
-                interface: settings.interface, signal: sight?.signal, portal: reach.lastVerdict?.portal, probe: probe),
+                interface: settings.interface, signal: sight?.signal, portal: reach.verdict?.portal, probe: probe),
             NetworkName(ssid: network.ssid, hash: network.hash(localKey: identity.localKey))
         )
     }

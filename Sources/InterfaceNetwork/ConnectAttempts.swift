@@ -50,7 +50,8 @@ final class ConnectAttempts: Resolver, Sendable {
                 if addresses.isEmpty { note(.noAddress) }
                 promise.succeed(addresses.compactMap { try? SocketAddress($0, port: port) })
             } catch {
-                note(error)
+                // NIO asks no longer when the time is over.
+                note(error == .cancelled ? .silent : error)
                 promise.fail(error)
             }
         }

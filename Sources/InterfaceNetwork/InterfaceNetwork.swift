@@ -9,7 +9,7 @@ import NIOPosix
 /// servers and nobody else: /etc/hosts and the names of multicast DNS (`.local`) are not looked at.
 public struct InterfaceNetwork: Sendable {
     private let way: BoundLoop
-    private let files: NoteFiles
+    private let reader: NoteReader
     private let names: NameResolver
 
     /// Nil for the way that the machine prefers.
@@ -20,12 +20,22 @@ public struct InterfaceNetwork: Sendable {
     ///   - files: where it says which name servers there are.
     public init(interface: String?, on group: any EventLoopGroup, files: NoteFiles = .system) {
         way = BoundLoop(interface: interface, loop: group.next())
-        self.files = files
-        names = NameResolver(way, files)
+        reader = NoteReader(interface, files)
+        names = NameResolver(way, reader)
     }
 
-    /// What the DHCP client told of this network.
-    public var notes: NetworkNotes { files.notes(of: interface) }
+    /// What the DHCP client told of this network; nothing if it has not done so yet.
+    public var notes: NetworkNotes { reader.notes }
+
+    /// The same, as soon as there is anything, or nothing after this time.
+    public func notes(within limit: Duration) async -> NetworkNotes {
+        await reader.notes(until: .now() + TimeAmount(limit)) { $0 != NetworkNotes() }
+    }
+
+    /// The interface is about to join a network. Before, for the DHCP client may be quick.
+    /// - Parameter isAnother: than it was in: what is noted by now is not about the new one, however long the DHCP client
+    ///   may take to notice.
+    public func willJoin(another isAnother: Bool) { reader.disregardNotes(isAnother) }
 
     /// Forgets what name servers said: the network is another one.
     public func forget() { names.forget() }

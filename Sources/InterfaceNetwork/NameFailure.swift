@@ -4,7 +4,7 @@ import AgentModel
 public enum NameFailure: Error, Sendable, Equatable {
     /// That is neither an address nor a host's name; nobody was asked.
     case invalid
-    /// The network names no name server.
+    /// The network names no name server, or has not yet.
     case noServers
     /// No name server answered in time.
     case silent

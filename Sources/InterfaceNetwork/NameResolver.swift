@@ -6,19 +6,20 @@ import Synchronization
 /// Asks a network's name servers, and remembers for a while what they said. It waits on sockets only, and holds up nobody.
 final class NameResolver: Sendable {
     private let way: BoundLoop
-    private let files: NoteFiles
+    private let reader: NoteReader
     private let cache = Mutex(NameCache())
 
     /// How long a server has until the next one is asked as well.
     private static let turn = TimeAmount.seconds(1)
 
-    init(_ way: BoundLoop, _ files: NoteFiles) {
+    init(_ way: BoundLoop, _ reader: NoteReader) {
         self.way = way
-        self.files = files
+        self.reader = reader
     }
 
     func forget() { cache.withLock { $0 = NameCache() } }
 
+    /// Where no name server is known yet, it waits for one.
     /// - Parameter type: `ipv4` or `ipv6`.
     /// - Returns: none if there is such a name, but no address of this kind belongs to it.
     func addresses(
@@ -43,14 +44,15 @@ final class NameResolver: Sendable {
     }
 
     private func ask(_ question: DNSQuestion, within limit: Duration) async throws(NameFailure) -> NameAnswer {
-        let servers = files.notes(of: way.interface).nameServers
+        let deadline = NIODeadline.now() + TimeAmount(limit)
+        let servers = await reader.notes(until: deadline) { !$0.nameServers.isEmpty }.nameServers
         guard !servers.isEmpty else { throw .noServers }
         // Bounded, for a flood must not fill the memory. What is lost is sent again.
         let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(64))
         let turns = way.loop.scheduleRepeatedTask(initialDelay: Self.turn, delay: Self.turn) { _ in
             continuation.yield(.turn)
         }
-        let end = way.loop.scheduleTask(in: TimeAmount(limit)) { continuation.finish() }
+        let end = way.loop.scheduleTask(deadline: deadline) { continuation.finish() }
         var datagrams: [Int: NameServerSocket] = [:]
         var streams: [NameServerSocket] = []
         defer {

@@ -4,6 +4,13 @@
     import Musl
 #endif
 
+/// One version of a note: each is another file. No clock is asked, for it may be set at any time.
+public struct NoteMark: Equatable, Sendable {
+    let inode: UInt64
+    let seconds: Int
+    let nanoseconds: Int
+}
+
 /// Where notes about networks are kept.
 public struct NoteFiles: Sendable {
     /// A folder with a file for each interface, written by `board/dhcpcd/altnet-lease`.
@@ -22,20 +29,34 @@ public struct NoteFiles: Sendable {
         self.resolver = resolver
     }
 
-    /// What is noted about an interface's network. Reads it anew each time.
+    /// What is noted about an interface's network, and nothing as long as nothing is. Reads it anew each time.
     ///
     /// What our hook has written counts, also if it names no server. systemd-networkd has a file for interfaces too whose
-    /// network it does not see to; where that names no server, those of the whole machine count.
-    public func notes(of interface: String?) -> NetworkNotes {
+    /// network it does not see to. Where neither names a server, those of the whole machine count, but not where our hook
+    /// is at work, which the folder shows: it has a note for a network in a moment, and until then the machine's servers
+    /// are those of the network before.
+    /// - Parameter old: what our hook had written about the network before.
+    public func notes(of interface: String?, since old: NoteMark? = nil) -> NetworkNotes {
         guard let interface, Self.isName(interface) else { return machine }
-        if let text = Self.content(of: "\(leases)/\(interface)") {
+        if old == nil || old != mark(of: interface), let text = Self.content(of: "\(leases)/\(interface)") {
             return NetworkNotes(assignments: text, servers: "NAME_SERVERS")
         }
+        var notes = NetworkNotes()
         let index = if_nametoindex(interface)
-        guard index > 0, let text = Self.content(of: "\(links)/\(index)") else { return machine }
-        var notes = NetworkNotes(assignments: text, servers: "DNS")
-        if notes.nameServers.isEmpty { notes.nameServers = machine.nameServers }
+        if index > 0, let text = Self.content(of: "\(links)/\(index)") {
+            notes = NetworkNotes(assignments: text, servers: "DNS")
+        }
+        if notes.nameServers.isEmpty, access(leases, F_OK) != 0 { notes.nameServers = machine.nameServers }
         return notes
+    }
+
+    /// By which what our hook has written now is known again; nil if it has written nothing.
+    func mark(of interface: String?) -> NoteMark? {
+        guard let interface, Self.isName(interface) else { return nil }
+        var status = stat()
+        guard stat("\(leases)/\(interface)", &status) == 0 else { return nil }
+        return NoteMark(
+            inode: UInt64(status.st_ino), seconds: Int(status.st_mtim.tv_sec), nanoseconds: Int(status.st_mtim.tv_nsec))
     }
 
     private var machine: NetworkNotes {

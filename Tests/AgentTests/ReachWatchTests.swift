@@ -87,6 +87,50 @@ import Testing
         #expect(desk.published == 1)
     }
 
+    @Test func aTargetThatIsBackRaisesTheLevelAtOnce() async throws {
+        let desk = Desk(.target, source: .online, targets: ["broker.example"])
+        desk.targets[0].answer = .connectionRefused
+        _ = await desk.probe()
+        #expect(desk.watch.connectivity.level == .internet)
+        desk.targets[0].become(.ready)
+        desk.watch.changed(desk.watch.targets[0])
+        #expect(desk.watch.connectivity.level == .target && desk.watch.connectivity.problem == nil)
+        #expect(desk.watch.connectivity.internet == .yes)
+        #expect(desk.changes == 2, "the refusal and the end of it")
+    }
+
+    /// Nobody looked there yet, and nothing more is asked.
+    @Test func theFirstTargetThatIsReadySaysHowFarTheNetworkLeads() throws {
+        let desk = Desk(.lan, targets: ["192.168.1.5"])
+        desk.targets[0].become(.ready)
+        desk.watch.changed(desk.watch.targets[0])
+        #expect(desk.watch.connectivity.level == .target && desk.watch.connectivity.internet == .unknown)
+        #expect(desk.questions == 0)
+        desk.watch.follow(.none)
+        desk.watch.changed(desk.watch.targets[0])
+        #expect(desk.watch.connectivity.level == nil)
+        desk.watch.follow(.wifi(epoch: 2))
+        #expect(desk.watch.connectivity.level == .link, "it was another network that led there")
+    }
+
+    /// It was asked, did not answer, and has come meanwhile.
+    @Test func aTargetThatComesDuringAProbeCounts() async throws {
+        let desk = Desk(.target, source: .online, targets: ["broker.example"])
+        desk.targets[0].answer = .timedOut
+        desk.targets[0].becomesReadyWhenProbed = true
+        #expect(await desk.probe() == .probed(epoch: 1, .online))
+        #expect(desk.watch.connectivity.level == .target)
+    }
+
+    /// A connection that is there but does not answer proves nothing.
+    @Test func aReadyTargetThatIsSilentDoesNotCount() async throws {
+        let desk = Desk(.target, source: .failed(.timedOut), targets: ["broker.example"])
+        desk.targets[0].become(.ready)
+        desk.targets[0].answer = .timedOut
+        #expect(await desk.probe() == .probed(epoch: 1, .failed))
+        #expect(desk.watch.connectivity.level == .lan)
+    }
+
     @Test func connectionsFollowThePath() throws {
         let desk = Desk(.target, targets: ["broker.example"])
         #expect(desk.targets[0].calls == ["restart"])
@@ -215,6 +259,7 @@ private final class FakeTarget: Sendable {
     let host: String
     private let state = Mutex(
         (status: ConnectionStatus(state: .setup, since: .now), answer: ReachProblem?.none, calls: [String]()))
+    private let readyWhenProbed = Atomic(false)
 
     init(_ host: String) { self.host = host }
 
@@ -228,12 +273,22 @@ private final class FakeTarget: Sendable {
         state.withLock { $0.status = ConnectionStatus(state: new, reason: reason, since: .now) }
     }
 
+    var becomesReadyWhenProbed: Bool {
+        get { readyWhenProbed.load(ordering: .relaxed) }
+        set { readyWhenProbed.store(newValue, ordering: .relaxed) }
+    }
+
+    private func probed() -> ReachProblem? {
+        if becomesReadyWhenProbed { become(.ready) }
+        return answer
+    }
+
     private func note(_ call: String) { state.withLock { $0.calls.append(call) } }
 
     var watched: WatchedTarget {
         WatchedTarget(
             name: host, host: host, port: 1883, status: { self.state.withLock { $0.status } },
-            probe: { _ in self.answer }, restart: { _ in self.note("restart") },
+            probe: { _ in self.probed() }, restart: { _ in self.note("restart") },
             suspend: { self.note("suspend") }, cancel: {})
     }
 }

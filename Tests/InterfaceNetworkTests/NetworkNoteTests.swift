@@ -12,7 +12,6 @@ import Testing
         let folder = try NoteFolder()
         defer { folder.remove() }
         try folder.write("nameserver 192.0.2.99\n", to: "resolv.conf")
-        #expect(servers(folder.files.notes(of: "lo")) == ["192.0.2.99 53"])
         let index = if_nametoindex("lo")
         try folder.write(
             """
@@ -39,12 +38,49 @@ import Testing
 
     /// systemd-networkd has a file for what it does not see to as well.
     @Test func aLinkOfSomebodyElseHasTheMachinesServers() throws {
-        let folder = try NoteFolder()
+        let folder = try NoteFolder(hook: false)
         defer { folder.remove() }
         try folder.write(
             "; written by hand\nsearch example\nnameserver\t127.0.0.53\nnameserver ::1 # x\n", to: "resolv.conf")
         try folder.write("ADMIN_STATE=unmanaged\n", to: "links/\(if_nametoindex("lo"))")
         #expect(servers(folder.files.notes(of: "lo")) == ["127.0.0.53 53", "::1 53"])
+    }
+
+    /// Where our hook is at work, the machine's servers are those of some other network.
+    @Test func withoutANoteYetNobodyIsKnown() throws {
+        let folder = try NoteFolder(hook: false)
+        defer { folder.remove() }
+        try folder.write("nameserver 192.0.2.99\n", to: "resolv.conf")
+        #expect(servers(folder.files.notes(of: "lo")) == ["192.0.2.99 53"])
+        try FileManager.default.createDirectory(atPath: folder.files.leases, withIntermediateDirectories: false)
+        #expect(folder.files.notes(of: "lo") == NetworkNotes())
+        try folder.write("ADMIN_STATE=unmanaged\n", to: "links/\(if_nametoindex("lo"))")
+        #expect(folder.files.notes(of: "lo") == NetworkNotes())
+        #expect(servers(folder.files.notes(of: nil)) == ["192.0.2.99 53"])
+        try folder.write("DNS=192.0.2.53\n", to: "links/\(if_nametoindex("lo"))")
+        #expect(servers(folder.files.notes(of: "lo")) == ["192.0.2.53 53"], "systemd-networkd sees to this one")
+    }
+
+    /// dhcpcd removes its note when it notices that the link is down, and it may be slow.
+    @Test func theNoteOfTheNetworkBeforeIsNotBelieved() throws {
+        let folder = try NoteFolder()
+        defer { folder.remove() }
+        try folder.write("NAME_SERVERS=192.0.2.1\n", to: "leases/lo")
+        let reader = NoteReader("lo", folder.files)
+        #expect(servers(reader.notes) == ["192.0.2.1 53"], "the network was there first")
+        reader.disregardNotes(true)
+        #expect(reader.notes == NetworkNotes())
+        try FileManager.default.removeItem(atPath: folder.files.leases + "/lo")
+        #expect(reader.notes == NetworkNotes())
+        // The same words, if both networks have the same servers.
+        try folder.write("NAME_SERVERS=192.0.2.1\n", to: "leases/.lo.new")
+        #expect(rename(folder.files.leases + "/.lo.new", folder.files.leases + "/lo") == 0)
+        #expect(servers(reader.notes) == ["192.0.2.1 53"])
+        // Nothing came of the next network, and the device goes back.
+        reader.disregardNotes(true)
+        #expect(reader.notes == NetworkNotes())
+        reader.disregardNotes(false)
+        #expect(servers(reader.notes) == ["192.0.2.1 53"])
     }
 
     @Test func portalsAreBoundedAndPlain() {

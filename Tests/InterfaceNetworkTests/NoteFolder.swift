@@ -5,8 +5,9 @@ import InterfaceNetwork
 struct NoteFolder {
     let url = FileManager.default.temporaryDirectory.appendingPathComponent("altnet-notes-\(UUID())")
 
-    init() throws {
-        for folder in ["leases", "links"] {
+    /// - Parameter hook: whether our hook has ever written anything.
+    init(hook: Bool = true) throws {
+        for folder in hook ? ["leases", "links"] : ["links"] {
             try FileManager.default.createDirectory(
                 at: url.appendingPathComponent(folder), withIntermediateDirectories: true)
         }

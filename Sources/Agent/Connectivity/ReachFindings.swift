@@ -22,6 +22,15 @@ struct ReachFindings: Sendable, Equatable {
     var gateway: Bool?
 }
 
+extension ReachFindings {
+    /// Targets have answered, if any.
+    mutating func note(_ answering: [WatchedTarget]) {
+        guard !answering.isEmpty else { return }
+        targetsAreFar = answering.contains(where: \.isFar) || targets == .answering && targetsAreFar
+        targets = .answering
+    }
+}
+
 extension ReachFindings.Targets {
     /// The best of several.
     init?(_ answers: some Sequence<ReachProblem?>) {

@@ -51,12 +51,12 @@ final class ReachWatch {
     private(set) var hotspots: Hotspots?
 
     private(set) var path = Path.none
-    private var verdict: ReachVerdict?
+    /// What was found on it last.
+    private var findings: ReachFindings?
     private var checked: Timestamp?
     /// What the network said of itself last, and when to ask again.
     private var portal: (state: CaptiveState, schedule: CaptiveSchedule)?
     private var budget = ValidationBudget(at: .now)
-    private var lastFinding: ValidationFinding?
     private var looking: Task<Void, Never>?
     private var lookTimer: LoopTimer?
     private var hotspotStatus = HotspotStatus()
@@ -88,7 +88,7 @@ final class ReachWatch {
         path = new
         looking?.cancel()
         (looking, lookTimer) = (nil, nil)
-        (verdict, checked, portal, lastFinding) = (nil, nil, nil, nil)
+        (findings, checked, portal) = (nil, nil, nil)
         isAwaitingSignIn = false
         hotspots?.networkLeft()
         means.wifi.forget()
@@ -100,6 +100,9 @@ final class ReachWatch {
         if case .other = new { lookByItself() }
         listeners.changed()
     }
+
+    /// A join begins: what the DHCP client noted about another network says nothing of the new one.
+    func willJoin(another isAnother: Bool) { means.wifi.willJoin(another: isAnother) }
 
     var network: InterfaceNetwork? {
         switch path {
@@ -143,31 +146,34 @@ final class ReachWatch {
 
     private func look(within limit: Duration, then conclude: @escaping (ReachVerdict) -> Void) {
         looking?.cancel()
-        let path = path
+        let (path, early) = (path, readyTargets.map(\.name))
         looking = Task { [weak self] in
-            guard let findings = await self?.findings(within: limit), !Task.isCancelled else { return }
-            self?.found(findings, on: path, conclude)
+            guard let findings = await self?.askAround(within: limit), !Task.isCancelled else { return }
+            self?.found(findings, on: path, besides: early, conclude)
         }
     }
 
-    private func found(_ findings: ReachFindings, on path: Path, _ conclude: (ReachVerdict) -> Void) {
+    private func found(
+        _ findings: ReachFindings, on path: Path, besides early: [String], _ conclude: (ReachVerdict) -> Void
+    ) {
         guard path == self.path else { return }
+        var findings = findings
+        // Whoever was asked too early may have come since.
+        findings.note(readyTargets.filter { !early.contains($0.name) })
         let verdict = ReachVerdict(findings, required: required)
         let isNews = verdict != self.verdict
-        self.verdict = verdict
-        checked = .now
+        (self.findings, checked) = (findings, .now)
         if isNews { listeners.changed() }
         conclude(verdict)
     }
 
     /// Asks as little as will do: a target that was heard just now is proof enough.
-    private func findings(within limit: Duration) async -> ReachFindings {
+    private func askAround(within limit: Duration) async -> ReachFindings {
         var findings = ReachFindings(portal: portal?.state)
         guard let network else { return findings }
-        let ready = targets.filter { $0.status().isOnline }
+        let ready = readyTargets
         if !ready.isEmpty, await Targets.ask(ready, within: limit) == .answering {
-            findings.targets = .answering
-            findings.targetsAreFar = ready.contains(where: \.isFar)
+            findings.note(ready)
             findings.source = lastFinding
             // How far it leads is known then, or is asked once.
             if findings.targetsAreFar || means.lookOnline == nil || lastFinding != nil { return findings }
@@ -183,9 +189,13 @@ final class ReachWatch {
         findings.portal = await state
         findings.targets = await answers
         findings.targetsAreFar = targets.contains(where: \.isFar)
-        lastFinding = findings.source
         return findings
     }
+
+    private var readyTargets: [WatchedTarget] { targets.filter { $0.status().isOnline } }
+
+    /// Of the source of validation.
+    private var lastFinding: ValidationFinding? { findings?.source }
 
     /// Where the budget is used up, the last finding stands.
     private func askSource(_ network: InterfaceNetwork, within limit: Duration) async -> ValidationFinding? {
@@ -212,6 +222,12 @@ final class ReachWatch {
     /// A target's connection is in another state.
     func changed(_ target: WatchedTarget) {
         listeners.publish(.targetChanged(target.report()))
+        if target.status().isOnline, path != .none {
+            // How far the network leads is known by that, and the next probe may be long in coming.
+            var new = findings ?? ReachFindings()
+            new.note([target])
+            (findings, checked) = (new, .now)
+        }
         listeners.changed()
         guard target.status().isOnline, case .wifi(let epoch) = path else { return }
         listeners.policy(.probed(epoch: epoch, .online))
@@ -296,8 +312,8 @@ final class ReachWatch {
             targets: targets.map { $0.report() }, reachability: flags, checked: checked)
     }
 
-    /// For the diagnosis: what was found last of the source of validation.
-    var lastVerdict: ReachVerdict? { verdict }
+    /// What follows of what was found last.
+    var verdict: ReachVerdict? { findings.map { ReachVerdict($0, required: required) } }
 }
 
 extension ReachFindings.Targets {

@@ -1,0 +1,37 @@
+import NIOCore
+import Synchronization
+
+/// Reads what is noted about one interface's network, and waits for it where the network is too new.
+final class NoteReader: Sendable {
+    private let interface: String?
+    private let files: NoteFiles
+    /// What was noted about the network before.
+    private let old = Mutex<NoteMark?>(nil)
+
+    /// A DHCP client writes its note some milliseconds after the address is there.
+    private static let pause = Duration.milliseconds(100)
+
+    init(_ interface: String?, _ files: NoteFiles) {
+        self.interface = interface
+        self.files = files
+    }
+
+    var notes: NetworkNotes { files.notes(of: interface, since: old.withLock { $0 }) }
+
+    /// What is noted now is about a network that is left, or still holds.
+    func disregardNotes(_ areOld: Bool) {
+        let mark = areOld ? files.mark(of: interface) : nil
+        old.withLock { $0 = mark }
+    }
+
+    /// - Returns: what is noted as soon as it will do, or at the end of the time.
+    func notes(until end: NIODeadline, that suffices: @Sendable (NetworkNotes) -> Bool) async -> NetworkNotes {
+        while true {
+            let notes = notes
+            guard !suffices(notes), NIODeadline.now() + TimeAmount(Self.pause) < end, !Task.isCancelled else {
+                return notes
+            }
+            try? await Task.sleep(for: Self.pause)
+        }
+    }
+}
