@@ -29,7 +29,7 @@ struct NameServerSocket: Sendable {
                 let pipeline = channel.pipeline.syncOperations
                 try pipeline.addHandler(InterfaceBinding(to: way.interface))
                 if isStream { try pipeline.addHandler(MessageFrames()) }
-                try pipeline.addHandler(MessageReceiver(tell))
+                try pipeline.addHandler(MessageReceiver(isStream: isStream, tell))
             }
         }
         channel = way.loop.flatSubmit {
@@ -146,9 +146,13 @@ private final class MessageFrames: ChannelDuplexHandler {
 private final class MessageReceiver: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
+    private let isStream: Bool
     private let tell: @Sendable (NameServerSocket.Event) -> Void
 
-    init(_ tell: @escaping @Sendable (NameServerSocket.Event) -> Void) { self.tell = tell }
+    init(isStream: Bool, _ tell: @escaping @Sendable (NameServerSocket.Event) -> Void) {
+        self.isStream = isStream
+        self.tell = tell
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         tell(.message(Array(unwrapInboundIn(data).readableBytesView)))
@@ -159,5 +163,6 @@ private final class MessageReceiver: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
-    func channelInactive(context: ChannelHandlerContext) { tell(.failure(.silent)) }
+    /// A socket for datagrams ends only when nothing can be sent, and why is heard by who sends.
+    func channelInactive(context: ChannelHandlerContext) { if isStream { tell(.failure(.silent)) } }
 }
