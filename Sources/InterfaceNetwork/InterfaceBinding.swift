@@ -8,7 +8,8 @@ import NIOPosix
     import Musl
 #endif
 
-/// Binds a socket to an interface (socket(7), `SO_BINDTODEVICE`) before it connects, whatever route the machine prefers.
+/// Binds a socket to an interface (socket(7), `SO_BINDTODEVICE`) before it connects, or is bound to an address, whatever
+/// route the machine prefers.
 ///
 /// Since Linux 5.7 that takes no privilege. This machine's own servers are reached over no interface, so there nothing is
 /// bound.
@@ -20,7 +21,19 @@ final class InterfaceBinding: ChannelOutboundHandler {
     init(to interface: String?) { self.interface = interface }
 
     func connect(context: ChannelHandlerContext, to address: SocketAddress, promise: EventLoopPromise<Void>?) {
-        guard let interface, !address.isLoopback else { return context.connect(to: address, promise: promise) }
+        guard !address.isLoopback else { return context.connect(to: address, promise: promise) }
+        bindToInterface(context, promise) { context.connect(to: address, promise: promise) }
+    }
+
+    func bind(context: ChannelHandlerContext, to address: SocketAddress, promise: EventLoopPromise<Void>?) {
+        guard !address.isLoopback else { return context.bind(to: address, promise: promise) }
+        bindToInterface(context, promise) { context.bind(to: address, promise: promise) }
+    }
+
+    private func bindToInterface(
+        _ context: ChannelHandlerContext, _ promise: EventLoopPromise<Void>?, then goOn: @escaping () -> Void
+    ) {
+        guard let interface else { return goOn() }
         guard let socket = context.channel as? any SocketOptionProvider, let name = Self.option(interface) else {
             promise?.fail(IOError(errnoCode: ENODEV, reason: "SO_BINDTODEVICE"))
             return
@@ -29,7 +42,7 @@ final class InterfaceBinding: ChannelOutboundHandler {
             level: .socket, name: NIOBSDSocket.Option(rawValue: SO_BINDTODEVICE), value: name)
         bound.assumeIsolated().whenComplete { result in
             switch result {
-            case .success: context.connect(to: address, promise: promise)
+            case .success: goOn()
             case .failure(let error): promise?.fail(error)
             }
         }
@@ -48,5 +61,5 @@ extension SocketAddress {
         try self.init(packedIPAddress: ByteBuffer(bytes: address.bytes), port: port)
     }
 
-    fileprivate var isLoopback: Bool { ipAddress.flatMap { IPAddress($0) }?.isLoopback ?? false }
+    var isLoopback: Bool { ipAddress.flatMap { IPAddress($0) }?.isLoopback ?? false }
 }

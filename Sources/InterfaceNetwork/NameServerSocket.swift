@@ -3,8 +3,11 @@ import DNSMessage
 import NIOCore
 import NIOPosix
 
-/// A socket with one name server at its other end, to which the kernel lets nobody else speak. Its port is a random one
-/// of the kernel's.
+/// A socket with one name server at its other end; what anybody else says is dropped. Its port is a random one of the
+/// kernel's.
+///
+/// The one for datagrams is not connected: to a connected one the kernel passes on what routers say of a packet's fate, and
+/// of that NIO dies (2.101.2: `DatagramChannel.error()` takes the error from the socket and then insists on reading it).
 struct NameServerSocket: Sendable {
     private let channel: EventLoopFuture<any Channel>
     private let tell: @Sendable (Event) -> Void
@@ -26,7 +29,7 @@ struct NameServerSocket: Sendable {
                 let pipeline = channel.pipeline.syncOperations
                 try pipeline.addHandler(InterfaceBinding(to: way.interface))
                 if isStream { try pipeline.addHandler(MessageFrames()) }
-                try pipeline.addHandler(MessageReceiver(tell))
+                try pipeline.addHandler(MessageReceiver(isStream: isStream, tell))
             }
         }
         channel = way.loop.flatSubmit {
@@ -42,10 +45,10 @@ struct NameServerSocket: Sendable {
                 )
                 .channelInitializer { channel in
                     initializer(channel).flatMapThrowing {
-                        try channel.pipeline.syncOperations.addHandler(Envelopes(), position: .first)
+                        try channel.pipeline.syncOperations.addHandler(Envelopes(to: address), position: .first)
                     }
                 }
-                .connect(to: address)
+                .bind(host: address.anyAddress, port: 0)
         }
     }
 
@@ -75,13 +78,36 @@ extension NameFailure {
     }
 }
 
-/// Takes datagrams out of their envelopes, whose sender the kernel has seen to.
-private final class Envelopes: ChannelInboundHandler {
+/// Puts datagrams into envelopes to the server, and takes those that come from it out of theirs.
+private final class Envelopes: ChannelDuplexHandler {
     typealias InboundIn = AddressedEnvelope<ByteBuffer>
     typealias InboundOut = ByteBuffer
+    typealias OutboundIn = ByteBuffer
+    typealias OutboundOut = AddressedEnvelope<ByteBuffer>
+
+    private let server: SocketAddress
+
+    init(to server: SocketAddress) { self.server = server }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        let envelope = AddressedEnvelope(remoteAddress: server, data: unwrapOutboundIn(data))
+        context.write(wrapOutboundOut(envelope), promise: promise)
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        context.fireChannelRead(wrapInboundOut(unwrapInboundIn(data).data))
+        let envelope = unwrapInboundIn(data)
+        let sender = envelope.remoteAddress
+        // Not compared whole: a link-local sender comes with its interface.
+        guard sender.ipAddress == server.ipAddress, sender.port == server.port else { return }
+        context.fireChannelRead(wrapInboundOut(envelope.data))
+    }
+}
+
+extension SocketAddress {
+    /// To be bound to by whoever sends there: of this machine's own where that is where it goes, and any otherwise.
+    fileprivate var anyAddress: String {
+        let isIPv6 = if case .v6 = self { true } else { false }
+        return isLoopback ? isIPv6 ? "::1" : "127.0.0.1" : isIPv6 ? "::" : "0.0.0.0"
     }
 }
 
@@ -120,9 +146,13 @@ private final class MessageFrames: ChannelDuplexHandler {
 private final class MessageReceiver: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
+    private let isStream: Bool
     private let tell: @Sendable (NameServerSocket.Event) -> Void
 
-    init(_ tell: @escaping @Sendable (NameServerSocket.Event) -> Void) { self.tell = tell }
+    init(isStream: Bool, _ tell: @escaping @Sendable (NameServerSocket.Event) -> Void) {
+        self.isStream = isStream
+        self.tell = tell
+    }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         tell(.message(Array(unwrapInboundIn(data).readableBytesView)))
@@ -133,5 +163,6 @@ private final class MessageReceiver: ChannelInboundHandler {
         context.close(promise: nil)
     }
 
-    func channelInactive(context: ChannelHandlerContext) { tell(.failure(.silent)) }
+    /// A socket for datagrams ends only when nothing can be sent, and why is heard by who sends.
+    func channelInactive(context: ChannelHandlerContext) { if isStream { tell(.failure(.silent)) } }
 }

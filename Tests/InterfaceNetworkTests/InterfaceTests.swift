@@ -93,6 +93,28 @@ struct InterfaceTests {
         try await machines.end()
     }
 
+    /// What a router says of a datagram's fate (ICMP, "prohibited") ends neither the question nor the program.
+    @Test(arguments: ["10.8.8.8", "2001:db8:8::8"])
+    func aRouterThatForbidsAServerIsSurvived(server: String) async throws {
+        let machines = try await TwoNamespaces()
+        try await machines.run(
+            on: machines.server,
+            """
+            echo 1 >/proc/sys/net/ipv4/ip_forward
+            echo 1 >/proc/sys/net/ipv6/conf/all/forwarding
+            ip route add prohibit 10.8.8.8/32
+            ip route add prohibit 2001:db8:8::8/128
+            """)
+        let folder = try NoteFolder()
+        try folder.write("NAME_SERVERS=\(server)", to: "leases/left")
+        let network = InterfaceNetwork(interface: "left", on: machines.device, files: folder.files)
+        await #expect(throws: NameFailure.silent) {
+            try await network.addresses(of: "a.example", within: .seconds(2))
+        }
+        folder.remove()
+        try await machines.end()
+    }
+
     @Test func whatIsWrongWithAWayIsTold() async throws {
         let machines = try await TwoNamespaces()
         let folder = try NoteFolder()

@@ -38,7 +38,9 @@ extension Radios {
                 try await house.device.connectivity(within: .seconds(10), "something that comes and goes on Wi-Fi") {
                     $0.reachability.contains([.reachable, .transient])
                 }
-                #expect(house.device.status?.uplink == .wifi, "Wi-Fi is what carries it")
+                let status = try #require(house.device.status)
+                #expect(status.uplink == .other && status.state == .online)
+                #expect(status.flags.contains(.canSwitch), "Wi-Fi is what carries it")
                 try tunnel.disconnect()
                 try await house.device.connectivity(within: .seconds(10), "Wi-Fi alone") {
                     $0.reachability.contains(.reachable) && !$0.reachability.contains(.transient)
