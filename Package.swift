@@ -184,11 +184,13 @@ if Context.environment["ALTNET_FUZZ"] != nil {
         target.swiftSettings = strict + [fuzzed]
     }
     package.targets += [
+        .target(name: "FuzzDriver", path: "Tests/FuzzDriver", swiftSettings: strict),
         .executableTarget(
-            name: "keyfile-fuzz", dependencies: ["KeyFile", "KeyFileSimulation", "Randomness"],
+            name: "keyfile-fuzz", dependencies: ["FuzzDriver", "KeyFile", "KeyFileSimulation", "Randomness"],
             path: "Tests/KeyFileFuzz", swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
         .executableTarget(
-            name: "protocol-fuzz", dependencies: ["AgentModel", "AppProtocol"], path: "Tests/ProtocolFuzz",
+            name: "protocol-fuzz", dependencies: ["AgentModel", "AppProtocol", "FuzzDriver"],
+            path: "Tests/ProtocolFuzz",
             exclude: ["protocol.dict"], swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
     ]
 }

@@ -1,23 +1,14 @@
+import FuzzDriver
 import KeyFile
 import KeyFileSimulation
 import Randomness
 
-/// SwiftPM calls the start of a program by its module's name; libFuzzer has one of its own, which is called from here.
 @_cdecl("keyfile_fuzz_main")
 public func start(
     _ count: CInt, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
 ) -> CInt {
-    var (count, arguments) = (count, arguments)
-    return runDriver(&count, &arguments, fuzz)
+    FuzzDriver.fuzz(count, arguments, with: fuzz)
 }
-
-/// llvm/compiler-rt/lib/fuzzer/FuzzerInterface.h
-@_silgen_name("LLVMFuzzerRunDriver")
-private func runDriver(
-    _ count: UnsafeMutablePointer<CInt>,
-    _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?>,
-    _ callback: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
-) -> CInt
 
 /// What libFuzzer calls with each of its inputs. An input says what is in the file or on the chip, and what then happens
 /// to the store. Whatever that is, the store opens or says why not, what it holds was committed, and what it has

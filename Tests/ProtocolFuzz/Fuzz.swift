@@ -1,21 +1,12 @@
 import AppProtocol
+import FuzzDriver
 
-/// SwiftPM calls the start of a program by its module's name; libFuzzer has one of its own, which is called from here.
 @_cdecl("protocol_fuzz_main")
 public func start(
     _ count: CInt, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
 ) -> CInt {
-    var (count, arguments) = (count, arguments)
-    return runDriver(&count, &arguments, fuzz)
+    FuzzDriver.fuzz(count, arguments, with: fuzz)
 }
-
-/// llvm/compiler-rt/lib/fuzzer/FuzzerInterface.h
-@_silgen_name("LLVMFuzzerRunDriver")
-private func runDriver(
-    _ count: UnsafeMutablePointer<CInt>,
-    _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?>,
-    _ callback: @convention(c) (UnsafePointer<UInt8>?, Int) -> CInt
-) -> CInt
 
 /// What libFuzzer calls with each of its inputs: what a client sends in one connection, and a line from a device.
 @_cdecl("LLVMFuzzerTestOneInput")
