@@ -107,8 +107,11 @@ let package = Package(
         .testTarget(name: "AgentModelTests", dependencies: ["AgentModel", "Randomness"], swiftSettings: strict),
         .testTarget(name: "ChildProcessTests", dependencies: ["ChildProcess"], swiftSettings: strict),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"], swiftSettings: strict),
-        .testTarget(name: "NetlinkTests", dependencies: ["Netlink", "CNetlink", "Randomness"], swiftSettings: strict),
-        .testTarget(name: "SupplicantTests", dependencies: ["Supplicant", "Randomness"], swiftSettings: strict),
+        .testTarget(
+            name: "NetlinkTests", dependencies: ["ChildProcess", "Netlink", "CNetlink", "Randomness"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "SupplicantTests", dependencies: ["ChildProcess", "Supplicant", "Randomness"], swiftSettings: strict),
         .testTarget(
             name: "FailoverPolicyTests", dependencies: ["FailoverPolicy", "PolicyProperties", "Randomness"],
             swiftSettings: strict),
