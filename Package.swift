@@ -129,7 +129,7 @@ let package = Package(
             path: "Tests/PolicyProperties", swiftSettings: strict),
         .target(name: "Randomness", path: "Tests/Randomness", swiftSettings: strict),
         .target(
-            name: "NetworkNamespaces", dependencies: ["EventLoop"], path: "Tests/NetworkNamespaces",
+            name: "NetworkNamespaces", dependencies: ["ChildProcess", "EventLoop"], path: "Tests/NetworkNamespaces",
             swiftSettings: strict),
         .target(
             name: "KeyFileSimulation", dependencies: ["AgentModel", "KeyFile", "Randomness"],
@@ -140,7 +140,8 @@ let package = Package(
         .testTarget(
             name: "NetlinkTests", dependencies: ["Netlink", "CNetlink", "NetworkNamespaces", "Randomness"],
             swiftSettings: strict),
-        .testTarget(name: "SupplicantTests", dependencies: ["Supplicant", "Randomness"], swiftSettings: strict),
+        .testTarget(
+            name: "SupplicantTests", dependencies: ["ChildProcess", "Supplicant", "Randomness"], swiftSettings: strict),
         .testTarget(
             name: "FailoverPolicyTests", dependencies: ["FailoverPolicy", "PolicyProperties", "Randomness"],
             swiftSettings: strict),

@@ -1,3 +1,4 @@
+import ChildProcess
 import Dispatch
 import Glibc
 
@@ -24,19 +25,14 @@ public enum Shell {
     private static func spawn(_ script: String) -> (status: Int32, output: String) {
         guard let output = tmpfile() else { return (errno, "cannot make a temporary file") }
         defer { fclose(output) }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0)
-        posix_spawn_file_actions_adddup2(&actions, fileno(output), 1)
-        posix_spawn_file_actions_adddup2(&actions, fileno(output), 2)
-        let words = ["timeout", "30", "/bin/sh", "-ec", script]
-        var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) }
-        arguments.append(nil)
-        defer { arguments.forEach { free($0) } }
-        var process = pid_t()
-        let error = posix_spawnp(&process, "timeout", &actions, nil, &arguments, environ)
-        guard error == 0 else { return (error, "cannot start timeout") }
+        let process: pid_t
+        do {
+            process = try ChildProcess.start(
+                "timeout", ["30", "/bin/sh", "-ec", script], environment: ChildProcess.ownEnvironment,
+                output: .descriptor(fileno(output)))
+        } catch {
+            return (error.errno, "cannot start timeout")
+        }
         var status: Int32 = 0
         while waitpid(process, &status, 0) < 0, errno == EINTR {}
         rewind(output)

@@ -1,4 +1,5 @@
 import AgentModel
+import ChildProcess
 import EventLoop
 import Glibc
 import Testing
@@ -106,24 +107,9 @@ struct RealSupplicant {
         // Below the scratch directory, so that it comes and goes as /run/wpa_supplicant does.
         let sockets = "\(directory.path)/sockets"
         socket = "\(sockets)/lo"
-        let words: [String] = [Self.program, "-Dnone", "-ilo", "-C\(sockets)"]
-        let arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-        defer { for argument in arguments { free(argument) } }
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0)
-        // The threads of the loop block all signals, which a child would inherit.
-        var attributes = posix_spawnattr_t()
-        posix_spawnattr_init(&attributes)
-        defer { posix_spawnattr_destroy(&attributes) }
-        var noSignals = sigset_t()
-        sigemptyset(&noSignals)
-        posix_spawnattr_setsigmask(&attributes, &noSignals)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
-        var process: pid_t = 0
-        try #require(posix_spawn(&process, Self.program, &actions, &attributes, arguments, environ) == 0)
-        self.process = process
+        process = try ChildProcess.start(
+            Self.program, ["-Dnone", "-ilo", "-C\(sockets)"], environment: ChildProcess.ownEnvironment,
+            output: .nothing, errors: .descriptor(2))
     }
 
     func kill(_ signal: Int32 = SIGKILL) {
