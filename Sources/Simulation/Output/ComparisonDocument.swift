@@ -1,4 +1,6 @@
 /// What `--compare --json` prints: `{"comparisons": [...]}`. Keys stay what they are; new ones may come.
+import AgentModel
+
 public struct ComparisonsDocument: Codable, Hashable, Sendable {
     public let comparisons: [ComparisonDocument]
 
@@ -24,8 +26,8 @@ public struct ComparisonDocument: Codable, Hashable, Sendable {
     }
 
     init(_ comparison: Comparison) {
-        scenario = comparison.scenario.plain
-        title = comparison.title.plain
+        scenario = comparison.scenario.printable
+        title = comparison.title.printable
         seeds = comparison.seeds
         seconds = comparison.duration.inSeconds
         policies = comparison.rows.map { row in

@@ -1,5 +1,7 @@
 /// How policies fared in one scenario, side by side. The best that no oracle made is marked in each column where less is
 /// better; a return to the preferred network is neither good nor bad.
+import AgentModel
+
 public struct ComparisonTable: Sendable {
     private let comparison: Comparison
 
@@ -16,7 +18,7 @@ public struct ComparisonTable: Sendable {
             return [TextTable.Cell("  " + row.policy)] + figures
         }
         let runs = counted(comparison.seeds, "run", "runs") + " of " + comparison.duration.inWords
-        let heading = style.bold(comparison.scenario.plain) + ": \(comparison.title.plain) (\(runs))"
+        let heading = style.bold(comparison.scenario.printable) + ": \(comparison.title.printable) (\(runs))"
         return ([heading] + table.lines(style)).joined(separator: "\n")
     }
 

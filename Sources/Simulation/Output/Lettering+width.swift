@@ -1,13 +1,15 @@
 /// How wide text will be is known only to whoever draws it; this is an estimate for the widest of the usual sans-serif fonts,
 /// DejaVu Sans, so that what has room by it has room in the others.
+import AgentModel
+
 extension SVGDrawing.Lettering {
     func width(of text: String) -> Double {
-        text.plain.unicodeScalars.reduce(0) { $0 + Self.share($1) } * size * (isBold ? 1.1 : 1)
+        text.printable.unicodeScalars.reduce(0) { $0 + Self.share($1) } * size * (isBold ? 1.1 : 1)
     }
 
     /// The text cut to that width, with an ellipsis where something was cut off.
     func fitted(_ text: String, to room: Double) -> String {
-        let text = text.plain
+        let text = text.printable
         guard width(of: text) > room else { return text }
         var rest = room - width(of: "…")
         guard rest >= 0 else { return "" }

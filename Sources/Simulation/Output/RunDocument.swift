@@ -46,7 +46,7 @@ public struct RunDocument: Codable, Hashable, Sendable {
 
     public init(_ totals: RunTotals, timeline: Timeline?) {
         let sum = totals.sum
-        scenario = totals.scenario.plain
+        scenario = totals.scenario.printable
         policy = totals.policy
         seed = totals.seed
         runs = totals.runs
@@ -118,7 +118,8 @@ public struct TimelineDocument: Codable, Hashable, Sendable {
         seconds = timeline.duration.inSeconds
         accessPoints = timeline.signals.map { signal in
             AccessPoint(
-                name: signal.accessPoint.plain, ssid: signal.ssid.description, megahertz: signal.frequency.megahertz,
+                name: signal.accessPoint.printable, ssid: signal.ssid.description,
+                megahertz: signal.frequency.megahertz,
                 signal: signal.samples.indices.map { signal.sample($0).map { ($0 * 10).rounded() / 10 } })
         }
         stays = timeline.stays.map { stay in
@@ -131,9 +132,9 @@ public struct TimelineDocument: Codable, Hashable, Sendable {
             Decision(
                 at: Double(decision.at.milliseconds) / 1000, kind: decision.kind.rawValue,
                 from: decision.from?.description, to: decision.to?.description, signal: decision.signal,
-                text: decision.text.plain)
+                text: decision.text.printable)
         }
-        happenings = timeline.happenings.map { Happening(at: $0.at.inSeconds, text: $0.text.plain) }
+        happenings = timeline.happenings.map { Happening(at: $0.at.inSeconds, text: $0.text.printable) }
     }
 }
 

@@ -51,7 +51,7 @@ public struct RunExplanation: Sendable {
     private func length(of time: Range<Duration>) -> Duration { time.upperBound - time.lowerBound }
 
     private func name(of accessPoint: Int) -> String {
-        timeline.signals.indices.contains(accessPoint) ? timeline.signals[accessPoint].accessPoint.plain : "nowhere"
+        timeline.signals.indices.contains(accessPoint) ? timeline.signals[accessPoint].accessPoint.printable : "nowhere"
     }
 
     private static func shortened(_ lines: [String]) -> [String] {

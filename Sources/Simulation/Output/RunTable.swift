@@ -35,7 +35,7 @@ public struct RunTable: Sendable {
             let sum = totals.sum
             let outcomes = [(sum.committed, "committed"), (sum.rolledBack, "rolled back"), (sum.failed, "failed")]
                 .filter { $0.0 > 0 }.map { "\($0) \($1)" }
-            return outcomes.isEmpty ? nil : "\(totals.scenario.plain): commands \(outcomes.joined(separator: ", "))"
+            return outcomes.isEmpty ? nil : "\(totals.scenario.printable): commands \(outcomes.joined(separator: ", "))"
         }
     }
 }
@@ -50,7 +50,7 @@ public struct DecisionList: Sendable {
     public func render(_ style: TextStyle) -> String {
         let lines = decisions.prefix(Self.limit).map { decision in
             let time = Duration.milliseconds(decision.at.milliseconds)
-            return style.faint("  \(time.clockWithTenths)") + "  \(decision.text.plain)"
+            return style.faint("  \(time.clockWithTenths)") + "  \(decision.text.printable)"
         }
         let more = decisions.count - lines.count
         return (lines + (more > 0 ? ["  and \(more) more"] : [])).joined(separator: "\n")

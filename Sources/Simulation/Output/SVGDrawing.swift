@@ -1,4 +1,6 @@
 /// Elements of a picture, one after the other. Everything that is text in it is escaped here and nowhere else.
+import AgentModel
+
 struct SVGDrawing {
     private(set) var elements: [String] = []
 
@@ -89,7 +91,7 @@ struct SVGDrawing {
     }
 
     private static func escaped(_ text: String) -> String {
-        text.plain.reduce(into: "") { result, character in
+        text.printable.reduce(into: "") { result, character in
             switch character {
             case "&": result += "&amp;"
             case "<": result += "&lt;"

@@ -1,4 +1,6 @@
 /// Rows under headings for a terminal, each column as wide as its widest cell.
+import AgentModel
+
 struct TextTable {
     struct Cell: ExpressibleByStringInterpolation {
         var text: String
@@ -19,7 +21,7 @@ struct TextTable {
     func lines(_ style: TextStyle) -> [String] {
         let titles = headings.map { Cell($0) }
         let widths = headings.indices.map { column in
-            ([titles] + rows).map { $0[column].text.plain.columns }.max() ?? 0
+            ([titles] + rows).map { $0[column].text.printable.columns }.max() ?? 0
         }
         let heading = style.bold(line(titles, widths, TextStyle(hasColour: false), mark: " "))
         return [heading] + rows.map { line($0, widths, style, mark: "*") }
@@ -29,7 +31,7 @@ struct TextTable {
     private func line(_ cells: [Cell], _ widths: [Int], _ style: TextStyle, mark: String) -> String {
         let fields = zip(cells, widths).enumerated().map { column, field in
             let (cell, width) = field
-            let text = cell.text.plain
+            let text = cell.text.printable
             let padding = String(repeating: " ", count: width - text.columns)
             let shown = cell.isMarked ? style.green(text) : text
             return column == 0 ? shown + padding : padding + shown + (cell.isMarked ? mark : " ")

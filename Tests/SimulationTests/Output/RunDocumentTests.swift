@@ -16,7 +16,7 @@ import Testing
         let document = RunDocument(RunTotals(result), timeline: result.timeline)
         let text = try JSONText.of(document)
         #expect(try JSONDecoder().decode(RunDocument.self, from: Data(text.utf8)) == document)
-        #expect(text.unicodeScalars.allSatisfy { $0 == "\n" || String($0).plain == String($0) })
+        #expect(text.unicodeScalars.allSatisfy { $0 == "\n" || String($0).printable == String($0) })
     }
 
     @Test func theKeysAreThoseThatProgramsRelyOn() throws {
