@@ -101,7 +101,7 @@ extension DeviceAgent {
             CaptiveNetwork(
                 ssid: network.ssid, bssid: bssid, security: sight?.security ?? .unknown,
                 interface: settings.interface, signal: sight?.signal, portal: reach.verdict?.portal, probe: probe,
-                api: reach.captiveState.map(CaptiveNetwork.API.init)),
+                api: reach.captive.state.map(CaptiveNetwork.API.init)),
             NetworkName(ssid: network.ssid, hash: network.hash(localKey: identity.localKey))
         )
     }

@@ -48,29 +48,32 @@ final class ReachWatch {
     let means: Means
     var listeners = Listeners()
     private(set) var targets: [WatchedTarget] = []
-    private(set) var hotspots: Hotspots?
+    private(set) var hotspots: (any SignInService)?
 
     private(set) var path = Path.none
     /// What was found on it last.
     private var findings: ReachFindings?
     private var checked: Timestamp?
-    /// What the network said of itself last, and when to ask again.
-    private var portal: (state: CaptiveState, schedule: CaptiveSchedule)?
-    private var budget = ValidationBudget(at: .now)
+    /// What the network says of itself.
+    let captive: CaptiveWatch
+    /// What all questions to others together may cost.
+    let budget: QuestionBudget
+    /// The sign-in, where the network wants one.
+    var signIn = SignInCourse()
     private var looking: Task<Void, Never>?
     private var lookTimer: LoopTimer?
-    private var hotspotStatus = HotspotStatus()
-    /// Whether the policy waits for what comes of a sign-in.
-    private var isAwaitingSignIn = false
     private var flags: ReachabilityFlags = []
 
     init(required: ReachLevel, means: Means) {
         self.required = required
         self.means = means
+        let budget = QuestionBudget(ValidationBudget(at: .now))
+        self.budget = budget
+        captive = CaptiveWatch(asking: means.askPortal)
     }
 
     /// Before anything else happens.
-    func watch(_ targets: [WatchedTarget], signingInBy hotspots: Hotspots?) {
+    func watch(_ targets: [WatchedTarget], signingInBy hotspots: (any SignInService)?) {
         self.targets = targets
         self.hotspots = hotspots
     }
@@ -88,8 +91,9 @@ final class ReachWatch {
         path = new
         looking?.cancel()
         (looking, lookTimer) = (nil, nil)
-        (findings, checked, portal) = (nil, nil, nil)
-        isAwaitingSignIn = false
+        (findings, checked) = (nil, nil)
+        captive.forget()
+        signIn.networkLeft()
         hotspots?.networkLeft()
         means.wifi.forget()
         means.unbound.forget()
@@ -131,20 +135,7 @@ final class ReachWatch {
         max(.milliseconds(100), limit - .milliseconds(200))
     }
 
-    private func answer(_ verdict: ReachVerdict, epoch: UInt64) {
-        guard verdict.result == .captive, let hotspots, let (network, name) = listeners.captiveNetwork() else {
-            if verdict.result == .online { hotspots?.onlineFound() }
-            return listeners.policy(.probed(epoch: epoch, verdict.result))
-        }
-        let isTried = hotspotStatus.retryAt != nil || hotspotStatus.portal.state == .presentingUI
-        hotspots.captiveFound(network, name: name)
-        guard !isTried else { return listeners.policy(.probed(epoch: epoch, .captive)) }
-        // Until it is known whether anybody signs in here.
-        isAwaitingSignIn = true
-        listeners.policy(.signingIn(epoch: epoch, until: .now + HotspotSettings().evaluateLimit + .seconds(1)))
-    }
-
-    private func look(within limit: Duration, then conclude: @escaping (ReachVerdict) -> Void) {
+    func look(within limit: Duration, then conclude: @escaping (ReachVerdict) -> Void) {
         looking?.cancel()
         let (path, early) = (path, readyTargets.map(\.name))
         looking = Task { [weak self] in
@@ -169,7 +160,7 @@ final class ReachWatch {
 
     /// Asks as little as will do: a target that was heard just now is proof enough.
     private func askAround(within limit: Duration) async -> ReachFindings {
-        var findings = ReachFindings(portal: portal?.state)
+        var findings = ReachFindings(portal: captive.state)
         guard let network else { return findings }
         let ready = readyTargets
         if !ready.isEmpty, await Targets.ask(ready, within: limit) == .answering {
@@ -182,7 +173,7 @@ final class ReachWatch {
         let rest = targets
         async let answers = isSettled ? .answering : Targets.ask(rest, within: limit)
         async let finding = askSource(network, within: limit)
-        async let state = askPortal(network, within: limit)
+        async let state = captive.state(through: network, within: limit)
         async let gateway = means.askGateway(min(limit, .milliseconds(1800)))
         findings.gateway = await gateway
         findings.source = await finding
@@ -200,19 +191,10 @@ final class ReachWatch {
     /// Where the budget is used up, the last finding stands.
     private func askSource(_ network: InterfaceNetwork, within limit: Duration) async -> ValidationFinding? {
         guard let lookOnline = means.lookOnline else { return nil }
-        guard budget.takeProbe(at: .now) else { return lastFinding ?? .failed(.timedOut) }
+        guard budget.take() else { return lastFinding ?? .failed(.timedOut) }
         let look = await lookOnline(network, limit)
         budget.spent(bytes: look.cost)
         return look.finding
-    }
-
-    private func askPortal(_ network: InterfaceNetwork, within limit: Duration) async -> CaptiveState? {
-        if let portal, portal.schedule.next > .now { return portal.state }
-        let path = path
-        let state = await means.askPortal(network, limit)
-        guard path == self.path else { return nil }
-        portal = state.map { ($0, CaptiveSchedule(after: $0, asked: .now)) }
-        return state
     }
 
     private typealias Targets = ReachFindings.Targets
@@ -247,63 +229,7 @@ final class ReachWatch {
         listeners.changed()
     }
 
-    // MARK: Signing in
-
-    func signInChanged(to new: HotspotStatus) {
-        let old = hotspotStatus
-        hotspotStatus = new
-        if new.request != old.request {
-            if let request = new.request {
-                listeners.publish(.portalRequest(request))
-            } else if let request = old.request {
-                listeners.publish(.portalEnded(PortalEnded(id: request.id)))
-            }
-        }
-        if new.portal != old.portal { listeners.changed() }
-        guard case .wifi(let epoch) = path else { return }
-        if new.portal.state == .authenticated, old.portal.state != .authenticated {
-            // Whether it is so, the network itself shows.
-            look(within: .seconds(3)) { [weak self] verdict in self?.signedIn(verdict, epoch: epoch) }
-        } else if let end = new.signingInUntil, new.portal.state != .presentingUI {
-            isAwaitingSignIn = true
-            listeners.policy(.signingIn(epoch: epoch, until: end))
-        } else if isAwaitingSignIn, new.signingInUntil == nil || new.portal.state == .presentingUI {
-            // Nobody can, or a person has to: a network that needs nobody is better.
-            isAwaitingSignIn = false
-            listeners.policy(.probed(epoch: epoch, .captive))
-        }
-    }
-
-    private func signedIn(_ verdict: ReachVerdict, epoch: UInt64) {
-        isAwaitingSignIn = false
-        if verdict.result == .captive, let (network, name) = listeners.captiveNetwork() {
-            hotspots?.captiveFound(network, name: name)
-        } else if verdict.result == .online {
-            hotspots?.onlineFound()
-        }
-        listeners.policy(.probed(epoch: epoch, verdict.result))
-    }
-
-    var portalStatus: PortalStatus { PortalStatus(portal: currentPortal, request: hotspotStatus.request) }
-
-    func answer(_ answer: PortalAnswer) throws(ProtocolError) -> PortalStatus {
-        guard let hotspots, let request = hotspotStatus.request, request.id == answer.id else {
-            throw ProtocolError(.unknownPortal, "nobody is asked for anything")
-        }
-        do throws(PortalAnswerRefusal) { try hotspots.answer(answer) } catch { throw ProtocolError(error) }
-        return portalStatus
-    }
-
     // MARK: Status
-
-    private var currentPortal: Portal? {
-        guard verdict?.internet == .captive || hotspotStatus.portal.state != .inactive else { return nil }
-        var portal = hotspotStatus.portal
-        portal.url = portal.url ?? verdict?.portal
-        portal.secondsRemaining = verdict?.secondsRemaining
-        portal.bytesRemaining = verdict?.bytesRemaining
-        return portal
-    }
 
     var connectivity: Connectivity {
         Connectivity(
@@ -311,9 +237,6 @@ final class ReachWatch {
             internet: verdict?.internet ?? .unknown, problem: verdict?.problem, portal: currentPortal,
             targets: targets.map { $0.report() }, reachability: flags, checked: checked)
     }
-
-    /// What the network said of itself last (RFC 8908).
-    var captiveState: CaptiveState? { portal?.state }
 
     /// What follows of what was found last.
     var verdict: ReachVerdict? { findings.map { ReachVerdict($0, required: required) } }
@@ -332,18 +255,6 @@ extension ReachFindings.Targets {
             }
             group.cancelAll()
             return Self(answers)
-        }
-    }
-}
-
-extension ProtocolError {
-    /// Names of fields that nobody asked for are not repeated: they may be somebody's password.
-    fileprivate init(_ refusal: PortalAnswerRefusal) {
-        switch refusal {
-        case .notAsked: self.init(.unknownPortal, "nobody is asked for that any more")
-        case .unknownField: self.init(.malformed, "one of the values was not asked for")
-        case .missingField(let name): self.init(.malformed, "the value of \(name) is required")
-        case .invalidValue(let name): self.init(.malformed, "the value of \(name) cannot be used")
         }
     }
 }
