@@ -29,14 +29,15 @@ extension DeviceAgent {
             required: settings.connectivity.required,
             means: ReachWatch.Means(
                 lookOnline: lookOnline,
-                askPortal: { network, limit in
-                    let end = Instant.now + limit
-                    let notes = await network.notes(within: min(limit, .seconds(1)))
-                    guard let url = notes.captivePortalAPI else { return nil }
-                    return try? await api.ask(url, through: network, within: end - .now)
+                captive: CaptiveWatch.Means(
+                    find: { network, limit in await network.notes(within: limit).captivePortalAPI },
+                    ask: { url, network, limit in await api.look(url, through: network, within: limit) }),
+                askGateway: { network, limit in
+                    guard let interface = network.interface ?? routes.uplink?.interface else { return false }
+                    return await routes.gatewaysAnswer(on: interface, within: limit)
                 },
-                askGateway: { await routes.gatewaysAnswer(on: interface, within: $0) },
-                wifi: wifi, unbound: InterfaceNetwork(interface: nil, on: group)))
+                wifi: wifi, unbound: InterfaceNetwork(interface: nil, on: group)),
+            budget: QuestionBudget(settings.connectivity.budget))
         let trust =
             settings.connectivity.targets.contains(where: \.isTLS) ? try TargetTrust(authorities: authorities) : nil
         let targets = settings.connectivity.targets.enumerated().map { index, target in
@@ -65,6 +66,7 @@ extension DeviceAgent {
             policy: { [weak self] in self?.handle($0) }, publish: { [weak self] in self?.hub.publish($0) },
             // What comes of an event is told once, when it has been dealt with.
             changed: { [weak self] in if let self, !isHandling { updateStatus() } },
+            problem: { [log] in if let problem = $0 { log.warning("signing in: \(problem)") } },
             captiveNetwork: { [weak self] in self?.captiveNetwork })
         reachability.start()
         reachabilityChanges = Task { [weak self, changes = reachability.changes] in
@@ -81,7 +83,16 @@ extension DeviceAgent {
             }
         reach.follow(
             isOnline ? .wifi(epoch: policy.linkEpoch) : otherUplink.map { .other($0) } ?? .none)
-        reachability.setCaptive(reach.verdict?.internet == .captive, on: settings.interface)
+        markCaptive()
+    }
+
+    /// Lets reachability know at which interface somebody has to sign in.
+    private func markCaptive() {
+        let interface = reach.verdict?.internet == .captive ? reach.network?.interface ?? routes.uplink?.interface : nil
+        guard interface != captiveInterface else { return }
+        if let captiveInterface { reachability.setCaptive(false, on: captiveInterface) }
+        if let interface { reachability.setCaptive(true, on: interface) }
+        captiveInterface = interface
     }
 
     /// What hotspot providers are told of the network in use.
@@ -134,11 +145,16 @@ extension RouteMonitor {
         guard let index = link(named: interface)?.index else { return false }
         let gateways = defaultRoutes.filter { $0.index == index }
             .compactMap { $0.gateway.flatMap { IPAddress(bytes: $0) } }
-        guard let first = gateways.first else { return true }
-        if await probe(gateway: first, on: interface, within: limit) { return true }
-        for other in gateways.dropFirst().prefix(2) where await probe(gateway: other, on: interface, within: limit) {
-            return true
+        guard !gateways.isEmpty else { return true }
+        return await withTaskGroup(of: Bool.self) { group in
+            for gateway in gateways.prefix(3) {
+                group.addTask { await self.probe(gateway: gateway, on: interface, within: limit) }
+            }
+            for await answers in group where answers {
+                group.cancelAll()
+                return true
+            }
+            return false
         }
-        return false
     }
 }

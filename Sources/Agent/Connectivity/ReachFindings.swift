@@ -66,8 +66,6 @@ struct ReachVerdict: Sendable, Equatable {
     let internet: InternetState
     let problem: ReachProblem?
     let portal: String?
-    let secondsRemaining: Int?
-    let bytesRemaining: Int?
 
     init(_ findings: ReachFindings, required: ReachLevel) {
         let online = OnlineVerdict(finding: findings.source, state: findings.portal)
@@ -94,7 +92,6 @@ struct ReachVerdict: Sendable, Equatable {
         result = isEnough ? .online : internet == .captive ? .captive : .failed
         problem = Self.problem(findings, online, isAnswered: isAnswered)
         portal = internet == .captive ? online.portal : nil
-        (secondsRemaining, bytesRemaining) = (online.secondsRemaining, online.bytesRemaining)
     }
 
     /// What lies nearest to the device explains what lies behind it.

@@ -25,10 +25,10 @@ final class ReachWatch {
     /// How the world is asked. Each answers within the limit it is given.
     struct Means: Sendable {
         var lookOnline: (@Sendable (InterfaceNetwork, Duration) async -> ValidationLook)?
-        /// What the network says of itself; nil where it says nothing.
-        var askPortal: @Sendable (InterfaceNetwork, Duration) async -> CaptiveState?
+        /// What the network says of itself.
+        var captive: CaptiveWatch.Means
         /// Whether the gateway answers; true where there is none.
-        var askGateway: @AgentLoop @Sendable (Duration) async -> Bool
+        var askGateway: @AgentLoop @Sendable (InterfaceNetwork, Duration) async -> Bool
         /// The network bound to the Wi-Fi interface, and the unbound one.
         var wifi: InterfaceNetwork
         var unbound: InterfaceNetwork
@@ -40,6 +40,8 @@ final class ReachWatch {
         var publish: (Event.Body) -> Void = { _ in }
         /// `connectivity` is another one.
         var changed: () -> Void = {}
+        /// What went wrong with a sign-in is another thing, or nothing any more.
+        var problem: (String?) -> Void = { _ in }
         /// What providers are told of the network in use; nil where that is not known.
         var captiveNetwork: () -> (CaptiveNetwork, NetworkName)? = { nil }
     }
@@ -52,7 +54,7 @@ final class ReachWatch {
 
     private(set) var path = Path.none
     /// What was found on it last.
-    private var findings: ReachFindings?
+    var findings: ReachFindings?
     private var checked: Timestamp?
     /// What the network says of itself.
     let captive: CaptiveWatch
@@ -60,16 +62,18 @@ final class ReachWatch {
     let budget: QuestionBudget
     /// The sign-in, where the network wants one.
     var signIn = SignInCourse()
+    /// While whoever signed in logs off, which the next join waits for.
+    var farewell: Task<Void, Never>?
     private var looking: Task<Void, Never>?
     private var lookTimer: LoopTimer?
     private var flags: ReachabilityFlags = []
 
-    init(required: ReachLevel, means: Means) {
+    init(required: ReachLevel, means: Means, budget: QuestionBudget) {
         self.required = required
         self.means = means
-        let budget = QuestionBudget(ValidationBudget(at: .now))
         self.budget = budget
-        captive = CaptiveWatch(asking: means.askPortal)
+        captive = CaptiveWatch(means.captive, budget)
+        captive.onAnswer = { [weak self] in self?.captiveAnswered($0, wantsExtension: $1) }
     }
 
     /// Before anything else happens.
@@ -92,9 +96,8 @@ final class ReachWatch {
         looking?.cancel()
         (looking, lookTimer) = (nil, nil)
         (findings, checked) = (nil, nil)
-        captive.forget()
-        signIn.networkLeft()
-        hotspots?.networkLeft()
+        captive.follow(network)
+        signInLeft()
         means.wifi.forget()
         means.unbound.forget()
         for target in targets {
@@ -173,8 +176,8 @@ final class ReachWatch {
         let rest = targets
         async let answers = isSettled ? .answering : Targets.ask(rest, within: limit)
         async let finding = askSource(network, within: limit)
-        async let state = captive.state(through: network, within: limit)
-        async let gateway = means.askGateway(min(limit, .milliseconds(1800)))
+        async let state = captive.state(within: limit)
+        async let gateway = means.askGateway(network, min(limit, .milliseconds(1800)))
         findings.gateway = await gateway
         findings.source = await finding
         findings.portal = await state
@@ -191,9 +194,9 @@ final class ReachWatch {
     /// Where the budget is used up, the last finding stands.
     private func askSource(_ network: InterfaceNetwork, within limit: Duration) async -> ValidationFinding? {
         guard let lookOnline = means.lookOnline else { return nil }
-        guard budget.take() else { return lastFinding ?? .failed(.timedOut) }
+        guard budget.take(for: .probe) else { return lastFinding ?? .failed(.timedOut) }
         let look = await lookOnline(network, limit)
-        budget.spent(bytes: look.cost)
+        budget.spent(bytes: look.cost, for: .probe)
         return look.finding
     }
 
