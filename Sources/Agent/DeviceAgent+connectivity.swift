@@ -35,20 +35,20 @@ extension DeviceAgent {
                     guard let url = notes.captivePortalAPI else { return nil }
                     return try? await api.ask(url, through: network, within: end - .now)
                 },
-                askGateway: { await routes.gatewaysAnswer(on: interface, within: $0) },
+                askGateway: { network, limit in
+                    guard let way = network.interface ?? routes.wayOut else { return true }
+                    return await routes.gatewaysAnswer(on: way, within: limit)
+                },
                 wifi: wifi, unbound: InterfaceNetwork(interface: nil, on: group)))
         let trust =
             settings.connectivity.targets.contains(where: \.isTLS) ? try TargetTrust(authorities: authorities) : nil
-        let targets = settings.connectivity.targets.enumerated().map { index, target in
-            WatchedTarget(
+        let keepAlive = settings.connectivity.keepAlive
+        let targets = settings.connectivity.targets.map { target in
+            WatchedTarget(target) { target, tell in
                 TargetConnection(
-                    target, trust: trust, keepAlive: settings.connectivity.keepAlive, on: group, now: { .now },
-                    onChange: { [weak watch] _ in
-                        Task { @AgentLoop in watch?.targets.element(at: index).map { watch?.changed($0) } }
-                    },
-                    onDoubt: { [weak watch] _ in
-                        Task { @AgentLoop in watch?.targets.element(at: index).map { watch?.doubted($0) } }
-                    }))
+                    target, trust: trust, keepAlive: keepAlive, on: group, now: { .now },
+                    onChange: { _ in tell(.changed) }, onDoubt: { _ in tell(.doubted) })
+            }
         }
         let hotspots = settings.connectivity.providersSocket.map { socket in
             Hotspots(socket: socket, on: group, now: { .now }) { [weak watch] _ in
@@ -124,21 +124,22 @@ extension CaptiveNetwork.API {
     }
 }
 
-extension Array {
-    fileprivate func element(at index: Int) -> Element? { indices.contains(index) ? self[index] : nil }
-}
-
 extension RouteMonitor {
-    /// Whether one of an interface's gateways answers to its address; true where it has none and needs none.
+    /// The interface that packets leave the device by: of a tunnel, the one beneath it.
+    fileprivate var wayOut: String? { uplink.map { $0.carrier?.interface ?? $0.interface } }
+
+    /// Whether one of an interface's gateways answers to its address; true where it has none and needs none. All are asked at
+    /// the same time, three at most.
     func gatewaysAnswer(on interface: String, within limit: Duration) async -> Bool {
         guard let index = link(named: interface)?.index else { return false }
         let gateways = defaultRoutes.filter { $0.index == index }
-            .compactMap { $0.gateway.flatMap { IPAddress(bytes: $0) } }
-        guard let first = gateways.first else { return true }
-        if await probe(gateway: first, on: interface, within: limit) { return true }
-        for other in gateways.dropFirst().prefix(2) where await probe(gateway: other, on: interface, within: limit) {
-            return true
+            .compactMap { $0.gateway.flatMap { IPAddress(bytes: $0) } }.prefix(3)
+        guard !gateways.isEmpty else { return true }
+        // Not a group, which would wait for the slowest.
+        let (answers, teller) = AsyncStream.makeStream(of: Bool.self)
+        for gateway in gateways {
+            Task { teller.yield(await probe(gateway: gateway, on: interface, within: limit)) }
         }
-        return false
+        return await answers.prefix(gateways.count).contains(true)
     }
 }

@@ -13,6 +13,9 @@ final class QuestionBudget {
     /// Takes one question, if there is one and there are bytes for it.
     func take() -> Bool { budget.takeProbe(at: .now) }
 
+    /// When the next one may be asked; not before now.
+    var next: Instant { budget.next(at: .now) }
+
     /// Tells what it cost.
     func spent(bytes count: Int) { budget.spent(bytes: count) }
 }

@@ -30,8 +30,11 @@ final class ReachLook {
         }
     }
 
+    private static let headStart = Duration.milliseconds(500)
+
     private let questions: Questions
     private let required: ReachLevel
+    private let limit: Duration
     private let end: Instant
     private let conclude: (ReachFindings) -> Void
     private var findings: ReachFindings
@@ -43,18 +46,22 @@ final class ReachLook {
     private var isOver = false
 
     /// - Parameters:
-    ///   - findings: what is known already and need not be asked, as far as those of `first` answer.
-    ///   - first: targets that are likely to answer without any traffic, and are enough if they do.
+    ///   - findings: what is known already; what is open of it is asked together with the rest.
     ///   - conclude: is told once what was found, unless it is cancelled before.
     init(
         _ questions: Questions, for required: ReachLevel, within limit: Duration, knowing findings: ReachFindings,
-        first: [WatchedTarget], conclude: @escaping (ReachFindings) -> Void
+        conclude: @escaping (ReachFindings) -> Void
     ) {
         (self.questions, self.required, self.findings, self.conclude) = (questions, required, findings, conclude)
-        end = .now + limit
+        (self.limit, end) = (limit, .now + limit)
+    }
+
+    /// - Parameter first: targets that are likely to answer without any traffic, and are enough if they do: the rest is asked
+    ///   when they have had their chance.
+    func begin(asking first: [WatchedTarget]) {
         timers = [LoopTimer(after: limit) { [weak self] in self?.timeIsOver() }]
         guard !first.isEmpty else { return askAll() }
-        timers.append(LoopTimer(after: min(limit / 4, .milliseconds(500))) { [weak self] in self?.askAll() })
+        timers.append(LoopTimer(after: min(limit / 4, Self.headStart)) { [weak self] in self?.askAll() })
         for target in first { ask(target) }
     }
 
@@ -75,11 +82,11 @@ final class ReachLook {
     // MARK: Asking
 
     /// A little less than there is, so that whoever is asked still says why there is no answer.
-    private var limit: Duration { max(.zero, (end - .now) * 9 / 10) }
+    private var rest: Duration { max(.zero, (end - .now) * 9 / 10) }
 
     private func ask(_ target: WatchedTarget) {
-        ask(.target(target.name)) { [limit] in
-            let problem = await target.probe(limit)
+        ask(.target(target.name)) { [rest] in
+            let problem = await target.probe(rest)
             return { findings in
                 findings.targets[target.name] = problem.map { .problem($0) } ?? .answers(target.proof)
             }
@@ -89,22 +96,24 @@ final class ReachLook {
     private func askAll() {
         guard !isOver, !hasAskedAll else { return }
         hasAskedAll = true
-        let (limit, questions) = (limit, questions)
-        for target in questions.targets where !pending.contains(.target(target.name)) { ask(target) }
+        findings.open = []
+        let (rest, questions) = (rest, questions)
+        for target in questions.targets
+        where findings.targets[target.name] == nil && !pending.contains(.target(target.name)) { ask(target) }
         if let source = questions.source {
             ask(.source) {
-                let finding = await source(limit)
+                let finding = await source(rest)
                 return { findings in
                     if let finding { findings.source = finding } else { findings.open.insert(.source) }
                 }
             }
         }
         ask(.portal) {
-            let state = await questions.portal(limit)
+            let state = await questions.portal(rest)
             return { $0.portal = state }
         }
         ask(.gateway) {
-            let answers = await questions.gateway(limit)
+            let answers = await questions.gateway(rest)
             return { $0.gateway = answers }
         }
     }
@@ -140,7 +149,7 @@ final class ReachLook {
         guard !isOver else { return }
         for question in pending {
             switch question {
-            case .target(let name): findings.targets[name] = .problem(.timedOut)
+            case .target(let name): findings.targets[name] = findings.targets[name] ?? .problem(.timedOut)
             case .source: findings.source = .failed(.timedOut)
             case .portal: break
             case .gateway: findings.gateway = false

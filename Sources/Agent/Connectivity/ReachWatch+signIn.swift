@@ -9,7 +9,7 @@ extension ReachWatch {
     func answer(_ verdict: ReachVerdict, epoch: UInt64) {
         guard verdict.result == .captive, let hotspots, let (network, name) = listeners.captiveNetwork() else {
             if verdict.result == .online { hotspots?.onlineFound() }
-            return listeners.policy(.probed(epoch: epoch, verdict.result))
+            return report(verdict, epoch: epoch)
         }
         let isTried = signIn.status.retryAt != nil || signIn.status.portal.state == .presentingUI
         hotspots.captiveFound(network, name: name)
@@ -46,7 +46,7 @@ extension ReachWatch {
         } else if verdict.result == .online {
             hotspots?.onlineFound()
         }
-        listeners.policy(.probed(epoch: epoch, verdict.result))
+        report(verdict, epoch: epoch)
     }
 
     var portalStatus: PortalStatus { PortalStatus(portal: currentPortal, request: signIn.status.request) }
