@@ -29,17 +29,15 @@ extension DeviceAgent {
             required: settings.connectivity.required,
             means: ReachWatch.Means(
                 lookOnline: lookOnline,
-                askPortal: { network, limit in
-                    let end = Instant.now + limit
-                    let notes = await network.notes(within: min(limit, .seconds(1)))
-                    guard let url = notes.captivePortalAPI else { return nil }
-                    return try? await api.ask(url, through: network, within: end - .now)
-                },
+                captive: CaptiveWatch.Means(
+                    find: { network, limit in await network.notes(within: limit).captivePortalAPI },
+                    ask: { url, network, limit in await api.look(url, through: network, within: limit) }),
                 askGateway: { network, limit in
-                    guard let way = network.interface ?? routes.wayOut else { return true }
-                    return await routes.gatewaysAnswer(on: way, within: limit)
+                    guard let interface = network.interface ?? routes.wayOut else { return false }
+                    return await routes.gatewaysAnswer(on: interface, within: limit)
                 },
-                wifi: wifi, unbound: InterfaceNetwork(interface: nil, on: group)))
+                wifi: wifi, unbound: InterfaceNetwork(interface: nil, on: group)),
+            budget: QuestionBudget(settings.connectivity.budget))
         let trust =
             settings.connectivity.targets.contains(where: \.isTLS) ? try TargetTrust(authorities: authorities) : nil
         let keepAlive = settings.connectivity.keepAlive
@@ -65,6 +63,7 @@ extension DeviceAgent {
             policy: { [weak self] in self?.handle($0) }, publish: { [weak self] in self?.hub.publish($0) },
             // What comes of an event is told once, when it has been dealt with.
             changed: { [weak self] in if let self, !isHandling { updateStatus() } },
+            problem: { [log] in if let problem = $0 { log.warning("signing in: \(problem)") } },
             captiveNetwork: { [weak self] in self?.captiveNetwork })
         reachability.start()
         reachabilityChanges = Task { [weak self, changes = reachability.changes] in
@@ -81,7 +80,16 @@ extension DeviceAgent {
             }
         reach.follow(
             isOnline ? .wifi(epoch: policy.linkEpoch) : otherUplink.map { .other($0) } ?? .none)
-        reachability.setCaptive(reach.verdict?.internet == .captive, on: settings.interface)
+        markCaptive()
+    }
+
+    /// Lets reachability know at which interface somebody has to sign in.
+    private func markCaptive() {
+        let interface = reach.verdict?.internet == .captive ? reach.network?.interface ?? routes.uplink?.interface : nil
+        guard interface != captiveInterface else { return }
+        if let captiveInterface { reachability.setCaptive(false, on: captiveInterface) }
+        if let interface { reachability.setCaptive(true, on: interface) }
+        captiveInterface = interface
     }
 
     /// What hotspot providers are told of the network in use.

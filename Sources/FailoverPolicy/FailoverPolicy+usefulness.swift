@@ -84,9 +84,7 @@ extension FailoverPolicy {
 
     /// Nobody was asked: that is no strike and no praise. A commanded switch waits for it once.
     mutating func postponed(epoch: UInt64, until moment: Instant, at now: Instant) {
-        guard let validation = settings.validation, epoch == self.epoch, var proof, proof.isUnderWay,
-            !proof.isSigningIn
-        else { return }
+        guard let validation = settings.validation, epoch == self.epoch, var proof, proof.isUnderWay else { return }
         let next = min(max(moment, now + validation.retry), now + max(validation.interval, validation.retry))
         proof.askAgain(at: next)
         self.proof = proof

@@ -3,32 +3,96 @@ import EventLoop
 import InterfaceNetwork
 import OnlineValidation
 
-/// What the network in use says of itself (RFC 8908).
+/// Asks the network in use about itself (RFC 8908) whenever that is due, whatever else is going on.
 @AgentLoop
 final class CaptiveWatch {
-    private let ask: @Sendable (InterfaceNetwork, Duration) async -> CaptiveState?
-    /// What it said last, and when to ask again.
-    private var answer: (state: CaptiveState, schedule: CaptiveSchedule)?
-    /// Counts the networks, so that what comes late is known to be late.
-    private var epoch = 0
-
-    init(asking ask: @escaping @Sendable (InterfaceNetwork, Duration) async -> CaptiveState?) { self.ask = ask }
-
-    /// Another network is in use, or none.
-    func forget() {
-        answer = nil
-        epoch += 1
+    /// How a network is asked.
+    struct Means: Sendable {
+        /// Where, as the network told; nil where it did not.
+        var find: @Sendable (InterfaceNetwork, Duration) async -> String?
+        var ask: @Sendable (_ url: String, InterfaceNetwork, Duration) async -> CaptiveLook
+        var now: @Sendable () -> Instant = { .now }
     }
 
-    var state: CaptiveState? { answer?.state }
+    /// For one question, with the name and the connection.
+    static let limit: Duration = .seconds(3)
 
-    /// What it says now, as far as it has to be asked.
-    func state(through network: InterfaceNetwork, within limit: Duration) async -> CaptiveState? {
-        if let answer, answer.schedule.next > .now { return answer.state }
-        let epoch = epoch
-        let state = await ask(network, limit)
-        guard epoch == self.epoch else { return nil }
-        answer = state.map { ($0, CaptiveSchedule(after: $0, asked: .now)) }
+    private let means: Means
+    private let budget: QuestionBudget
+    private var network: InterfaceNetwork?
+    private var course: CaptiveCourse
+    private var timer: LoopTimer?
+    private var question: Task<Void, Never>?
+    /// Is told when the network has been asked, with what counted before, and whether whoever has signed in should extend
+    /// the session now.
+    var onAnswer: (_ before: CaptiveState?, _ wantsExtension: Bool) -> Void = { _, _ in }
+
+    init(_ means: Means, _ budget: QuestionBudget) {
+        self.means = means
+        self.budget = budget
+        course = CaptiveCourse(at: means.now())
+    }
+
+    /// Another network is in use, or none; it is asked as soon as may be.
+    func follow(_ network: InterfaceNetwork?) {
+        self.network = network
+        question?.cancel()
+        question = nil
+        course = CaptiveCourse(at: means.now())
+        plan()
+    }
+
+    /// What the network said last and still counts.
+    var state: CaptiveState? { course.state(at: means.now()) }
+
+    /// The same, after the question under way where nothing was said before, or what was said is in doubt.
+    func state(within limit: Duration) async -> CaptiveState? {
+        let end = Instant.now + limit
+        askIfDue()
+        while course.isDoubted, let question, Instant.now < end { await question.end(within: end - .now) }
         return state
+    }
+
+    /// Somebody says that he has signed in, or has extended the session: what was said before does not count for much.
+    func askAnew() {
+        course.doubt(at: means.now())
+        plan()
+    }
+
+    // MARK: Questions
+
+    private func plan() {
+        timer = nil
+        guard network != nil, let next = course.next else { return }
+        timer = LoopTimer(after: next - means.now()) { [weak self] in self?.askIfDue() }
+    }
+
+    private func askIfDue() {
+        guard let network, let next = course.next, next <= means.now() else { return }
+        timer = nil
+        // Another one may be under way, from before it came into doubt.
+        question?.cancel()
+        let number = course.ask()
+        question = Task { [weak self] in
+            guard let answer = await self?.answer(of: network), !Task.isCancelled else { return }
+            self?.answered(number, answer)
+        }
+    }
+
+    private func answer(of network: InterfaceNetwork) async -> CaptiveCourse.Answer {
+        let end = Instant.now + Self.limit
+        guard let url = await means.find(network, .seconds(1)), !Task.isCancelled else { return .nowhere }
+        guard budget.take(for: .portalAPI) else { return .postponed(until: budget.next(for: .portalAPI)) }
+        let look = await means.ask(url, network, max(.zero, end - .now))
+        budget.spent(bytes: look.cost, for: .portalAPI)
+        return if case .success(let state) = look.result { .said(state) } else { .failed }
+    }
+
+    private func answered(_ number: Int, _ answer: CaptiveCourse.Answer) {
+        let before = state
+        course.answered(number, answer, at: means.now())
+        question = nil
+        plan()
+        onAnswer(before, course.takeExtension(at: means.now()))
     }
 }

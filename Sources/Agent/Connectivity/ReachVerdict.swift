@@ -10,8 +10,6 @@ struct ReachVerdict: Sendable, Equatable {
     let internet: InternetState
     let problem: ReachProblem?
     let portal: String?
-    let secondsRemaining: Int?
-    let bytesRemaining: Int?
 
     init(_ findings: ReachFindings, required: ReachLevel) {
         let reached = Reached(findings)
@@ -22,7 +20,6 @@ struct ReachVerdict: Sendable, Equatable {
         result = possible.contains(.online) ? possible.count == 1 ? .online : nil : known
         problem = reached.problem(for: required)
         portal = internet == .captive ? reached.online.portal : nil
-        (secondsRemaining, bytesRemaining) = (reached.online.secondsRemaining, reached.online.bytesRemaining)
     }
 }
 

@@ -21,7 +21,7 @@ extension ReachWatch {
     /// Tells the policy what came of a probe.
     func report(_ verdict: ReachVerdict, epoch: UInt64) {
         listeners.policy(
-            verdict.result.map { .probed(epoch: epoch, $0) } ?? .postponed(epoch: epoch, until: budget.next))
+            verdict.result.map { .probed(epoch: epoch, $0) } ?? .postponed(epoch: epoch, until: budget.next(for: .probe)))
     }
 
     /// Whoever waits for an earlier look is told what this one finds.
@@ -58,7 +58,7 @@ extension ReachWatch {
         }
         return ReachLook.Questions(
             targets: targets, source: source,
-            portal: { [weak self] limit in await self?.askPortal(network, within: limit) },
+            portal: { [weak self] limit in await self?.askPortal(within: limit) },
             gateway: { [means] limit in await means.askGateway(network, min(limit, .milliseconds(1800))) })
     }
 
@@ -67,17 +67,17 @@ extension ReachWatch {
         _ lookOnline: @Sendable (InterfaceNetwork, Duration) async -> ValidationLook, _ network: InterfaceNetwork,
         within limit: Duration
     ) async -> ValidationFinding? {
-        guard budget.take() else { return nil }
+        guard budget.take(for: .probe) else { return nil }
         let (asked, path) = (Instant.now, path)
         let look = await lookOnline(network, limit)
-        budget.spent(bytes: look.cost)
+        budget.spent(bytes: look.cost, for: .probe)
         if path == self.path { sourceAsked = asked }
         return look.finding
     }
 
-    private func askPortal(_ network: InterfaceNetwork, within limit: Duration) async -> CaptiveState? {
+    private func askPortal(within limit: Duration) async -> CaptiveState? {
         let path = path
-        let state = await captive.state(through: network, within: limit)
+        let state = await captive.state(within: limit)
         if path == self.path { isPortalKnown = true }
         return state
     }

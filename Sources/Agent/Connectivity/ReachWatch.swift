@@ -25,8 +25,8 @@ final class ReachWatch {
     /// How the world is asked. Each answers within the limit it is given.
     struct Means: Sendable {
         var lookOnline: (@Sendable (InterfaceNetwork, Duration) async -> ValidationLook)?
-        /// What the network says of itself; nil where it says nothing.
-        var askPortal: @Sendable (InterfaceNetwork, Duration) async -> CaptiveState?
+        /// What the network says of itself.
+        var captive: CaptiveWatch.Means
         /// Whether the gateway answers; true where there is none.
         var askGateway: @AgentLoop @Sendable (InterfaceNetwork, Duration) async -> Bool
         /// The network bound to the Wi-Fi interface, and the unbound one.
@@ -40,6 +40,8 @@ final class ReachWatch {
         var publish: (Event.Body) -> Void = { _ in }
         /// `connectivity` is another one.
         var changed: () -> Void = {}
+        /// What went wrong with a sign-in is another thing, or nothing any more.
+        var problem: (String?) -> Void = { _ in }
         /// What providers are told of the network in use; nil where that is not known.
         var captiveNetwork: () -> (CaptiveNetwork, NetworkName)? = { nil }
     }
@@ -63,18 +65,20 @@ final class ReachWatch {
     let budget: QuestionBudget
     /// The sign-in, where the network wants one.
     var signIn = SignInCourse()
+    /// While whoever signed in logs off, which the next join waits for.
+    var farewell: Task<Void, Never>?
     /// The look that is under way, and who waits for what it finds.
     var looking: ReachLook?
     var waiting: [(ReachVerdict) -> Void] = []
     private var lookTimer: LoopTimer?
     private var flags: ReachabilityFlags = []
 
-    init(required: ReachLevel, means: Means) {
+    init(required: ReachLevel, means: Means, budget: QuestionBudget) {
         self.required = required
         self.means = means
-        let budget = QuestionBudget(ValidationBudget(at: .now))
         self.budget = budget
-        captive = CaptiveWatch(asking: means.askPortal)
+        captive = CaptiveWatch(means.captive, budget)
+        captive.onAnswer = { [weak self] in self?.captiveAnswered($0, wantsExtension: $1) }
     }
 
     /// Before anything else happens.
@@ -104,9 +108,8 @@ final class ReachWatch {
         looking?.cancel()
         (looking, lookTimer, waiting) = (nil, nil, [])
         (findings, checked, sourceAsked, isPortalKnown) = (nil, nil, nil, false)
-        captive.forget()
-        signIn.networkLeft()
-        hotspots?.networkLeft()
+        captive.follow(network)
+        signInLeft()
         means.wifi.forget()
         means.unbound.forget()
         for target in targets {

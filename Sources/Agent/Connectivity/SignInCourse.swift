@@ -16,12 +16,18 @@ struct SignInCourse {
 
     private(set) var status = HotspotStatus()
     /// Whether the policy waits for what comes of it.
-    private(set) var isAwaited = false
+    private var isAwaited = false
+
+    /// Whether a provider has signed in, and may have to log off.
+    var isSignedIn: Bool { status.portal.state == .authenticated || status.portal.state == .maintaining }
 
     mutating func networkLeft() { isAwaited = false }
 
-    /// The policy waits from now on, or not any more.
-    mutating func await(_ isAwaited: Bool) { self.isAwaited = isAwaited }
+    /// The policy waits for what comes of it.
+    mutating func await() { isAwaited = true }
+
+    /// What came of it is known.
+    mutating func isOver() { isAwaited = false }
 
     mutating func changed(to new: HotspotStatus) -> Consequence {
         let old = status
