@@ -33,23 +33,20 @@ extension DeviceAgent {
                     find: { network, limit in await network.notes(within: limit).captivePortalAPI },
                     ask: { url, network, limit in await api.look(url, through: network, within: limit) }),
                 askGateway: { network, limit in
-                    guard let interface = network.interface ?? routes.uplink?.interface else { return false }
+                    guard let interface = network.interface ?? routes.wayOut else { return false }
                     return await routes.gatewaysAnswer(on: interface, within: limit)
                 },
                 wifi: wifi, unbound: InterfaceNetwork(interface: nil, on: group)),
             budget: QuestionBudget(settings.connectivity.budget))
         let trust =
             settings.connectivity.targets.contains(where: \.isTLS) ? try TargetTrust(authorities: authorities) : nil
-        let targets = settings.connectivity.targets.enumerated().map { index, target in
-            WatchedTarget(
+        let keepAlive = settings.connectivity.keepAlive
+        let targets = settings.connectivity.targets.map { target in
+            WatchedTarget(target) { target, tell in
                 TargetConnection(
-                    target, trust: trust, keepAlive: settings.connectivity.keepAlive, on: group, now: { .now },
-                    onChange: { [weak watch] _ in
-                        Task { @AgentLoop in watch?.targets.element(at: index).map { watch?.changed($0) } }
-                    },
-                    onDoubt: { [weak watch] _ in
-                        Task { @AgentLoop in watch?.targets.element(at: index).map { watch?.doubted($0) } }
-                    }))
+                    target, trust: trust, keepAlive: keepAlive, on: group, now: { .now },
+                    onChange: { _ in tell(.changed) }, onDoubt: { _ in tell(.doubted) })
+            }
         }
         let hotspots = settings.connectivity.providersSocket.map { socket in
             Hotspots(socket: socket, on: group, now: { .now }) { [weak watch] _ in
@@ -135,26 +132,22 @@ extension CaptiveNetwork.API {
     }
 }
 
-extension Array {
-    fileprivate func element(at index: Int) -> Element? { indices.contains(index) ? self[index] : nil }
-}
-
 extension RouteMonitor {
-    /// Whether one of an interface's gateways answers to its address; true where it has none and needs none.
+    /// The interface that packets leave the device by: of a tunnel, the one beneath it.
+    fileprivate var wayOut: String? { uplink.map { $0.carrier?.interface ?? $0.interface } }
+
+    /// Whether one of an interface's gateways answers to its address; true where it has none and needs none. All are asked at
+    /// the same time, three at most.
     func gatewaysAnswer(on interface: String, within limit: Duration) async -> Bool {
         guard let index = link(named: interface)?.index else { return false }
         let gateways = defaultRoutes.filter { $0.index == index }
-            .compactMap { $0.gateway.flatMap { IPAddress(bytes: $0) } }
+            .compactMap { $0.gateway.flatMap { IPAddress(bytes: $0) } }.prefix(3)
         guard !gateways.isEmpty else { return true }
-        return await withTaskGroup(of: Bool.self) { group in
-            for gateway in gateways.prefix(3) {
-                group.addTask { await self.probe(gateway: gateway, on: interface, within: limit) }
-            }
-            for await answers in group where answers {
-                group.cancelAll()
-                return true
-            }
-            return false
+        // Not a group, which would wait for the slowest.
+        let (answers, teller) = AsyncStream.makeStream(of: Bool.self)
+        for gateway in gateways {
+            Task { teller.yield(await probe(gateway: gateway, on: interface, within: limit)) }
         }
+        return await answers.prefix(gateways.count).contains(true)
     }
 }

@@ -12,7 +12,7 @@ extension ReachWatch {
         if verdict.internet == .captive { forgetNames() }
         guard verdict.result == .captive, let hotspots, let (network, name) = listeners.captiveNetwork() else {
             if verdict.result == .online { hotspots?.onlineFound() }
-            return listeners.policy(.probed(epoch: epoch, verdict.result))
+            return report(verdict, epoch: epoch)
         }
         let isTried = signIn.status.isTryingWhereCaptive
         hotspots.captiveFound(network, name: name)
@@ -52,7 +52,7 @@ extension ReachWatch {
         } else if verdict.result == .online {
             hotspots?.onlineFound()
         }
-        listeners.policy(.probed(epoch: epoch, verdict.result))
+        report(verdict, epoch: epoch)
     }
 
     var portalStatus: PortalStatus {

@@ -55,7 +55,10 @@ final class ReachWatch {
     private(set) var path = Path.none
     /// What was found on it last.
     var findings: ReachFindings?
-    private var checked: Timestamp?
+    private(set) var checked: Timestamp?
+    /// When the source of validation was asked last, and whether the network was asked about itself.
+    var sourceAsked: Instant?
+    var isPortalKnown = false
     /// What the network says of itself.
     let captive: CaptiveWatch
     /// What all questions to others together may cost.
@@ -64,7 +67,9 @@ final class ReachWatch {
     var signIn = SignInCourse()
     /// While whoever signed in logs off, which the next join waits for.
     var farewell: Task<Void, Never>?
-    private var looking: Task<Void, Never>?
+    /// The look that is under way, and who waits for what it finds.
+    var looking: ReachLook?
+    var waiting: [(ReachVerdict) -> Void] = []
     private var lookTimer: LoopTimer?
     private var flags: ReachabilityFlags = []
 
@@ -80,11 +85,18 @@ final class ReachWatch {
     func watch(_ targets: [WatchedTarget], signingInBy hotspots: (any SignInService)?) {
         self.targets = targets
         self.hotspots = hotspots
+        for target in targets {
+            target.onWord = { [weak self] target, word in
+                switch word {
+                case .changed: self?.changed(target)
+                case .doubted: self?.doubted(target)
+                }
+            }
+        }
     }
 
     func stop() async {
         follow(.none)
-        for target in targets { target.cancel() }
         await hotspots?.shutDown()
     }
 
@@ -94,14 +106,16 @@ final class ReachWatch {
         guard new != path else { return }
         path = new
         looking?.cancel()
-        (looking, lookTimer) = (nil, nil)
-        (findings, checked) = (nil, nil)
+        (looking, lookTimer, waiting) = (nil, nil, [])
+        (findings, checked, sourceAsked, isPortalKnown) = (nil, nil, nil, false)
         captive.follow(network)
         signInLeft()
         means.wifi.forget()
         means.unbound.forget()
         for target in targets {
-            if let network { target.restart(network) } else { target.suspend() }
+            target.follow(network)
+            // Nobody else tells it then.
+            if network == nil { listeners.publish(.targetChanged(target.report())) }
         }
         // Nobody else asks then.
         if case .other = new { lookByItself() }
@@ -125,107 +139,6 @@ final class ReachWatch {
         lookTimer = LoopTimer(after: .seconds(60)) { [weak self] in self?.lookByItself() }
     }
 
-    // MARK: Probes
-
-    /// Answers in time: what is found later than that counts as not found.
-    func probe(epoch: UInt64, within limit: Duration) {
-        guard path == .wifi(epoch: epoch) else { return }
-        look(within: Self.shortened(limit)) { [weak self] verdict in self?.answer(verdict, epoch: epoch) }
-    }
-
-    /// A little less than the policy's own limit, so that it hears why.
-    private static func shortened(_ limit: Duration) -> Duration {
-        max(.milliseconds(100), limit - .milliseconds(200))
-    }
-
-    func look(within limit: Duration, then conclude: @escaping (ReachVerdict) -> Void) {
-        looking?.cancel()
-        let (path, early) = (path, readyTargets.map(\.name))
-        looking = Task { [weak self] in
-            guard let findings = await self?.askAround(within: limit), !Task.isCancelled else { return }
-            self?.found(findings, on: path, besides: early, conclude)
-        }
-    }
-
-    private func found(
-        _ findings: ReachFindings, on path: Path, besides early: [String], _ conclude: (ReachVerdict) -> Void
-    ) {
-        guard path == self.path else { return }
-        var findings = findings
-        // Whoever was asked too early may have come since.
-        findings.note(readyTargets.filter { !early.contains($0.name) })
-        let verdict = ReachVerdict(findings, required: required)
-        let isNews = verdict != self.verdict
-        (self.findings, checked) = (findings, .now)
-        if isNews { listeners.changed() }
-        conclude(verdict)
-    }
-
-    /// Asks as little as will do: a target that was heard just now is proof enough.
-    private func askAround(within limit: Duration) async -> ReachFindings {
-        var findings = ReachFindings(portal: captive.state)
-        guard let network else { return findings }
-        let ready = readyTargets
-        if !ready.isEmpty, await Targets.ask(ready, within: limit) == .answering {
-            findings.note(ready)
-            findings.source = lastFinding
-            // How far it leads is known then, or is asked once.
-            if findings.targetsAreFar || means.lookOnline == nil || lastFinding != nil { return findings }
-        }
-        let isSettled = findings.targets != nil
-        let rest = targets
-        async let answers = isSettled ? .answering : Targets.ask(rest, within: limit)
-        async let finding = askSource(network, within: limit)
-        async let state = captive.state(within: limit)
-        async let gateway = means.askGateway(network, min(limit, .milliseconds(1800)))
-        findings.gateway = await gateway
-        findings.source = await finding
-        findings.portal = await state
-        findings.targets = await answers
-        findings.targetsAreFar = targets.contains(where: \.isFar)
-        return findings
-    }
-
-    private var readyTargets: [WatchedTarget] { targets.filter { $0.status().isOnline } }
-
-    /// Of the source of validation.
-    private var lastFinding: ValidationFinding? { findings?.source }
-
-    /// Where the budget is used up, the last finding stands.
-    private func askSource(_ network: InterfaceNetwork, within limit: Duration) async -> ValidationFinding? {
-        guard let lookOnline = means.lookOnline else { return nil }
-        guard budget.take(for: .probe) else { return lastFinding ?? .failed(.timedOut) }
-        let look = await lookOnline(network, limit)
-        budget.spent(bytes: look.cost, for: .probe)
-        return look.finding
-    }
-
-    private typealias Targets = ReachFindings.Targets
-
-    // MARK: What comes unasked
-
-    /// A target's connection is in another state.
-    func changed(_ target: WatchedTarget) {
-        listeners.publish(.targetChanged(target.report()))
-        if target.status().isOnline, path != .none {
-            // How far the network leads is known by that, and the next probe may be long in coming.
-            var new = findings ?? ReachFindings()
-            new.note([target])
-            (findings, checked) = (new, .now)
-        }
-        listeners.changed()
-        guard target.status().isOnline, case .wifi(let epoch) = path else { return }
-        listeners.policy(.probed(epoch: epoch, .online))
-    }
-
-    /// A connection that was there is not any more. Where another one lives, the network is not to blame.
-    func doubted(_ target: WatchedTarget) {
-        guard required == .target || required == .internet, case .wifi(let epoch) = path,
-            !targets.contains(where: { $0.name != target.name && $0.status().isOnline })
-        else { return }
-        listeners.policy(.doubted(epoch: epoch))
-    }
-
     func flagsChanged(to new: ReachabilityFlags) {
         guard new != flags else { return }
         flags = new
@@ -241,25 +154,15 @@ final class ReachWatch {
             targets: targets.map { $0.report() }, reachability: flags, checked: checked)
     }
 
+    /// Something else is known now.
+    func note(_ new: ReachFindings) {
+        let old = verdict
+        (findings, checked) = (new, .now)
+        if verdict != old { listeners.changed() }
+    }
+
     /// What follows of what was found last.
     var verdict: ReachVerdict? { findings.map { ReachVerdict($0, required: required) } }
-}
-
-extension ReachFindings.Targets {
-    /// Asks all at once; the first that answers is enough.
-    static func ask(_ targets: [WatchedTarget], within limit: Duration) async -> Self? {
-        guard !targets.isEmpty else { return nil }
-        return await withTaskGroup(of: ReachProblem?.self) { group in
-            for target in targets { group.addTask { await target.probe(limit) } }
-            var answers: [ReachProblem?] = []
-            for await answer in group {
-                answers.append(answer)
-                if answer == nil { break }
-            }
-            group.cancelAll()
-            return Self(answers)
-        }
-    }
 }
 
 extension NetworkStatus {
