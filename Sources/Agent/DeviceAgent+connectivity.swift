@@ -62,7 +62,11 @@ extension DeviceAgent {
         reach.listeners = ReachWatch.Listeners(
             policy: { [weak self] in self?.handle($0) }, publish: { [weak self] in self?.hub.publish($0) },
             // What comes of an event is told once, when it has been dealt with.
-            changed: { [weak self] in if let self, !isHandling { updateStatus() } },
+            changed: { [weak self] in
+                guard let self, !isHandling else { return }
+                markCaptive()
+                updateStatus()
+            },
             problem: { [log] in if let problem = $0 { log.warning("signing in: \(problem)") } },
             captiveNetwork: { [weak self] in self?.captiveNetwork })
         reachability.start()

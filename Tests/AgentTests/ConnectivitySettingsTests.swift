@@ -27,12 +27,40 @@ import Testing
         ("ALTNET_VALIDATION_STRIKES", "6"), ("ALTNET_KEEPALIVE_S", "0"), ("ALTNET_REQUIRED_LEVEL", "moon"),
         ("ALTNET_REQUIRED_LEVEL", "target"), ("ALTNET_REQUIRED_LEVEL", "internet"),
         ("ALTNET_PROVIDERS", "providers.sock"), ("ALTNET_AUTHORITIES", "authorities.pem"),
-        ("ALTNET_NO_INTERNET_RETRY_S", "-1"),
+        ("ALTNET_NO_INTERNET_RETRY_S", "-1"), ("ALTNET_VALIDATION_RETRY_S", "0"),
+        ("ALTNET_VALIDATION_DOUBT_LIMIT_S", "4"), ("ALTNET_VALIDATION_QUESTIONS", "11"),
+        ("ALTNET_VALIDATION_KB", "19"), ("ALTNET_SIGN_IN_LIMIT_S", "601"), ("ALTNET_KEEPALIVE_RETRY_S", "61"),
+        ("ALTNET_KEEPALIVE_COUNT", "0"), ("ALTNET_KEEPALIVE_REQUEST_S", "4"),
     ])
     func whatMakesNoSenseIsRefusedAtConfiguration(name: String, value: String) {
         let error = #expect(throws: InvalidSetting.self) { try AgentSettings(environment: [name: value]) }
         #expect(error?.name == name)
         #expect(error?.allowed.isEmpty == false)
+    }
+
+    @Test func allOfItCanBeSet() throws {
+        let settings = try AgentSettings(environment: [
+            "ALTNET_VALIDATION_LIMIT_S": "5", "ALTNET_VALIDATION_RETRY_S": "2", "ALTNET_VALIDATION_DOUBT_LIMIT_S": "4",
+            "ALTNET_SIGN_IN_LIMIT_S": "90", "ALTNET_VALIDATION_QUESTIONS": "100", "ALTNET_VALIDATION_KB": "50",
+            "ALTNET_KEEPALIVE_S": "9", "ALTNET_KEEPALIVE_RETRY_S": "3", "ALTNET_KEEPALIVE_COUNT": "4",
+            "ALTNET_KEEPALIVE_REQUEST_S": "61",
+        ])
+        let validation = try #require(settings.policy.validation)
+        #expect(validation.retry == .seconds(2) && validation.doubtLimit == .seconds(4))
+        #expect(validation.signInLimit == .seconds(90))
+        #expect(settings.connectivity.budget == .init(questionsPerHour: 100, bytesPerHour: 50_000))
+        let keepAlive = settings.connectivity.keepAlive
+        #expect(keepAlive.detection == .seconds(21) && keepAlive.application == .seconds(61))
+        let none = try AgentSettings(environment: [:])
+        #expect(none.connectivity.budget == QuestionBudget.Limits() && none.connectivity.keepAlive == .init())
+    }
+
+    /// All that a target may begin with.
+    @Test func theSchemesAreNamed() {
+        let error = #expect(throws: InvalidSetting.self) { try AgentSettings(environment: ["ALTNET_TARGETS": "x"]) }
+        for scheme in ["tcp", "tls", "http", "https", "mqtt", "mqtts"] {
+            #expect(error?.allowed.contains(scheme) == true)
+        }
     }
 
     @Test func timesGoToThePolicy() throws {

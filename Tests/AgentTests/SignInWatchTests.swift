@@ -163,7 +163,7 @@ import Testing
 final class SignInDesk {
     let watch: ReachWatch
     let world: World
-    let service: FakeSignIn
+    let service: NotedSignIn
     let clock = Clock()
     private(set) var told: [PolicyEvent] = []
     private(set) var published: [Event.Body] = []
@@ -190,7 +190,7 @@ final class SignInDesk {
         source: ValidationFinding?, api: CaptiveState? = nil, required: ReachLevel = .internet,
         signingInBy real: (any SignInService)? = nil
     ) {
-        service = FakeSignIn()
+        service = NotedSignIn()
         let group = MultiThreadedEventLoopGroup.singleton
         let world = World(source, api)
         self.world = world
@@ -247,7 +247,7 @@ final class SignInDesk {
     func probe() async -> PolicyEvent { await next { watch.probe(epoch: 1, within: .seconds(3)) } }
 }
 
-final class FakeSignIn: SignInService {
+final class NotedSignIn: SignInService {
     let status = HotspotStatus()
     private let noted = Mutex<[String]>([])
 

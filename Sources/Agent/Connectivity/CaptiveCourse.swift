@@ -58,30 +58,24 @@ struct CaptiveCourse: Sendable {
         case .said(let state):
             let schedule = CaptiveSchedule(after: state, asked: now)
             said = Said(state: state, schedule: schedule, moment: now)
-            (failures, looks, isDoubted) = (0, 0, false)
+            (failures, looks) = (0, 0)
             next = schedule.next
+        // What was said before stands.
         case .failed:
             next = now + Self.failureWaits.wait(after: failures)
             failures += 1
-            notAnswered()
         case .nowhere:
             next = now + Self.noteWaits.wait(after: looks)
             looks += 1
-            notAnswered()
-        case .postponed(let moment):
-            next = max(moment, now + CaptiveSchedule.shortestInterval)
-            notAnswered()
+        case .postponed(let moment): next = max(moment, now + CaptiveSchedule.shortestInterval)
         }
-    }
-
-    /// What was said before stands. But who has signed in is not told by it that he has not.
-    private mutating func notAnswered() {
-        if isDoubted, said?.state.isCaptive == true { said = nil }
         isDoubted = false
     }
 
-    /// Somebody says that he has signed in, or has extended the session: it is asked anew.
+    /// Somebody says that he has signed in, or has extended the session: it is asked anew, and that nobody has signed in is
+    /// not said any more.
     mutating func doubt(at now: Instant) {
+        if said?.state.isCaptive == true { said = nil }
         isDoubted = true
         next = now
     }

@@ -37,6 +37,7 @@ extension ReachWatch {
         case .look:
             forgetNames()
             captive.askAnew()
+            isPortalKnown = false
             look(within: .seconds(3)) { [weak self] verdict in self?.signedIn(verdict, epoch: epoch) }
         case .isUnderWay(let end): listeners.policy(.signingIn(epoch: epoch, until: end))
         case .isLeftToOthers: listeners.policy(.probed(epoch: epoch, .captive))
