@@ -102,6 +102,8 @@ let package = Package(
             path: "Tests/PolicyProperties", swiftSettings: strict),
         .target(name: "Randomness", path: "Tests/Randomness", swiftSettings: strict),
         .target(
+            name: "PipedPrograms", dependencies: ["ChildProcess"], path: "Tests/PipedPrograms", swiftSettings: strict),
+        .target(
             name: "KeyFileSimulation", dependencies: ["AgentModel", "KeyFile", "Randomness"],
             path: "Tests/KeyFileSimulation", swiftSettings: strict),
         .testTarget(name: "AgentModelTests", dependencies: ["AgentModel", "Randomness"], swiftSettings: strict),
@@ -125,20 +127,28 @@ let package = Package(
         .testTarget(
             name: "KeyFileTests", dependencies: ["KeyFile", "KeyFileSimulation", "Randomness"], swiftSettings: strict),
         .testTarget(
-            name: "AppProtocolTests", dependencies: ["AppProtocol", "FailoverPolicy", "Randomness", crypto],
+            name: "AppProtocolTests",
+            dependencies: ["AppProtocol", "FailoverPolicy", "PipedPrograms", "Randomness", crypto],
             swiftSettings: strict),
         .testTarget(
             name: "AppServerTests",
-            dependencies: ["AgentModel", "AppServer", "AppClient", "Randomness", nioCore, nioPosix, nioSSL],
+            dependencies: [
+                "AgentModel", "AppServer", "AppClient", "PipedPrograms", "Randomness", nioCore, nioPosix, nioSSL,
+            ],
             swiftSettings: strict),
         .testTarget(name: "DNSServiceTests", dependencies: ["DNSService", "Randomness"], swiftSettings: strict),
-        .testTarget(name: "QRCodeTests", dependencies: ["QRCode", "Randomness"], swiftSettings: strict),
         .testTarget(
-            name: "AppClientTests", dependencies: ["AgentModel", "AppClient", "AppServer", nioCore, nioPosix],
+            name: "QRCodeTests", dependencies: ["QRCode", "PipedPrograms", "Randomness"], swiftSettings: strict),
+        .testTarget(
+            name: "AppClientTests",
+            dependencies: ["AgentModel", "AppClient", "AppServer", "PipedPrograms", nioCore, nioPosix],
             swiftSettings: strict),
         .testTarget(
             name: "CommandLineTests",
-            dependencies: ["altnet", "AppServer", "AppClient", "DNSService", "QRCode", "TerminalPicture"],
+            dependencies: [
+                "altnet", "AppServer", "AppClient", "ChildProcess", "DNSService", "PipedPrograms", "QRCode",
+                "TerminalPicture",
+            ],
             swiftSettings: strict),
         .testTarget(name: "AgentTests", dependencies: ["Agent", "AppClient"], swiftSettings: strict),
         .testTarget(
@@ -165,14 +175,14 @@ if Context.environment["ALTNET_BENCH"] != nil {
         .executableTarget(
             name: "keyfile-bench",
             dependencies: [
-                "AgentModel", "KeyFile", "Randomness", "CSQLite", "Measuring",
+                "AgentModel", "KeyFile", "Randomness", "CSQLite", "Measuring", "ChildProcess",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/KeyFileBenchmark", swiftSettings: strict),
         .executableTarget(
             name: "protocol-bench",
             dependencies: [
-                "AgentModel", "AppProtocol", "AppServer", "AppClient", "Measuring",
+                "AgentModel", "AppProtocol", "AppServer", "AppClient", "Measuring", "PipedPrograms",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/ProtocolBenchmark", swiftSettings: strict),
