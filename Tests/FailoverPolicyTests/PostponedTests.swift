@@ -41,7 +41,9 @@ import Testing
         #expect(bench.take().contains(where: Self.isUnusable))
     }
 
-    @Test(arguments: [(Duration.seconds(7), Duration.seconds(7)), (.zero, .seconds(1)), (.seconds(86_400), .seconds(30))])
+    @Test(arguments: [
+        (Duration.seconds(7), Duration.seconds(7)), (.zero, .seconds(1)), (.seconds(86_400), .seconds(30)),
+    ])
     func itIsAskedAgainWhenItMay(wait: Duration, then: Duration) {
         var bench = Self.probing()
         let start = bench.now
