@@ -17,7 +17,8 @@ extension ConnectFailure {
         }
     }
 
-    private init(errno: CInt) {
+    /// - Parameter errno: of errno.h.
+    public init(errno: CInt) {
         self =
             switch errno {
             case ECONNREFUSED: .refused
