@@ -7,6 +7,9 @@ RELEASE := .build/release
 # DIRECT=1, as root: on this machine's own kernel, where it has mac80211_hwsim, and not in a virtual machine.
 LAB := board/lab/run $(if $(DIRECT),--direct)
 
+# A crash is told within seconds; with all threads and full symbols it takes minutes.
+export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
+
 .PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web bench-keyfile \
     bench-protocol bench-policy man completions build format lint clean deps
 

@@ -132,6 +132,8 @@ let package = Package(
             name: "NetworkNamespaces", dependencies: ["ChildProcess", "EventLoop"], path: "Tests/NetworkNamespaces",
             swiftSettings: strict),
         .target(
+            name: "PipedPrograms", dependencies: ["ChildProcess"], path: "Tests/PipedPrograms", swiftSettings: strict),
+        .target(
             name: "KeyFileSimulation", dependencies: ["AgentModel", "KeyFile", "Randomness"],
             path: "Tests/KeyFileSimulation", swiftSettings: strict),
         .testTarget(name: "AgentModelTests", dependencies: ["AgentModel", "Randomness"], swiftSettings: strict),
@@ -155,11 +157,14 @@ let package = Package(
         .testTarget(
             name: "KeyFileTests", dependencies: ["KeyFile", "KeyFileSimulation", "Randomness"], swiftSettings: strict),
         .testTarget(
-            name: "AppProtocolTests", dependencies: ["AppProtocol", "FailoverPolicy", "Randomness", crypto],
+            name: "AppProtocolTests",
+            dependencies: ["AppProtocol", "FailoverPolicy", "PipedPrograms", "Randomness", crypto],
             swiftSettings: strict),
         .testTarget(
             name: "AppServerTests",
-            dependencies: ["AgentModel", "AppServer", "AppClient", "Randomness", nioCore, nioPosix, nioSSL],
+            dependencies: [
+                "AgentModel", "AppServer", "AppClient", "PipedPrograms", "Randomness", nioCore, nioPosix, nioSSL,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "ReachabilityTests",
@@ -193,14 +198,18 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "DNSServiceTests", dependencies: ["DNSService", "DNSMessage", "Randomness"], swiftSettings: strict),
-        .testTarget(name: "QRCodeTests", dependencies: ["QRCode", "Randomness"], swiftSettings: strict),
         .testTarget(
-            name: "AppClientTests", dependencies: ["AgentModel", "AppClient", "AppServer", nioCore, nioPosix],
+            name: "QRCodeTests", dependencies: ["QRCode", "PipedPrograms", "Randomness"], swiftSettings: strict),
+        .testTarget(
+            name: "AppClientTests",
+            dependencies: ["AgentModel", "AppClient", "AppServer", "PipedPrograms", nioCore, nioPosix],
             swiftSettings: strict),
         .testTarget(
             name: "CommandLineTests",
             dependencies: [
-                "altnet", "AppServer", "AppClient", "DNSMessage", "DNSService", "QRCode", "TerminalPicture",
+                "altnet", "AppServer", "AppClient", "ChildProcess", "DNSMessage", "DNSService", "PipedPrograms",
+                "QRCode",
+                "TerminalPicture",
             ],
             swiftSettings: strict),
         .testTarget(
@@ -233,14 +242,14 @@ if Context.environment["ALTNET_BENCH"] != nil {
         .executableTarget(
             name: "keyfile-bench",
             dependencies: [
-                "AgentModel", "KeyFile", "Randomness", "CSQLite", "Measuring",
+                "AgentModel", "KeyFile", "Randomness", "CSQLite", "Measuring", "ChildProcess",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/KeyFileBenchmark", swiftSettings: strict),
         .executableTarget(
             name: "protocol-bench",
             dependencies: [
-                "AgentModel", "AppProtocol", "AppServer", "AppClient", "Measuring",
+                "AgentModel", "AppProtocol", "AppServer", "AppClient", "Measuring", "PipedPrograms",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/ProtocolBenchmark", swiftSettings: strict),
