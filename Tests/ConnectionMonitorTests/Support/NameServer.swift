@@ -17,13 +17,17 @@ final class NameServer: Sendable {
 
     /// - Parameter group: on whose machine it is; on every address, port 53.
     init(on group: any EventLoopGroup) async throws {
-        let bound = try await DatagramBootstrap(group: group)
-            .channelInitializer { channel in
-                channel.eventLoop.makeCompletedFuture {
-                    try channel.pipeline.syncOperations.addHandler(Answers { [weak self] in self?.answer($0) })
+        let loop = group.next()
+        // A socket belongs to the namespace of the thread that makes it.
+        let bound = try await loop.flatSubmit {
+            DatagramBootstrap(group: loop)
+                .channelInitializer { channel in
+                    channel.eventLoop.makeCompletedFuture {
+                        try channel.pipeline.syncOperations.addHandler(Answers { [weak self] in self?.answer($0) })
+                    }
                 }
-            }
-            .bind(host: "0.0.0.0", port: 53).get()
+                .bind(host: "0.0.0.0", port: 53)
+        }.get()
         channel.withLock { $0 = bound }
     }
 
@@ -46,7 +50,7 @@ final class NameServer: Sendable {
         case .address(let bytes): if isIPv4 { record = [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4] + bytes }
         }
         let counts: [UInt8] = [0, 1, 0, record.isEmpty ? 0 : 1, 0, 0, 0, 0]
-        return query.prefix(2) + [0x81, 0x80 | code] + counts + question + record
+        return Array(query[..<2]) + [0x81, 0x80 | code] + counts + Array(question) + record
     }
 }
 
