@@ -10,7 +10,7 @@ LAB := board/lab/run $(if $(DIRECT),--direct)
 # A crash is told within seconds; with all threads and full symbols it takes minutes.
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
-.PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web bench-keyfile \
+.PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web fuzz-connection bench-keyfile \
     bench-protocol bench-policy man completions build format lint clean deps
 
 help: ## Show what can be made
@@ -31,7 +31,7 @@ HARNESS := ^HarnessTests\.
 SERVERS := ^(InterfaceNetworkTests|ConnectionMonitorTests|OnlineValidationTests|HotspotProvidersTests|NetlinkTests|ReachabilityTests)\.
 
 unit: deps ## Run the tests that need no radios
-	@board/install-dependencies fish groff-base iproute2 mosquitto nginx-light openssl python3 python3-cryptography \
+	@board/install-dependencies fish groff-base iproute2 mosquitto nftables nginx-light openssl python3 python3-cryptography \
 	    python3-jsonschema zbar-tools zsh
 	$(SWIFT) test --skip '^LabTests\.' --skip '$(BUSY)' --skip '$(HARNESS)' --skip '$(SERVERS)'
 	$(SWIFT) test --skip-build --filter '$(BUSY)'
@@ -56,7 +56,7 @@ torture-policy: deps ## Look for a history in which the failover policy breaks a
 	$(BUILD) altnet-lab
 	$(RELEASE)/altnet-lab torture-policy $(if $(SEQUENCES),--sequences $(SEQUENCES))
 
-fuzz: fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web ## Fuzz every decoder of outside bytes (SECONDS=600 each)
+fuzz: fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web fuzz-connection ## Fuzz every decoder of outside bytes (SECONDS=600 each)
 
 FUZZ = ALTNET_FUZZ=1 $(SWIFT) build -c release --scratch-path .build/fuzz --product
 
@@ -83,6 +83,13 @@ fuzz-web: deps ## Fuzz answers from the web and what networks say of themselves 
 	@mkdir -p .build/corpus-web .build/corpus-captive
 	SWIFT_BACKTRACE=enable=no .build/fuzz/release/web-answer-fuzz .build/corpus-web -dict=Tests/WebFuzz/Answer/answer.dict -max_len=1024 -max_total_time=$(or $(SECONDS),600)
 	SWIFT_BACKTRACE=enable=no .build/fuzz/release/captive-fuzz .build/corpus-captive -dict=Tests/WebFuzz/Captive/captive.dict -max_len=1024 -max_total_time=$(or $(SECONDS),600)
+
+fuzz-connection: deps ## Fuzz what servers say to a greeting and what DHCP clients note with libFuzzer (SECONDS=600 each)
+	$(FUZZ) conversation-fuzz
+	$(FUZZ) notes-fuzz
+	@mkdir -p .build/corpus-conversation .build/corpus-notes
+	SWIFT_BACKTRACE=enable=no .build/fuzz/release/conversation-fuzz .build/corpus-conversation -dict=Tests/ConnectionFuzz/Conversation/conversation.dict -max_len=512 -max_total_time=$(or $(SECONDS),600)
+	SWIFT_BACKTRACE=enable=no .build/fuzz/release/notes-fuzz .build/corpus-notes -dict=Tests/ConnectionFuzz/Notes/notes.dict -max_len=1024 -max_total_time=$(or $(SECONDS),600)
 
 bench-keyfile: deps ## Measure the key file beside SQLite, a rewritten file and bare writes (BENCH=--markdown)
 	@board/install-dependencies libsqlite3-dev strace

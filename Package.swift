@@ -260,7 +260,10 @@ if Context.environment["ALTNET_BENCH"] != nil {
 if Context.environment["ALTNET_FUZZ"] != nil {
     let fuzzed: SwiftSetting = .unsafeFlags(["-sanitize=fuzzer", "-parse-as-library", "-enable-testing"])
     let libFuzzer: LinkerSetting = .unsafeFlags(["-sanitize=fuzzer"])
-    let decoders = ["AgentModel", "KeyFile", "AppProtocol", "DNSMessage", "HotspotProviders", "OnlineValidation"]
+    let decoders = [
+        "AgentModel", "KeyFile", "AppProtocol", "DNSMessage", "HotspotProviders", "OnlineValidation",
+        "ConnectionMonitor", "InterfaceNetwork",
+    ]
     for target in package.targets where decoders.contains(target.name) {
         target.swiftSettings = strict + [fuzzed]
     }
@@ -284,5 +287,13 @@ if Context.environment["ALTNET_FUZZ"] != nil {
             name: "captive-fuzz", dependencies: ["AgentModel", "FuzzDriver", "OnlineValidation"],
             path: "Tests/WebFuzz/Captive",
             exclude: ["captive.dict"], swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
+        .executableTarget(
+            name: "conversation-fuzz", dependencies: ["FuzzDriver", "ConnectionMonitor"],
+            path: "Tests/ConnectionFuzz/Conversation", exclude: ["conversation.dict"],
+            swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
+        .executableTarget(
+            name: "notes-fuzz", dependencies: ["AgentModel", "FuzzDriver", "InterfaceNetwork"],
+            path: "Tests/ConnectionFuzz/Notes", exclude: ["notes.dict"],
+            swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
     ]
 }
