@@ -115,6 +115,6 @@ import Testing
         let status = await bench.status { $0.portal.state == .authenticated || $0.retryAt != nil }
         #expect(status?.portal.provider == "click-through")
         #expect(status?.problem == nil)
-        await bench.end()
+        try await bench.end()
     }
 }
