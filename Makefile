@@ -7,7 +7,7 @@ RELEASE := .build/release
 # DIRECT=1, as root: on this machine's own kernel, where it has mac80211_hwsim, and not in a virtual machine.
 LAB := board/lab/run $(if $(DIRECT),--direct)
 
-.PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web bench-keyfile \
+.PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web fuzz-portal bench-keyfile \
     bench-protocol bench-policy man completions build format lint clean deps
 
 help: ## Show what can be made
@@ -53,7 +53,7 @@ torture-policy: deps ## Look for a history in which the failover policy breaks a
 	$(BUILD) altnet-lab
 	$(RELEASE)/altnet-lab torture-policy $(if $(SEQUENCES),--sequences $(SEQUENCES))
 
-fuzz: fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web ## Fuzz every decoder of outside bytes (SECONDS=600 each)
+fuzz: fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web fuzz-portal ## Fuzz every decoder of outside bytes (SECONDS=600 each)
 
 FUZZ = ALTNET_FUZZ=1 $(SWIFT) build -c release --scratch-path .build/fuzz --product
 
@@ -80,6 +80,15 @@ fuzz-web: deps ## Fuzz answers from the web and what networks say of themselves 
 	@mkdir -p .build/corpus-web .build/corpus-captive
 	SWIFT_BACKTRACE=enable=no .build/fuzz/release/web-answer-fuzz .build/corpus-web -dict=Tests/WebFuzz/Answer/answer.dict -max_len=1024 -max_total_time=$(or $(SECONDS),600)
 	SWIFT_BACKTRACE=enable=no .build/fuzz/release/captive-fuzz .build/corpus-captive -dict=Tests/WebFuzz/Captive/captive.dict -max_len=1024 -max_total_time=$(or $(SECONDS),600)
+
+# What the document shows is where the fuzzer starts from.
+fuzz-portal: deps ## Fuzz the lines of hotspot providers and the pages of portals with libFuzzer (SECONDS=600 each)
+	$(FUZZ) provider-lines-fuzz
+	$(FUZZ) portal-page-fuzz
+	@mkdir -p .build/corpus-provider-lines .build/corpus-portal-page
+	@sed -n 's/^\(->\|<-\) //p' Docs/providers.md | split --lines=1 - .build/corpus-provider-lines/example-
+	SWIFT_BACKTRACE=enable=no .build/fuzz/release/provider-lines-fuzz .build/corpus-provider-lines -dict=Tests/PortalFuzz/Lines/lines.dict -max_len=4096 -max_total_time=$(or $(SECONDS),600)
+	SWIFT_BACKTRACE=enable=no .build/fuzz/release/portal-page-fuzz .build/corpus-portal-page -dict=Tests/PortalFuzz/Page/page.dict -max_len=4096 -max_total_time=$(or $(SECONDS),600)
 
 bench-keyfile: deps ## Measure the key file beside SQLite, a rewritten file and bare writes (BENCH=--markdown)
 	@board/install-dependencies libsqlite3-dev strace

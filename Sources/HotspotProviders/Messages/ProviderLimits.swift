@@ -1,3 +1,5 @@
+import AppProtocol
+
 /// The bounds that agent, host and providers keep to. What exceeds one is refused as a whole.
 public enum ProviderLimits {
     /// The protocol version spoken here: the `v` of every line.
@@ -8,16 +10,18 @@ public enum ProviderLimits {
     public static let nameLength = 1...64
     /// The most networks in one `filterScanList`.
     public static let scannedNetworks = 128
+    // What a person is shown and answers goes through the app protocol, whose bounds these are.
+
     /// The longest URL in bytes.
-    public static let urlLength = 2048
+    public static let urlLength = ProtocolLimits.portalURLLength
     /// The longest title, label and reason, and the longest message, in bytes of UTF-8.
-    public static let titleLength = 200
-    public static let messageLength = 4000
+    public static let titleLength = ProtocolLimits.portalTitleLength
+    public static let messageLength = ProtocolLimits.portalMessageLength
     /// The most fields that a person may be asked to fill in, and the longest name of one, in bytes of UTF-8.
-    public static let fields = 16
-    public static let fieldNameLength = 1...128
+    public static let fields = ProtocolLimits.portalFields
+    public static let fieldNameLength = ProtocolLimits.portalNameLength
     /// The longest value that a person gives, in bytes of UTF-8.
-    public static let valueLength = 512
+    public static let valueLength = ProtocolLimits.portalValueLength
     /// The longest text that a provider may keep about a sign-in, in bytes of UTF-8.
     public static let sessionLength = 4096
     /// For how many seconds a provider may ask to be left alone. Another number reads as the nearest of these.
