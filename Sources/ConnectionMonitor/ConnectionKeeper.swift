@@ -7,6 +7,7 @@ final class ConnectionKeeper {
     private var generator = SystemRandomNumberGenerator()
     private let opener: ConnectionOpener
     private let freshness: Duration
+    private let answerLimit: Duration
     private let loop: any EventLoop
     private let now: @Sendable () -> Instant
     private let onChange: @Sendable (ConnectionStatus) -> Void
@@ -24,13 +25,14 @@ final class ConnectionKeeper {
     private var secondOpinion: EventLoopPromise<ReachProblem?>?
 
     init(
-        _ machine: ConnectionMachine, opener: ConnectionOpener, freshness: Duration, loop: any EventLoop,
-        now: @escaping @Sendable () -> Instant, onChange: @escaping @Sendable (ConnectionStatus) -> Void,
+        _ machine: ConnectionMachine, opener: ConnectionOpener, freshness: Duration, answerLimit: Duration,
+        loop: any EventLoop, now: @escaping @Sendable () -> Instant, onChange: @escaping @Sendable (ConnectionStatus) -> Void,
         onDoubt: @escaping @Sendable (ReachProblem) -> Void
     ) {
         self.machine = machine
         self.opener = opener
         self.freshness = freshness
+        self.answerLimit = answerLimit
         self.loop = loop
         self.now = now
         self.onChange = onChange
@@ -72,7 +74,7 @@ final class ConnectionKeeper {
         guard let connect else { return }
         timer?.cancel()
         let (loop, keeper) = (loop, NIOLoopBound(self, eventLoop: loop))
-        attempt = opener.open(by: connect, within: limit) { event in
+        attempt = opener.open(by: connect, within: limit, answer: answerLimit) { event in
             loop.run { keeper.value.hear(event, of: number) }
         }
     }
@@ -82,9 +84,11 @@ final class ConnectionKeeper {
         switch event {
         case .connected(let connected):
             // Of what was given up, a connection may still come.
-            if isCurrent { channel = connected } else { connected.close(promise: nil) }
+            guard isCurrent else { return connected.close(promise: nil) }
+            channel = connected
+            handle(.connected(attempt: number))
         case .opened:
-            handle(.opened(attempt: number))
+            handle(.opened(attempt: number, isFar: channel?.isFar ?? false))
         case .ended(let problem):
             guard isCurrent else { return }
             channel = nil
@@ -144,7 +148,7 @@ extension ConnectionKeeper {
         secondOpinion = promise
         let (loop, keeper) = (loop, NIOLoopBound(self, eventLoop: loop))
         let visitor = NIOLoopBoundBox.makeEmptyBox(valueType: (any Channel).self, eventLoop: loop)
-        let attempt = opener.open(by: connect, within: limit * 9 / 10) { event in
+        let attempt = opener.open(by: connect, within: limit * 9 / 10, answer: limit * 9 / 10) { event in
             loop.run {
                 switch event {
                 case .connected(let channel): visitor.value = channel
@@ -165,6 +169,11 @@ extension ConnectionKeeper {
         secondOpinion = nil
         promise.succeed(problem)
     }
+}
+
+extension Channel {
+    /// Whether the other end is an address of the internet.
+    fileprivate var isFar: Bool { remoteAddress?.ipAddress.flatMap { IPAddress($0) }?.isGlobal ?? false }
 }
 
 extension EventLoop {

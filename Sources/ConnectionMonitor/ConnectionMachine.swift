@@ -12,7 +12,10 @@ struct ConnectionMachine {
         case hurry(limit: Duration)
         /// What was to be waited for may be over.
         case timer
-        case opened(attempt: Int)
+        /// The other side's kernel has answered, and now its program has to.
+        case connected(attempt: Int)
+        /// - Parameter isFar: whether the address that answered is one of the internet.
+        case opened(attempt: Int, isFar: Bool = false)
         /// - Parameter problem: nil where the other side ended it in order.
         case ended(attempt: Int, ReachProblem?)
         case cancel
@@ -20,13 +23,14 @@ struct ConnectionMachine {
         /// Which attempt it concerns, where that matters.
         var attempt: Int? {
             switch self {
-            case .opened(let attempt), .ended(let attempt, _): attempt
+            case .connected(let attempt), .opened(let attempt, _), .ended(let attempt, _): attempt
             case .network, .noNetwork, .hurry, .timer, .cancel: nil
             }
         }
     }
 
     enum Action: Equatable {
+        /// - Parameter limit: for name and connection; keys and the first answer may take as long as ever.
         case open(attempt: Int, limit: Duration)
         /// Give up the attempt, or the connection that it led to.
         case drop(attempt: Int)
@@ -39,14 +43,14 @@ struct ConnectionMachine {
     enum Phase: Equatable {
         /// No network.
         case idle
-        case opening(attempt: Int, since: Instant)
+        case opening(attempt: Int, since: Instant, isConnected: Bool = false)
         case pausing(until: Instant)
         case open(attempt: Int, since: Instant)
         case cancelled
 
         var attempt: Int? {
             switch self {
-            case .opening(let attempt, _), .open(let attempt, _): attempt
+            case .opening(let attempt, _, _), .open(let attempt, _): attempt
             case .idle, .pausing, .cancelled: nil
             }
         }
@@ -85,12 +89,16 @@ struct ConnectionMachine {
             return now < end ? [.wake(at: end)] : open(within: settings.limit, at: now)
         case (.hurry(let limit), .pausing):
             return open(within: min(limit, settings.limit), at: now)
-        case (.hurry(let limit), .opening(_, let start)) where now - start >= limit:
+        // What is connected has got further than another attempt would in that time.
+        case (.hurry(let limit), .opening(_, let start, isConnected: false)) where now - start >= limit:
             return dropping() + open(within: min(limit, settings.limit), at: now)
 
-        case (.opened, .opening(let attempt, _)):
+        case (.connected, .opening(let attempt, let start, _)):
+            phase = .opening(attempt: attempt, since: start, isConnected: true)
+            return []
+        case (.opened(_, let isFar), .opening(let attempt, _, _)):
             phase = .open(attempt: attempt, since: now)
-            return enter(.ready, at: now)
+            return enter(.ready, isFar: isFar, at: now)
         case (.ended(_, let problem), .opening):
             return lose(because: problem ?? .connectionReset, at: now)
                 + pause(upTo: settings.last, at: now, using: &generator)
@@ -131,11 +139,12 @@ struct ConnectionMachine {
     }
 
     private mutating func enter(
-        _ state: ConnectionState, because reason: ReachProblem? = nil, at now: Instant
+        _ state: ConnectionState, because reason: ReachProblem? = nil, isFar: Bool = false, at now: Instant
     ) -> [Action] {
-        guard (state, reason) != (status.state, status.reason) else { return [] }
         let since = state == status.state ? status.since : now
-        status = ConnectionStatus(state: state, reason: reason, since: since)
+        let new = ConnectionStatus(state: state, reason: reason, isFar: isFar, since: since)
+        guard new != status else { return [] }
+        status = new
         return [.tell(status)]
     }
 

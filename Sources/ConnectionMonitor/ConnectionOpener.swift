@@ -23,12 +23,15 @@ struct ConnectionOpener: Sendable {
     let trust: TargetTrust?
     let keepAlive: KeepAlive
 
-    /// - Parameter report: is told what happens, from any thread. The last thing is `ended`, if the task is not cancelled.
+    /// - Parameters:
+    ///   - limit: for the name and the connection.
+    ///   - answerLimit: for these, the keys and the first answer.
+    ///   - report: is told what happens, from any thread. The last thing is `ended`, if the task is not cancelled.
     func open(
-        by connect: @escaping Connector, within limit: Duration,
+        by connect: @escaping Connector, within limit: Duration, answer answerLimit: Duration,
         report: @escaping @Sendable (ConnectionHandler.Event) -> Void
     ) -> Task<Void, Never> {
-        let deadline = NIODeadline.now() + TimeAmount(limit)
+        let deadline = NIODeadline.now() + TimeAmount(answerLimit)
         return Task {
             guard !target.isTLS || trust != nil else { return report(.ended(.tlsFailed)) }
             do {

@@ -16,7 +16,7 @@ extension Target {
     func conversation(pingEvery interval: Duration) -> (any Conversation)? {
         switch service {
         case .tcp: nil
-        case .http: HTTPConversation(host: host, port: port)
+        case .http: HTTPConversation(host: host, port: port, isProven: isTLS)
         case .mqtt: MQTTConversation(pingEvery: interval)
         }
     }

@@ -1,13 +1,17 @@
-/// Asks for the head of `/`. Any status proves that the server lives (RFC 9112).
+/// Asks for the head of `/`. Any status proves that the server lives (RFC 9112), but where nobody has proved who it is: what
+/// captive portals say in its place does not.
 struct HTTPConversation: Conversation {
     /// At most so much of one answer is kept.
     static let longestHead = 8192
 
     let hello: [UInt8]
+    private let isProven: Bool
     var ping: [UInt8] { hello }
     private var head: [UInt8] = []
 
-    init(host: String, port: Int) {
+    /// - Parameter isProven: whether the other side has proved who it is, by TLS.
+    init(host: String, port: Int, isProven: Bool) {
+        self.isProven = isProven
         let authority = (host.contains(":") ? "[\(host)]" : host) + ":\(port)"
         hello = Array("HEAD / HTTP/1.1\r\nHost: \(authority)\r\nUser-Agent: altnet\r\nAccept: */*\r\n\r\n".utf8)
     }
@@ -24,10 +28,15 @@ struct HTTPConversation: Conversation {
             let status = try Self.status(of: head)
             head.removeAll(keepingCapacity: true)
             // What is only on the way (RFC 9110, 15.2) is followed by the answer itself.
-            if status >= 200 { return true }
+            guard status >= 200 else { continue }
+            guard isProven || !Self.isPortals(status) else { throw UnexpectedAnswer() }
+            return true
         }
         return false
     }
+
+    /// A redirection, or 511 (RFC 6585, 6).
+    private static func isPortals(_ status: Int) -> Bool { (300...399).contains(status) || status == 511 }
 
     private static let version = Array("HTTP/1.".utf8)
 

@@ -18,6 +18,9 @@ public struct KeepAlive: Sendable, Hashable {
 
     /// A path that died is noticed so long after the last word from the other side.
     public var detection: Duration { idle + interval * count }
-    /// While the path lives, the other side is heard at least this often.
-    public var freshness: Duration { idle + interval }
+    /// What was heard so lately counts as an answer: while the path lives that is always so, unless silence may last longer
+    /// than whoever asks can take for an answer.
+    public var freshness: Duration { min(idle + interval, Self.longestFreshness) }
+
+    private static let longestFreshness = Duration.seconds(10)
 }

@@ -4,7 +4,7 @@ public struct Target: Sendable, Hashable {
     public enum Service: String, Sendable, CaseIterable {
         /// Nothing is said. The other side's kernel answers, also for a program that hangs.
         case tcp
-        /// A request for the head of `/`; any answer will do.
+        /// A request for the head of `/`; any answer will do, but without TLS none that captive portals give (3xx, 511).
         case http
         /// MQTT 3.1.1: a client without a name says hello and pings; being refused is an answer.
         case mqtt
@@ -31,6 +31,11 @@ extension Target: CustomStringConvertible {
         let scheme = Scheme(service: service, isTLS: isTLS)
         return "\(name)=\(scheme.rawValue)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
+}
+
+extension Target {
+    /// How a setting may begin, before `://`.
+    public static let schemes = Scheme.allCases.map(\.rawValue)
 }
 
 /// How a target is written: what is spoken, and whether encrypted.

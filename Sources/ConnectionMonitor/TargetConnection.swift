@@ -36,7 +36,7 @@ public final class TargetConnection: Sendable {
             ConnectionKeeper(
                 ConnectionMachine(settings: reconnection, now: now()),
                 opener: ConnectionOpener(target: target, trust: trust, keepAlive: keepAlive),
-                freshness: keepAlive.freshness, loop: loop, now: now,
+                freshness: keepAlive.freshness, answerLimit: reconnection.limit, loop: loop, now: now,
                 onChange: {
                     status.value = $0
                     onChange($0)
@@ -74,7 +74,7 @@ public final class TargetConnection: Sendable {
     /// A server that refuses, breaks off or is not who it should be proves that the network leads there.
     /// - Parameters:
     ///   - limit: how long it may take.
-    ///   - freshness: what counts as lately; nil for the rhythm of the keep-alive.
+    ///   - freshness: what counts as lately; nil for the rhythm of the keep-alive, and 10 s at most.
     /// - Returns: nil if it answers, else why not.
     public func probe(within limit: Duration, freshness: Duration? = nil) async -> ReachProblem? {
         let keeper = keeper

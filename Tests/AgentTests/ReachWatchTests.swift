@@ -231,13 +231,15 @@ private final class Desk {
         watch = ReachWatch(
             required: required,
             means: ReachWatch.Means(
-                lookOnline: finding == nil ? nil : look, askPortal: { _, _ in nil },
-                askGateway: { _ in
+                lookOnline: finding == nil ? nil : look,
+                captive: CaptiveWatch.Means(
+                    find: { _, _ in nil }, ask: { _, _, _ in CaptiveLook(result: .failure(.contentType), cost: 0) }),
+                askGateway: { _, _ in
                     if finding == nil || !hosts.isEmpty { world.questions.add(1, ordering: .relaxed) }
                     return gateway
                 },
                 wifi: InterfaceNetwork(interface: "wlan9", on: group),
-                unbound: InterfaceNetwork(interface: nil, on: group)))
+                unbound: InterfaceNetwork(interface: nil, on: group)), budget: QuestionBudget())
         watch.watch(targets.map(\.watched), signingInBy: nil)
         watch.listeners = ReachWatch.Listeners(
             policy: { [unowned self] event in

@@ -146,6 +146,42 @@ struct ConnectionMachineTests {
         #expect(run.handle(.hurry(limit: .seconds(2))).isEmpty)
     }
 
+    /// A handshake may take longer than those have who ask; then it is theirs to ask again, and not to begin it anew.
+    @Test func whoeverHurriesLeavesWhatIsConnected() {
+        var run = MachineRun()
+        _ = run.handle(.network)
+        #expect(run.handle(.connected(attempt: 1)).isEmpty)
+        run.now = run.now + .seconds(9)
+        #expect(run.handle(.hurry(limit: .seconds(2))).isEmpty)
+        #expect(run.handle(.opened(attempt: 1)) == [.tell(run.status)])
+        #expect(run.status.state == .ready)
+        _ = run.handle(.ended(attempt: 1, .connectionReset))
+        #expect(run.handle(.hurry(limit: .seconds(2))) == [.open(attempt: 2, limit: .seconds(2))])
+        run.now = run.now + .seconds(2)
+        #expect(run.handle(.connected(attempt: 1)).isEmpty, "that was another one")
+        #expect(run.handle(.hurry(limit: .seconds(2))).first == .drop(attempt: 2))
+    }
+
+    /// The name may lead elsewhere next time; that is told although it was ready all the time.
+    @Test func whereItIsReadyIsTold() {
+        var run = MachineRun()
+        _ = run.handle(.network)
+        _ = run.handle(.opened(attempt: 1, isFar: true))
+        #expect(run.status == ConnectionStatus(state: .ready, isFar: true, since: run.now))
+        let since = run.now
+        run.now = run.now + settings.settled
+        _ = run.handle(.ended(attempt: 1, nil))
+        #expect(run.status.isFar, "it lets the device in again, as far as is known")
+        #expect(run.handle(.opened(attempt: 2, isFar: true)).isEmpty)
+        run.now = run.now + settings.settled
+        _ = run.handle(.ended(attempt: 2, nil))
+        #expect(run.handle(.opened(attempt: 3)) == [.tell(ConnectionStatus(state: .ready, since: since))])
+        _ = run.handle(.ended(attempt: 3, nil))
+        _ = run.handle(.timer)
+        _ = run.handle(.ended(attempt: 4, .timedOut))
+        #expect(!run.status.isFar)
+    }
+
     @Test func aTimerThatIsEarlyIsSetAgain() {
         var run = MachineRun()
         _ = run.handle(.network)

@@ -5,7 +5,7 @@ import Testing
 
 struct ConversationTests {
     @Test func asksForTheHead() {
-        let hello = HTTPConversation(host: "2001:db8::1", port: 8080).hello
+        let hello = HTTPConversation(host: "2001:db8::1", port: 8080, isProven: false).hello
         #expect(
             String(decoding: hello, as: UTF8.self)
                 == "HEAD / HTTP/1.1\r\nHost: [2001:db8::1]:8080\r\nUser-Agent: altnet\r\nAccept: */*\r\n\r\n")
@@ -13,10 +13,10 @@ struct ConversationTests {
 
     @Test(arguments: [
         "HTTP/1.1 204 No Content\r\n\r\n", "HTTP/1.0 500 \r\nA: b\r\n\r\n", "HTTP/1.1 200\r\n\r\n",
-        "HTTP/1.1 404 Not Found\n\n", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 301 Moved\r\nLocation: x\r\n\r\n",
+        "HTTP/1.1 404 Not Found\n\n", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 405 Not Allowed\r\nAllow: GET\r\n\r\n",
     ])
     func anyAnswerOfHTTPWillDo(text: String) throws {
-        var conversation = HTTPConversation(host: "h", port: 80)
+        var conversation = HTTPConversation(host: "h", port: 80, isProven: false)
         let bytes = Array(text.utf8)
         // In whatever pieces it comes, it is complete with its last byte.
         for byte in bytes.dropLast() { #expect(try !conversation.hear([byte])) }
@@ -30,8 +30,20 @@ struct ConversationTests {
         "HTTP/1.1 200 OK\r\n" + String(repeating: "A: b\r\n", count: 1400) + "\r\n",
     ])
     func whatIsNoHTTPIsRefused(text: String) {
-        var conversation = HTTPConversation(host: "h", port: 80)
+        var conversation = HTTPConversation(host: "h", port: 80, isProven: false)
         #expect(throws: UnexpectedAnswer()) { try conversation.hear(Array(text.utf8)) }
+    }
+
+    /// Whoever stands in between says these in the server's place; who has proved by TLS to be the server may say them too.
+    @Test(arguments: ["300 Choices", "302 Found", "307 Temporary Redirect", "399 x", "511 Authentication Required"])
+    func whatPortalsSayIsNoAnswerButOfTheServerItself(status: String) throws {
+        let answer = Array("HTTP/1.1 \(status)\r\nLocation: http://portal.example/\r\n\r\n".utf8)
+        var anybody = HTTPConversation(host: "h", port: 80, isProven: false)
+        #expect(throws: UnexpectedAnswer()) { try anybody.hear(answer) }
+        var interim = HTTPConversation(host: "h", port: 80, isProven: false)
+        #expect(throws: UnexpectedAnswer()) { try interim.hear(Array("HTTP/1.1 103 Hints\r\n\r\n".utf8) + answer) }
+        var server = HTTPConversation(host: "h", port: 443, isProven: true)
+        #expect(try server.hear(answer))
     }
 
     @Test func saysHelloInMQTT() {
@@ -67,7 +79,7 @@ struct ConversationTests {
     @Test func nothingThatIsSaidDoesHarm() {
         var random = SeededRandom(seed: 6)
         for _ in 0..<20_000 {
-            var http = HTTPConversation(host: "h", port: 80)
+            var http = HTTPConversation(host: "h", port: 80, isProven: false)
             var mqtt = MQTTConversation(pingEvery: .seconds(30))
             let start = Array("HTTP/1.1 2".utf8).prefix(Int.random(in: 0...10, using: &random))
             let noise = (0..<Int.random(in: 0...64, using: &random)).map { _ in

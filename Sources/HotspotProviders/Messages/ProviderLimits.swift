@@ -1,6 +1,7 @@
 import AppProtocol
 
-/// The bounds that agent, host and providers keep to. What exceeds one is refused as a whole.
+/// The bounds that agent, host and providers keep to. What exceeds one is refused as a whole. What a person is asked and
+/// answers goes on to apps, whose bounds hold for it.
 public enum ProviderLimits {
     /// The protocol version spoken here: the `v` of every line.
     public static let version = 1
@@ -10,8 +11,6 @@ public enum ProviderLimits {
     public static let nameLength = 1...64
     /// The most networks in one `filterScanList`.
     public static let scannedNetworks = 128
-    // What a person is shown and answers goes through the app protocol, whose bounds these are.
-
     /// The longest URL in bytes.
     public static let urlLength = ProtocolLimits.portalURLLength
     /// The longest title, label and reason, and the longest message, in bytes of UTF-8.

@@ -26,8 +26,16 @@ extension SignIn {
         if case .presentingUI(_, let request, _) = phase { status.request = request }
         if case .waiting(let until) = phase { status.retryAt = until }
         status.signingInUntil = signingInUntil
+        status.isTryingWhereCaptive = isTryingWhereCaptive
         status.problem = problem
         return status
+    }
+
+    private var isTryingWhereCaptive: Bool {
+        switch phase {
+        case .inactive, .listing, .evaluating, .authenticating, .authenticated, .maintaining: true
+        case .presentingUI, .loggingOff, .waiting, .resting: false
+        }
     }
 
     private var portalState: Portal.State {

@@ -56,7 +56,8 @@ struct WatchedMachine {
     /// Also such as come too late.
     var possibleInputs: [ConnectionMachine.Input] {
         [
-            .network, .noNetwork, .hurry(limit: .seconds(2)), .timer, .opened(attempt: lastAttempt),
+            .network, .noNetwork, .hurry(limit: .seconds(2)), .timer, .connected(attempt: lastAttempt),
+            .opened(attempt: lastAttempt, isFar: lastAttempt % 2 == 1),
             .ended(attempt: lastAttempt, .timedOut), .ended(attempt: lastAttempt, nil),
             .ended(attempt: lastAttempt - 1, .connectionReset), .cancel,
         ]
