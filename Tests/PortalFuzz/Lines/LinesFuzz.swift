@@ -85,7 +85,8 @@ private func readAsHostLines(_ line: [UInt8]) {
     }
     do throws(ProviderFault) {
         let list = try ProviderList(line: line)
-        precondition(list.names.count <= ProviderLimits.providers && list.names.allSatisfy { ProviderLimits.isName($0) })
+        precondition(
+            list.names.count <= ProviderLimits.providers && list.names.allSatisfy { ProviderLimits.isName($0) })
     } catch {
         checkWords(error.description)
     }
