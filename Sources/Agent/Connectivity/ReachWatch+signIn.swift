@@ -100,7 +100,7 @@ extension ReachWatch {
 
     /// The network is about to be left on purpose: whoever signed in logs off, as long as the link is still there.
     func logOff() {
-        guard let hotspots, signIn.isSignedIn, farewell == nil else { return }
+        guard case .wifi = path, let hotspots, signIn.isSignedIn, farewell == nil else { return }
         farewell = Task { [weak self] in
             await hotspots.logOff()
             hotspots.networkLeft()
