@@ -9,37 +9,57 @@ import Testing
 extension Radios {
     /// A real captive portal, and programs that sign in there.
     @Suite struct PortalTests {
-        private static let clickThrough = "exec \(Device.binary) provider click-through"
+        /// Programs that sign in, run by a host as the user `nobody`.
+        private struct Providers {
+            let socket: String
+            private let started: String
 
-        /// Starts a host with these programs, shell scripts by their names, and returns the socket that agents reach it by.
-        private func providers(_ scripts: [String: String], in lab: Lab) async throws -> String {
-            let directory = "\(lab.directory)/providers"
-            let socket = "\(lab.directory)/providers.sock"
-            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-            for (name, script) in scripts {
-                let path = "\(directory)/\(name)"
-                try "#!/bin/sh\n\(script)\n".write(toFile: path, atomically: true, encoding: .utf8)
-                try #require(chmod(path, 0o755) == 0)
+            /// - Parameter scripts: shell scripts by their names; `altnet` is on their path.
+            init(_ scripts: [String: String], in lab: Lab) async throws {
+                let (programs, directory) = ("\(lab.directory)/programs", "\(lab.directory)/providers")
+                socket = "\(lab.directory)/providers.sock"
+                started = "\(lab.directory)/started"
+                for folder in [programs, directory, started] {
+                    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+                }
+                // Whoever is not root gets there, and leaves word of it.
+                try #require(chmod(lab.directory, 0o711) == 0 && chmod(started, 0o777) == 0)
+                let altnet = "\(programs)/altnet"
+                try FileManager.default.copyItem(atPath: Device.binary, toPath: altnet)
+                for (name, script) in scripts {
+                    let path = "\(directory)/\(name)"
+                    try """
+                        #!/bin/sh
+                        : >'\(started)/\(name)'
+                        PATH=\(programs):$PATH
+                        \(script)
+
+                        """.write(toFile: path, atomically: true, encoding: .utf8)
+                    try #require(chmod(path, 0o755) == 0)
+                }
+                _ = try await lab.start(
+                    altnet, ["providers", "--directory", directory, "--listen", socket, "--user", "nobody"],
+                    log: "providers")
+                let socket = socket
+                try await eventually(within: .seconds(10), "the providers' host to listen") {
+                    access(socket, F_OK) == 0
+                }
             }
-            _ = try await lab.start(
-                Device.binary, ["providers", "--directory", directory, "--listen", socket], log: "providers")
-            try await eventually(within: .seconds(10), "the providers' host to listen") { access(socket, F_OK) == 0 }
-            return socket
+
+            /// Those that were started at least once.
+            func expectStarted(_ names: [String], sourceLocation: SourceLocation = #_sourceLocation) {
+                for name in names {
+                    #expect(access("\(started)/\(name)", F_OK) == 0, "\(name)", sourceLocation: sourceLocation)
+                }
+            }
         }
 
-        /// A program that leaves a file behind to show that it was started, and then does this.
-        private func witness(_ name: String, _ script: String, in lab: Lab) -> String {
-            ": >'\(lab.directory)/\(name).started'; \(script)"
-        }
-
-        private func wasStarted(_ name: String, in lab: Lab) -> Bool {
-            access("\(lab.directory)/\(name).started", F_OK) == 0
-        }
+        private static let clickThrough = "exec altnet provider click-through"
 
         @Test func aProviderSignsInAndStaysSignedIn() async throws {
             try await scenario("provider signs in", accessPoints: 2) { lab in
-                let socket = try await providers(["click-through": Self.clickThrough], in: lab)
-                let house = try await House(lab, upstream: lab.upstream(), settings: ["ALTNET_PROVIDERS": socket])
+                let providers = try await Providers(["click-through": Self.clickThrough], in: lab)
+                let house = try await House(lab, upstream: lab.upstream(), settings: ["ALTNET_PROVIDERS": providers.socket])
                 try await house.expectBroker(through: house.home, within: .seconds(15))
                 let mark = house.mark
                 try await house.home.captivePortal()
@@ -67,15 +87,14 @@ extension Radios {
 
         @Test func aProviderCrashes() async throws {
             try await scenario("provider crashes", accessPoints: 2) { lab in
-                let crash = witness("crash", "read -r _; kill -SEGV $$", in: lab)
-                let socket = try await providers(["crash": crash], in: lab)
-                let house = try await House(lab, upstream: lab.upstream(), settings: ["ALTNET_PROVIDERS": socket])
+                let providers = try await Providers(["crash": "read -r _; kill -SEGV $$"], in: lab)
+                let house = try await House(lab, upstream: lab.upstream(), settings: ["ALTNET_PROVIDERS": providers.socket])
                 try await house.expectBroker(through: house.home, within: .seconds(15))
                 let mark = house.mark
                 try await house.home.captivePortal()
                 try await house.expectBroker(through: house.backup, within: .seconds(60))
                 house.expectWay([house.backup], since: mark)
-                #expect(wasStarted("crash", in: lab))
+                providers.expectStarted(["crash"])
                 #expect(await house.device.isRunning)
             }
         }
@@ -86,10 +105,9 @@ extension Radios {
                     "crash": "read -r _; kill -SEGV $$", "flood": "while :; do echo '{\"v\":1}'; done",
                     "garbage": "read -r _; printf '\\377\\000no JSON\\n'; read -r _", "hang": "exec sleep 1000",
                 ]
-                var scripts = bad.reduce(into: [:]) { $0[$1.key] = witness($1.key, $1.value, in: lab) }
-                scripts["click-through"] = Self.clickThrough
-                let socket = try await providers(scripts, in: lab)
-                let house = try await House(lab, upstream: lab.upstream(), settings: ["ALTNET_PROVIDERS": socket])
+                let providers = try await Providers(
+                    bad.merging(["click-through": Self.clickThrough]) { $1 }, in: lab)
+                let house = try await House(lab, upstream: lab.upstream(), settings: ["ALTNET_PROVIDERS": providers.socket])
                 try await house.expectBroker(through: house.home, within: .seconds(15))
                 let mark = house.mark
                 try await house.home.captivePortal()
@@ -98,7 +116,7 @@ extension Radios {
                 }
                 try await house.expectBroker(through: house.home, within: .seconds(30))
                 house.expectWay([], since: mark)
-                for name in bad.keys { #expect(wasStarted(name, in: lab), "\(name)") }
+                providers.expectStarted(Array(bad.keys))
                 #expect(await house.device.isRunning)
             }
         }
@@ -106,7 +124,7 @@ extension Radios {
         /// The portal answers for the device's own servers, wherever they are and whatever they speak.
         @Test func aPortalThatAnswersForEverybodyIsFoundOut() async throws {
             try await scenario("portal answers for everybody", accessPoints: 2) { lab in
-                let targets = "app=http://check.lab.example broker=tcp://\(Upstream.brokerName):1883"
+                let targets = "app=http://check.lab.example:80 broker=tcp://\(Upstream.brokerName):1883"
                 let house = try await House(lab, upstream: lab.upstream(), settings: ["ALTNET_TARGETS": targets])
                 try await house.expectBroker(through: house.home, within: .seconds(15))
                 let mark = house.mark
@@ -144,7 +162,7 @@ extension Radios {
         /// The network says over DHCP where it can be asked (RFC 8910), and there where to sign in and for how long that is good.
         @Test func theNetworkSaysWhereAndForHowLong() async throws {
             try await scenario("captive portal API") { lab in
-                let socket = try await providers(["click-through": Self.clickThrough], in: lab)
+                let providers = try await Providers(["click-through": Self.clickThrough], in: lab)
                 let upstream = try await lab.upstream()
                 let home = try await lab.accessPoint("HomeNet", security: .open, channel: 1)
                 try await home.connect(to: upstream)
@@ -153,7 +171,7 @@ extension Radios {
                 let page = "https://portal1.lab.example/splash"
                 let pages = Mutex<Set<String>>([])
                 let device = Device(
-                    in: lab, settings: House.servers.merging(["ALTNET_PROVIDERS": socket]) { $1 },
+                    in: lab, settings: House.servers.merging(["ALTNET_PROVIDERS": providers.socket]) { $1 },
                     onEvent: { event in
                         guard case .networkChanged(let status) = event, let url = status.connectivity?.portal?.url else {
                             return
@@ -178,14 +196,14 @@ extension Radios {
         /// Only a person knows the room, and answers through an app.
         @Test func aPersonFillsIn() async throws {
             try await scenario("portal wants a room") { lab in
-                let socket = try await providers(["click-through": Self.clickThrough], in: lab)
+                let providers = try await Providers(["click-through": Self.clickThrough], in: lab)
                 let upstream = try await lab.upstream()
                 let home = try await lab.accessPoint("HomeNet", security: .open, channel: 1)
                 try await home.connect(to: upstream)
                 try await home.powerOn()
                 let requests = Mutex<[PortalRequest]>([])
                 let device = Device(
-                    in: lab, settings: House.servers.merging(["ALTNET_PROVIDERS": socket]) { $1 },
+                    in: lab, settings: House.servers.merging(["ALTNET_PROVIDERS": providers.socket]) { $1 },
                     onEvent: { event in
                         guard case .portalRequest(let request) = event else { return }
                         requests.withLock { $0.append(request) }
