@@ -219,8 +219,9 @@ extension Radios {
                 }
                 let request = try #require(requests.withLock { $0.first })
                 #expect(request.fields.contains { $0.name == "room" && $0.kind == .text })
-                #expect(device.connectivity?.portal?.state == .presentingUI)
-                #expect(device.connectivity?.internet == .captive)
+                try await device.connectivity(within: .seconds(10), "it to wait for that") {
+                    $0.portal?.state == .presentingUI && $0.internet == .captive
+                }
 
                 let said = try await device.commandLine(["portal", "--answer", "room=\(PortalPage.rightRoom)"])
                 #expect(said.contains("Answered"), "\(said)")
