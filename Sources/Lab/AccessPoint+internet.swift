@@ -45,13 +45,13 @@ extension AccessPoint {
 
     /// A page has to be filled in before anything but questions to name servers goes through.
     ///
-    /// Everybody has to do so anew when it is switched on. Who gets an address after that is told where to ask how it stands
-    /// (RFC 8910).
+    /// Everybody has to do so anew when it is switched on. Who gets an address after that is told where to ask how it
+    /// stands (RFC 8910).
     ///
     /// - Parameters:
     ///   - page: what it asks for.
-    ///   - answersForEverybody: every server in the internet seems to answer, and it is the portal: TLS on port 443, HTTP on
-    ///     all others. Otherwise it does so on port 80 alone, and rejects all else.
+    ///   - answersForEverybody: every server in the internet seems to answer, and it is the portal: TLS on port 443,
+    ///     HTTP on all others. Otherwise it does so on port 80 alone, and rejects all else.
     public func captivePortal(_ page: PortalPage = .terms, answersForEverybody: Bool = false) async throws {
         await internet?.portal?.end()
         let portal = CaptivePortal(

@@ -10,8 +10,8 @@ public enum PortalPage: Hashable, Sendable {
     public static let rightRoom = "214"
 }
 
-/// The captive portal of an access point: nginx shows a page with a form, as nodogsplash does, whatever a client asks for, and a
-/// CGI program lets those through who filled it in. A machine may ask how it stands over TLS (RFC 8908).
+/// The captive portal of an access point: nginx shows a page with a form, as nodogsplash does, whatever a client asks
+/// for, and a CGI program lets those through who filled it in. A machine may ask how it stands over TLS (RFC 8908).
 actor CaptivePortal {
     private let namespace: NetworkNamespace
     private let directory: String

@@ -21,8 +21,8 @@ struct FirewallRules {
     var inputs: [Rule] = []
     /// About what goes through it, both ways.
     var forwards: [Rule] = []
-    /// Those who have to sign in first: nothing of theirs goes through before that but questions to name servers, and what
-    /// they ask a web server for comes to the machine itself.
+    /// Those who have to sign in first: nothing of theirs goes through before that but questions to name servers, and
+    /// what they ask a web server for comes to the machine itself.
     var portal: Gate?
     /// The interface whose clients' questions to name servers, whichever they ask, come to the machine itself.
     var ownNames: String?
@@ -63,7 +63,9 @@ struct FirewallRules {
             // Whatever is not in the lab's own networks (10.0.0.0/8) is in the internet.
             let everybody = portal?.answersForEverybody == true ? "ip daddr != 10.0.0.0/8" : nil
             redirections += everybody.map { ["\(stranger) \($0) tcp dport 443 redirect to :443"] } ?? []
-            redirections += ["\(stranger) \(everybody.map { "\($0) tcp dport != 53" } ?? "tcp dport 80") redirect to :80"]
+            redirections += [
+                "\(stranger) \(everybody.map { "\($0) tcp dport != 53" } ?? "tcp dport 80") redirect to :80"
+            ]
         }
         if !redirections.isEmpty {
             lines += ["chain prerouting { type nat hook prerouting priority dstnat;"] + redirections + ["}"]

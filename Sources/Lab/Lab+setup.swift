@@ -36,7 +36,7 @@ extension Lab {
         TrustStore.restore()
         let files = FileManager.default
         if files.fileExists(atPath: "/sys/module/mac80211_hwsim") {
-            // Not `modprobe -r`, which takes away what it needs as well: to load that again costs more than all else here.
+            // Not `modprobe -r`, which takes away what it needs as well: to load that again costs more than all else.
             try Program.run("rmmod", ["mac80211_hwsim"], log: log)
         }
         for link in ["cable0", "wg0"] where files.fileExists(atPath: "/sys/class/net/\(link)") {

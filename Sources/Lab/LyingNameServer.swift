@@ -56,7 +56,7 @@ final class LyingNameServer: Sendable {
         }
     }
 
-    /// The first question back with this code and, if it is for an IPv4 address, with this one; nil for what is no question.
+    /// The first question back with this code and, if it is for an IPv4 address, with this one; nil if there is none.
     private static func answer(to question: [UInt8], code: UInt8, address: IPv4Address? = nil) -> [UInt8]? {
         guard question.count >= 17, let root = question[12...].firstIndex(of: 0), root + 4 < question.count else {
             return nil

@@ -63,7 +63,9 @@ extension Radios {
                 let (server, authority) = try await upstream.appServer()
                 let house = try await House(
                     lab, upstream: upstream,
-                    settings: ["ALTNET_TARGETS": "app=https://\(Upstream.appName):443", "ALTNET_AUTHORITIES": authority])
+                    settings: [
+                        "ALTNET_TARGETS": "app=https://\(Upstream.appName):443", "ALTNET_AUTHORITIES": authority,
+                    ])
                 try await house.expectBroker(through: house.home, within: .seconds(15))
                 let mark = house.mark
 

@@ -28,13 +28,8 @@ extension Radios {
                 try FileManager.default.copyItem(atPath: Device.binary, toPath: altnet)
                 for (name, script) in scripts {
                     let path = "\(directory)/\(name)"
-                    try """
-                        #!/bin/sh
-                        : >'\(started)/\(name)'
-                        PATH=\(programs):$PATH
-                        \(script)
-
-                        """.write(toFile: path, atomically: true, encoding: .utf8)
+                    let lines = ["#!/bin/sh", ": >'\(started)/\(name)'", "PATH=\(programs):$PATH", script]
+                    try lines.map { $0 + "\n" }.joined().write(toFile: path, atomically: true, encoding: .utf8)
                     try #require(chmod(path, 0o755) == 0)
                 }
                 _ = try await lab.start(
@@ -59,7 +54,8 @@ extension Radios {
         @Test func aProviderSignsInAndStaysSignedIn() async throws {
             try await scenario("provider signs in", accessPoints: 2) { lab in
                 let providers = try await Providers(["click-through": Self.clickThrough], in: lab)
-                let house = try await House(lab, upstream: lab.upstream(), settings: ["ALTNET_PROVIDERS": providers.socket])
+                let house = try await House(
+                    lab, upstream: lab.upstream(), settings: ["ALTNET_PROVIDERS": providers.socket])
                 try await house.expectBroker(through: house.home, within: .seconds(15))
                 let mark = house.mark
                 try await house.home.captivePortal()
@@ -88,7 +84,8 @@ extension Radios {
         @Test func aProviderCrashes() async throws {
             try await scenario("provider crashes", accessPoints: 2) { lab in
                 let providers = try await Providers(["crash": "read -r _; kill -SEGV $$"], in: lab)
-                let house = try await House(lab, upstream: lab.upstream(), settings: ["ALTNET_PROVIDERS": providers.socket])
+                let house = try await House(
+                    lab, upstream: lab.upstream(), settings: ["ALTNET_PROVIDERS": providers.socket])
                 try await house.expectBroker(through: house.home, within: .seconds(15))
                 let mark = house.mark
                 try await house.home.captivePortal()
@@ -107,7 +104,8 @@ extension Radios {
                 ]
                 let providers = try await Providers(
                     bad.merging(["click-through": Self.clickThrough]) { $1 }, in: lab)
-                let house = try await House(lab, upstream: lab.upstream(), settings: ["ALTNET_PROVIDERS": providers.socket])
+                let house = try await House(
+                    lab, upstream: lab.upstream(), settings: ["ALTNET_PROVIDERS": providers.socket])
                 try await house.expectBroker(through: house.home, within: .seconds(15))
                 let mark = house.mark
                 try await house.home.captivePortal()
@@ -129,7 +127,8 @@ extension Radios {
                 try await house.expectBroker(through: house.home, within: .seconds(15))
                 let mark = house.mark
                 try await house.home.captivePortal(answersForEverybody: true)
-                let answer = try await lab.station.curl("http://203.0.113.10:1883/", ["-o", "/dev/null", "-w", "%{http_code}"])
+                let answer = try await lab.station.curl(
+                    "http://203.0.113.10:1883/", ["-o", "/dev/null", "-w", "%{http_code}"])
                 #expect(answer.text == "302", "the portal answers in the broker's place")
                 try await house.device.connectivity(within: .seconds(30), "the portal to be found") {
                     $0.internet == .captive && $0.level != .target
@@ -139,7 +138,7 @@ extension Radios {
             }
         }
 
-        /// A captive network is no destination, neither by itself nor on command, as long as another one leads somewhere.
+        /// A captive network is no destination, neither by itself nor on command, while another leads somewhere.
         @Test func aCaptiveNetworkIsNotChosen() async throws {
             try await scenario("captive network not chosen", accessPoints: 2) { lab in
                 let house = try await House(lab, upstream: lab.upstream())
@@ -159,7 +158,7 @@ extension Radios {
             }
         }
 
-        /// The network says over DHCP where it can be asked (RFC 8910), and there where to sign in and for how long that is good.
+        /// The network says over DHCP where it can be asked (RFC 8910), and there where to sign in and how long it lasts.
         @Test func theNetworkSaysWhereAndForHowLong() async throws {
             try await scenario("captive portal API") { lab in
                 let providers = try await Providers(["click-through": Self.clickThrough], in: lab)
@@ -173,7 +172,8 @@ extension Radios {
                 let device = Device(
                     in: lab, settings: House.servers.merging(["ALTNET_PROVIDERS": providers.socket]) { $1 },
                     onEvent: { event in
-                        guard case .networkChanged(let status) = event, let url = status.connectivity?.portal?.url else {
+                        guard case .networkChanged(let status) = event, let url = status.connectivity?.portal?.url
+                        else {
                             return
                         }
                         pages.withLock { _ = $0.insert(url) }
