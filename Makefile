@@ -42,11 +42,7 @@ lab: deps ## Run the scenarios on real kernel radios in a virtual machine
 	$(BUILD) altnet
 	$(SWIFT) build --build-tests
 	@board/lab/install
-	@rm -rf .lab/results/lab && mkdir -p .lab/results/lab
-	LAB_ALTNET=$(CURDIR)/$(RELEASE)/altnet $(LAB) --timeout 2700 --results .lab/results/lab -- \
-	    .build/debug/altnetPackageTests.xctest --testing-library swift-testing --filter LabTests \
-	    || { echo "What failed:"; grep -a -A 12 'recorded an issue' .lab/results/lab/output.log; exit 1; }
-	@echo; cat .lab/results/lab/measurements.txt
+	LAB_ALTNET=$(RELEASE)/altnet board/lab/test $(if $(DIRECT),--direct) .build/debug
 
 torture: deps ## Cut the power of the key file a million times (CUTS=...)
 	$(BUILD) altnet-lab
