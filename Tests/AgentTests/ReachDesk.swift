@@ -1,9 +1,7 @@
 import AgentModel
-import AppProtocol
 import ConnectionMonitor
 import EventLoop
 import FailoverPolicy
-import HotspotProviders
 import InterfaceNetwork
 import NIOPosix
 import OnlineValidation
@@ -27,7 +25,7 @@ final class ReachDesk {
 
     init(
         _ required: ReachLevel, source finding: ValidationFinding? = nil, gateway: Bool = true,
-        targets: [FakeTarget] = [], signingInBy hotspots: FakeSignIn? = nil
+        targets: [FakeTarget] = [], api: CaptiveState? = nil
     ) {
         let group = MultiThreadedEventLoopGroup.singleton
         let world = FakeWorld(finding ?? .online, gateway: gateway)
@@ -37,22 +35,23 @@ final class ReachDesk {
         watch = ReachWatch(
             required: required,
             means: ReachWatch.Means(
-                lookOnline: finding == nil ? nil : look, askPortal: { _, _ in world.portal.withLock { $0 } },
+                lookOnline: finding == nil ? nil : look,
+                captive: CaptiveWatch.Means(
+                    find: { _, _ in api.map { _ in "https://portal.example/api" } },
+                    ask: { _, _, _ in
+                        CaptiveLook(result: api.map { .success($0) } ?? .failure(.contentType), cost: 100)
+                    }),
                 askGateway: { _, _ in world.askGateway() },
                 wifi: InterfaceNetwork(interface: "wlan9", on: group),
-                unbound: InterfaceNetwork(interface: nil, on: group)))
-        watch.watch(targets.map(\.watched), signingInBy: hotspots)
+                unbound: InterfaceNetwork(interface: nil, on: group)),
+            budget: QuestionBudget())
+        watch.watch(targets.map(\.watched), signingInBy: nil)
         watch.listeners = ReachWatch.Listeners(
             policy: { [unowned self] event in
                 told.append(event)
                 waiting?.resume(returning: event)
                 waiting = nil
-            }, publish: { [unowned self] _ in published += 1 }, changed: { [unowned self] in changes += 1 },
-            captiveNetwork: {
-                guard let ssid = try? SSID("Hotel") else { return nil }
-                let name = NetworkName(ssid: ssid, hash: NetworkHash(ssid: ssid, security: .open, localKey: Secret([])))
-                return (CaptiveNetwork(ssid: ssid, security: .open, interface: "wlan9"), name)
-            })
+            }, publish: { [unowned self] _ in published += 1 }, changed: { [unowned self] in changes += 1 })
         watch.follow(.wifi(epoch: 1))
         (changes, published) = (0, 0)
     }
@@ -75,13 +74,12 @@ final class ReachDesk {
         watch.changed(watch.targets[index])
     }
 
-    func useUpTheBudget() { while watch.budget.take() {} }
+    func useUpTheBudget() { while watch.budget.take(for: .probe) {} }
 }
 
 /// What the source of validation finds, and how often anybody was asked.
 final class FakeWorld: Sendable {
     let finding: Mutex<ValidationFinding>
-    let portal = Mutex(CaptiveState?.none)
     let questions = Atomic(0)
     let gatewayQuestions = Atomic(0)
     /// Whether the source says nothing before it is given up.
@@ -89,7 +87,8 @@ final class FakeWorld: Sendable {
     private let gateway: Bool
 
     init(_ finding: ValidationFinding, gateway: Bool) {
-        (self.finding, self.gateway) = (Mutex(finding), gateway)
+        self.finding = Mutex(finding)
+        self.gateway = gateway
     }
 
     func look() async -> ValidationLook {
@@ -158,20 +157,4 @@ final class FakeTarget: Sendable {
                 cancel: { self.note("cancel") })
         }
     }
-}
-
-/// Somebody who signs in, as a test says.
-final class FakeSignIn: SignInService {
-    private let state = Mutex((status: HotspotStatus(), calls: [String]()))
-
-    var status: HotspotStatus { state.withLock { $0.status } }
-    var calls: [String] { state.withLock { $0.calls } }
-
-    func captiveFound(_ network: CaptiveNetwork, name: NetworkName) { note("captive") }
-    func onlineFound() { note("online") }
-    func networkLeft() { note("left") }
-    func answer(_ answer: PortalAnswer) throws(PortalAnswerRefusal) { throw .notAsked }
-    func shutDown() async {}
-
-    private func note(_ call: String) { state.withLock { $0.calls.append(call) } }
 }

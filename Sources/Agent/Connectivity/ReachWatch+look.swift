@@ -21,7 +21,8 @@ extension ReachWatch {
     /// Tells the policy what came of a probe.
     func report(_ verdict: ReachVerdict, epoch: UInt64) {
         listeners.policy(
-            verdict.result.map { .probed(epoch: epoch, $0) } ?? .postponed(epoch: epoch, until: budget.next(for: .probe)))
+            verdict.result.map { .probed(epoch: epoch, $0) }
+                ?? .postponed(epoch: epoch, until: budget.next(for: .probe)))
     }
 
     /// Whoever waits for an earlier look is told what this one finds.

@@ -57,12 +57,15 @@ extension SignIn {
         }
     }
 
-    private var signingInUntil: Instant? {
+    /// A little longer than the phase itself may take, so that whoever waits hears of the next one in time.
+    private var signingInUntil: Instant? { phaseEnd.map { $0 + .seconds(2) } }
+
+    private var phaseEnd: Instant? {
         switch phase {
         case .inactive, .maintaining, .loggingOff, .waiting, .resting: nil
-        case .listing(_, let until), .authenticating(_, let until), .presentingUI(_, _, let until): until
-        case .evaluating(let evaluation):
-            evaluation.asked.map(\.until).max()
+        case .listing(_, let until), .authenticating(_, let until), .presentingUI(_, _, let until):
+            until + settings.handover
+        case .evaluating(let evaluation): evaluation.asked.map(\.until).max().map { $0 + settings.handover }
         case .authenticated(let session): session.isConfirmed ? nil : session.start + settings.confirmLimit
         }
     }
