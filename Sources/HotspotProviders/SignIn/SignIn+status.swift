@@ -57,10 +57,7 @@ extension SignIn {
         }
     }
 
-    /// A little longer than the phase itself may take, so that whoever waits hears of the next one in time.
-    private var signingInUntil: Instant? { phaseEnd.map { $0 + .seconds(2) } }
-
-    private var phaseEnd: Instant? {
+    private var signingInUntil: Instant? {
         switch phase {
         case .inactive, .maintaining, .loggingOff, .waiting, .resting: nil
         case .listing(_, let until), .authenticating(_, let until), .presentingUI(_, _, let until):
