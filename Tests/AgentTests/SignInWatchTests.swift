@@ -244,7 +244,7 @@ final class SignInDesk {
         }
     }
 
-    func probe() async -> PolicyEvent { await next { watch.probe(epoch: 1, within: .seconds(3)) } }
+    func probe() async -> PolicyEvent { await next { watch.probe(epoch: 1, within: .seconds(60)) } }
 }
 
 final class NotedSignIn: SignInService {
