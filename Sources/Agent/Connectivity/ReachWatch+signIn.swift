@@ -37,7 +37,7 @@ extension ReachWatch {
         case .look:
             forgetNames()
             captive.askAnew()
-            look(within: .seconds(3)) { [weak self] verdict in self?.signedIn(verdict, epoch: epoch) }
+            look(within: timing.look) { [weak self] verdict in self?.signedIn(verdict, epoch: epoch) }
         case .isUnderWay(let end): listeners.policy(.signingIn(epoch: epoch, until: end))
         case .isLeftToOthers: listeners.policy(.probed(epoch: epoch, .captive))
         }
@@ -100,7 +100,7 @@ extension ReachWatch {
 
     /// The network is about to be left on purpose: whoever signed in logs off, as long as the link is still there.
     func logOff() {
-        guard let hotspots, signIn.isSignedIn, farewell == nil else { return }
+        guard case .wifi = path, let hotspots, signIn.isSignedIn, farewell == nil else { return }
         farewell = Task { [weak self] in
             await hotspots.logOff()
             hotspots.networkLeft()
