@@ -45,6 +45,8 @@ final class ReachDesk {
                 wifi: InterfaceNetwork(interface: "wlan9", on: group),
                 unbound: InterfaceNetwork(interface: nil, on: group)),
             budget: QuestionBudget())
+        // A machine that is busy is no reason for silence.
+        watch.timing = ReachWatch.Timing(look: Self.ever, headStart: Self.ever)
         watch.watch(targets.map(\.watched), signingInBy: nil)
         watch.listeners = ReachWatch.Listeners(
             policy: { [unowned self] event in
@@ -64,9 +66,22 @@ final class ReachDesk {
         }
     }
 
-    func probe(epoch: UInt64 = 1, within limit: Duration = .seconds(3)) async -> PolicyEvent {
-        await next { watch.probe(epoch: epoch, within: limit) }
+    func probe(epoch: UInt64 = 1) async -> PolicyEvent {
+        await next { watch.probe(epoch: epoch, within: Self.ever) }
     }
+
+    /// A probe whose time is over as soon as so much has been found.
+    func probe(until isFound: @escaping (ReachFindings) -> Bool) async -> PolicyEvent {
+        await next {
+            watch.probe(epoch: 1, within: Self.ever)
+            Task {
+                while let look = watch.looking, !isFound(look.findings) { try? await Task.sleep(for: .milliseconds(5)) }
+                watch.looking?.timeIsOver()
+            }
+        }
+    }
+
+    static let ever = Duration.seconds(3600)
 
     /// A target's connection is in another state, and says so.
     func become(_ state: ConnectionState, _ reason: ReachProblem? = nil, target index: Int = 0) {

@@ -206,6 +206,7 @@ final class SignInDesk {
                     now: { [clock] in clock.now }),
                 askGateway: { _, _ in true }, wifi: InterfaceNetwork(interface: "wlan9", on: group),
                 unbound: InterfaceNetwork(interface: nil, on: group)), budget: QuestionBudget())
+        watch.timing = ReachWatch.Timing(look: ReachDesk.ever, headStart: ReachDesk.ever)
         watch.watch([], signingInBy: real ?? service)
         watch.listeners = ReachWatch.Listeners(
             policy: { [unowned self] event in
@@ -244,7 +245,7 @@ final class SignInDesk {
         }
     }
 
-    func probe() async -> PolicyEvent { await next { watch.probe(epoch: 1, within: .seconds(60)) } }
+    func probe() async -> PolicyEvent { await next { watch.probe(epoch: 1, within: ReachDesk.ever) } }
 }
 
 final class NotedSignIn: SignInService {

@@ -30,14 +30,12 @@ final class ReachLook {
         }
     }
 
-    private static let headStart = Duration.milliseconds(500)
-
     private let questions: Questions
     private let required: ReachLevel
     private let limit: Duration
     private let end: Instant
     private let conclude: (ReachFindings) -> Void
-    private var findings: ReachFindings
+    private(set) var findings: ReachFindings
     private var pending: Set<Question> = []
     /// Asked only if those who were asked first do not do.
     private var hasAskedAll = false
@@ -56,12 +54,13 @@ final class ReachLook {
         (self.limit, end) = (limit, .now + limit)
     }
 
-    /// - Parameter first: targets that are likely to answer without any traffic, and are enough if they do: the rest is asked
-    ///   when they have had their chance.
-    func begin(asking first: [WatchedTarget]) {
+    /// - Parameters:
+    ///   - first: targets that are likely to answer without any traffic, and are enough if they do.
+    ///   - headStart: the others are asked after this, or after a quarter of the limit.
+    func begin(asking first: [WatchedTarget], headStart: Duration) {
         timers = [LoopTimer(after: limit) { [weak self] in self?.timeIsOver() }]
         guard !first.isEmpty else { return askAll() }
-        timers.append(LoopTimer(after: min(limit / 4, Self.headStart)) { [weak self] in self?.askAll() })
+        timers.append(LoopTimer(after: min(limit / 4, headStart)) { [weak self] in self?.askAll() })
         for target in first { ask(target) }
     }
 
@@ -145,7 +144,7 @@ final class ReachLook {
         if hasAskedAll { finish() } else { askAll() }
     }
 
-    private func timeIsOver() {
+    func timeIsOver() {
         guard !isOver else { return }
         for question in pending {
             switch question {

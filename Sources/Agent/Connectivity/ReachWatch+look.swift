@@ -37,7 +37,7 @@ extension ReachWatch {
             [weak self] findings in self?.found(findings)
         }
         looking = look
-        look.begin(asking: first)
+        look.begin(asking: first, headStart: timing.headStart)
     }
 
     private func found(_ findings: ReachFindings) {
@@ -122,7 +122,7 @@ extension ReachWatch {
         if isEnough(target) {
             listeners.policy(.probed(epoch: epoch, .online))
         } else if required > .link {
-            look(within: .seconds(3)) { [weak self] verdict in
+            look(within: timing.look) { [weak self] verdict in
                 if verdict.result == .online { self?.listeners.policy(.probed(epoch: epoch, .online)) }
             }
         }

@@ -38,7 +38,7 @@ extension ReachWatch {
             forgetNames()
             captive.askAnew()
             isPortalKnown = false
-            look(within: .seconds(3)) { [weak self] verdict in self?.signedIn(verdict, epoch: epoch) }
+            look(within: timing.look) { [weak self] verdict in self?.signedIn(verdict, epoch: epoch) }
         case .isUnderWay(let end): listeners.policy(.signingIn(epoch: epoch, until: end))
         case .isLeftToOthers: listeners.policy(.probed(epoch: epoch, .captive))
         }

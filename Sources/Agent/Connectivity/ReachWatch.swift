@@ -46,8 +46,16 @@ final class ReachWatch {
         var captiveNetwork: () -> (CaptiveNetwork, NetworkName)? = { nil }
     }
 
+    struct Timing {
+        /// For a look that nobody else has set a limit for.
+        var look = Duration.seconds(3)
+        /// How long whoever was heard lately has to say so again, before anybody else is asked.
+        var headStart = Duration.milliseconds(500)
+    }
+
     let required: ReachLevel
     let means: Means
+    var timing = Timing()
     var listeners = Listeners()
     private(set) var targets: [WatchedTarget] = []
     private(set) var hotspots: (any SignInService)?
@@ -135,7 +143,7 @@ final class ReachWatch {
 
     /// The state that the device is in by another uplink is looked at now and then; nothing is decided by it.
     private func lookByItself() {
-        look(within: .seconds(3)) { _ in }
+        look(within: timing.look) { _ in }
         lookTimer = LoopTimer(after: .seconds(60)) { [weak self] in self?.lookByItself() }
     }
 
