@@ -122,6 +122,16 @@ import Testing
         #expect(device.commands == [])
     }
 
+    /// In the provider's words, of which nothing moves the terminal.
+    @Test func whyTheDeviceCouldNotIsSaid() async throws {
+        let device = try ScriptedDevice {
+            $0.portal = PortalStatus(portal: Portal(state: .inactive), problem: "cafe: it \u{1b}ended")
+        }
+        let run = try await CommandRun.altnet(["portal"], device: device)
+        #expect(
+            run.output == "This network wants somebody to sign in. The device could not: cafe: it \\x1bended.\n")
+    }
+
     @Test(arguments: [
         (
             Portal(url: "https://a.example/", state: .inactive),

@@ -6,8 +6,9 @@ enum PortalView {
     static func status(_ status: PortalStatus) -> String {
         guard let portal = status.portal else { return "This network wants nobody to sign in." }
         let provider = portal.provider.map { " by \($0.printable)" } ?? ""
+        let problem = status.problem.map { " The device could not: \($0.printable)." } ?? ""
         return switch portal.state {
-        case .inactive, .presentingUI: "\(ConnectivityWording.wanted(portal))."
+        case .inactive, .presentingUI: "\(ConnectivityWording.wanted(portal)).\(problem)"
         case .evaluating: "\(ConnectivityWording.wanted(portal)). It is being found out how."
         case .authenticating: "The device is being signed in\(provider)."
         case .authenticated, .maintaining: "The device is signed in\(provider)\(ConnectivityWording.rest(of: portal))."
