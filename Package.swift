@@ -132,6 +132,8 @@ let package = Package(
             name: "NetworkNamespaces", dependencies: ["ChildProcess", "EventLoop"], path: "Tests/NetworkNamespaces",
             swiftSettings: strict),
         .target(
+            name: "PipedPrograms", dependencies: ["ChildProcess"], path: "Tests/PipedPrograms", swiftSettings: strict),
+        .target(
             name: "KeyFileSimulation", dependencies: ["AgentModel", "KeyFile", "Randomness"],
             path: "Tests/KeyFileSimulation", swiftSettings: strict),
         .testTarget(name: "AgentModelTests", dependencies: ["AgentModel", "Randomness"], swiftSettings: strict),
@@ -155,11 +157,14 @@ let package = Package(
         .testTarget(
             name: "KeyFileTests", dependencies: ["KeyFile", "KeyFileSimulation", "Randomness"], swiftSettings: strict),
         .testTarget(
-            name: "AppProtocolTests", dependencies: ["AppProtocol", "FailoverPolicy", "Randomness", crypto],
+            name: "AppProtocolTests",
+            dependencies: ["AppProtocol", "FailoverPolicy", "PipedPrograms", "Randomness", crypto],
             swiftSettings: strict),
         .testTarget(
             name: "AppServerTests",
-            dependencies: ["AgentModel", "AppServer", "AppClient", "Randomness", nioCore, nioPosix, nioSSL],
+            dependencies: [
+                "AgentModel", "AppServer", "AppClient", "PipedPrograms", "Randomness", nioCore, nioPosix, nioSSL,
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "ReachabilityTests",
@@ -188,19 +193,24 @@ let package = Package(
         .testTarget(
             name: "HotspotProvidersTests",
             dependencies: [
-                "HotspotProviders", "AppProtocol", "ChildProcess", "Randomness", "altnet", nioCore, nioPosix,
+                "HotspotProviders", "AppProtocol", "ChildProcess", "InterfaceNetwork", "OnlineValidation", "Randomness",
+                "altnet", nioPosix,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "DNSServiceTests", dependencies: ["DNSService", "DNSMessage", "Randomness"], swiftSettings: strict),
-        .testTarget(name: "QRCodeTests", dependencies: ["QRCode", "Randomness"], swiftSettings: strict),
         .testTarget(
-            name: "AppClientTests", dependencies: ["AgentModel", "AppClient", "AppServer", nioCore, nioPosix],
+            name: "QRCodeTests", dependencies: ["QRCode", "PipedPrograms", "Randomness"], swiftSettings: strict),
+        .testTarget(
+            name: "AppClientTests",
+            dependencies: ["AgentModel", "AppClient", "AppServer", "PipedPrograms", nioCore, nioPosix],
             swiftSettings: strict),
         .testTarget(
             name: "CommandLineTests",
             dependencies: [
-                "altnet", "AppServer", "AppClient", "DNSMessage", "DNSService", "QRCode", "TerminalPicture",
+                "altnet", "AppServer", "AppClient", "ChildProcess", "DNSMessage", "DNSService", "PipedPrograms",
+                "QRCode",
+                "TerminalPicture",
             ],
             swiftSettings: strict),
         .testTarget(
@@ -233,14 +243,14 @@ if Context.environment["ALTNET_BENCH"] != nil {
         .executableTarget(
             name: "keyfile-bench",
             dependencies: [
-                "AgentModel", "KeyFile", "Randomness", "CSQLite", "Measuring",
+                "AgentModel", "KeyFile", "Randomness", "CSQLite", "Measuring", "ChildProcess",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/KeyFileBenchmark", swiftSettings: strict),
         .executableTarget(
             name: "protocol-bench",
             dependencies: [
-                "AgentModel", "AppProtocol", "AppServer", "AppClient", "Measuring",
+                "AgentModel", "AppProtocol", "AppServer", "AppClient", "Measuring", "PipedPrograms",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Tests/ProtocolBenchmark", swiftSettings: strict),
@@ -251,7 +261,10 @@ if Context.environment["ALTNET_BENCH"] != nil {
 if Context.environment["ALTNET_FUZZ"] != nil {
     let fuzzed: SwiftSetting = .unsafeFlags(["-sanitize=fuzzer", "-parse-as-library", "-enable-testing"])
     let libFuzzer: LinkerSetting = .unsafeFlags(["-sanitize=fuzzer"])
-    let decoders = ["AgentModel", "KeyFile", "AppProtocol", "DNSMessage", "HotspotProviders", "OnlineValidation"]
+    let decoders = [
+        "AgentModel", "KeyFile", "AppProtocol", "DNSMessage", "HotspotProviders", "OnlineValidation",
+        "ConnectionMonitor", "InterfaceNetwork",
+    ]
     for target in package.targets where decoders.contains(target.name) {
         target.swiftSettings = strict + [fuzzed]
     }
@@ -275,5 +288,22 @@ if Context.environment["ALTNET_FUZZ"] != nil {
             name: "captive-fuzz", dependencies: ["AgentModel", "FuzzDriver", "OnlineValidation"],
             path: "Tests/WebFuzz/Captive",
             exclude: ["captive.dict"], swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
+        .executableTarget(
+            name: "conversation-fuzz", dependencies: ["FuzzDriver", "ConnectionMonitor"],
+            path: "Tests/ConnectionFuzz/Conversation", exclude: ["conversation.dict"],
+            swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
+        .executableTarget(
+            name: "notes-fuzz", dependencies: ["AgentModel", "FuzzDriver", "InterfaceNetwork"],
+            path: "Tests/ConnectionFuzz/Notes", exclude: ["notes.dict"],
+            swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
+        .executableTarget(
+            name: "provider-lines-fuzz", dependencies: ["AppProtocol", "FuzzDriver", "HotspotProviders"],
+            path: "Tests/PortalFuzz/Lines", exclude: ["lines.dict"], swiftSettings: strict + [fuzzed],
+            linkerSettings: [libFuzzer]),
+        .executableTarget(
+            name: "portal-page-fuzz",
+            dependencies: ["AgentModel", "AppProtocol", "FuzzDriver", "HotspotProviders", "OnlineValidation"],
+            path: "Tests/PortalFuzz/Page", exclude: ["page.dict"], swiftSettings: strict + [fuzzed],
+            linkerSettings: [libFuzzer]),
     ]
 }

@@ -261,10 +261,6 @@ public final class DeviceAgent {
     }
 }
 
-extension RouteMonitor {
-    func link(named name: String) -> Link? { links.values.first { $0.name == name } }
-}
-
 extension FailoverPolicy.Phase {
     var linkState: LinkState {
         switch self {

@@ -73,6 +73,16 @@ public enum ChildProcess {
         return pid
     }
 
+    /// Waits until a program has ended; only once, for then the kernel forgets it.
+    /// - Returns: its exit status, or 128 and the number of the signal that ended it, as a shell says it.
+    @discardableResult
+    public static func wait(for pid: pid_t) -> Int32 {
+        var status: Int32 = 0
+        while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+        let signal = status & 0x7f
+        return signal == 0 ? status >> 8 & 0xff : 128 + signal
+    }
+
     /// The environment of this process, as ``start(_:_:environment:input:output:errors:)`` takes it.
     public static var ownEnvironment: [String] {
         var variables: [String] = []

@@ -26,7 +26,8 @@ final class ConnectionKeeper {
 
     init(
         _ machine: ConnectionMachine, opener: ConnectionOpener, freshness: Duration, answerLimit: Duration,
-        loop: any EventLoop, now: @escaping @Sendable () -> Instant, onChange: @escaping @Sendable (ConnectionStatus) -> Void,
+        loop: any EventLoop, now: @escaping @Sendable () -> Instant,
+        onChange: @escaping @Sendable (ConnectionStatus) -> Void,
         onDoubt: @escaping @Sendable (ReachProblem) -> Void
     ) {
         self.machine = machine

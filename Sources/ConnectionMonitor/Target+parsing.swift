@@ -35,3 +35,26 @@ extension Target {
             name: name, host: try Self.checked(host: host), port: number, service: scheme.service, isTLS: scheme.isTLS)
     }
 }
+
+extension UInt8 {
+    var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+
+    /// A letter, a digit, `-` or `_`.
+    fileprivate var isNameCharacter: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "-"), UInt8(ascii: "_"): true
+        default: isDigit
+        }
+    }
+}
+
+extension Substring {
+    /// What is before the first `separator` and what is behind it; nil without one.
+    fileprivate func split(atFirst separator: String) -> (before: Substring, after: Substring)? {
+        for index in indices where self[index...].hasPrefix(separator) {
+            return (self[..<index], self[self.index(index, offsetBy: separator.count)...])
+        }
+        return nil
+    }
+}

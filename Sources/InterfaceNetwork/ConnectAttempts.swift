@@ -73,7 +73,7 @@ final class ConnectAttempts: Resolver, Sendable {
 
     func fail(_ attempt: Int, _ error: any Error) {
         // Anything else is that nobody waits for it any longer.
-        guard error is IOError else { return }
+        guard error is IOError || error is ConnectFailure else { return }
         record.withLock { $0.attempts[attempt] = ConnectFailure(error) }
     }
 

@@ -10,6 +10,7 @@ extension ConnectFailure {
     /// What the kernel says by connect(2) and ip(7), tcp(7).
     init(_ error: any Error) {
         switch error {
+        case let failure as ConnectFailure: self = failure
         case let error as IOError: self.init(errno: error.errnoCode)
         // Closed on this side, because the time was over.
         case is ChannelError: self = .timedOut
@@ -17,7 +18,8 @@ extension ConnectFailure {
         }
     }
 
-    private init(errno: CInt) {
+    /// - Parameter errno: of errno.h.
+    public init(errno: CInt) {
         self =
             switch errno {
             case ECONNREFUSED: .refused

@@ -14,6 +14,8 @@ public enum ConnectFailure: Error, Sendable, Equatable {
     case timedOut
     /// The routing table knows no way there.
     case noRoute
+    /// It is this machine's own address, and the way is to be that of an interface.
+    case ownAddress
     /// There is no address to send from, or the interface has gone.
     case noAddress
     /// The kernel does not let us: a firewall, or a socket that may not be bound to the interface.
@@ -32,7 +34,7 @@ extension ConnectFailure {
         case .name(let failure): failure.problem
         case .refused: .connectionRefused
         case .reset: .connectionReset
-        case .unreachable, .notPermitted, .system: .unreachable
+        case .unreachable, .ownAddress, .notPermitted, .system: .unreachable
         case .timedOut, .cancelled: .timedOut
         case .noRoute: .noRoute
         case .noAddress: .noAddress
@@ -48,7 +50,7 @@ extension ConnectFailure {
         case .reset: 6
         case .unreachable: 5
         case .timedOut: 4
-        case .notPermitted: 3
+        case .notPermitted, .ownAddress: 3
         case .system: 2
         case .noRoute, .noAddress: 1
         case .name: 0
@@ -65,6 +67,7 @@ extension ConnectFailure: CustomStringConvertible {
         case .unreachable: "unreachable"
         case .timedOut: "no answer in time"
         case .noRoute: "no route"
+        case .ownAddress: "this device's own address"
         case .noAddress: "no address to send from"
         case .notPermitted: "not permitted"
         case .setUp(let reason): reason

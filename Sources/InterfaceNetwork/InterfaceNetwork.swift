@@ -97,7 +97,8 @@ extension InterfaceNetwork {
     ///   - setUp: is called once, on the loop of the channel that is connected, before anything is read from it. It adds
     ///     handlers (TLS, HTTP) to `channel.pipeline.syncOperations` and may set options by `channel.syncOptions`. From
     ///     then on they are told all that happens: the channel that is returned may be closed by then.
-    /// - Throws: of several addresses' failures the most telling one: a refusal rather than silence.
+    /// - Throws: of several addresses' failures the most telling one: a refusal rather than silence. With an interface
+    ///   other than `lo` this machine's own addresses are refused (`ownAddress`), given or resolved.
     public func connect(
         host: String, port: Int, within limit: Duration,
         setUp: @escaping @Sendable (any Channel) throws -> Void = { _ in }
@@ -159,6 +160,7 @@ extension InterfaceNetwork {
                 channel.eventLoop.makeCompletedFuture {
                     let pipeline = channel.pipeline.syncOperations
                     try pipeline.addHandler(InterfaceBinding(to: way.interface))
+                    try pipeline.addHandler(OwnAddressRefusal(way.interface))
                     try pipeline.addHandler(AttemptWatch(attempts))
                 }
             }

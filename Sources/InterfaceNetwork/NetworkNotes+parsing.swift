@@ -12,13 +12,29 @@ extension NetworkNotes {
     /// - Parameter servers: the key of the name servers.
     init(assignments text: some Collection<UInt8>, servers: String) {
         self.init()
-        for line in Self.lines(text) {
-            guard let equals = line.firstIndex(of: UInt8(ascii: "=")) else { continue }
-            let value = line[line.index(after: equals)...]
-            switch String(decoding: line[..<equals], as: UTF8.self) {
+        for (key, value) in Self.assignments(text) {
+            switch key {
             case servers: nameServers = Self.servers(Self.words(value))
             case "CAPTIVE_PORTAL": captivePortalAPI = Self.url(value)
             default: break
+            }
+        }
+    }
+
+    /// Reads what systemd-networkd notes of a link. While the link leads nowhere that is nothing: what it had before it may
+    /// keep for some seconds (`IgnoreCarrierLoss=`), and writes it anew with each change.
+    init(link text: some Collection<UInt8>) {
+        self.init(assignments: text, servers: "DNS")
+        let states = Self.assignments(text).filter { $0.key == "OPER_STATE" }
+        if let state = states.last, !state.value.elementsEqual("routable".utf8) { self.init() }
+    }
+
+    private static func assignments<Text: Collection<UInt8>>(
+        _ text: Text
+    ) -> [(key: String, value: Text.SubSequence)] {
+        lines(text).compactMap { line in
+            line.firstIndex(of: UInt8(ascii: "=")).map { equals in
+                (String(decoding: line[..<equals], as: UTF8.self), line[line.index(after: equals)...])
             }
         }
     }

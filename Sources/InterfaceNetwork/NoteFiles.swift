@@ -11,6 +11,14 @@ public struct NoteMark: Equatable, Sendable {
     let nanoseconds: Int
 }
 
+/// Which versions of its notes there are about an interface's network.
+public struct NoteMarks: Equatable, Sendable {
+    /// Of what our hook has written; nil for nothing.
+    let lease: NoteMark?
+    /// Of what systemd-networkd has.
+    let link: NoteMark?
+}
+
 /// Where notes about networks are kept.
 public struct NoteFiles: Sendable {
     /// A folder with a file for each interface, written by `board/dhcpcd/altnet-lease`.
@@ -34,27 +42,48 @@ public struct NoteFiles: Sendable {
     /// What our hook has written counts, also if it names no server. systemd-networkd has a file for interfaces too whose
     /// network it does not see to. Where neither names a server, those of the whole machine count, but not where our hook
     /// is at work, which the folder shows: it has a note for a network in a moment, and until then the machine's servers
-    /// are those of the network before.
-    /// - Parameter old: what our hook had written about the network before.
-    public func notes(of interface: String?, since old: NoteMark? = nil) -> NetworkNotes {
+    /// are those of the network before. Nor where systemd-networkd had servers for the network before and has not written
+    /// anything since.
+    /// - Parameter old: what was noted about the network before.
+    public func notes(of interface: String?, since old: NoteMarks? = nil) -> NetworkNotes {
         guard let interface, Self.isName(interface) else { return machine }
-        if old == nil || old != mark(of: interface), let text = Self.content(of: "\(leases)/\(interface)") {
-            return NetworkNotes(assignments: text, servers: "NAME_SERVERS")
+        if let note = note(at: leasePath(interface), since: old?.lease), note.isNew {
+            return NetworkNotes(assignments: note.text, servers: "NAME_SERVERS")
         }
         var notes = NetworkNotes()
-        let index = if_nametoindex(interface)
-        if index > 0, let text = Self.content(of: "\(links)/\(index)") {
-            notes = NetworkNotes(assignments: text, servers: "DNS")
+        if let path = linkPath(interface), let note = note(at: path, since: old?.link) {
+            let told = NetworkNotes(link: note.text)
+            guard note.isNew || told.nameServers.isEmpty else { return notes }
+            if note.isNew { notes = told }
         }
         if notes.nameServers.isEmpty, access(leases, F_OK) != 0 { notes.nameServers = machine.nameServers }
         return notes
     }
 
-    /// By which what our hook has written now is known again; nil if it has written nothing.
-    func mark(of interface: String?) -> NoteMark? {
+    /// By which what is noted now is known again.
+    func marks(of interface: String?) -> NoteMarks? {
         guard let interface, Self.isName(interface) else { return nil }
+        return NoteMarks(
+            lease: Self.mark(of: leasePath(interface)), link: linkPath(interface).flatMap { Self.mark(of: $0) })
+    }
+
+    private func leasePath(_ interface: String) -> String { "\(leases)/\(interface)" }
+
+    private func linkPath(_ interface: String) -> String? {
+        let index = if_nametoindex(interface)
+        return index > 0 ? "\(links)/\(index)" : nil
+    }
+
+    /// - Returns: nil if nothing is noted there.
+    private func note(at path: String, since old: NoteMark?) -> (text: [UInt8], isNew: Bool)? {
+        // Before it is read: what is written meanwhile is new.
+        let mark = Self.mark(of: path)
+        return Self.content(of: path).map { ($0, old == nil || old != mark) }
+    }
+
+    private static func mark(of path: String) -> NoteMark? {
         var status = stat()
-        guard stat("\(leases)/\(interface)", &status) == 0 else { return nil }
+        guard stat(path, &status) == 0 else { return nil }
         return NoteMark(
             inode: UInt64(status.st_ino), seconds: Int(status.st_mtim.tv_sec), nanoseconds: Int(status.st_mtim.tv_nsec))
     }

@@ -6,7 +6,7 @@ final class NoteReader: Sendable {
     private let interface: String?
     private let files: NoteFiles
     /// What was noted about the network before.
-    private let old = Mutex<NoteMark?>(nil)
+    private let old = Mutex<NoteMarks?>(nil)
 
     /// A DHCP client writes its note some milliseconds after the address is there.
     private static let pause = Duration.milliseconds(100)
@@ -20,8 +20,8 @@ final class NoteReader: Sendable {
 
     /// What is noted now is about a network that is left, or still holds.
     func disregardNotes(_ areOld: Bool) {
-        let mark = areOld ? files.mark(of: interface) : nil
-        old.withLock { $0 = mark }
+        let marks = areOld ? files.marks(of: interface) : nil
+        old.withLock { $0 = marks }
     }
 
     /// - Returns: what is noted as soon as it will do, or at the end of the time.

@@ -79,7 +79,7 @@ extension RouteMonitor {
     public func probe(
         gateway: IPAddress, on interface: String, within limit: Duration = .seconds(1)
     ) async -> Bool {
-        guard let link = links.values.first(where: { $0.name == interface }), link.isUp, link.hasCarrier else {
+        guard let link = link(named: interface), link.isUp, link.hasCarrier else {
             return false
         }
         let key = Neighbour.Key(index: link.index, address: gateway)

@@ -77,6 +77,8 @@ public final class RouteMonitor {
     /// Wi-Fi link that is asked about.
     public func uplink(besides own: Int?) -> Uplink? { table.bestCarrier.flatMap { $0.index == own ? nil : $0.kind } }
 
+    public func link(named name: String) -> Link? { links.values.first { $0.name == name } }
+
     /// Whether an address on a link did not answer when it was asked for last.
     public func isSilent(_ address: IPAddress, on index: Int) -> Bool {
         table.failedNeighbours.contains(Neighbour.Key(index: index, address: address))
@@ -85,7 +87,7 @@ public final class RouteMonitor {
     /// Sets an interface up or down. The change is an event.
     public func setLink(_ name: String, up: Bool) async throws(NetlinkError) {
         let attempted = "set \(name) \(up ? "up" : "down")"
-        guard let link = links.values.first(where: { $0.name == name }) else {
+        guard let link = link(named: name) else {
             throw NetlinkError(attempted: attempted, reason: .interfaceMissing(name))
         }
         try await socket.perform(.setLink(index: link.index, up: up), attempting: attempted)

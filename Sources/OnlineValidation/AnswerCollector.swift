@@ -4,7 +4,7 @@ import NIOHTTP1
 /// What became of one request.
 struct WebExchange: Sendable {
     let result: Result<WebAnswer, WebFailure>
-    /// Both directions, as it is before TLS.
+    /// Both directions, with what TLS adds.
     let bytes: Int
 }
 

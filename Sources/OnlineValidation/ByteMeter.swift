@@ -1,6 +1,6 @@
 import NIOCore
 
-/// Counts what goes over the connection, as it is before TLS, and ends it where more comes than may.
+/// Counts what goes over the connection where it stands, behind TLS or before, and ends it where more comes than may.
 final class ByteMeter: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

@@ -4,24 +4,33 @@ import NIOSSL
 
 extension ChannelPipeline.SynchronousOperations {
     /// An address is looked for among those in the certificate; a name is sent along, too (RFC 6066, 3).
-    func addTLS(_ context: NIOSSLContext, to address: WebAddress) throws {
+    private func addTLS(_ context: NIOSSLContext, to address: WebAddress) throws {
         let isName = (try? SocketAddress(ipAddress: address.host, port: 0)) == nil
         try addHandler(NIOSSLClientHandler(context: context, serverHostname: isName ? address.host : nil))
     }
 
-    /// - Parameter finished: is called at least once; the first time counts.
+    /// - Parameters:
+    ///   - tls: nil where the connection is not encrypted.
+    ///   - finished: is called at least once; the first time counts.
     func addWebHandlers(
-        for address: WebAddress, limits: WebLimits, finished: @escaping (WebExchange) -> Void
+        for address: WebAddress, limits: WebLimits, tls: NIOSSLContext? = nil,
+        finished: @escaping (WebExchange) -> Void
     ) throws {
         var decoderLimits = NIOHTTPDecoderLimitConfiguration()
         decoderLimits.maxHeaderFieldSize = limits.headerBytes
         decoderLimits.maxHeaderListSize = limits.headerBytes
         decoderLimits.maxHeaderFieldCount = limits.headerFields
         let decoder = HTTPResponseDecoder(informationalResponseStrategy: .forward, limitConfiguration: decoderLimits)
-        let meter = ByteMeter(limit: limits.receivedBytes)
-        let collector = AnswerCollector(for: address, limits: limits, meter: meter, finished: finished)
+        let content = ByteMeter(limit: limits.receivedBytes)
+        var wire = content
+        if let tls {
+            wire = ByteMeter(limit: limits.receivedEncryptedBytes)
+            try addHandler(wire)
+            try addTLS(tls, to: address)
+        }
+        let collector = AnswerCollector(for: address, limits: limits, meter: wire, finished: finished)
         try addHandlers([
-            meter, HTTPRequestEncoder(), ByteToMessageHandler(decoder), NIOHTTPRequestHeadersValidator(), collector,
+            content, HTTPRequestEncoder(), ByteToMessageHandler(decoder), NIOHTTPRequestHeadersValidator(), collector,
         ])
     }
 

@@ -1,3 +1,4 @@
+import InterfaceNetwork
 import NIOCore
 
 /// The address of something on the web: `http://` or `https://`, host, port, path and query.
@@ -81,19 +82,10 @@ public struct WebAddress: Sendable, Hashable {
             rest = text[host.endIndex...].dropFirst()
         } else {
             host = text.prefix { $0 != ":" }
-            guard isHostName(host) else { throw .host }
+            guard (try? Host(String(host))) != nil else { throw .host }
             rest = text[host.endIndex...]
         }
         return (host.lowercased(), try port(rest) ?? scheme.port)
-    }
-
-    /// As long as a name can be (RFC 1035, 2.3.4), of what names and IPv4 addresses are made of; some have underscores.
-    private static func isHostName(_ text: Substring) -> Bool {
-        let isMadeOf = { (character: Character) in
-            character.isASCII && (character.isLetter || character.isNumber || "-_.".contains(character))
-        }
-        return (1...253).contains(text.utf8.count) && text.first != "-" && text.allSatisfy(isMadeOf)
-            && !text.hasPrefix(".") && !text.contains("..")
     }
 
     private static func port(_ text: Substring) throws(InvalidWebAddress) -> Int? {

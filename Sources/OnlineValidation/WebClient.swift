@@ -54,8 +54,7 @@ public struct WebClient: Sendable {
             return try await network.connect(host: address.host, port: address.port, within: limits.time) { channel in
                 try channel.syncOptions?.setOption(.recvAllocator, value: WebLimits.readAllocator)
                 let pipeline = channel.pipeline.syncOperations
-                if let tls { try pipeline.addTLS(tls, to: address) }
-                try pipeline.addWebHandlers(for: address, limits: limits) { finished.yield($0) }
+                try pipeline.addWebHandlers(for: address, limits: limits, tls: tls) { finished.yield($0) }
                 pipeline.write(request)
             }
         } catch {

@@ -74,6 +74,9 @@ public struct WebLimits: Sendable {
     /// How many bytes are read at most before it is over: what chunks need around them is given as much as the body.
     public var receivedBytes: Int { headerBytes + 2 * body.count }
 
+    /// What TLS adds to that: keys and certificates (BoringSSL takes 100 KiB of them), and as much again around the content.
+    var receivedEncryptedBytes: Int { 128 * 1024 + 2 * receivedBytes }
+
     /// In bytes.
     public static let readSize = 4096
 

@@ -21,7 +21,7 @@ public final class ReachabilityMonitor {
     /// Nil until the name has been resolved.
     private var addresses: [IPAddress]?
     private var captiveInterfaces: Set<String> = []
-    private var isLooking = false
+    private(set) var isLooking = false
     private var isStale = false
     private var resolution: Task<Void, Never>?
     private var retry: LoopTimer?
@@ -69,8 +69,10 @@ public final class ReachabilityMonitor {
     /// Whether somebody has to sign in before packets get beyond the network at an interface, which the kernel does not
     /// know. It stays so until it is said otherwise.
     public func setCaptive(_ isCaptive: Bool, on interface: String) {
-        if isCaptive { captiveInterfaces.insert(interface) } else { captiveInterfaces.remove(interface) }
-        look()
+        let isNews =
+            isCaptive
+            ? captiveInterfaces.insert(interface).inserted : captiveInterfaces.remove(interface) != nil
+        if isNews { look() }
     }
 
     private func changed(_ subject: RouteSubject) {

@@ -1,37 +1,32 @@
 import Foundation
+import PipedPrograms
 import Synchronization
 
 /// `openssl s_server`: a TLS server that somebody else wrote. It says what it is told to say.
 final class OpenSSLServer: Sendable {
     let port: Int
-    private let process: Process
-    private let input = Pipe()
+    private let program: PipedProgram
     private let output: LineReader
 
     /// - Parameter options: besides the address, such as the key.
     init(_ options: [String]) async throws {
-        let process = Process()
-        let pipe = Pipe()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/openssl")
-        process.arguments = ["s_server", "-accept", "127.0.0.1:0", "-nocert"] + options
-        process.standardInput = input
-        process.standardOutput = pipe
-        process.standardError = FileHandle.nullDevice
-        let output = LineReader(pipe.fileHandleForReading)
-        try process.run()
+        let program = try PipedProgram("openssl", ["s_server", "-accept", "127.0.0.1:0", "-nocert"] + options)
+        let output = LineReader(program.output)
         let accepting = try await output.line { $0.hasPrefix("ACCEPT ") }
         guard let port = accepting.split(separator: ":").last.flatMap({ Int($0) }) else { throw LineReader.End() }
-        (self.process, self.output, self.port) = (process, output, port)
+        (self.program, self.output, self.port) = (program, output, port)
     }
 
-    /// It may have inherited that it does not hear of a mere request to end.
-    deinit { kill(process.processIdentifier, SIGKILL) }
+    deinit {
+        program.end(SIGKILL)
+        program.wait()
+    }
 
     /// The next line that the client sent, as it came.
     func request() async throws -> String { try await output.line { $0.hasPrefix("{") } }
 
     func say(_ line: String) throws {
-        try input.fileHandleForWriting.write(contentsOf: Data((line + "\n").utf8))
+        try program.input.write(contentsOf: Data((line + "\n").utf8))
     }
 }
 

@@ -1,4 +1,5 @@
 import Foundation
+import PipedPrograms
 
 /// The scripts of Docs/examples, run by the python3 of this machine.
 enum PythonScript {
@@ -23,19 +24,7 @@ enum PythonScript {
     static func succeeds(_ arguments: [String]) -> Bool { (try? run(arguments, input: Data()).status) == 0 }
 
     static func run(_ arguments: [String], input: Data) throws -> (status: Int32, output: Data) {
-        let process = Process()
-        let (standardInput, standardOutput) = (Pipe(), Pipe())
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["python3"] + arguments
-        process.standardInput = standardInput
-        process.standardOutput = standardOutput
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        try standardInput.fileHandleForWriting.write(contentsOf: input)
-        try standardInput.fileHandleForWriting.close()
-        let output = try standardOutput.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return (process.terminationStatus, output)
+        try PipedProgram.run("python3", arguments, input: input)
     }
 
     private static func hex(_ data: Data) -> String { data.map { String(format: "%02x", $0) }.joined() }

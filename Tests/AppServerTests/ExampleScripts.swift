@@ -1,5 +1,6 @@
 import AppProtocol
 import Foundation
+import PipedPrograms
 
 /// What Docs/protocol.md shows, run in a shell beside a file with the device's key.
 struct ExampleScripts {
@@ -26,25 +27,17 @@ struct ExampleScripts {
     }
 
     private static func run(_ command: String, in folder: String, _ input: String, _ count: Int) throws -> String {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")
-        process.arguments = ["60", "sh", "-c", command]
-        process.currentDirectoryURL = URL(fileURLWithPath: folder)
-        let (standardInput, standardOutput) = (Pipe(), Pipe())
-        process.standardInput = standardInput
-        process.standardOutput = standardOutput
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        try standardInput.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+        let program = try PipedProgram("timeout", ["60", "env", "--chdir=\(folder)", "sh", "-c", command])
+        try program.input.write(contentsOf: Data(input.utf8))
         var output = Data()
         while output.count(where: { $0 == 10 }) < count {
-            let data = standardOutput.fileHandleForReading.availableData
+            let data = program.output.availableData
             if data.isEmpty { break }
             output += data
         }
-        try standardInput.fileHandleForWriting.close()
-        output += try standardOutput.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
+        try program.input.close()
+        output += try program.output.readToEnd() ?? Data()
+        program.wait()
         return String(decoding: output, as: UTF8.self)
     }
 }

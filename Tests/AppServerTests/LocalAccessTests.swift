@@ -1,5 +1,6 @@
 import AppProtocol
 import Foundation
+import PipedPrograms
 import Testing
 
 @testable import AppServer
@@ -127,19 +128,12 @@ struct OtherUsersTests {
         chmod(script, 0o644)
         return try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread {
-                let process = Process()
-                process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")
-                process.arguments =
-                    ["60", "setpriv", "--reuid", "65534", "--regid", "65534", "--groups", groups]
-                    + ["perl", script, path, input]
-                let output = Foundation.Pipe()
-                process.standardOutput = output
+                let user = ["setpriv", "--reuid", "65534", "--regid", "65534", "--groups", groups]
                 continuation.resume(
                     with: Result {
-                        try process.run()
-                        let data = output.fileHandleForReading.readDataToEndOfFile()
-                        process.waitUntilExit()
-                        return String(decoding: data, as: UTF8.self)
+                        let run = try PipedProgram.run(
+                            "timeout", ["60"] + user + ["perl", script, path, input])
+                        return String(decoding: run.output, as: UTF8.self)
                     })
             }
         }

@@ -1,4 +1,5 @@
 import Foundation
+import PipedPrograms
 
 /// `openssl s_client`: a client that has nothing in common with this project.
 struct OpenSSLClient {
@@ -22,28 +23,24 @@ struct OpenSSLClient {
     static let keyed = ["-psk", String(repeating: "07", count: 32), "-psk_identity", "altnet-7f3c"]
 
     private static func run(_ port: Int, _ options: [String], _ input: String, _ count: Int) throws -> OpenSSLClient {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/timeout")
-        process.arguments =
-            ["60", "openssl", "s_client", "-connect", "127.0.0.1:\(port)", "-quiet", "-no_ign_eof"] + options
-        let (stdin, stdout, stderr) = (Pipe(), Pipe(), Pipe())
-        process.standardInput = stdin
-        process.standardOutput = stdout
-        process.standardError = stderr
-        signal(SIGPIPE, SIG_IGN)
-        try process.run()
-        try? stdin.fileHandleForWriting.write(contentsOf: Data(input.utf8))
+        let errors = Pipe()
+        let program = try PipedProgram(
+            "timeout",
+            ["60", "openssl", "s_client", "-connect", "127.0.0.1:\(port)", "-quiet", "-no_ign_eof"] + options,
+            errors: .descriptor(errors.fileHandleForWriting.fileDescriptor))
+        try errors.fileHandleForWriting.close()
+        try? program.input.write(contentsOf: Data(input.utf8))
         var received = Data()
         while received.count(where: { $0 == 10 }) < count {
-            let data = stdout.fileHandleForReading.availableData
+            let data = program.output.availableData
             if data.isEmpty { break }
             received += data
         }
-        try? stdin.fileHandleForWriting.close()
-        let errors = stderr.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
+        try? program.input.close()
+        let said = errors.fileHandleForReading.readDataToEndOfFile()
+        program.wait()
         return OpenSSLClient(
             lines: String(decoding: received, as: UTF8.self).split(separator: "\n").map(String.init),
-            errors: String(decoding: errors, as: UTF8.self))
+            errors: String(decoding: said, as: UTF8.self))
     }
 }

@@ -34,16 +34,19 @@ import Testing
         }
     }
 
-    /// - Returns: its exit status and what it wrote, which must fit into a pipe.
+    @Test(arguments: [("exit 0", 0), ("exit 3", 3), ("kill -TERM $$", 128 + SIGTERM), ("kill -KILL $$", 128 + SIGKILL)])
+    func howItEndedIsSaidAsAShellSaysIt(script: String, status: Int32) throws {
+        #expect(try run("sh", ["-c", script]).status == status)
+    }
+
+    /// - Returns: its exit status and what it wrote.
     private func run(_ path: String, _ arguments: [String]) throws -> (status: Int32, said: String) {
         let pipe = Pipe()
         let pid = try ChildProcess.start(
             path, arguments, environment: ChildProcess.ownEnvironment,
             output: .descriptor(pipe.fileHandleForWriting.fileDescriptor))
         try pipe.fileHandleForWriting.close()
-        var status: Int32 = 0
-        #expect(waitpid(pid, &status, 0) == pid)
-        let said = try #require(try pipe.fileHandleForReading.readToEnd())
-        return (status, String(decoding: said, as: UTF8.self))
+        let said = try pipe.fileHandleForReading.readToEnd() ?? Data()
+        return (ChildProcess.wait(for: pid), String(decoding: said, as: UTF8.self))
     }
 }

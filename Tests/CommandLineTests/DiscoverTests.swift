@@ -1,6 +1,7 @@
 import DNSMessage
 import DNSService
 import Foundation
+import PipedPrograms
 import Testing
 
 @testable import altnet
@@ -85,15 +86,7 @@ private enum Announcement {
     }
 
     private static func run(_ program: String, _ arguments: [String]) throws -> (output: String, status: Int32) {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = arguments
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        let read = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        return (String(decoding: read, as: UTF8.self), process.terminationStatus)
+        let (status, output) = try PipedProgram.run(program, arguments)
+        return (String(decoding: output, as: UTF8.self), status)
     }
 }

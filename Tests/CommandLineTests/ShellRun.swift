@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 
 /// A program of the system that a test asks for its opinion.
@@ -19,19 +20,10 @@ struct ShellRun {
         // Through files: a pipe would be full before somebody reads.
         let (inputFile, outputFile) = (folder.appendingPathComponent("input"), folder.appendingPathComponent("output"))
         try Data(input.utf8).write(to: inputFile)
-        try Data().write(to: outputFile)
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: path(of: program) ?? program)
-        process.arguments = arguments
-        process.currentDirectoryURL = folder
-        process.standardInput = try FileHandle(forReadingFrom: inputFile)
-        let output = try FileHandle(forWritingTo: outputFile)
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        process.waitUntilExit()
-        return ShellRun(
-            output: String(decoding: try Data(contentsOf: outputFile), as: UTF8.self), status: process.terminationStatus
-        )
+        let pid = try ChildProcess.start(
+            "env", ["--chdir=\(folder.path)", program] + arguments, environment: ChildProcess.ownEnvironment,
+            input: .file(inputFile.path, flags: O_RDONLY), output: .file(outputFile.path, flags: O_WRONLY | O_CREAT))
+        let status = ChildProcess.wait(for: pid)
+        return ShellRun(output: String(decoding: try Data(contentsOf: outputFile), as: UTF8.self), status: status)
     }
 }

@@ -1,4 +1,6 @@
+import ChildProcess
 import Foundation
+import Synchronization
 import Testing
 
 @testable import altnet
@@ -53,7 +55,7 @@ struct SuspensionTests {
 }
 
 /// A program that leads a session, whose terminal is the test's.
-private struct Session {
+private final class Session: Sendable {
     /// The program that was built together with the tests.
     static let altnet: String? = {
         let folder = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
@@ -61,30 +63,30 @@ private struct Session {
         return FileManager.default.isExecutableFile(atPath: path) ? path : nil
     }()
 
-    private let process = Process()
+    private let process: pid_t
+    private let hasEnded = Mutex(false)
 
     init(_ command: [String], on terminal: PseudoTerminal) throws {
         terminal.resize(columns: 60, rows: 16)
-        let stream = FileHandle(fileDescriptor: terminal.slave, closeOnDealloc: false)
-        process.executableURL = URL(fileURLWithPath: ShellRun.path(of: "setsid") ?? "")
-        process.arguments = ["--ctty", "--wait"] + command
-        process.environment = ["TERM": "xterm", "LANG": "C.UTF-8", "PATH": "/usr/bin:/bin"]
-        process.standardInput = stream
-        process.standardOutput = stream
-        process.standardError = stream
-        try process.run()
+        process = try ChildProcess.start(
+            "setsid", ["--ctty", "--wait"] + command,
+            environment: ["TERM=xterm", "LANG=C.UTF-8", "PATH=/usr/bin:/bin"], input: .descriptor(terminal.slave),
+            output: .descriptor(terminal.slave))
     }
 
     func status() async -> Int32 {
         await withCheckedContinuation { continuation in
-            Thread.detachNewThread { [process] in
-                process.waitUntilExit()
-                continuation.resume(returning: process.terminationStatus)
+            Thread.detachNewThread { [self] in
+                let status = ChildProcess.wait(for: process)
+                hasEnded.withLock { $0 = true }
+                continuation.resume(returning: status)
             }
         }
     }
 
     func end() {
-        if process.isRunning { process.terminate() }
+        hasEnded.withLock { hasEnded in
+            if !hasEnded { kill(process, SIGTERM) }
+        }
     }
 }

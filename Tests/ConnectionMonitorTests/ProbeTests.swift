@@ -90,6 +90,22 @@ struct ProbeTests {
         #expect(await watch.connection.probe(within: .milliseconds(300)) == .timedOut)
     }
 
+    /// It takes its time to answer, more than those have who ask again and again: they do not begin anew each time.
+    @Test func whoAnswersSlowlyIsWaitedFor() async throws {
+        let server = try await CountingServer(
+            greeting: ByteBuffer(string: "HTTP/1.1 204 x\r\n\r\n"), after: .seconds(1))
+        let watch = try Watch("a=http://127.0.0.1:\(server.port)")
+        watch.start()
+        try await watch.becomes(.preparing)
+        var answers = 0
+        while watch.connection.status.state != .ready {
+            answers += 1
+            _ = await watch.connection.probe(within: .milliseconds(100))
+        }
+        #expect(answers > 3)
+        #expect(server.count == 1)
+    }
+
     @Test func aNameServerThatSaysNothingIsTheReason() async throws {
         let silent = try await DatagramBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .bind(host: "127.0.0.1", port: 0).get()
@@ -126,14 +142,16 @@ final class CountingServer: Sendable {
 
     var count: Int { counter.count.withLock { $0 } }
 
-    init(port: Int = 0, greeting: ByteBuffer? = nil) async throws {
+    init(port: Int = 0, greeting: ByteBuffer? = nil, after delay: TimeAmount = .zero) async throws {
         let counter = Counter()
         self.counter = counter
         channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { child in
                 counter.count.withLock { $0 += 1 }
-                if let greeting { child.writeAndFlush(greeting, promise: nil) }
+                if let greeting {
+                    child.eventLoop.scheduleTask(in: delay) { child.writeAndFlush(greeting, promise: nil) }
+                }
                 return child.eventLoop.makeSucceededVoidFuture()
             }
             .bind(host: "127.0.0.1", port: port).get()

@@ -81,6 +81,13 @@ struct TargetTests {
         #expect(TargetError.malformed(String(repeating: "x", count: 9999)).description.count < 200)
     }
 
+    /// However seldom it is asked whether it lives, nobody takes an old word for an answer.
+    @Test func whatWasHeardIsFreshForTenSecondsAtMost() {
+        #expect(KeepAlive().freshness == .seconds(5))
+        #expect(KeepAlive(idle: .seconds(9)).freshness == .seconds(10))
+        #expect(KeepAlive(idle: .seconds(3600)).freshness == .seconds(10))
+    }
+
     @Test func certificatesThatCannotBeReadAreSaidSo() {
         for path in ["/nowhere", "/dev/null", "/etc/passwd"] {
             #expect(throws: TrustError.unreadable(path: path)) { try TargetTrust(authorities: path) }

@@ -10,8 +10,10 @@ struct InterfaceTests {
     private static let long = Duration.seconds(20)
 
     /// Tells whoever connects from where he comes.
-    private func mirror(_ machines: TwoNamespaces, on address: String) async throws -> any Channel {
-        let loop = machines.server.next()
+    private func mirror(
+        _ machines: TwoNamespaces, on address: String, of machine: MultiThreadedEventLoopGroup? = nil
+    ) async throws -> any Channel {
+        let loop = (machine ?? machines.server).next()
         return try await loop.flatSubmit {
             ServerBootstrap(group: loop)
                 .childChannelInitializer { channel in
@@ -47,6 +49,38 @@ struct InterfaceTests {
             #expect(try await sender(of: network, to: mirrors[1], host: "2001:db8:9::9") == ipv6)
         }
         for mirror in mirrors { try await mirror.close() }
+        try await machines.end()
+    }
+
+    /// Whatever a network says, by an address or by a name, it does not lead to what listens on this machine.
+    @Test func aNetworkDoesNotLeadToThisMachine() async throws {
+        let machines = try await TwoNamespaces()
+        let own = try await mirror(machines, on: "::", of: machines.device)
+        let port = own.localAddress?.port ?? 0
+        let addresses = [
+            "127.0.0.1", "127.8.9.1", "::1", "0.0.0.0", "::", "::ffff:127.0.0.1", "10.9.1.2", "10.9.2.2",
+            "2001:db8:1::2",
+            "2001:db8:2::2",
+        ]
+        let server = try await FakeNameServer.start(on: "10.9.9.9", machines.server) { query in
+            [.bytes(query.message.answer(addresses: "127.0.0.1", "::1", "10.9.2.2", timeToLive: 0))]
+        }
+        let folder = try NoteFolder()
+        try folder.write("NAME_SERVERS=10.9.9.9:\(server.port)", to: "leases/left")
+        let network = InterfaceNetwork(interface: "left", on: machines.device, files: folder.files)
+        for host in addresses + ["mine.example"] {
+            await #expect(throws: ConnectFailure.ownAddress, "\(host)") {
+                try await network.connect(host: host, port: port, within: Self.long)
+            }
+        }
+        // Without an interface, or on the one on which nobody else is, it is what was meant.
+        for (interface, host) in [(nil, "127.0.0.1"), (nil, "10.9.2.2"), ("lo", "127.0.0.1"), ("lo", "::1")] {
+            let network = InterfaceNetwork(interface: interface, on: machines.device)
+            #expect(try await sender(of: network, to: own, host: host) != nil, "\(host)")
+        }
+        folder.remove()
+        await server.stop()
+        try await own.close()
         try await machines.end()
     }
 

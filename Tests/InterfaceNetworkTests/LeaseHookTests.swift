@@ -1,3 +1,4 @@
+import ChildProcess
 import Foundation
 import InterfaceNetwork
 import Testing
@@ -12,16 +13,14 @@ import Testing
     )
         throws
     {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        process.arguments = isSourced ? ["-euc", ". \"$0\"; exit 7", Self.hook] : [Self.hook]
         let usual = [
             "PATH": "/usr/bin:/bin", "interface": "wlan0", "reason": reason, "ALTNET_LEASES": folder.files.leases,
         ]
-        process.environment = usual.merging(variables) { _, own in own }
-        try process.run()
-        process.waitUntilExit()
-        #expect(process.terminationStatus == (isSourced ? 7 : 0))
+        let pid = try ChildProcess.start(
+            "/bin/sh", isSourced ? ["-euc", ". \"$0\"; exit 7", Self.hook] : [Self.hook],
+            environment: usual.merging(variables) { _, own in own }.map { "\($0.key)=\($0.value)" },
+            output: .descriptor(1))
+        #expect(ChildProcess.wait(for: pid) == (isSourced ? 7 : 0))
     }
 
     private func notes(_ folder: NoteFolder) -> [String]? {

@@ -83,6 +83,34 @@ import Testing
         #expect(servers(reader.notes) == ["192.0.2.1 53"])
     }
 
+    /// systemd-networkd keeps what it knew for some seconds, and notes it anew with each change of the link.
+    @Test func whatSystemdNetworkdKnewOfTheNetworkBeforeIsNotBelieved() throws {
+        let folder = try NoteFolder(hook: false)
+        defer { folder.remove() }
+        try folder.write("nameserver 192.0.2.99\n", to: "resolv.conf")
+        let path = "links/\(if_nametoindex("lo"))"
+        func note(_ state: String, _ rest: String) throws {
+            try folder.write("OPER_STATE=\(state)\n\(rest)", to: "links/new")
+            #expect(rename(folder.url.path + "/links/new", folder.url.path + "/" + path) == 0)
+        }
+        let known = "DNS=192.0.2.53\nCAPTIVE_PORTAL=https://old.example/\n"
+        try note("routable", known)
+        let reader = NoteReader("lo", folder.files)
+        #expect(servers(reader.notes) == ["192.0.2.53 53"])
+        reader.disregardNotes(true)
+        #expect(reader.notes == NetworkNotes(), "nor are the machine's servers, which are the same")
+        for state in ["no-carrier", "dormant", "carrier", "degraded"] {
+            try note(state, known)
+            #expect(reader.notes.captivePortalAPI == nil)
+            #expect(!servers(reader.notes).contains("192.0.2.53 53"))
+        }
+        try note("routable", "DNS=192.0.2.54\n")
+        #expect(servers(reader.notes) == ["192.0.2.54 53"])
+        reader.disregardNotes(true)
+        reader.disregardNotes(false)
+        #expect(servers(reader.notes) == ["192.0.2.54 53"], "the device went back")
+    }
+
     @Test func portalsAreBoundedAndPlain() {
         func portal(_ text: String) -> String? {
             NetworkNotes(assignments: Array("CAPTIVE_PORTAL=\(text)\n".utf8), servers: "DNS").captivePortalAPI

@@ -1,3 +1,4 @@
+import ChildProcess
 import FoundationEssentials
 import Glibc
 
@@ -24,23 +25,15 @@ enum Strace {
     }
 
     /// Runs a program to its end, with its standard output thrown away.
-    /// - Returns: what waitpid(2) said.
+    /// - Returns: its exit status.
     private static func spawn(_ arguments: [String]) throws -> Int32 {
-        var actions = posix_spawn_file_actions_t()
-        posix_spawn_file_actions_init(&actions)
-        defer { posix_spawn_file_actions_destroy(&actions) }
-        posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
-        var vector = arguments.map { strdup($0) } + [nil]
-        defer { vector.forEach { free($0) } }
-        var pid: pid_t = 0
-        let code = posix_spawnp(&pid, arguments[0], &actions, nil, &vector, environ)
-        guard code == 0 else {
-            throw BenchmarkError("cannot run \(arguments[0]) (\(String(cString: strerror(code)))): install it")
+        do {
+            let pid = try ChildProcess.start(
+                arguments[0], Array(arguments.dropFirst()), environment: ChildProcess.ownEnvironment, output: .nothing,
+                errors: .descriptor(2))
+            return ChildProcess.wait(for: pid)
+        } catch {
+            throw BenchmarkError("cannot run \(arguments[0]) (\(String(cString: strerror(error.errno)))): install it")
         }
-        var status: Int32 = 0
-        while waitpid(pid, &status, 0) < 0 {
-            guard errno == EINTR else { throw BenchmarkError("lost sight of \(arguments[0])") }
-        }
-        return status
     }
 }

@@ -33,8 +33,7 @@ public enum Shell {
         } catch {
             return (error.errno, "cannot start timeout")
         }
-        var status: Int32 = 0
-        while waitpid(process, &status, 0) < 0, errno == EINTR {}
+        let status = ChildProcess.wait(for: process)
         rewind(output)
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         let count = fread(&buffer, 1, buffer.count, output)

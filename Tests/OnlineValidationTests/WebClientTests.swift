@@ -120,6 +120,29 @@ import Testing
         }
     }
 
+    /// Keys and certificates cost, too.
+    @Test func whatTLSCostsIsCounted() async throws {
+        let answer = "HTTP/1.1 204 No Content\r\n\r\n"
+        let request = { (server: ScriptedServer, scheme: String) in
+            WebRequest(.get, try server.address(scheme: scheme))
+        }
+        var plain = 0
+        try await ScriptedServer.serving(answer) { server in
+            let exchange = await WebClient().exchange(
+                try request(server, "http"), through: .loopback, limits: .within())
+            #expect(exchange.bytes == server.received.utf8.count + answer.utf8.count)
+            plain = exchange.bytes
+        }
+        try await TestServerKey.loopback.withCertificateFile { file in
+            try await ScriptedServer.serving(answer, tls: try TestServerKey.loopback.serverContext()) { server in
+                let exchange = await WebClient(trusting: .file(file)).exchange(
+                    try request(server, "https"), through: .loopback, limits: .within())
+                #expect(try exchange.result.get().status == 204)
+                #expect(exchange.bytes > plain + 800, "at least a hello of both, a certificate and its proof")
+            }
+        }
+    }
+
     @Test func certificatesThatCannotBeRead() async throws {
         try await ScriptedServer.serving("") { server in
             let result = try await server.exchange(scheme: "https", trusting: .file("/nonexistent"))

@@ -1,8 +1,9 @@
 import Foundation
+import PipedPrograms
 
 /// A broker, and one client of it that sends messages to itself: MQTT 3.1.1, quality of service 0.
 final class Mosquitto {
-    private let process = Process()
+    private let program: PipedProgram
     private let connection: Int32
     private let folder: String
 
@@ -12,13 +13,12 @@ final class Mosquitto {
         let port = UInt16.random(in: 30_000...60_000)
         try "listener \(port) 127.0.0.1\nallow_anonymous true\nset_tcp_nodelay true\nlog_dest none\n"
             .write(toFile: folder + "/configuration", atomically: true, encoding: .utf8)
-        let places: [String] = ["/usr/sbin/mosquitto", "/usr/bin/mosquitto"]
-        let program = places.first { FileManager.default.isExecutableFile(atPath: $0) }
-        guard let program else { throw BenchmarkError("there is no mosquitto: make bench-protocol installs it") }
-        process.executableURL = URL(fileURLWithPath: program)
-        process.arguments = ["-c", folder + "/configuration"]
-        process.standardError = FileHandle.nullDevice
-        try process.run()
+        do {
+            // Where Debian has it, which is not in everybody's PATH.
+            program = try PipedProgram("/usr/sbin/mosquitto", ["-c", folder + "/configuration"])
+        } catch {
+            throw BenchmarkError("there is no mosquitto: make bench-protocol installs it")
+        }
         connection = try Self.connect(to: port)
         try send([0x10, 18, 0, 4] + Array("MQTT".utf8) + [4, 2, 0, 0, 0, 6] + Array("altnet".utf8))
         try expect(4)
@@ -40,7 +40,8 @@ final class Mosquitto {
 
     func stop() {
         close(connection)
-        process.terminate()
+        program.end()
+        program.wait()
         try? FileManager.default.removeItem(atPath: folder)
     }
 

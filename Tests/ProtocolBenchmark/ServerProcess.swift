@@ -1,24 +1,20 @@
 import AppClient
 import AppProtocol
 import Foundation
+import PipedPrograms
 
 /// This program again, as the server.
 final class ServerProcess {
     let folder: String
     let port: Int
-    private let process = Process()
-    private let input = Pipe()
+    private let program: PipedProgram
 
     init() throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("altnet-bench-\(getpid())").path
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let output = Pipe()
-        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        process.arguments = ["serve", folder + "/socket"]
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        let line = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+        let own = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath().path
+        program = try PipedProgram(own, ["serve", folder + "/socket"], errors: .descriptor(2))
+        let line = String(decoding: program.output.availableData, as: UTF8.self)
         guard let port = Int(line.trimmingCharacters(in: .whitespacesAndNewlines)), port > 0 else {
             throw BenchmarkError("the server did not say where it listens")
         }
@@ -33,10 +29,11 @@ final class ServerProcess {
     }
 
     /// Bytes of memory that are the server's own: neither shared nor to be had again from a file.
-    func memory() throws -> Int { try ProcessMemory.anonymous(of: process.processIdentifier) }
+    func memory() throws -> Int { try ProcessMemory.anonymous(of: program.pid) }
 
     func stop() {
-        try? input.fileHandleForWriting.close()
+        try? program.input.close()
+        program.wait()
         try? FileManager.default.removeItem(atPath: folder)
     }
 

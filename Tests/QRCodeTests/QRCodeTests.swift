@@ -1,4 +1,5 @@
 import Foundation
+import PipedPrograms
 import Randomness
 import Testing
 
@@ -108,15 +109,9 @@ private enum Reader {
         let picture = FileManager.default.temporaryDirectory.path + "/altnet-\(UUID().uuidString).pgm"
         defer { try? FileManager.default.removeItem(atPath: picture) }
         try draw(code).write(to: URL(fileURLWithPath: picture))
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: path)
-        process.arguments = ["--raw", "--quiet", "--nodbus", "-Sdisable", "-Sqrcode.enable", picture]
-        let output = Pipe()
-        process.standardOutput = output
-        process.standardError = FileHandle.nullDevice
-        try process.run()
-        let read = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
+        let read = try PipedProgram.run(
+            path, ["--raw", "--quiet", "--nodbus", "-Sdisable", "-Sqrcode.enable", picture]
+        ).output
         return String(decoding: read.dropLast(), as: UTF8.self)
     }
 

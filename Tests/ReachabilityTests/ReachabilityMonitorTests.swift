@@ -179,6 +179,13 @@ import Testing
         #expect(path.uplink?.interface == "near0")
         monitor.setCaptive(false, on: "near0")
         #expect(try await wait(&changes, for: .reachable).isReachable)
+        while monitor.isLooking { await Task.yield() }
+        // What is known already is no reason to ask the kernel.
+        monitor.setCaptive(false, on: "near0")
+        monitor.setCaptive(true, on: "wlan9")
+        #expect(!monitor.isLooking)
+        monitor.setCaptive(false, on: "wlan9")
+        #expect(monitor.isLooking)
     }
 
     // MARK: Names

@@ -108,12 +108,12 @@ struct RealSupplicant {
         let sockets = "\(directory.path)/sockets"
         socket = "\(sockets)/lo"
         process = try ChildProcess.start(
-            Self.program, ["-Dnone", "-ilo", "-C\(sockets)"], environment: ChildProcess.ownEnvironment,
-            output: .nothing, errors: .descriptor(2))
+            Self.program, ["-Dnone", "-ilo", "-C\(sockets)"], environment: ChildProcess.ownEnvironment, output: .nothing
+        )
     }
 
     func kill(_ signal: Int32 = SIGKILL) {
         Glibc.kill(process, signal)
-        waitpid(process, nil, 0)
+        ChildProcess.wait(for: process)
     }
 }

@@ -60,9 +60,9 @@ extension SignIn {
     private var signingInUntil: Instant? {
         switch phase {
         case .inactive, .maintaining, .loggingOff, .waiting, .resting: nil
-        case .listing(_, let until), .authenticating(_, let until), .presentingUI(_, _, let until): until
-        case .evaluating(let evaluation):
-            evaluation.asked.map(\.until).max()
+        case .listing(_, let until), .authenticating(_, let until), .presentingUI(_, _, let until):
+            until + settings.handover
+        case .evaluating(let evaluation): evaluation.asked.map(\.until).max().map { $0 + settings.handover }
         case .authenticated(let session): session.isConfirmed ? nil : session.start + settings.confirmLimit
         }
     }

@@ -76,17 +76,21 @@ final class Program: Sendable {
 /// The servers that targets are made of.
 enum Server {
     static let areInstalled = [
-        "/usr/sbin/mosquitto", "/usr/sbin/nginx", "/usr/bin/openssl", "/usr/bin/nsenter",
+        "/usr/sbin/mosquitto", "/usr/sbin/nginx", "/usr/sbin/nft", "/usr/bin/openssl", "/usr/bin/nsenter",
     ].allSatisfy { (program: String) in access(program, X_OK) == 0 }
 
+    /// - Parameter certificate: the path of key and certificate without the ending, where it speaks TLS.
     static func mosquitto(
-        at address: String = "127.0.0.1", port: Int, anonymous: Bool = true, through wrapper: [String] = []
+        at address: String = "127.0.0.1", port: Int, anonymous: Bool = true, certificate: String? = nil,
+        through wrapper: [String] = []
     ) throws -> Program {
-        try Program(
+        let tls = certificate.map { "certfile \($0).pem\nkeyfile \($0).key" } ?? ""
+        return try Program(
             wrapper + ["/usr/sbin/mosquitto", "-c", "FOLDER/conf"],
             files: [
                 "conf": """
                 listener \(port) \(address)
+                \(tls)
                 allow_anonymous \(anonymous)
                 user root
                 log_dest stdout
@@ -98,9 +102,10 @@ enum Server {
     /// - Parameters:
     ///   - certificate: the path of key and certificate without the ending, where it speaks TLS.
     ///   - options: further lines of its server.
+    ///   - answer: what it does with every request.
     static func nginx(
         at address: String = "127.0.0.1", port: Int, certificate: String? = nil, options: String = "",
-        through wrapper: [String] = []
+        answer: String = "return 204", through wrapper: [String] = []
     ) throws -> Program {
         let tls =
             certificate.map { "ssl_certificate \($0).pem; ssl_certificate_key \($0).key;" } ?? ""
@@ -116,7 +121,7 @@ enum Server {
                     server {
                         listen \(address):\(port)\(certificate == nil ? "" : " ssl"); \(tls)
                         \(options)
-                        location / { return 204; }
+                        location / { \(answer); }
                     }
                 }
 

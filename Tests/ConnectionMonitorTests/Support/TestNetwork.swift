@@ -1,12 +1,15 @@
 import Glibc
 import NIOPosix
 
-/// Two machines in namespaces of their own: the device at 10.9.0.2, and behind a router at 10.9.0.1 a server at 10.8.0.1.
+/// Two machines in namespaces of their own: the device at 10.9.0.2, and behind a router at 10.9.0.1 a server at 10.8.0.1, and
+/// at 203.0.113.1 one that the internet knows.
 final class TestNetwork: Sendable {
     private let device: Int32
     private let router: Int32
     /// Everything that is done on it is done on the device.
     let group: MultiThreadedEventLoopGroup
+    /// Everything that is done on it is done on the router.
+    let routerGroup: MultiThreadedEventLoopGroup
 
     /// Whether this process may make one.
     static let isPossible = geteuid() == 0 && (try? Program.run(["/usr/bin/unshare", "--net", "true"])) != nil
@@ -16,9 +19,10 @@ final class TestNetwork: Sendable {
         defer { close(home) }
         precondition(Self.call("unshare", Self.network), "no new network namespace")
         router = Self.ownNamespace()
+        // Threads begin in the namespace of the one that makes them.
+        routerGroup = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         precondition(Self.call("unshare", Self.network), "no new network namespace")
         device = Self.ownNamespace()
-        // Threads begin in the namespace of the one that makes them.
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         precondition(Self.call("setns", home, Self.network), "the way back is barred")
         try onDevice(
@@ -34,6 +38,7 @@ final class TestNetwork: Sendable {
             ip link set lo up
             ip address add 10.9.0.1/24 dev ap0
             ip address add 10.8.0.1/32 dev lo
+            ip address add 203.0.113.1/32 dev lo
             ip link set ap0 up
             echo 1 > /proc/sys/net/ipv4/ip_forward
             """)
@@ -55,6 +60,18 @@ final class TestNetwork: Sendable {
     func cut(_ kind: String) throws {
         try onRouter("ip address del 10.8.0.1/32 dev lo; ip route add \(kind) 10.8.0.1/32")
     }
+
+    /// From now on a firewall does that with what is sent to the server: `drop`, `reject`, `reject with tcp reset`.
+    func firewall(_ rule: String) throws {
+        try onRouter(
+            """
+            nft add table ip wall
+            nft add chain ip wall in '{ type filter hook input priority 0; }'
+            nft add rule ip wall in ip daddr 10.8.0.1 \(rule)
+            """)
+    }
+
+    func takeFirewallDown() throws { try onRouter("nft delete table ip wall") }
 
     func heal() throws { try onRouter("ip route del 10.8.0.1/32; ip address add 10.8.0.1/32 dev lo") }
 

@@ -1,0 +1,72 @@
+import FuzzDriver
+
+@testable import ConnectionMonitor
+
+@_cdecl("conversation_fuzz_main")
+public func start(
+    _ count: CInt, _ arguments: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?
+) -> CInt {
+    FuzzDriver.fuzz(count, arguments, with: fuzz)
+}
+
+/// What libFuzzer calls with each of its inputs: what a server says to the one who greets it, in HTTP and in MQTT. However
+/// the bytes arrive, the outcome is the same.
+@_cdecl("LLVMFuzzerTestOneInput")
+public func fuzz(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let bytes = Array(UnsafeBufferPointer(start: start, count: count))
+    for isProven in [false, true] {
+        let conversation = HTTPConversation(host: "server.example", port: 80, isProven: isProven)
+        let outcome = same(conversation, bytes, isOver: { $0 == .answered })
+        if outcome == .answered { checkHTTP(bytes, isProven: isProven) }
+    }
+    let outcome = same(MQTTConversation(pingEvery: .seconds(30)), bytes, isOver: { _ in false })
+    if outcome == .answered {
+        precondition(bytes[0] == 0x20 && bytes.count >= 2, "only a connection acknowledgement is an answer")
+    }
+    return 0
+}
+
+private enum Outcome {
+    case answered, waiting, refused
+}
+
+private func same<C: Conversation>(_ conversation: C, _ bytes: [UInt8], isOver: (Outcome) -> Bool) -> Outcome {
+    let whole = outcome(of: conversation, [bytes[...]], isOver: isOver)
+    precondition(whole == outcome(of: conversation, pieces(of: bytes), isOver: isOver), "it depends on how it arrives")
+    return whole
+}
+
+/// - Parameter isOver: whether what comes behind that is left unread.
+private func outcome<C: Conversation>(
+    of conversation: C, _ pieces: [ArraySlice<UInt8>], isOver: (Outcome) -> Bool
+) -> Outcome {
+    var conversation = conversation
+    var outcome = Outcome.waiting
+    for piece in pieces where !isOver(outcome) {
+        do {
+            if try conversation.hear(piece) { outcome = .answered }
+        } catch {
+            return .refused
+        }
+    }
+    return outcome
+}
+
+/// Pieces of sizes that the bytes themselves decide.
+private func pieces(of bytes: [UInt8]) -> [ArraySlice<UInt8>] {
+    var rest = bytes[...]
+    var pieces: [ArraySlice<UInt8>] = []
+    while let first = rest.first {
+        let piece = rest.prefix(1 + Int(first) % 37)
+        pieces.append(piece)
+        rest = rest.dropFirst(piece.count)
+    }
+    return pieces
+}
+
+private func checkHTTP(_ bytes: [UInt8], isProven: Bool) {
+    precondition(bytes.starts(with: "HTTP/1.".utf8))
+    guard let status = Int(String(decoding: bytes[9..<12], as: UTF8.self)) else { preconditionFailure("no status") }
+    precondition((100...999).contains(status))
+    precondition(isProven || !(300...399).contains(status) && status != 511, "a portal's word is no answer")
+}
