@@ -29,6 +29,8 @@ final class ReachDesk {
     ) {
         let group = MultiThreadedEventLoopGroup.singleton
         let world = FakeWorld(finding ?? .online, gateway: gateway)
+        // Nothing is earned meanwhile, however long a test takes.
+        let now = Instant.now
         self.world = world
         self.targets = targets
         let look: @Sendable (InterfaceNetwork, Duration) async -> ValidationLook = { _, _ in await world.look() }
@@ -44,7 +46,7 @@ final class ReachDesk {
                 askGateway: { _, _ in world.askGateway() },
                 wifi: InterfaceNetwork(interface: "wlan9", on: group),
                 unbound: InterfaceNetwork(interface: nil, on: group)),
-            budget: QuestionBudget())
+            budget: QuestionBudget(now: { now }))
         // A machine that is busy is no reason for silence.
         watch.timing = ReachWatch.Timing(look: Self.ever, headStart: Self.ever)
         watch.watch(targets.map(\.watched), signingInBy: nil)
