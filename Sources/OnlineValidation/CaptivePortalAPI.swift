@@ -6,8 +6,6 @@ public struct CaptivePortalAPI: Sendable {
     /// In bytes.
     public static let bodyLimit = 16 * 1024
     static let contentType = "application/captive+json"
-    /// What comes on top of what is said in a connection with TLS: a handshake with a chain of certificates.
-    static let connectionCost = 6000
 
     private let client: WebClient
 
@@ -32,7 +30,7 @@ public struct CaptivePortalAPI: Sendable {
         } catch {
             result = .failure(error)
         }
-        return CaptiveLook(result: result, cost: exchange.bytes + Self.connectionCost)
+        return CaptiveLook(result: result, cost: exchange.bytes + OnlineValidator.connectionCost)
     }
 
     private static func state(_ answer: WebAnswer) throws(CaptivePortalFailure) -> CaptiveState {
@@ -57,7 +55,7 @@ public struct CaptivePortalAPI: Sendable {
 /// What a network said of itself, and what it cost to ask.
 public struct CaptiveLook: Sendable {
     public let result: Result<CaptiveState, CaptivePortalFailure>
-    /// In bytes, both directions, with an allowance for TLS, TCP and IP.
+    /// In bytes, both directions, with an allowance for TCP and IP.
     public let cost: Int
 
     public init(result: Result<CaptiveState, CaptivePortalFailure>, cost: Int) {

@@ -44,6 +44,8 @@ extension ReachWatch {
         var findings = findings
         // Of those who were not waited for, what they said before still counts.
         findings.targets.merge(self.findings?.targets ?? [:]) { new, _ in new }
+        // It may have been said since the look began.
+        findings.portal = captive.state
         looking = nil
         note(findings)
         let waiting = waiting
