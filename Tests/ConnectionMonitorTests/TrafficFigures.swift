@@ -1,6 +1,7 @@
 import AgentModel
 import Foundation
 import InterfaceNetwork
+import OnlineValidation
 import Testing
 
 @testable import ConnectionMonitor
@@ -37,6 +38,26 @@ struct TrafficFigures {
             "| Target | Keep-alive after | Noticed after | Segments of TCP a minute | Other packets a minute"
                 + " | Bytes a day | A second connection |\n|---|---|---|---|---|---|---|")
         print(lines.joined(separator: "\n"))
+    }
+
+    /// What the source of validation costs by itself, from the name's end on: nginx with `return 204`.
+    @Test func bytesOfAQuestion() async throws {
+        let network = try TestNetwork()
+        let server = try Server.nginx(at: "10.8.0.1", port: 80, through: network.serverSide)
+        try server.start()
+        let validator = OnlineValidator(source: try ValidationSource(url: "http://10.8.0.1/check"))
+        let way = InterfaceNetwork(interface: "wlan0", on: network.group)
+        var look = await validator.look(through: way, within: .seconds(10))
+        while look.finding != .online { look = await validator.look(through: way, within: .seconds(10)) }
+        let count = 100
+        let before = try network.traffic()
+        for _ in 0..<count { look = await validator.look(through: way, within: .seconds(10)) }
+        // The goodbyes of the last one come behind.
+        try await Task.sleep(for: .milliseconds(200))
+        let after = try network.traffic()
+        #expect(look.finding == .online)
+        print("one question: \(look.cost) bytes counted,", (after.bytes - before.bytes) / count, "bytes on the link in")
+        print(Double(after.packets - before.packets) / Double(count), "packets")
     }
 
     private struct Bench {
