@@ -10,8 +10,8 @@ LAB := board/lab/run $(if $(DIRECT),--direct)
 # A crash is told within seconds; with all threads and full symbols it takes minutes.
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
-.PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web fuzz-connection bench-keyfile \
-    bench-protocol bench-policy man completions build format lint clean deps
+.PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web fuzz-connection fuzz-portal \
+    bench-keyfile bench-protocol bench-policy man completions build format lint clean deps
 
 help: ## Show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
@@ -42,11 +42,7 @@ lab: deps ## Run the scenarios on real kernel radios in a virtual machine
 	$(BUILD) altnet
 	$(SWIFT) build --build-tests
 	@board/lab/install
-	@rm -rf .lab/results/lab && mkdir -p .lab/results/lab
-	LAB_ALTNET=$(CURDIR)/$(RELEASE)/altnet $(LAB) --timeout 2700 --results .lab/results/lab -- \
-	    .build/debug/altnetPackageTests.xctest --testing-library swift-testing --filter LabTests \
-	    || { echo "What failed:"; grep -a -A 12 'recorded an issue' .lab/results/lab/output.log; exit 1; }
-	@echo; cat .lab/results/lab/measurements.txt
+	LAB_ALTNET=$(RELEASE)/altnet board/lab/test $(if $(DIRECT),--direct) .build/debug
 
 torture: deps ## Cut the power of the key file a million times (CUTS=...)
 	$(BUILD) altnet-lab
@@ -56,7 +52,7 @@ torture-policy: deps ## Look for a history in which the failover policy breaks a
 	$(BUILD) altnet-lab
 	$(RELEASE)/altnet-lab torture-policy $(if $(SEQUENCES),--sequences $(SEQUENCES))
 
-fuzz: fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web fuzz-connection ## Fuzz every decoder of outside bytes (SECONDS=600 each)
+fuzz: fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web fuzz-connection fuzz-portal ## Fuzz every decoder of outside bytes (SECONDS=600 each)
 
 FUZZ = ALTNET_FUZZ=1 $(SWIFT) build -c release --scratch-path .build/fuzz --product
 
@@ -90,6 +86,15 @@ fuzz-connection: deps ## Fuzz what servers say to a greeting and what DHCP clien
 	@mkdir -p .build/corpus-conversation .build/corpus-notes
 	SWIFT_BACKTRACE=enable=no .build/fuzz/release/conversation-fuzz .build/corpus-conversation -dict=Tests/ConnectionFuzz/Conversation/conversation.dict -max_len=512 -max_total_time=$(or $(SECONDS),600)
 	SWIFT_BACKTRACE=enable=no .build/fuzz/release/notes-fuzz .build/corpus-notes -dict=Tests/ConnectionFuzz/Notes/notes.dict -max_len=1024 -max_total_time=$(or $(SECONDS),600)
+
+# What the document shows is where the fuzzer starts from.
+fuzz-portal: deps ## Fuzz the lines of hotspot providers and the pages of portals with libFuzzer (SECONDS=600 each)
+	$(FUZZ) provider-lines-fuzz
+	$(FUZZ) portal-page-fuzz
+	@mkdir -p .build/corpus-provider-lines .build/corpus-portal-page
+	@sed -n 's/^\(->\|<-\) //p' Docs/providers.md | split --lines=1 - .build/corpus-provider-lines/example-
+	SWIFT_BACKTRACE=enable=no .build/fuzz/release/provider-lines-fuzz .build/corpus-provider-lines -dict=Tests/PortalFuzz/Lines/lines.dict -max_len=4096 -max_total_time=$(or $(SECONDS),600)
+	SWIFT_BACKTRACE=enable=no .build/fuzz/release/portal-page-fuzz .build/corpus-portal-page -dict=Tests/PortalFuzz/Page/page.dict -max_len=4096 -max_total_time=$(or $(SECONDS),600)
 
 bench-keyfile: deps ## Measure the key file beside SQLite, a rewritten file and bare writes (BENCH=--markdown)
 	@board/install-dependencies libsqlite3-dev strace

@@ -193,7 +193,8 @@ let package = Package(
         .testTarget(
             name: "HotspotProvidersTests",
             dependencies: [
-                "HotspotProviders", "AppProtocol", "ChildProcess", "Randomness", "altnet", nioCore, nioPosix,
+                "HotspotProviders", "AppProtocol", "ChildProcess", "InterfaceNetwork", "OnlineValidation", "Randomness",
+                "altnet", nioPosix,
             ],
             swiftSettings: strict),
         .testTarget(
@@ -295,5 +296,14 @@ if Context.environment["ALTNET_FUZZ"] != nil {
             name: "notes-fuzz", dependencies: ["AgentModel", "FuzzDriver", "InterfaceNetwork"],
             path: "Tests/ConnectionFuzz/Notes", exclude: ["notes.dict"],
             swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
+        .executableTarget(
+            name: "provider-lines-fuzz", dependencies: ["AppProtocol", "FuzzDriver", "HotspotProviders"],
+            path: "Tests/PortalFuzz/Lines", exclude: ["lines.dict"], swiftSettings: strict + [fuzzed],
+            linkerSettings: [libFuzzer]),
+        .executableTarget(
+            name: "portal-page-fuzz",
+            dependencies: ["AgentModel", "AppProtocol", "FuzzDriver", "HotspotProviders", "OnlineValidation"],
+            path: "Tests/PortalFuzz/Page", exclude: ["page.dict"], swiftSettings: strict + [fuzzed],
+            linkerSettings: [libFuzzer]),
     ]
 }

@@ -6,8 +6,12 @@ import OnlineValidation
 extension ConnectivitySettings {
     init(from reader: inout SettingsReader) throws(InvalidSetting) {
         targets = try Self.targets(from: &reader)
-        keepAlive = KeepAlive(idle: .seconds(try reader.number("ALTNET_KEEPALIVE_S", default: 4, in: 1...3600)))
+        keepAlive = try Self.keepAlive(from: &reader)
         source = try Self.source(from: &reader)
+        budget.questionsPerHour = try reader.number(
+            "ALTNET_VALIDATION_QUESTIONS", default: budget.questionsPerHour, in: 12...3600)
+        budget.bytesPerHour =
+            try reader.number("ALTNET_VALIDATION_KB", default: budget.bytesPerHour / 1000, in: 20...1_000_000) * 1000
         required = try Self.required(from: &reader, hasTargets: !targets.isEmpty, hasSource: source != nil)
         authorities = try reader.path("ALTNET_AUTHORITIES", example: "/etc/altnet/authorities.pem")
         providersSocket = try reader.path("ALTNET_PROVIDERS", example: "/run/altnet/providers.sock")
@@ -21,8 +25,19 @@ extension ConnectivitySettings {
         } catch {
             throw InvalidSetting(
                 name: name, problem: "cannot be used: \(error)",
-                allowed: "NAME=[tls://]HOST:PORT, separated by spaces")
+                allowed:
+                    "NAME=[SCHEME://]HOST:PORT, separated by spaces; SCHEME is \(Target.schemes.joined(separator: ", "))"
+            )
         }
+    }
+
+    private static func keepAlive(from reader: inout SettingsReader) throws(InvalidSetting) -> KeepAlive {
+        var keepAlive = KeepAlive()
+        try reader.read("ALTNET_KEEPALIVE_S", into: &keepAlive.idle, in: 1...3600)
+        try reader.read("ALTNET_KEEPALIVE_RETRY_S", into: &keepAlive.interval, in: 1...60)
+        keepAlive.count = try reader.number("ALTNET_KEEPALIVE_COUNT", default: keepAlive.count, in: 1...10)
+        try reader.read("ALTNET_KEEPALIVE_REQUEST_S", into: &keepAlive.application, in: 5...3600)
+        return keepAlive
     }
 
     private static func source(from reader: inout SettingsReader) throws(InvalidSetting) -> ValidationSource? {
@@ -78,7 +93,15 @@ extension PolicySettings {
         try reader.read("ALTNET_VALIDATION_INTERVAL_S", into: &validation.interval, in: 5...3600)
         try reader.read("ALTNET_VALIDATION_LIMIT_S", into: &validation.limit, in: 1...30)
         validation.strikes = try reader.number("ALTNET_VALIDATION_STRIKES", default: validation.strikes, in: 1...5)
+        try reader.read("ALTNET_VALIDATION_RETRY_S", into: &validation.retry, in: 1...60)
         validation.doubtLimit = min(validation.doubtLimit, validation.limit)
+        try reader.read("ALTNET_VALIDATION_DOUBT_LIMIT_S", into: &validation.doubtLimit, in: 1...30)
+        guard validation.doubtLimit <= validation.limit else {
+            throw InvalidSetting(
+                name: "ALTNET_VALIDATION_DOUBT_LIMIT_S", problem: "is longer than ALTNET_VALIDATION_LIMIT_S",
+                allowed: "at most as long")
+        }
+        try reader.read("ALTNET_SIGN_IN_LIMIT_S", into: &validation.signInLimit, in: 10...600)
         self.validation = required == .link ? nil : validation
         var block = noInternetBlock.first
         try reader.read("ALTNET_NO_INTERNET_RETRY_S", into: &block, in: 10...86_400)

@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import EventLoop
 import FailoverPolicy
 import Netlink
 import Supplicant
@@ -34,7 +35,7 @@ extension DeviceAgent {
         let request = JoinRequest(
             ssid: network.ssid, credential: network.credential, isHidden: network.isHidden,
             bssid: target.bssid, frequencies: target.frequencies)
-        Task {
+        performOnLink { [self] in
             do throws(SupplicantError) { try await supplicant.join(request, attempt: target.epoch) } catch .superseded {
                 return
             } catch {
@@ -45,9 +46,35 @@ extension DeviceAgent {
     }
 
     private func leave() {
-        Task {
+        performOnLink { [self] in
             do throws(SupplicantError) { try await supplicant.leave() } catch .superseded, .unavailable {} catch {
                 log.warning("leaving the network: \(error)")
+            }
+        }
+    }
+
+    /// As soon as whoever signed in has logged off, which needs the link as it is, and only if nothing else is wanted by
+    /// then.
+    private func performOnLink(_ order: @escaping @AgentLoop () async -> Void) {
+        linkOrders += 1
+        let number = linkOrders
+        Task {
+            await reach.farewell?.value
+            if number == linkOrders { await order() }
+        }
+    }
+
+    /// Whether a network that is there is left on purpose: for another one, or for none.
+    func isLeaving(by actions: [PolicyAction], after event: PolicyEvent) -> Bool {
+        switch event {
+        case .linkLost, .interface(isUp: false), .supplicant(isAvailable: false): return false
+        default: break
+        }
+        return actions.contains { action in
+            switch action {
+            case .join(let target): target.network != lastLinked
+            case .leave: true
+            default: false
             }
         }
     }

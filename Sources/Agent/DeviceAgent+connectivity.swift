@@ -29,26 +29,24 @@ extension DeviceAgent {
             required: settings.connectivity.required,
             means: ReachWatch.Means(
                 lookOnline: lookOnline,
-                askPortal: { network, limit in
-                    let end = Instant.now + limit
-                    let notes = await network.notes(within: min(limit, .seconds(1)))
-                    guard let url = notes.captivePortalAPI else { return nil }
-                    return try? await api.ask(url, through: network, within: end - .now)
+                captive: CaptiveWatch.Means(
+                    find: { network, limit in await network.notes(within: limit).captivePortalAPI },
+                    ask: { url, network, limit in await api.look(url, through: network, within: limit) }),
+                askGateway: { network, limit in
+                    guard let interface = network.interface ?? routes.wayOut else { return false }
+                    return await routes.gatewaysAnswer(on: interface, within: limit)
                 },
-                askGateway: { await routes.gatewaysAnswer(on: interface, within: $0) },
-                wifi: wifi, unbound: InterfaceNetwork(interface: nil, on: group)))
+                wifi: wifi, unbound: InterfaceNetwork(interface: nil, on: group)),
+            budget: QuestionBudget(settings.connectivity.budget))
         let trust =
             settings.connectivity.targets.contains(where: \.isTLS) ? try TargetTrust(authorities: authorities) : nil
-        let targets = settings.connectivity.targets.enumerated().map { index, target in
-            WatchedTarget(
+        let keepAlive = settings.connectivity.keepAlive
+        let targets = settings.connectivity.targets.map { target in
+            WatchedTarget(target) { target, tell in
                 TargetConnection(
-                    target, trust: trust, keepAlive: settings.connectivity.keepAlive, on: group, now: { .now },
-                    onChange: { [weak watch] _ in
-                        Task { @AgentLoop in watch?.targets.element(at: index).map { watch?.changed($0) } }
-                    },
-                    onDoubt: { [weak watch] _ in
-                        Task { @AgentLoop in watch?.targets.element(at: index).map { watch?.doubted($0) } }
-                    }))
+                    target, trust: trust, keepAlive: keepAlive, on: group, now: { .now },
+                    onChange: { _ in tell(.changed) }, onDoubt: { _ in tell(.doubted) })
+            }
         }
         let hotspots = settings.connectivity.providersSocket.map { socket in
             Hotspots(socket: socket, on: group, now: { .now }) { [weak watch] _ in
@@ -65,6 +63,7 @@ extension DeviceAgent {
             policy: { [weak self] in self?.handle($0) }, publish: { [weak self] in self?.hub.publish($0) },
             // What comes of an event is told once, when it has been dealt with.
             changed: { [weak self] in if let self, !isHandling { updateStatus() } },
+            problem: { [log] in if let problem = $0 { log.warning("signing in: \(problem)") } },
             captiveNetwork: { [weak self] in self?.captiveNetwork })
         reachability.start()
         reachabilityChanges = Task { [weak self, changes = reachability.changes] in
@@ -81,7 +80,16 @@ extension DeviceAgent {
             }
         reach.follow(
             isOnline ? .wifi(epoch: policy.linkEpoch) : otherUplink.map { .other($0) } ?? .none)
-        reachability.setCaptive(reach.verdict?.internet == .captive, on: settings.interface)
+        markCaptive()
+    }
+
+    /// Lets reachability know at which interface somebody has to sign in.
+    private func markCaptive() {
+        let interface = reach.verdict?.internet == .captive ? reach.network?.interface ?? routes.uplink?.interface : nil
+        guard interface != captiveInterface else { return }
+        if let captiveInterface { reachability.setCaptive(false, on: captiveInterface) }
+        if let interface { reachability.setCaptive(true, on: interface) }
+        captiveInterface = interface
     }
 
     /// What hotspot providers are told of the network in use.
@@ -101,7 +109,7 @@ extension DeviceAgent {
             CaptiveNetwork(
                 ssid: network.ssid, bssid: bssid, security: sight?.security ?? .unknown,
                 interface: settings.interface, signal: sight?.signal, portal: reach.verdict?.portal, probe: probe,
-                api: reach.captiveState.map(CaptiveNetwork.API.init)),
+                api: reach.captive.state.map(CaptiveNetwork.API.init)),
             NetworkName(ssid: network.ssid, hash: network.hash(localKey: identity.localKey))
         )
     }
@@ -124,21 +132,22 @@ extension CaptiveNetwork.API {
     }
 }
 
-extension Array {
-    fileprivate func element(at index: Int) -> Element? { indices.contains(index) ? self[index] : nil }
-}
-
 extension RouteMonitor {
-    /// Whether one of an interface's gateways answers to its address; true where it has none and needs none.
+    /// The interface that packets leave the device by: of a tunnel, the one beneath it.
+    fileprivate var wayOut: String? { uplink.map { $0.carrier?.interface ?? $0.interface } }
+
+    /// Whether one of an interface's gateways answers to its address; true where it has none and needs none. All are asked at
+    /// the same time, three at most.
     func gatewaysAnswer(on interface: String, within limit: Duration) async -> Bool {
         guard let index = link(named: interface)?.index else { return false }
         let gateways = defaultRoutes.filter { $0.index == index }
-            .compactMap { $0.gateway.flatMap { IPAddress(bytes: $0) } }
-        guard let first = gateways.first else { return true }
-        if await probe(gateway: first, on: interface, within: limit) { return true }
-        for other in gateways.dropFirst().prefix(2) where await probe(gateway: other, on: interface, within: limit) {
-            return true
+            .compactMap { $0.gateway.flatMap { IPAddress(bytes: $0) } }.prefix(3)
+        guard !gateways.isEmpty else { return true }
+        // Not a group, which would wait for the slowest.
+        let (answers, teller) = AsyncStream.makeStream(of: Bool.self)
+        for gateway in gateways {
+            Task { teller.yield(await probe(gateway: gateway, on: interface, within: limit)) }
         }
-        return false
+        return await answers.prefix(gateways.count).contains(true)
     }
 }

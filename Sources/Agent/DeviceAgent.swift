@@ -27,6 +27,9 @@ public final class DeviceAgent {
     let reach: ReachWatch
     let reachability: ReachabilityMonitor
     var reachabilityChanges: Task<Void, Never>?
+    let diagnoses = DiagnosisDesk()
+    /// Which interface reachability was told to be captive.
+    var captiveInterface: String?
     private let inbox: Inbox
     private let recording: Recording?
     let hub: EventHub
@@ -49,6 +52,8 @@ public final class DeviceAgent {
     var remembered: Set<NetworkID> = []
     var history = DecisionHistory()
     var gate = AddressGate()
+    /// Counts joins and leaves: one that had to wait is not done any more after the next.
+    var linkOrders: UInt64 = 0
     var scans = ScanDesk()
     var signal: SignalWatcher?
     /// What the policy was told last.
@@ -168,6 +173,7 @@ public final class DeviceAgent {
             let now = Instant.now
             let actions = policy.handle(event, at: now)
             recording?.append(event, at: now, actions)
+            if isLeaving(by: actions, after: event) { reach.logOff() }
             // Before the actions: a probe is answered on the path that it is about.
             followPath()
             isNews = note(event) || isNews

@@ -31,8 +31,10 @@ public struct Diagnosis: Sendable, Equatable, Codable {
 
     /// From the radio upwards; of targets one for each.
     public var steps: [Step]
+    /// When it was made: who asks soon after somebody else is given the same one.
+    public var checked: Timestamp?
 
-    public init(steps: [Step]) { self.steps = steps }
+    public init(steps: [Step], checked: Timestamp? = nil) { (self.steps, self.checked) = (steps, checked) }
 
     /// Whether nothing was found broken.
     public var isGood: Bool { !steps.contains { $0.result == .broken } }

@@ -32,10 +32,13 @@ public struct PortalStatus: Sendable, Equatable, Codable {
     public var portal: Portal?
     /// What somebody is asked for now.
     public var request: PortalRequest?
+    /// What went wrong last when the device tried to sign in, in words, without secrets.
+    public var problem: String?
 
-    public init(portal: Portal? = nil, request: PortalRequest? = nil) {
+    public init(portal: Portal? = nil, request: PortalRequest? = nil, problem: String? = nil) {
         self.portal = portal
         self.request = request
+        self.problem = problem
     }
 }
 

@@ -25,17 +25,27 @@
             }
         }
 
+        /// What descendants of this process leave behind becomes its child, to be waited for, even where the first process
+        /// of the machine or of the container would not do that.
+        /// - Throws: the error number of `prctl(2)`.
+        public static func adoptOrphans() throws(SpawnFailure) {
+            guard spawn_adopt_orphans() == 0 else { throw SpawnFailure(errno: errno) }
+        }
+
         /// Replaces this process by a program, which keeps the three streams and nothing else that is open, has no signal
-        /// blocked or ignored, leaves no core dump, and can gain no privileges, whatever it starts.
+        /// blocked or ignored, leaves no core dump, can gain no privileges, and stays in this process group, all that it
+        /// starts with it: a signal to the group reaches everybody.
         /// - Parameters:
         ///   - path: of the program, not searched for.
         ///   - environment: all of it, each `NAME=value`.
-        /// - Returns: only where the program cannot be started: the error number of `execve(2)` or `setrlimit(2)`.
+        /// - Returns: only where the program cannot be started: the error number of `execve(2)`, `setrlimit(2)` or `prctl(2)`.
         public static func become(
             _ path: String, _ arguments: [String], environment: [String], limits: Limits
         ) -> SpawnFailure {
             guard limits.set() else { return SpawnFailure(errno: errno) }
-            guard spawn_without_new_privileges() == 0 else { return SpawnFailure(errno: errno) }
+            guard spawn_without_new_privileges() == 0, spawn_stay_in_process_group() == 0 else {
+                return SpawnFailure(errno: errno)
+            }
             for number in 1...64 where number != SIGKILL && number != SIGSTOP { signal(Int32(number), SIG_DFL) }
             var none = sigset_t()
             sigemptyset(&none)

@@ -33,6 +33,11 @@ extension Target: CustomStringConvertible {
     }
 }
 
+extension Target {
+    /// How a setting may begin, before `://`.
+    public static let schemes = Scheme.allCases.map(\.rawValue)
+}
+
 /// How a target is written: what is spoken, and whether encrypted.
 enum Scheme: String, CaseIterable {
     case tcp, tls, http, https, mqtt, mqtts

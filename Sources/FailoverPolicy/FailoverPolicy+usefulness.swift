@@ -70,11 +70,27 @@ extension FailoverPolicy {
     mutating func signingIn(epoch: UInt64, until end: Instant, at now: Instant) {
         guard let validation = settings.validation, epoch == self.epoch, var proof else { return }
         if case .proving(let attempt, _) = phase, attempt.isValidated { return }
-        guard let end = proof.signingIn(until: end, at: now, validation) else { return }
+        guard let end = proof.signingIn(until: end, at: now, validation) else {
+            // Their time is over, and the login page is still there.
+            return probed(epoch: epoch, .captive, at: now)
+        }
         self.proof = proof
         guard case .proving(var attempt, let accessPoint) = phase else { return }
         // Whoever has signed in is believed after one more probe.
         let deadline = max(attempt.deadline, end + validation.limit)
+        attempt.deadline = command?.grant(validation.signInLimit, until: deadline) ?? deadline
+        phase = .proving(attempt, accessPoint)
+    }
+
+    /// Nobody was asked: that is no strike and no praise. A commanded switch waits for it once.
+    mutating func postponed(epoch: UInt64, until moment: Instant, at now: Instant) {
+        guard let validation = settings.validation, epoch == self.epoch, var proof, proof.isUnderWay else { return }
+        let next = min(max(moment, now + validation.retry), now + max(validation.interval, validation.retry))
+        proof.askAgain(at: next)
+        self.proof = proof
+        guard case .proving(var attempt, let accessPoint) = phase, !attempt.wasPostponed else { return }
+        attempt.wasPostponed = true
+        let deadline = max(attempt.deadline, next + validation.limit)
         attempt.deadline = command?.grant(validation.signInLimit, until: deadline) ?? deadline
         phase = .proving(attempt, accessPoint)
     }

@@ -98,6 +98,7 @@ public struct FailoverPolicy: Sendable {
         case .probed(let epoch, let result): probed(epoch: epoch, result, at: now)
         case .doubted(let epoch): doubted(epoch: epoch, at: now)
         case .signingIn(let epoch, let end): signingIn(epoch: epoch, until: end, at: now)
+        case .postponed(let epoch, let moment): postponed(epoch: epoch, until: moment, at: now)
         case .switchTo(let network, let id, let confirmWithin, let joinOnce):
             begin(network, id: id, confirmWithin: confirmWithin, joinOnce: joinOnce, at: now)
         case .confirmed(let id): confirmed(id, at: now)

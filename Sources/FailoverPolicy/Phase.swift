@@ -41,6 +41,8 @@ extension FailoverPolicy {
         var proof = Proof()
         /// What the device needs was reached.
         var isValidated = false
+        /// It has waited for somebody who could not be asked at once.
+        var wasPostponed = false
         /// The app has confirmed it already.
         var isConfirmed = false
         /// A link that worked was given up for it, without anybody's command.

@@ -32,11 +32,12 @@ extension PolicyEvent {
         case .address: 14
         case .doubted: 15
         case .signingIn: 16
-        case .probed: 17
-        case .confirmed: 18
-        case .switchTo: 19
-        case .tick: 20
-        case .stop: 21
+        case .postponed: 17
+        case .probed: 18
+        case .confirmed: 19
+        case .switchTo: 20
+        case .tick: 21
+        case .stop: 22
         }
     }
 

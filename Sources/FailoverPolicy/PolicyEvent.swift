@@ -42,6 +42,9 @@ public enum PolicyEvent: Sendable, Equatable {
     /// Somebody is signing in over the link with this epoch, and says what came of it with `.probed`, by then at the
     /// latest.
     case signingIn(epoch: UInt64, until: Instant)
+    /// The probe of the link with this epoch was not made, for nobody may be asked before then. It says nothing, for or
+    /// against.
+    case postponed(epoch: UInt64, until: Instant)
 
     /// Somebody wants the device on this network. With `confirmWithin` the switch stands only if `.confirmed` comes that
     /// soon after the network is up. With `joinOnce` it is a visit: the device goes on to belong where it belonged before.

@@ -4,8 +4,10 @@ extension AccessPoint {
     struct Internet {
         let upstream: Upstream
         var blockage: Blockage?
-        var namesAreDead = false
+        var names = NameService.right
+        var liar: LyingNameServer?
         var portal: CaptivePortal?
+        var portalAnswersForEverybody = false
     }
 
     /// Lays a wire to the internet: from now on it routes there and tells its stations the name server. Before `powerOn`.
@@ -33,39 +35,59 @@ extension AccessPoint {
         try applyRules()
     }
 
-    /// Whether name servers answer those who ask through it; all else is as it was.
-    public func dns(_ on: Bool) throws {
-        internet?.namesAreDead = !on
+    /// How name servers answer those who ask through it; all else is as it was.
+    public func names(_ service: NameService) throws {
+        internet?.liar?.end()
+        internet?.liar = try namespace.enter { () throws(LabError) in try LyingNameServer(service) }
+        internet?.names = service
         try applyRules()
     }
 
-    /// Whether a page of terms has to be accepted before anything but questions to name servers goes through.
+    /// A page has to be filled in before anything but questions to name servers goes through.
     ///
-    /// Everybody has to accept anew when it is switched on. Who gets an address after that is told where to ask how it stands
-    /// (RFC 8910).
-    public func captivePortal(_ on: Bool) async throws {
+    /// Everybody has to do so anew when it is switched on. Who gets an address after that is told where to ask how it
+    /// stands (RFC 8910).
+    ///
+    /// - Parameters:
+    ///   - page: what it asks for.
+    ///   - answersForEverybody: every server in the internet seems to answer, and it is the portal: TLS on port 443,
+    ///     HTTP on all others. Otherwise it does so on port 80 alone, and rejects all else.
+    public func captivePortal(_ page: PortalPage = .terms, answersForEverybody: Bool = false) async throws {
+        await internet?.portal?.end()
+        let portal = CaptivePortal(
+            page, ofNetwork: networkNumber, at: gateway, in: namespace, directory: directory)
+        try await portal.start()
+        internet?.portal = portal
+        internet?.portalAnswersForEverybody = answersForEverybody
+        try renewPortal()
+    }
+
+    /// It is open to everybody again.
+    public func endCaptivePortal() async throws {
         await internet?.portal?.end()
         internet?.portal = nil
-        if on {
-            let portal = CaptivePortal(
-                ofNetwork: networkNumber, at: gateway, in: namespace, directory: directory)
-            try await portal.start()
-            internet?.portal = portal
-        }
+        try renewPortal()
+    }
+
+    private func renewPortal() throws(LabError) {
         try applyRules()
         // What it tells its stations has changed; before it was switched on, there is nothing to restart.
         if endDHCP() { try startDHCP() }
     }
 
-    /// Everybody's time at the captive portal is over: they have to accept its terms again.
+    /// Everybody's time at the captive portal is over: they have to fill in its page again.
     public func signEverybodyOut() throws { try applyRules() }
 
     private func applyRules() throws(LabError) {
         guard let internet else { return }
         var rules = FirewallRules()
         rules.forwards += internet.blockage.map { [.everything($0)] } ?? []
-        rules.forwards += internet.namesAreDead ? [.names(.drop)] : []
-        rules.portal = internet.portal == nil ? nil : radio.interface
+        rules.forwards += internet.names == .silent ? [.names(.drop)] : []
+        rules.ownNames = internet.liar == nil ? nil : radio.interface
+        rules.portal = internet.portal.map { _ in
+            FirewallRules.Gate(
+                interface: radio.interface, answersForEverybody: internet.portalAnswersForEverybody)
+        }
         try rules.apply(in: namespace, file: "\(directory)/\(namespace.name).nft")
     }
 }

@@ -141,6 +141,7 @@ public actor AccessPoint {
     /// Ends everything that runs for it.
     func end() async {
         await internet?.portal?.end()
+        internet?.liar?.end()
         hostapd?.kill()
         dnsmasq?.kill()
         for guest in guests { guest.kill() }

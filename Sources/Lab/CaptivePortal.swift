@@ -1,12 +1,23 @@
 import Glibc
 
-/// The captive portal of an access point: nginx shows a page with terms to accept, as nodogsplash does, whatever a client asks
-/// for, and a CGI program lets those through who accepted. A machine may ask how it stands over TLS (RFC 8908).
+/// What a captive portal asks for.
+public enum PortalPage: Hashable, Sendable {
+    /// That its terms are accepted.
+    case terms
+    /// That, and a guest's room, which is `rightRoom`.
+    case room
+
+    public static let rightRoom = "214"
+}
+
+/// The captive portal of an access point: nginx shows a page with a form, as nodogsplash does, whatever a client asks
+/// for, and a CGI program lets those through who filled it in. A machine may ask how it stands over TLS (RFC 8908).
 actor CaptivePortal {
     private let namespace: NetworkNamespace
     private let directory: String
     private let name: String
     private let gateway: IPv4Address
+    private let page: PortalPage
     private let host: String
     private var programs: [Program] = []
 
@@ -16,7 +27,11 @@ actor CaptivePortal {
     /// Where a machine asks (RFC 8910).
     static func api(ofNetwork number: Int) -> String { "https://\(name(ofNetwork: number))/api" }
 
-    init(ofNetwork number: Int, at gateway: IPv4Address, in namespace: NetworkNamespace, directory: String) {
+    init(
+        _ page: PortalPage, ofNetwork number: Int, at gateway: IPv4Address, in namespace: NetworkNamespace,
+        directory: String
+    ) {
+        self.page = page
         host = Self.name(ofNetwork: number)
         self.namespace = namespace
         self.directory = directory
@@ -28,11 +43,14 @@ actor CaptivePortal {
     func start() async throws {
         let scripts = "\(directory)/\(name)/cgi-bin"
         for folder in ["\(directory)/\(name)", scripts] { mkdir(folder, 0o755) }
-        for (script, text) in [("accept", Self.acceptance), ("api", state)] {
+        for (script, text) in [("accept", acceptance), ("api", state)] {
             try Lab.write(text, to: "\(scripts)/\(script)")
             guard chmod("\(scripts)/\(script)", 0o755) == 0 else { throw LabError.lastCall("chmod \(scripts)") }
         }
-        try makeCertificate()
+        if access(certificate, F_OK) != 0 {
+            try TrustStore.makeCertificate(certificate, key: key, for: host, directory: directory)
+            try TrustStore.add(certificate, directory: directory)
+        }
         let path = "\(directory)/\(name).nginx.conf"
         try Lab.write(WebServer.configuration(of: sites, directory: directory, name: name), to: path)
         programs = [
@@ -53,17 +71,6 @@ actor CaptivePortal {
     private var certificate: String { "\(directory)/\(name).crt" }
     private var key: String { "\(directory)/\(name).key" }
 
-    private func makeCertificate() throws {
-        guard access(certificate, F_OK) != 0 else { return }
-        try Program.run(
-            "openssl",
-            [
-                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30",
-                "-subj", "/CN=\(host)", "-addext", "subjectAltName=DNS:\(host)", "-keyout", key, "-out", certificate,
-            ], log: "\(directory)/commands.log")
-        try TrustStore.add(certificate, directory: directory)
-    }
-
     private func start(_ program: String, _ arguments: [String]) throws(LabError) -> Program {
         let log = "\(directory)/\(name).\(program).log"
         return try namespace.enter { () throws(LabError) in try Program(program, arguments, log: log) }
@@ -83,28 +90,30 @@ actor CaptivePortal {
             ssl_certificate \(certificate);
             ssl_certificate_key \(key);
             default_type text/html;
-            location = /splash { return 200 '\(Self.page)'; }
+            location = /splash { return 200 '\(form)'; }
             location = /accept { proxy_pass http://127.0.0.1:8000/cgi-bin/accept?$remote_addr; }
             location = /api { proxy_pass http://127.0.0.1:8000/cgi-bin/api?$remote_addr; }
         }
         """
     }
 
-    private static let page = """
+    private var form: String {
+        """
         <!DOCTYPE html><html><head><title>Welcome</title></head><body><h1>Welcome</h1>
-        <form method="post" action="/accept">
+        <form method="post" action="/accept">\(page == .room ? "\n<input type=\"text\" name=\"room\" required>" : "")
         <input type="hidden" name="tok" value="31f20a">
         <input type="checkbox" name="terms" value="yes"> I accept the terms of use.
         <input type="submit" value="Continue">
         </form></body></html>
         """
+    }
 
     /// Tells whether the address in the query is let through.
     private var state: String {
         """
         #!/bin/sh
         printf 'Content-Type: application/captive+json\\r\\nCache-Control: private\\r\\n\\r\\n'
-        if nft get element \(FirewallRules.table) \(FirewallRules.signedIn) "{ $QUERY_STRING }" >/dev/null 2>&1; then
+        if nft get element \(FirewallRules.routers) \(FirewallRules.signedIn) "{ $QUERY_STRING }" >/dev/null 2>&1; then
             echo '{"captive": false, "seconds-remaining": 600, "can-extend-session": false}'
         else
             echo '{"captive": true, "user-portal-url": "https://\(host)/splash"}'
@@ -113,8 +122,9 @@ actor CaptivePortal {
         """
     }
 
-    /// Lets the address in the query through, if the form came back as it was sent out and the terms are accepted.
-    private static let acceptance = """
+    /// Lets the address in the query through, if the form came back as it was sent out and filled in.
+    private var acceptance: String {
+        """
         #!/bin/sh
         read -r form
         case "&$form&" in
@@ -125,8 +135,13 @@ actor CaptivePortal {
             *"&terms=yes&"*) ;;
             *) printf 'Status: 403 Forbidden\\r\\nContent-Type: text/plain\\r\\n\\r\\nThe terms are not accepted.\\n'; exit ;;
         esac
-        nft add element \(FirewallRules.table) \(FirewallRules.signedIn) "{ $QUERY_STRING }" >&2
+        case "&$form&" in
+            *"&\(page == .room ? "room=\(PortalPage.rightRoom)&" : "")"*) ;;
+            *) printf 'Status: 403 Forbidden\\r\\nContent-Type: text/plain\\r\\n\\r\\nNobody lives there.\\n'; exit ;;
+        esac
+        nft add element \(FirewallRules.routers) \(FirewallRules.signedIn) "{ $QUERY_STRING }" >&2
         printf 'Content-Type: text/html\\r\\n\\r\\n<html><body>You are online.</body></html>\\n'
 
         """
+    }
 }

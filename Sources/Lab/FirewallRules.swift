@@ -21,15 +21,26 @@ struct FirewallRules {
     var inputs: [Rule] = []
     /// About what goes through it, both ways.
     var forwards: [Rule] = []
-    /// The interface whose clients have to sign in first: nothing of theirs goes through before that but questions to name
-    /// servers, and what they ask a web server for comes to the machine itself.
-    var portal: String?
+    /// Those who have to sign in first: nothing of theirs goes through before that but questions to name servers, and
+    /// what they ask a web server for comes to the machine itself.
+    var portal: Gate?
+    /// The interface whose clients' questions to name servers, whichever they ask, come to the machine itself.
+    var ownNames: String?
 
-    static let table = "inet lab"
+    struct Gate {
+        /// Whose clients.
+        var interface: String
+        /// Whether the machine itself answers for everybody in the internet, on every TCP port: TLS on 443, else HTTP.
+        var answersForEverybody = false
+    }
+
+    /// Each of its own in one namespace.
+    var table = Self.routers
+    static let routers = "inet lab"
     /// The addresses of the clients that have signed in.
     static let signedIn = "signed_in"
 
-    /// Puts these rules in the place of all that were there, at once.
+    /// Puts these rules in the place of all that were in the table, at once.
     ///
     /// - Parameter file: where to write them.
     func apply(in namespace: NetworkNamespace, file: String) throws(LabError) {
@@ -38,18 +49,26 @@ struct FirewallRules {
     }
 
     private var text: String {
-        var lines = ["flush ruleset", "table \(Self.table) {"]
+        var lines = ["table \(table)", "delete table \(table)", "table \(table) {"]
         lines += ["set \(Self.signedIn) { type ipv4_addr; }"]
         lines += chain("input", inputs.flatMap(\.statements))
-        let stranger = portal.map { "iifname \"\($0)\" ip saddr != @\(Self.signedIn)" }
+        var redirections = ownNames.map { ["iifname \"\($0)\" udp dport 53 redirect to :53"] } ?? []
+        let stranger = portal.map { "iifname \"\($0.interface)\" ip saddr != @\(Self.signedIn)" }
         lines += chain(
             "forward",
             forwards.flatMap(\.statements)
                 + (stranger.map { ["\($0) udp dport != 53 reject with icmpx admin-prohibited"] } ?? [])
                 + (stranger.map { ["\($0) meta l4proto != udp reject with icmpx admin-prohibited"] } ?? []))
         if let stranger {
-            lines += ["chain prerouting { type nat hook prerouting priority dstnat;"]
-            lines += ["\(stranger) tcp dport 80 redirect to :80", "}"]
+            // Whatever is not in the lab's own networks (10.0.0.0/8) is in the internet.
+            let everybody = portal?.answersForEverybody == true ? "ip daddr != 10.0.0.0/8" : nil
+            redirections += everybody.map { ["\(stranger) \($0) tcp dport 443 redirect to :443"] } ?? []
+            redirections += [
+                "\(stranger) \(everybody.map { "\($0) tcp dport != 53" } ?? "tcp dport 80") redirect to :80"
+            ]
+        }
+        if !redirections.isEmpty {
+            lines += ["chain prerouting { type nat hook prerouting priority dstnat;"] + redirections + ["}"]
         }
         return (lines + ["}"]).map { $0 + "\n" }.joined()
     }

@@ -36,7 +36,8 @@ extension Lab {
         TrustStore.restore()
         let files = FileManager.default
         if files.fileExists(atPath: "/sys/module/mac80211_hwsim") {
-            try Program.run("modprobe", ["-r", "mac80211_hwsim"], log: log)
+            // Not `modprobe -r`, which takes away what it needs as well: to load that again costs more than all else.
+            try Program.run("rmmod", ["mac80211_hwsim"], log: log)
         }
         for link in ["cable0", "wg0"] where files.fileExists(atPath: "/sys/class/net/\(link)") {
             try Program.run("ip", ["link", "delete", link], log: log)

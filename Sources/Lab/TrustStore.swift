@@ -18,6 +18,18 @@ enum TrustStore {
         }
     }
 
+    /// Makes a certificate for `host` that is signed by itself, and so its own authority (both PEM files).
+    static func makeCertificate(
+        _ certificate: String, key: String, for host: String, directory: String
+    ) throws(LabError) {
+        try Program.run(
+            "openssl",
+            [
+                "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "30",
+                "-subj", "/CN=\(host)", "-addext", "subjectAltName=DNS:\(host)", "-keyout", key, "-out", certificate,
+            ], log: "\(directory)/commands.log")
+    }
+
     /// The system's own list again, however often there was something over it.
     static func restore() {
         while umount2(path, Int32(MNT_DETACH)) == 0 {}

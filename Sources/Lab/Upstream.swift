@@ -8,6 +8,8 @@ import Glibc
 public actor Upstream {
     /// The name of the broker, for those who ask this internet's name server.
     public static let brokerName = "broker.lab.example"
+    /// The name of the app's server, which speaks HTTP over TLS alone (`appServer`).
+    public static let appName = "app.lab.example"
     /// Answers 204 and nothing else, on port 80: what a device asks to know whether it is online.
     public static let validationURL = "http://check.lab.example/generate_204"
     /// Tells the address of whoever asks.
@@ -15,7 +17,8 @@ public actor Upstream {
     /// The same, over IPv6.
     public static let mirror6 = "2001:db8:ffff::80"
 
-    public nonisolated let broker: Broker
+    /// A mosquitto on port 1883, without passwords.
+    public nonisolated let broker: InternetServer
     nonisolated let namespace: NetworkNamespace
     private let directory: String
     private var nameServer: Program?
@@ -24,13 +27,17 @@ public actor Upstream {
     public static let nameServer = IPv4Address(203, 0, 113, 53)
     public static let nameServer6 = "2001:db8:ffff::53"
     private static let brokerAddress = IPv4Address(203, 0, 113, 10)
+    private static let appAddress = IPv4Address(203, 0, 113, 20)
     private static let brokerAddress6 = "2001:db8:ffff::10"
 
     init(namespace: NetworkNamespace, directory: String) throws {
         self.namespace = namespace
         self.directory = directory
-        broker = Broker(address: Self.brokerAddress, namespace: namespace, directory: directory)
-        let addresses = [Self.nameServer, Self.brokerAddress, Self.mirror].map { "\($0)/32 dev lo" }
+        let settings = "\(directory)/mosquitto.conf"
+        try Lab.write("listener 1883\nallow_anonymous true\nlog_dest stdout\nuser root\n", to: settings)
+        broker = InternetServer(
+            "mosquitto", ["-c", settings], at: Self.brokerAddress, port: 1883, in: namespace, directory: directory)
+        let addresses = [Self.nameServer, Self.brokerAddress, Self.appAddress, Self.mirror].map { "\($0)/32 dev lo" }
         let addresses6 = [Self.nameServer6, Self.brokerAddress6, Self.mirror6].map { "\($0)/128 dev lo nodad" }
         try Lab.batch(
             ["link set lo up"] + (addresses + addresses6).map { "address add \($0)" }, in: namespace,
@@ -52,18 +59,33 @@ public actor Upstream {
         }
     }
 
-    /// Ends or starts the web server: there is nobody then who says that a network is online.
-    public func webServer(_ on: Bool) throws {
-        if on {
-            guard webServer?.isRunning != true else { return }
-            webServer = try start("nginx", ["-c", "\(directory)/internet.nginx.conf", "-p", directory, "-e", "stderr"])
-        } else {
-            webServer?.kill()
-        }
+    /// An nginx behind TLS, on port 443 of `appName`, started by the first call. Whoever trusts `authority` trusts it.
+    public func appServer() async throws -> (server: InternetServer, authority: String) {
+        let (certificate, key) = ("\(directory)/app.crt", "\(directory)/app.key")
+        if let app { return (app, certificate) }
+        try TrustStore.makeCertificate(certificate, key: key, for: Self.appName, directory: directory)
+        let site = """
+            server {
+                listen \(Self.appAddress):443 ssl;
+                ssl_certificate \(certificate);
+                ssl_certificate_key \(key);
+                location / { return 204; }
+            }
+            """
+        let path = "\(directory)/app.nginx.conf"
+        try Lab.write(WebServer.configuration(of: site, directory: directory, name: "app"), to: path)
+        let server = InternetServer(
+            "nginx", ["-c", path, "-p", directory, "-e", "stderr"], at: Self.appAddress, port: 443, in: namespace,
+            directory: directory)
+        app = server
+        try await server.start()
+        return (server, certificate)
     }
+    private var app: InternetServer?
 
     func end() async {
         await broker.kill()
+        await app?.kill()
         webServer?.kill()
         nameServer?.kill()
     }
@@ -87,6 +109,7 @@ public actor Upstream {
             "--keep-in-foreground", "--conf-file=/dev/null", "--user=root", "--pid-file=", "--no-resolv", "--no-hosts",
             "--bind-interfaces", "--listen-address=\(Self.nameServer),\(Self.nameServer6)", "--local=/example/",
             "--host-record=\(Self.brokerName),\(Self.brokerAddress),\(Self.brokerAddress6)",
+            "--host-record=\(Self.appName),\(Self.appAddress)",
             "--host-record=check.lab.example,\(Self.mirror),\(Self.mirror6)", "--log-queries", "--log-facility=-",
         ] + (1...9).map { "--host-record=\(CaptivePortal.name(ofNetwork: $0)),10.\($0).0.1" }
     }

@@ -6,28 +6,38 @@ public struct CaptivePortalAPI: Sendable {
     /// In bytes.
     public static let bodyLimit = 16 * 1024
     static let contentType = "application/captive+json"
+    /// What comes on top of what is said in a connection with TLS: a handshake with a chain of certificates.
+    static let connectionCost = 6000
 
     private let client: WebClient
 
     public init(client: WebClient = WebClient()) { self.client = client }
 
+    /// Asks once. Never fails otherwise than by its result.
+    ///
     /// - Parameters:
     ///   - url: as the network gave it.
     ///   - limit: for the name, the connection and the answer together.
-    public func ask(
-        _ url: String, through network: InterfaceNetwork, within limit: Duration
-    ) async throws(CaptivePortalFailure) -> CaptiveState {
-        let address = try Self.address(url)
-        let answer: WebAnswer
-        do {
-            answer = try await client.fetch(
-                WebRequest(.get, address, accept: Self.contentType), through: network,
-                limits: WebLimits(time: limit, body: .whole(upTo: Self.bodyLimit)))
-        } catch {
-            throw .web(error)
+    public func look(_ url: String, through network: InterfaceNetwork, within limit: Duration) async -> CaptiveLook {
+        let address: WebAddress
+        do throws(CaptivePortalFailure) { address = try Self.address(url) } catch {
+            return CaptiveLook(result: .failure(error), cost: 0)
         }
+        let exchange = await client.exchange(
+            WebRequest(.get, address, accept: Self.contentType), through: network,
+            limits: WebLimits(time: limit, body: .whole(upTo: Self.bodyLimit)))
+        let result: Result<CaptiveState, CaptivePortalFailure>
+        do throws(CaptivePortalFailure) {
+            result = .success(try Self.state(exchange.result.mapError(CaptivePortalFailure.web).get()))
+        } catch {
+            result = .failure(error)
+        }
+        return CaptiveLook(result: result, cost: exchange.bytes + Self.connectionCost)
+    }
+
+    private static func state(_ answer: WebAnswer) throws(CaptivePortalFailure) -> CaptiveState {
         guard answer.status == 200 else { throw .status(answer.status) }
-        guard answer.contentType == Self.contentType else { throw .contentType }
+        guard answer.contentType == contentType else { throw .contentType }
         return try CaptiveState(json: answer.body)
     }
 
@@ -41,6 +51,17 @@ public struct CaptivePortalAPI: Sendable {
         // RFC 8908, 4: only so is it certain that the answer is the network's own.
         guard address.scheme == .https else { throw .notEncrypted }
         return address
+    }
+}
+
+/// What a network said of itself, and what it cost to ask.
+public struct CaptiveLook: Sendable {
+    public let result: Result<CaptiveState, CaptivePortalFailure>
+    /// In bytes, both directions, with an allowance for TLS, TCP and IP.
+    public let cost: Int
+
+    public init(result: Result<CaptiveState, CaptivePortalFailure>, cost: Int) {
+        (self.result, self.cost) = (result, cost)
     }
 }
 

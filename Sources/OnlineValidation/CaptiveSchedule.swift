@@ -15,9 +15,9 @@ public struct CaptiveSchedule: Sendable, Equatable {
 
     /// When to ask again.
     public let next: Instant
-    /// When the session ends, if it does; the moment to ask the source of validation, too.
+    /// When the session ends, if it does.
     public let end: Instant?
-    /// From when on a person, or a provider, should extend the session; nil if that cannot be done.
+    /// From when on whoever signed in should extend the session; nil if that cannot be done.
     public let extendFrom: Instant?
 
     /// - Parameter asked: when the answer came.

@@ -3,16 +3,13 @@ import AgentModel
 /// What is held of a network after its source of validation and its captive portal API have been asked.
 ///
 /// Whether it leads to the internet is what the source shows: a network that says of itself that it is open may still
-/// lead nowhere. Where to sign in and what remains is what the API says.
+/// lead nowhere. Where to sign in is what the API says.
 public struct OnlineVerdict: Sendable, Equatable {
     public var internet: InternetState
     /// Why not, where `internet` is `no` or `captive`.
     public var problem: ReachProblem?
     /// Where a person signs in: what the API says, or else where the network led the question.
     public var portal: String?
-    public var canExtendSession: Bool
-    public var secondsRemaining: Int?
-    public var bytesRemaining: Int?
 
     /// - Parameters:
     ///   - finding: nil if there is nobody to ask.
@@ -26,10 +23,5 @@ public struct OnlineVerdict: Sendable, Equatable {
         }
         portal = state?.userPortal?.description
         if portal == nil, case .captive(let hint) = finding { portal = hint }
-        canExtendSession = state?.canExtendSession ?? false
-        // Nothing remains of what has not begun (RFC 8908, 5).
-        if internet != .captive {
-            (secondsRemaining, bytesRemaining) = (state?.secondsRemaining, state?.bytesRemaining)
-        }
     }
 }

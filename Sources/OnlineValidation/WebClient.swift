@@ -14,9 +14,9 @@ public struct WebClient: Sendable {
         case file(String)
     }
 
-    private let authorities: Authorities
+    private let trust: LoadedAuthorities
 
-    public init(trusting authorities: Authorities = .system) { self.authorities = authorities }
+    public init(trusting authorities: Authorities = .system) { trust = LoadedAuthorities(authorities) }
 
     /// - Throws: `WebFailure`. An answer of whatever status is none.
     public func fetch(
@@ -29,7 +29,7 @@ public struct WebClient: Sendable {
         let end = NIODeadline.now() + TimeAmount(limits.time)
         let (exchanges, finished) = AsyncStream<WebExchange>.makeStream(bufferingPolicy: .bufferingOldest(1))
         do {
-            let tls = try request.address.scheme == .https ? context() : nil
+            let tls = try request.address.scheme == .https ? trust.context : nil
             let channel = try await Self.connect(
                 request, through: network, limits: limits, tls: tls, finished: finished)
             let timer = channel.eventLoop.scheduleTask(deadline: end) {
@@ -42,20 +42,6 @@ public struct WebClient: Sendable {
             return await exchanges.first { _ in true } ?? .cancelled
         } catch {
             return WebExchange(result: .failure(error), bytes: 0)
-        }
-    }
-
-    /// Made anew each time: it holds all certificates of the system, some megabytes, and is seldom needed.
-    private func context() throws(WebFailure) -> NIOSSLContext {
-        var configuration = TLSConfiguration.makeClientConfiguration()
-        configuration.minimumTLSVersion = .tlsv12
-        configuration.shutdownTimeout = .seconds(1)
-        configuration.applicationProtocols = ["http/1.1"]
-        if case .file(let path) = authorities { configuration.trustRoots = .file(path) }
-        do {
-            return try NIOSSLContext(configuration: configuration)
-        } catch {
-            throw .noAuthorities
         }
     }
 

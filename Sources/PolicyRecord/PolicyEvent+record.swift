@@ -22,6 +22,7 @@ extension PolicyEvent {
         case .probed(let epoch, let result): "probed \(epoch) \(result.word)"
         case .doubted(let epoch): "doubted \(epoch)"
         case .signingIn(let epoch, let end): "signingIn \(epoch) \(end.word)"
+        case .postponed(let epoch, let moment): "postponed \(epoch) \(moment.word)"
         case .switchTo(let network, let id, let confirmWithin, let joinOnce):
             "switchTo \(network.word) \(id) \(confirmWithin.word)\(joinOnce ? " once" : "")"
         case .confirmed(let id): "confirmed \(id)"
@@ -59,6 +60,7 @@ extension PolicyEvent {
         case "probed": .probed(epoch: try words.next(), try words.next())
         case "doubted": .doubted(epoch: try words.next())
         case "signingIn": .signingIn(epoch: try words.next(), until: try words.next())
+        case "postponed": .postponed(epoch: try words.next(), until: try words.next())
         case "switchTo":
             .switchTo(
                 try words.next(), id: try words.next(), confirmWithin: try words.next(),

@@ -93,6 +93,7 @@ private struct OrderMatch: Sendable {
         case .probed(let epoch, let result): return own(epoch).map { .probed(epoch: $0, result) }
         case .doubted(let epoch): return own(epoch).map { .doubted(epoch: $0) }
         case .signingIn(let epoch, let end): return own(epoch).map { .signingIn(epoch: $0, until: end) }
+        case .postponed(let epoch, let moment): return own(epoch).map { .postponed(epoch: $0, until: moment) }
         case .scanned(_, let results):
             defer { scan = nil }
             return .scanned(id: scan, results)

@@ -3,25 +3,6 @@ import AppProtocol
 
 /// How what lies beyond the link reads in a sentence.
 enum ConnectivityWording {
-    static func problem(_ problem: ReachProblem) -> String {
-        switch problem {
-        case .noAddress: "no address"
-        case .noRoute: "no route"
-        case .gatewaySilent: "the gateway does not answer"
-        case .noNameServer: "the network names no name server"
-        case .nameServerSilent: "no name server answers"
-        case .nameUnknown: "there is no such name"
-        case .nameServerFailed: "the name server fails"
-        case .connectionRefused: "connection refused"
-        case .connectionReset: "connection broken off"
-        case .unreachable: "no way there"
-        case .timedOut: "no answer in time"
-        case .tlsFailed: "TLS failed"
-        case .unexpectedAnswer: "unexpected answer"
-        case .captive: "somebody has to sign in"
-        }
-    }
-
     /// What lies beyond the link, each in a few words; nothing where the device does not look.
     static func beyond(_ status: NetworkStatus, now: Timestamp) -> [(text: String, paint: Style.Paint?)] {
         guard let connectivity = status.connectivity else { return [] }
@@ -76,6 +57,6 @@ enum ConnectivityWording {
     }
 
     private static func parenthesis(_ problem: ReachProblem?) -> String {
-        problem.map { " (\(self.problem($0)))" } ?? ""
+        problem.map { " (\($0.words))" } ?? ""
     }
 }

@@ -4,26 +4,23 @@ import ConnectionMonitor
 import EventLoop
 import FailoverPolicy
 import HotspotProviders
-import InterfaceNetwork
-import NIOPosix
 import OnlineValidation
-import Synchronization
 import Testing
 
 @testable import Agent
 
-/// How probes are answered, and what is told unasked. The world is a fake, the watch is the real one.
+/// How probes are answered, and who is asked for it. The world is a fake, the watch is the real one.
 @AgentLoop @Suite struct ReachWatchTests {
     @Test func aTargetThatWasHeardIsProofWithoutTraffic() async throws {
-        let desk = Desk(.target, source: .online, targets: ["broker.example"])
+        let desk = ReachDesk(.target, source: .online, targets: [FakeTarget("broker.example", isTLS: true)])
         desk.targets[0].become(.ready)
         #expect(await desk.probe() == .probed(epoch: 1, .online))
-        #expect(desk.questions == 0, "neither the source nor the gateway was asked")
+        #expect(desk.questions == 0 && desk.world.gatewayQuestions.load(ordering: .relaxed) == 0)
         #expect(desk.watch.connectivity.level == .target && desk.watch.connectivity.internet == .yes)
     }
 
     @Test func aSilentTargetIsAFailureThatTheRestExplains() async throws {
-        let desk = Desk(.target, source: .failed(.nameServerSilent), targets: ["broker.example"])
+        let desk = ReachDesk(.target, source: .failed(.nameServerSilent), targets: [FakeTarget("broker.example")])
         desk.targets[0].answer = .timedOut
         #expect(await desk.probe() == .probed(epoch: 1, .failed))
         #expect(desk.watch.connectivity.problem == .nameServerSilent)
@@ -31,26 +28,230 @@ import Testing
     }
 
     @Test func aServerThatRefusesIsNoReasonToLeaveItsNetwork() async throws {
-        let desk = Desk(.target, source: .online, targets: ["broker.example"])
+        let desk = ReachDesk(.target, source: .online, targets: [FakeTarget("broker.example")])
         desk.targets[0].answer = .connectionRefused
         #expect(await desk.probe() == .probed(epoch: 1, .online))
         #expect(desk.watch.connectivity.problem == .connectionRefused)
     }
 
+    /// The plainest settings, behind a portal with a certificate of its own, or a router that breaks connections off.
+    @Test(arguments: [
+        (ReachProblem.tlsFailed, ProbeResult.failed), (.connectionReset, .failed), (.unexpectedAnswer, .failed),
+        (.connectionRefused, .online),
+    ])
+    func whoeverIsInBetweenProvesNothing(problem: ReachProblem, result: ProbeResult) async throws {
+        let desk = ReachDesk(.target, targets: [FakeTarget("broker.example", isTLS: true)])
+        desk.targets[0].answer = problem
+        #expect(await desk.probe() == .probed(epoch: 1, result))
+        #expect(desk.watch.connectivity.level == .lan && desk.watch.connectivity.internet == .unknown)
+    }
+
     @Test(arguments: [(true, ProbeResult.online), (false, .failed)])
     func withoutAnythingElseTheGatewayIsAsked(answers: Bool, result: ProbeResult) async throws {
-        let desk = Desk(.lan, gateway: answers)
+        let desk = ReachDesk(.lan, gateway: answers)
         #expect(await desk.probe() == .probed(epoch: 1, result))
     }
 
     @Test func withoutProvidersALoginPageIsTheVerdict() async throws {
-        let desk = Desk(.internet, source: .captive(portal: "http://portal.example/"))
+        let desk = ReachDesk(.internet, source: .captive(portal: "http://portal.example/"))
         #expect(await desk.probe() == .probed(epoch: 1, .captive))
         #expect(desk.watch.connectivity.portal?.url == "http://portal.example/")
     }
 
+    /// The default where nothing is set: the network says so itself.
+    @Test func aLoginPageIsNoLAN() async throws {
+        let desk = ReachDesk(.lan, targets: [], api: CaptiveState(isCaptive: true))
+        #expect(await desk.probe() == .probed(epoch: 1, .captive))
+    }
+
+    // MARK: Portals that answer in everybody's place
+
+    @Test func aPortalIsNotTakenForTheDevicesServer() async throws {
+        let desk = ReachDesk(.target, source: .captive(portal: nil), targets: [FakeTarget("broker.example")])
+        desk.targets[0].become(.ready)
+        for _ in 1...3 { #expect(await desk.probe() == .probed(epoch: 1, .captive)) }
+        #expect(desk.questions == 3, "it is asked until it says otherwise")
+        #expect(desk.watch.connectivity.internet == .captive && desk.watch.connectivity.level == .lan)
+    }
+
+    @Test func whatTheNetworkSaysOfItselfCountsAsWell() async throws {
+        let desk = ReachDesk(.target, targets: [FakeTarget("broker.example")], api: CaptiveState(isCaptive: true))
+        desk.targets[0].become(.ready)
+        #expect(await desk.probe() == .probed(epoch: 1, .captive))
+    }
+
+    /// Once for each connection, for the network may have closed in between.
+    @Test func aServerWithoutACertificateIsBelievedAfterAQuestion() async throws {
+        let desk = ReachDesk(.target, source: .online, targets: [FakeTarget("broker.example")])
+        desk.targets[0].become(.ready)
+        for _ in 1...3 { #expect(await desk.probe() == .probed(epoch: 1, .online)) }
+        #expect(desk.questions == 1)
+        desk.targets[0].become(.failed, .timedOut)
+        desk.world.finding.withLock { $0 = .captive(portal: nil) }
+        desk.targets[0].become(.ready)
+        #expect(await desk.probe() == .probed(epoch: 1, .captive))
+    }
+
+    @Test func aCertificateIsProofWhateverThePortalSays() async throws {
+        let target = FakeTarget("broker.example", isTLS: true)
+        let desk = ReachDesk(.target, source: .captive(portal: nil), targets: [target])
+        #expect(await desk.probe() == .probed(epoch: 1, .captive), "its name leads to the portal, or nowhere")
+        target.become(.ready)
+        #expect(await desk.probe() == .probed(epoch: 1, .online))
+        #expect(desk.watch.connectivity.internet == .yes && desk.watch.connectivity.portal == nil)
+    }
+
+    // MARK: Servers in the house
+
+    /// They are there, and the internet is not.
+    @Test func aServerInTheHouseSaysNothingOfTheInternet() async throws {
+        let house = FakeTarget("192.168.1.5", isTLS: true, isFar: false)
+        let desk = ReachDesk(.internet, source: .online, targets: [house])
+        house.become(.ready)
+        #expect(await desk.probe() == .probed(epoch: 1, .online))
+        desk.world.finding.withLock { $0 = .failed(.timedOut) }
+        #expect(await desk.probe() == .probed(epoch: 1, .failed))
+        #expect(desk.questions == 2, "asked at each probe")
+        #expect(desk.watch.connectivity.internet == .no && desk.watch.connectivity.level == .target)
+        #expect(desk.watch.connectivity.problem == .timedOut)
+    }
+
+    @Test func onlyWhoAnsweredSaysHowFarItLeads() async throws {
+        let house = FakeTarget("192.168.1.5", isFar: false)
+        let far = FakeTarget("broker.example", isTLS: true)
+        far.answer = .timedOut
+        let desk = ReachDesk(.target, source: .failed(.timedOut), targets: [house, far])
+        house.become(.ready)
+        #expect(await desk.probe() == .probed(epoch: 1, .online))
+        #expect(desk.watch.connectivity.internet == .no)
+    }
+
+    /// The name says internet, the address does not.
+    @Test func aNameThatLeadsToTheHouseIsNotFar() async throws {
+        let desk = ReachDesk(.target, targets: [FakeTarget("mqtt.fritz.box", isTLS: true, isFar: false)])
+        desk.targets[0].become(.ready)
+        #expect(await desk.probe() == .probed(epoch: 1, .online))
+        #expect(desk.watch.connectivity.internet == .unknown)
+    }
+
+    // MARK: The budget
+
+    @Test func theBudgetBoundsWhatTheSourceIsAsked() async throws {
+        let desk = ReachDesk(.internet, source: .online)
+        for _ in 1...480 { #expect(await desk.probe() == .probed(epoch: 1, .online)) }
+        for _ in 1...20 {
+            guard case .postponed(epoch: 1, until: let moment) = await desk.probe() else { continue }
+            #expect(moment - .now <= .seconds(8))
+        }
+        #expect((480...485).contains(desk.questions))
+        #expect(desk.watch.connectivity.internet == .yes, "what was found last stands")
+    }
+
+    @Test func whereNobodyWasAskedThereIsNoVerdict() async throws {
+        let desk = ReachDesk(.internet, source: .online)
+        desk.useUpTheBudget()
+        guard case .postponed(epoch: 1, _) = await desk.probe() else {
+            Issue.record("\(desk.told)")
+            return
+        }
+        #expect(desk.watch.connectivity.internet == .unknown && desk.questions == 0)
+        desk.watch.follow(.wifi(epoch: 2))
+        guard case .postponed(epoch: 2, _) = await desk.probe(epoch: 2) else {
+            Issue.record("\(desk.told)")
+            return
+        }
+    }
+
+    @Test func whatCostsNothingIsVerdictEnough() async throws {
+        let desk = ReachDesk(.target, source: .online, targets: [FakeTarget("broker.example", isTLS: true)])
+        desk.useUpTheBudget()
+        desk.targets[0].become(.ready)
+        #expect(await desk.probe() == .probed(epoch: 1, .online))
+        desk.targets[0].become(.failed, .timedOut)
+        desk.targets[0].answer = .timedOut
+        #expect(await desk.probe() == .probed(epoch: 1, .failed), "it was asked, and is silent")
+    }
+
+    // MARK: Time
+
+    /// The target that is ready and the source are silent; the rest is not lost.
+    @Test(.timeLimit(.minutes(1))) func whatWasFoundInTimeCounts() async throws {
+        let (dead, house) = (FakeTarget("broker.example"), FakeTarget("192.168.1.5", isFar: false))
+        let desk = ReachDesk(.target, source: .online, targets: [dead, house])
+        for target in [dead, house] { target.become(.ready) }
+        dead.isSilent.store(true, ordering: .relaxed)
+        desk.world.isSilent.store(true, ordering: .relaxed)
+        #expect(await desk.probe(within: .milliseconds(600)) == .probed(epoch: 1, .online))
+        #expect(desk.watch.connectivity.internet == .no && desk.watch.connectivity.level == .target)
+        #expect(desk.watch.connectivity.checked != nil)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func theFirstTargetThatAnswersIsEnough() async throws {
+        let targets = [FakeTarget("broker.example", isTLS: true), FakeTarget("app.example", isTLS: true)]
+        let desk = ReachDesk(.target, source: .online, targets: targets)
+        targets[0].isSilent.store(true, ordering: .relaxed)
+        desk.world.isSilent.store(true, ordering: .relaxed)
+        targets[1].becomesReadyWhenProbed = true
+        // Nothing would come of it within a test's time.
+        #expect(await desk.probe(within: .seconds(3600)) == .probed(epoch: 1, .online))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func whoeverIsReadyAndSilentIsNotWaitedForAlone() async throws {
+        let desk = ReachDesk(.target, source: .failed(.timedOut), targets: [FakeTarget("broker.example", isTLS: true)])
+        desk.targets[0].become(.ready)
+        desk.targets[0].isSilent.store(true, ordering: .relaxed)
+        #expect(await desk.probe(within: .milliseconds(600)) == .probed(epoch: 1, .failed))
+        #expect(desk.questions == 1, "the others were asked meanwhile")
+        #expect(desk.watch.connectivity.level == .lan, "a connection that does not answer proves nothing")
+    }
+
+    /// It was asked, did not answer, and has come meanwhile.
+    @Test func aTargetThatComesDuringAProbeCounts() async throws {
+        let desk = ReachDesk(.target, source: .online, targets: [FakeTarget("broker.example")])
+        desk.targets[0].isSilent.store(true, ordering: .relaxed)
+        let event = await desk.next {
+            desk.watch.probe(epoch: 1, within: .seconds(3600))
+            desk.become(.ready)
+        }
+        #expect(event == .probed(epoch: 1, .online))
+        #expect(desk.watch.connectivity.level == .target)
+    }
+
+    // MARK: Paths
+
+    @Test func connectionsFollowThePath() throws {
+        let desk = ReachDesk(.target, targets: [FakeTarget("broker.example")])
+        #expect(desk.targets[0].calls == ["open"])
+        desk.watch.follow(.wifi(epoch: 1))
+        #expect(desk.targets[0].calls.count == 1, "the same path")
+        desk.watch.follow(.wifi(epoch: 2))
+        desk.watch.follow(.none)
+        #expect(desk.watch.connectivity.targets[0].state == .waiting)
+        desk.watch.follow(.other(.wired))
+        #expect(desk.targets[0].calls.filter { $0 != "probe" } == ["open", "cancel", "open", "cancel", "open"])
+        #expect(desk.told.isEmpty)
+    }
+
+    @Test func whatWasFoundOfAnotherPathIsDropped() async throws {
+        let desk = ReachDesk(.internet, source: .online)
+        desk.watch.probe(epoch: 1, within: .seconds(3))
+        desk.watch.follow(.wifi(epoch: 2))
+        desk.watch.probe(epoch: 1, within: .seconds(3))
+        #expect(await desk.probe(epoch: 2) == .probed(epoch: 2, .online))
+        #expect(desk.told.count == 1)
+    }
+
+    /// A probe that begins before the last look has ended takes its place, and nobody is left without an answer.
+    @Test func whoeverWaitsForALookIsTold() async throws {
+        let desk = ReachDesk(.internet, source: .online)
+        var conclusions = 0
+        desk.watch.look(within: .seconds(3)) { _ in conclusions += 1 }
+        #expect(await desk.probe() == .probed(epoch: 1, .online))
+        #expect(conclusions == 1)
+    }
+
     @Test func nothingIsToldWithoutAChange() async throws {
-        let desk = Desk(.internet, source: .online)
+        let desk = ReachDesk(.internet, source: .online)
         _ = await desk.probe()
         let changes = desk.changes
         for _ in 1...5 { _ = await desk.probe() }
@@ -60,126 +261,10 @@ import Testing
         #expect(desk.changes == changes + 1)
     }
 
-    @Test func theBudgetBoundsWhatTheSourceIsAsked() async throws {
-        let desk = Desk(.internet, source: .online)
-        for _ in 1...600 { _ = await desk.probe() }
-        #expect((480...485).contains(desk.questions))
-        #expect(await desk.probe() == .probed(epoch: 1, .online), "the last finding stands")
-    }
-
-    @Test func aConnectionThatBrokeIsADoubtUnlessAnotherLives() throws {
-        let desk = Desk(.target, targets: ["broker.example", "app.example"])
-        desk.targets[1].become(.ready)
-        desk.targets[0].become(.failed, .timedOut)
-        desk.watch.doubted(desk.watch.targets[0])
-        #expect(desk.told.isEmpty)
-        desk.targets[1].become(.failed, .timedOut)
-        desk.watch.doubted(desk.watch.targets[1])
-        #expect(desk.told == [.doubted(epoch: 1)])
-        #expect(desk.published == 0)
-    }
-
-    @Test func aTargetThatIsBackIsToldAtOnce() throws {
-        let desk = Desk(.target, targets: ["broker.example"])
-        desk.targets[0].become(.ready)
-        desk.watch.changed(desk.watch.targets[0])
-        #expect(desk.told == [.probed(epoch: 1, .online)])
-        #expect(desk.published == 1)
-    }
-
-    @Test func aTargetThatIsBackRaisesTheLevelAtOnce() async throws {
-        let desk = Desk(.target, source: .online, targets: ["broker.example"])
-        desk.targets[0].answer = .connectionRefused
-        _ = await desk.probe()
-        #expect(desk.watch.connectivity.level == .internet)
-        desk.targets[0].become(.ready)
-        desk.watch.changed(desk.watch.targets[0])
-        #expect(desk.watch.connectivity.level == .target && desk.watch.connectivity.problem == nil)
-        #expect(desk.watch.connectivity.internet == .yes)
-        #expect(desk.changes == 2, "the refusal and the end of it")
-    }
-
-    /// Nobody looked there yet, and nothing more is asked.
-    @Test func theFirstTargetThatIsReadySaysHowFarTheNetworkLeads() throws {
-        let desk = Desk(.lan, targets: ["192.168.1.5"])
-        desk.targets[0].become(.ready)
-        desk.watch.changed(desk.watch.targets[0])
-        #expect(desk.watch.connectivity.level == .target && desk.watch.connectivity.internet == .unknown)
-        #expect(desk.questions == 0)
-        desk.watch.follow(.none)
-        desk.watch.changed(desk.watch.targets[0])
-        #expect(desk.watch.connectivity.level == nil)
-        desk.watch.follow(.wifi(epoch: 2))
-        #expect(desk.watch.connectivity.level == .link, "it was another network that led there")
-    }
-
-    /// It was asked, did not answer, and has come meanwhile.
-    @Test func aTargetThatComesDuringAProbeCounts() async throws {
-        let desk = Desk(.target, source: .online, targets: ["broker.example"])
-        desk.targets[0].answer = .timedOut
-        desk.targets[0].becomesReadyWhenProbed = true
-        #expect(await desk.probe() == .probed(epoch: 1, .online))
-        #expect(desk.watch.connectivity.level == .target)
-    }
-
-    /// A connection that is there but does not answer proves nothing.
-    @Test func aReadyTargetThatIsSilentDoesNotCount() async throws {
-        let desk = Desk(.target, source: .failed(.timedOut), targets: ["broker.example"])
-        desk.targets[0].become(.ready)
-        desk.targets[0].answer = .timedOut
-        #expect(await desk.probe() == .probed(epoch: 1, .failed))
-        #expect(desk.watch.connectivity.level == .lan)
-    }
-
-    @Test func connectionsFollowThePath() throws {
-        let desk = Desk(.target, targets: ["broker.example"])
-        #expect(desk.targets[0].calls == ["restart"])
-        desk.watch.follow(.wifi(epoch: 1))
-        #expect(desk.targets[0].calls.count == 1, "the same path")
-        desk.watch.follow(.wifi(epoch: 2))
-        desk.watch.follow(.none)
-        desk.watch.follow(.other(.wired))
-        #expect(desk.targets[0].calls == ["restart", "restart", "suspend", "restart"])
-        #expect(desk.told.isEmpty)
-    }
-
-    @Test func whatWasFoundOfAnotherPathIsDropped() async throws {
-        let desk = Desk(.internet, source: .online)
-        desk.watch.probe(epoch: 1, within: .seconds(3))
-        desk.watch.follow(.wifi(epoch: 2))
-        desk.watch.probe(epoch: 1, within: .seconds(3))
-        #expect(await desk.probe(epoch: 2) == .probed(epoch: 2, .online))
-        #expect(desk.told.count == 1)
-    }
-
-    @Test func aSignInMakesThePolicyWait() async throws {
-        let desk = Desk(.internet, source: .captive(portal: nil))
-        var status = HotspotStatus()
-        status.portal.state = .authenticating
-        status.signingInUntil = .now + .seconds(60)
-        desk.watch.signInChanged(to: status)
-        guard case .signingIn(epoch: 1, _)? = desk.told.last else {
-            Issue.record("\(desk.told)")
-            return
-        }
-        desk.world.finding.withLock { $0 = .online }
-        status.portal.state = .authenticated
-        #expect(await desk.next { desk.watch.signInChanged(to: status) } == .probed(epoch: 1, .online))
-    }
-
-    @Test func whereAPersonHasToSignInTheVerdictIsThere() throws {
-        let desk = Desk(.internet, source: .captive(portal: nil))
-        var status = HotspotStatus()
-        status.portal.state = .authenticating
-        status.signingInUntil = .now + .seconds(60)
-        desk.watch.signInChanged(to: status)
-        status.portal.state = .presentingUI
-        desk.watch.signInChanged(to: status)
-        #expect(desk.told.last == .probed(epoch: 1, .captive))
-    }
+    // MARK: Answers of people
 
     @Test func whoIsNotAskedCannotAnswer() {
-        let desk = Desk(.internet, source: .captive(portal: nil))
+        let desk = ReachDesk(.internet, source: .captive(portal: nil))
         let answer = PortalAnswer(id: 1, values: ["password": Secret(text: "hunter2")])
         let error = #expect(throws: ProtocolError.self) { try desk.watch.answer(answer) }
         #expect(!"\(String(describing: error))".contains("hunter2"))
@@ -203,112 +288,5 @@ import Testing
         let api = CaptiveNetwork.API(try CaptiveState(json: Array(json.utf8)))
         #expect(api.userPortal == "https://portal.example/" && api.venueInfo == nil)
         #expect(api.canExtendSession == true && api.bytesRemaining == 7 && api.secondsRemaining == nil)
-    }
-}
-
-/// A watch with a fake world around it, on the Wi-Fi link with the epoch 1.
-@AgentLoop
-private final class Desk {
-    let watch: ReachWatch
-    let world: FakeWorld
-    let targets: [FakeTarget]
-    private(set) var told: [PolicyEvent] = []
-    private(set) var published = 0
-    private(set) var changes = 0
-    private var waiting: CheckedContinuation<PolicyEvent, Never>?
-
-    var questions: Int { world.questions.load(ordering: .relaxed) }
-
-    init(
-        _ required: ReachLevel, source finding: ValidationFinding? = nil, gateway: Bool = true,
-        targets hosts: [String] = []
-    ) {
-        let group = MultiThreadedEventLoopGroup.singleton
-        let world = FakeWorld(finding ?? .online)
-        self.world = world
-        targets = hosts.map(FakeTarget.init)
-        let look: @Sendable (InterfaceNetwork, Duration) async -> ValidationLook = { _, _ in world.look() }
-        watch = ReachWatch(
-            required: required,
-            means: ReachWatch.Means(
-                lookOnline: finding == nil ? nil : look, askPortal: { _, _ in nil },
-                askGateway: { _ in
-                    if finding == nil || !hosts.isEmpty { world.questions.add(1, ordering: .relaxed) }
-                    return gateway
-                },
-                wifi: InterfaceNetwork(interface: "wlan9", on: group),
-                unbound: InterfaceNetwork(interface: nil, on: group)))
-        watch.watch(targets.map(\.watched), signingInBy: nil)
-        watch.listeners = ReachWatch.Listeners(
-            policy: { [unowned self] event in
-                told.append(event)
-                waiting?.resume(returning: event)
-                waiting = nil
-            }, publish: { [unowned self] _ in published += 1 }, changed: { [unowned self] in changes += 1 })
-        watch.follow(.wifi(epoch: 1))
-        changes = 0
-    }
-
-    /// What the policy is told next.
-    func next(_ action: () -> Void) async -> PolicyEvent {
-        await withCheckedContinuation { continuation in
-            waiting = continuation
-            action()
-        }
-    }
-
-    func probe(epoch: UInt64 = 1) async -> PolicyEvent {
-        await next { watch.probe(epoch: epoch, within: .seconds(3)) }
-    }
-}
-
-/// What the source of validation finds, and how often anybody was asked.
-private final class FakeWorld: Sendable {
-    let finding: Mutex<ValidationFinding>
-    let questions = Atomic(0)
-
-    init(_ finding: ValidationFinding) { self.finding = Mutex(finding) }
-
-    func look() -> ValidationLook {
-        questions.add(1, ordering: .relaxed)
-        return ValidationLook(finding: finding.withLock { $0 }, cost: 1000)
-    }
-}
-
-private final class FakeTarget: Sendable {
-    let host: String
-    private let state = Mutex(
-        (status: ConnectionStatus(state: .setup, since: .now), answer: ReachProblem?.none, calls: [String]()))
-    private let readyWhenProbed = Atomic(false)
-
-    init(_ host: String) { self.host = host }
-
-    var answer: ReachProblem? {
-        get { state.withLock { $0.answer } }
-        set { state.withLock { $0.answer = newValue } }
-    }
-    var calls: [String] { state.withLock { $0.calls } }
-
-    func become(_ new: ConnectionState, _ reason: ReachProblem? = nil) {
-        state.withLock { $0.status = ConnectionStatus(state: new, reason: reason, since: .now) }
-    }
-
-    var becomesReadyWhenProbed: Bool {
-        get { readyWhenProbed.load(ordering: .relaxed) }
-        set { readyWhenProbed.store(newValue, ordering: .relaxed) }
-    }
-
-    private func probed() -> ReachProblem? {
-        if becomesReadyWhenProbed { become(.ready) }
-        return answer
-    }
-
-    private func note(_ call: String) { state.withLock { $0.calls.append(call) } }
-
-    var watched: WatchedTarget {
-        WatchedTarget(
-            name: host, host: host, port: 1883, status: { self.state.withLock { $0.status } },
-            probe: { _ in self.probed() }, restart: { _ in self.note("restart") },
-            suspend: { self.note("suspend") }, cancel: {})
     }
 }

@@ -175,6 +175,22 @@ import Testing
         #expect(run.output.hasPrefix("✗ Server"))
     }
 
+    /// What Docs/cli.md shows is what is printed of the answer in Docs/protocol.md, which is what a device says.
+    @Test func asInTheDocuments() async throws {
+        let docs = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appendingPathComponent("Docs")
+        let lines = try String(contentsOf: docs.appendingPathComponent("protocol.md"), encoding: .utf8)
+            .split(separator: "\n")
+        let answer = try #require(lines.first { $0.contains(#""layer":"radio""#) }?.dropFirst(3))
+        struct Answer: Decodable { let body: Diagnosis }
+        let diagnosis = try JSONDecoder().decode(Answer.self, from: Data(answer.utf8)).body
+        let device = try ScriptedDevice { $0.diagnosis = diagnosis }
+        let run = try await CommandRun.altnet(["diagnose"], device: device)
+        let shown = run.output.split(separator: "\n", omittingEmptySubsequences: false)
+            .map { $0.isEmpty ? "" : "    \($0)" }.joined(separator: "\n")
+        #expect(try String(contentsOf: docs.appendingPathComponent("cli.md"), encoding: .utf8).contains(shown))
+    }
+
     @Test func anOlderDeviceIsNamedAsSuch() async throws {
         let device = try ScriptedDevice { $0.errors = [ProtocolError(.unknownType, "not known")] }
         #expect(try await CommandRun.altnet(["diagnose"], device: device).status == 76)

@@ -50,6 +50,32 @@ import Testing
         #expect(bench.now - start <= UsefulnessTests.settings.validation!.signInLimit + pause)
     }
 
+    /// The provider goes on as long as it likes, and every probe finds the same page: it stays what it is.
+    @Test func aLoginPageIsNeverTakenForDeadInternet() {
+        var bench = Self.signingIn(for: .seconds(86_400))
+        let start = bench.now
+        var causes: [PolicyDecision.Cause] = []
+        while bench.now - start < .seconds(400) {
+            bench.advance(by: .seconds(1))
+            let actions = bench.take()
+            causes += actions.decisions.filter { $0.kind == .unusable }.map(\.cause)
+            if actions.scans.last != nil { bench.finishScan([bench.sight(Bench.home, -40)]) }
+            if actions.probes > 0 {
+                bench.send(.signingIn(epoch: bench.policy.epoch, until: bench.now + .seconds(86_400)))
+            }
+        }
+        #expect(causes == [.failure(.captive)])
+        #expect(bench.target == Bench.home, "nothing else is there")
+    }
+
+    /// Who has declined says so by a time that is over.
+    @Test func aTimeThatIsOverIsTheVerdict() {
+        var bench = UsefulnessTests.online()
+        _ = bench.advance(upTo: .seconds(40)) { if case .probe = $0 { true } else { false } }
+        bench.send(.signingIn(epoch: bench.policy.epoch, until: bench.now))
+        #expect(bench.take().decisions.last { $0.kind == .unusable }?.cause == .failure(.captive))
+    }
+
     @Test func aWordThatItFailedIsTheVerdict() {
         var bench = Self.signingIn(for: .seconds(20))
         bench.probeEnds(.captive)

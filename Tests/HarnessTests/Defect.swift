@@ -7,7 +7,7 @@ enum Defect: String, CaseIterable {
     case switchesAtOnce, flagMissing, alreadyThereIgnored, wrongReason, staysAway, triedIsStored
     case outcomeTwice, outcomeForgotten, confirmsAnything, silenceConfirms, anyPasswordJoins, joinOnceKept
     case progressUntold, decisionUntold, staysLost
-    case connectivityUntold, layersDisordered, portalNamesTwice, anyPortalAnswered
+    case connectivityUntold, layersDisordered, portalNamesTwice, portalTooLong, portalUntold, anyPortalAnswered
     case scansAtOnce, scanUnnumbered, weakestFirst, historyUnlimited
 
     /// Ids of checks that must fail, at least.
@@ -47,7 +47,7 @@ enum Defect: String, CaseIterable {
         case .staysLost: ["accessPoints.failover"]
         case .connectivityUntold: ["network.get.connectivity"]
         case .layersDisordered: ["diagnosis.get"]
-        case .portalNamesTwice: ["portal.get"]
+        case .portalNamesTwice, .portalTooLong, .portalUntold: ["portal.get"]
         case .anyPortalAnswered: ["portal.answer.unknown"]
         case .scansAtOnce: ["scan.busy"]
         case .scanUnnumbered: ["scan.finished"]

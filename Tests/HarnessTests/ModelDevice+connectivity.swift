@@ -26,7 +26,8 @@ extension ModelDevice {
             title: "Sign in", message: "",
             fields: [PortalRequest.Field(name: "terms", label: "I accept", kind: .checkbox, isRequired: true)])
         if has(.portalNamesTwice) { request.fields += request.fields }
-        return PortalStatus(portal: Self.hotspot, request: request)
+        if has(.portalTooLong) { request.fields[0].label = String(repeating: "a", count: 201) }
+        return PortalStatus(portal: Self.hotspot, request: has(.portalUntold) ? nil : request)
     }
 
     func answer(_ answer: PortalAnswer) throws(ProtocolError) -> PortalStatus {

@@ -10,7 +10,7 @@ import Synchronization
 final class HostBench: Sendable {
     let folder: String
     let hotspots: Hotspots
-    private let host: pid_t
+    let host: pid_t
     private let statuses: AsyncStream<HotspotStatus>
 
     static let altnet = Bundle.main.bundleURL.deletingLastPathComponent().appendingPathComponent("altnet").path
@@ -20,24 +20,57 @@ final class HostBench: Sendable {
         return FileManager.default.isExecutableFile(atPath: here) ? here : altnet
     }
 
-    /// - Parameter providers: shell scripts, by name.
-    init(_ providers: [String: String], settings: HotspotSettings = HotspotSettings()) async throws {
+    /// Who the providers are: a user that every machine has.
+    static let user = "nobody"
+
+    /// How the host comes to its socket.
+    enum Socket {
+        case listening
+        /// As systemd passes it (sd_listen_fds(3)).
+        case inherited
+
+        /// The launcher's half of that: a socket as descriptor 3, and who it is for.
+        fileprivate static let launcher = """
+            import os, socket, sys
+            server = socket.socket(socket.AF_UNIX)
+            server.bind(sys.argv[1] + '.new'); server.listen(16); os.rename(sys.argv[1] + '.new', sys.argv[1])
+            os.dup2(server.fileno(), 3); os.set_inheritable(3, True)
+            os.environ.update(LISTEN_FDS='1', LISTEN_PID=str(os.getpid()))
+            os.execv(sys.argv[2], sys.argv[2:])
+            """
+    }
+
+    /// - Parameters:
+    ///   - providers: shell scripts, by name. `$0` is in the folder with the providers, beside which is `out`, where they
+    ///     may write.
+    ///   - agentUser: who may connect, besides root.
+    init(
+        _ providers: [String: String], settings: HotspotSettings = HotspotSettings(), socket: Socket = .listening,
+        agentUser: String? = nil
+    ) async throws {
         var template = Array("/tmp/altnet-XXXXXX".utf8CString)
         mkdtemp(&template)
         folder = String(decoding: template.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        try FileManager.default.createDirectory(atPath: folder + "/d", withIntermediateDirectories: false)
+        chmod(folder, 0o755)
+        for name in ["/d", "/out"] {
+            try FileManager.default.createDirectory(atPath: folder + name, withIntermediateDirectories: false)
+        }
+        chmod(folder + "/out", 0o777)
         for (name, script) in providers {
             let path = folder + "/d/" + name
             try ("#!/bin/sh\n" + script + "\n").write(toFile: path, atomically: true, encoding: .utf8)
             chmod(path, 0o755)
         }
-        host = try ChildProcess.start(
-            Self.program, ["providers", "--directory", folder + "/d", "--listen", folder + "/s"],
-            environment: ChildProcess.ownEnvironment, output: .descriptor(2))
-        let deadline = ContinuousClock.now + .seconds(30)
-        while access(folder + "/s", F_OK) != 0, ContinuousClock.now < deadline {
-            try await Task.sleep(for: .milliseconds(10))
+        var command = [Self.program, "providers", "--directory", folder + "/d", "--user", Self.user]
+        if let agentUser { command += ["--agent-user", agentUser] }
+        switch socket {
+        case .listening: command += ["--listen", folder + "/s"]
+        case .inherited: command = ["/usr/bin/python3", "-c", Socket.launcher, folder + "/s"] + command
         }
+        host = try ChildProcess.start(
+            command[0], Array(command.dropFirst()), environment: ChildProcess.ownEnvironment, output: .descriptor(2))
+        let isThere = { [folder, host] in access(folder + "/s", F_OK) == 0 || waitpid(host, nil, WNOHANG) != 0 }
+        try await Self.wait(until: isThere)
         let (stream, continuation) = AsyncStream<HotspotStatus>.makeStream()
         statuses = stream
         hotspots = Hotspots(
@@ -51,44 +84,54 @@ final class HostBench: Sendable {
         return Instant(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
     }
 
-    /// The first status, from the next change on, that is as wanted; nil after half a minute.
+    /// The first status, from the next change on, that is as wanted. The suite's time limit ends the wait.
     func status(where isWanted: @escaping @Sendable (HotspotStatus) -> Bool) async -> HotspotStatus? {
-        await withTaskGroup(of: HotspotStatus?.self) { [statuses] group in
-            group.addTask {
-                for await status in statuses where isWanted(status) { return status }
-                return nil
-            }
-            group.addTask {
-                try? await Task.sleep(for: .seconds(30))
-                return nil
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? nil
+        await statuses.first(where: isWanted)
+    }
+
+    /// What a provider has written to a file in `out`, once it is a whole line.
+    func line(of file: String) async throws -> String {
+        var text = ""
+        try await Self.wait {
+            text = (try? String(contentsOfFile: folder + "/out/" + file, encoding: .utf8)) ?? ""
+            return text.hasSuffix("\n")
         }
+        return String(text.dropLast())
     }
 
-    /// The processes that the host has started and what these have.
-    var processes: Int {
-        let children = try? String(contentsOfFile: "/proc/\(host)/task/\(host)/children", encoding: .utf8)
-        return children?.split(separator: " ").count ?? 0
-    }
-
-    var residentKiB: Int {
-        let text = (try? String(contentsOfFile: "/proc/\(host)/status", encoding: .utf8)) ?? ""
-        return text.firstMatch(of: /VmRSS:\s+(\d+)/).flatMap { Int($0.1) } ?? 0
+    /// Until none of these processes is there any more, not even to be waited for.
+    func haveEnded(_ processes: [pid_t]) async throws {
+        try await Self.wait { processes.allSatisfy { kill($0, 0) != 0 && errno == ESRCH } }
     }
 
     /// Until the host has no child any more.
-    func settled() async -> Bool {
-        let deadline = ContinuousClock.now + .seconds(30)
-        while processes > 0, ContinuousClock.now < deadline { try? await Task.sleep(for: .milliseconds(10)) }
-        return processes == 0
+    func settled() async throws { try await Self.wait { children.isEmpty } }
+
+    /// As long as the suite's time limit allows.
+    private static func wait(until isSo: () -> Bool) async throws {
+        while !isSo() { try await Task.sleep(for: .milliseconds(10)) }
     }
 
-    func end() async {
+    /// Runs a program to its end.
+    /// - Returns: its exit status, and what it wrote.
+    func run(_ program: String, _ arguments: [String]) async throws -> (status: Int32, text: String) {
+        let output = folder + "/output"
+        let process = try ChildProcess.start(
+            program, arguments, environment: ChildProcess.ownEnvironment,
+            output: .file(output, flags: O_WRONLY | O_CREAT | O_TRUNC))
+        var status: Int32 = 0
+        try await Self.wait { waitpid(process, &status, WNOHANG) != 0 }
+        return (status >> 8, try String(contentsOfFile: output, encoding: .utf8))
+    }
+
+    private var children: String {
+        (try? String(contentsOfFile: "/proc/\(host)/task/\(host)/children", encoding: .utf8)) ?? ""
+    }
+
+    func end() async throws {
         await hotspots.shutDown()
         kill(host, SIGTERM)
-        waitpid(host, nil, 0)
-        try? FileManager.default.removeItem(atPath: folder)
+        try await Self.wait { waitpid(host, nil, WNOHANG) != 0 }
+        try FileManager.default.removeItem(atPath: folder)
     }
 }

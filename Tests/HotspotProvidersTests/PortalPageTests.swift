@@ -10,8 +10,8 @@ import Testing
         let page = page(
             """
             <FORM ACTION='/a?x=1&amp;y=2' METHOD=POST><input type=hidden name=h value="1>2"><input type="checkbox" name=c checked>
-            <input name=r type=radio value=1><input name=r type=radio value=2 checked><input type=submit name=s value='&#79;K'>
-            <button type=button name=no>x</button><input type=submit name=t value=No></form>
+            <input name=r type=radio value=2 checked><input type=submit name=t value=No><input type=submit name=s value='&#79;K'>
+            <button type=button name=no>x</button></form>
             """)
         let form = try #require(page.forms.first)
         #expect(form.action == "/a?x=1&y=2")
@@ -53,13 +53,78 @@ import Testing
         #expect(links.links.count == 128)
     }
 
-    @Test func anyBytes() {
+    /// Which boxes are ticked: those that have to be, or name what is agreed to.
+    @Test(arguments: [
+        ("<input type=checkbox name=a>", ["a"]), ("<input type=checkbox name=a>My newsletter", []),
+        ("<input type=checkbox name=a><input type=checkbox name=b>", []),
+        ("<input type=checkbox name=a required><input type=checkbox name=b>", ["a"]),
+        ("<input type=checkbox name=a> <b>I accept</b> the rules<input type=checkbox name=b checked>", ["a"]),
+        ("<input type=checkbox name=acceptTerms><input type=checkbox name=marketingAccepted>", ["acceptTerms"]),
+    ])
+    func ticksWhatHasToBe(boxes: String, ticked: [String]) {
+        let form = page("<form action=/accept>\(boxes)</form>").forms.first
+        #expect(form?.values().map(\.name) == ticked)
+    }
+
+    /// A word counts as one, and not inside of another.
+    @Test(arguments: [
+        ("<form action=/x><button>Accept</button></form>", true),
+        ("<form action=/x><button>Log in</button></form>", false),
+        ("<form action=/freeze><button>x</button></form>", false),
+        ("<form action=/x><button>Restart</button></form>", false),
+        ("<form action=/free><button>x</button></form>", true),
+        ("<form action=/x><button>btnConnect</button></form>", true),
+        ("<form action=/disconnect><button>Continue</button></form>", false),
+        ("<form action=/lang><button name=de>Deutsch</button></form>", false),
+        ("<form action=/accept><button>Buy 24 h</button></form>", false),
+        ("<form action=/accept>Only 5 EUR<button>OK</button></form>", false),
+        ("<form action=/accept><input type=radio name=r><input type=radio name=r></form>", false),
+        ("<form action=/accept><select name=s></select></form>", false), ("<form action=/accept></form>", true),
+    ])
+    func onlyConsentIsSent(html: String, isSent: Bool) {
+        let page = page(html)
+        #expect((page.step == .submit(page.forms[0])) == isSent)
+    }
+
+    @Test(
+        arguments: [
+            ("0;url=/a", "/a"), (" 5; URL='/a'", "/a"), ("6;url=/a", nil), ("99999999999999999999;url=/a", nil),
+            (";url=/a", nil),
+            ("5", nil), ("5;/a", nil),
+        ] as [(String, String?)])
+    func onlyASoonPageIsTheNextOne(content: String, target: String?) {
+        #expect(page("<meta http-equiv=refresh content=\"\(content)\">").refresh == target)
+    }
+
+    private func check(_ page: PortalPage) {
+        #expect(page.forms.count <= PortalPage.forms && page.links.count <= PortalPage.links)
+        for form in page.forms {
+            #expect(form.fields.count <= PortalPage.fields)
+            #expect(form.questions.allSatisfy { $0.label.utf8.count <= ProviderLimits.titleLength })
+            // Nothing is sent that the form does not have, and of its buttons one.
+            #expect(form.values().allSatisfy { value in form.fields.contains { $0.name == value.name } })
+            let buttons = Set(form.fields.filter { $0.kind == .submit }.map(\.name))
+            let others = Set(form.fields.filter { $0.kind != .submit }.map(\.name))
+            #expect(form.values().count { buttons.subtracting(others).contains($0.name) } <= 1)
+        }
+        switch page.step {
+        case .submit(let form):
+            #expect(!form.fields.contains { $0.kind == .password || $0.kind == .text })
+            #expect(!form.hasChoice && !form.isPriced)
+        case .ask(let form): #expect(form.needsPerson && !form.hasChoice)
+        case .follow(let target): #expect(!target.lowercased().hasPrefix("javascript:"))
+        case .show, .none: break
+        }
+    }
+
+    @Test func anyBytes() async {
         var random = SeededRandom(seed: 5)
         let pieces = [
             "<form", " action=", "'", "\"", ">", "<input type=", "checkbox", " name=x", "</form>", "<!--", "-->",
             "<script>",
             "</script", "&#x110000;", "&amp", "&#", ";", "<a href=", "<", "/", "=",
-            "<meta http-equiv=refresh content='0;url=",
+            "<meta http-equiv=refresh content='0;url=", "password", "radio", "<select>", "<button>", "accept",
+            " required", "5 €",
             "\u{0}", "ä",
         ]
         for _ in 0..<5000 {
@@ -68,7 +133,8 @@ import Testing
             }
             let page = page(html.joined())
             _ = page.step
-            #expect(page.forms.allSatisfy { $0.values().count <= $0.fields.count })
+            check(page)
+            await Task.yield()
         }
     }
 }

@@ -36,6 +36,7 @@ extension Radios {
                 let upstream = try await lab.upstream()
                 let house = try await House(lab, upstream: upstream)
                 try await house.expectBroker(through: house.home, within: .seconds(15))
+                let mark = house.mark
 
                 try await upstream.broker.firewall(.drop)
                 try await house.device.connectivity(within: .seconds(20), "the broker's silence to be noticed") {
@@ -50,7 +51,43 @@ extension Radios {
                     $0.targets.allSatisfy { !$0.isOnline && $0.reason == .timedOut }
                 }
                 await upstream.broker.thaw()
+                try await house.expectBroker(through: house.home, within: .seconds(60))
+                house.expectWay([], since: mark)
+            }
+        }
+
+        /// The server of the app speaks TLS, and the device trusts nobody but its authority.
+        @Test func aServerBehindTLSHangsAndIsCutOff() async throws {
+            try await scenario("TLS server", accessPoints: 2) { lab in
+                let upstream = try await lab.upstream()
+                let (server, authority) = try await upstream.appServer()
+                let house = try await House(
+                    lab, upstream: upstream,
+                    settings: [
+                        "ALTNET_TARGETS": "app=https://\(Upstream.appName):443", "ALTNET_AUTHORITIES": authority,
+                    ])
+                try await house.expectBroker(through: house.home, within: .seconds(15))
+                let mark = house.mark
+
+                await server.freeze()
+                try await house.device.connectivity(within: .seconds(50), "the frozen server to be noticed") {
+                    $0.targets.allSatisfy { !$0.isOnline && $0.reason == .timedOut }
+                }
+                await server.thaw()
                 try await house.device.broker(.ready, within: .seconds(60))
+
+                try await server.firewall(.drop)
+                try await house.device.connectivity(within: .seconds(20), "the server's silence to be noticed") {
+                    $0.targets.allSatisfy { !$0.isOnline && $0.reason == .timedOut }
+                }
+                #expect(house.device.connectivity?.internet == .yes)
+                try await server.firewall(.reject)
+                try await house.device.connectivity(within: .seconds(40), "the server's refusal to be noticed") {
+                    $0.targets.allSatisfy { !$0.isOnline && $0.reason == .connectionRefused }
+                }
+                try await server.firewall(nil)
+                try await house.expectBroker(through: house.home, within: .seconds(60))
+                house.expectWay([], since: mark)
             }
         }
     }

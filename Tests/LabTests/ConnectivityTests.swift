@@ -36,13 +36,43 @@ extension Radios {
             }
         }
 
+        /// Nobody is there to ask whether a network is online; the gateway and the broker decide.
+        @Test func theWayToTheBrokerIsCutAndNobodyElseIsAsked() async throws {
+            try await scenario("broker alone decides", accessPoints: 2) { lab in
+                let house = try await House(
+                    lab, upstream: lab.upstream(), settings: ["ALTNET_VALIDATION_URL": ""])
+                try await house.expectBroker(through: house.home, within: .seconds(15))
+                let mark = house.mark
+                try await house.home.cutInternet()
+                try await house.expectBroker(through: house.backup, within: .seconds(20))
+                house.expectWay([house.backup], since: mark)
+                #expect(try await lab.station.signal() == -60, "Wi-Fi was never at fault")
+            }
+        }
+
+        @Test(arguments: [NameService.failing, .denying, .everythingAt(IPv4Address(10, 1, 0, 1))])
+        func nameServersLie(_ lie: NameService) async throws {
+            try await scenario("name servers lie", accessPoints: 2) { lab in
+                let upstream = try await lab.upstream()
+                let house = try await House(lab, upstream: upstream)
+                try await house.expectBroker(through: house.home, within: .seconds(15))
+                let mark = house.mark
+                try await house.home.names(lie)
+                // A connection that lives needs no names; a new one does.
+                await upstream.broker.kill()
+                try await upstream.broker.start()
+                try await house.expectBroker(through: house.backup, within: .seconds(60))
+                house.expectWay([house.backup], since: mark)
+            }
+        }
+
         @Test func nameServersAreDead() async throws {
             try await scenario("name servers dead", accessPoints: 2) { lab in
                 let upstream = try await lab.upstream()
                 let house = try await House(lab, upstream: upstream)
                 try await house.expectBroker(through: house.home, within: .seconds(15))
                 let mark = house.mark
-                try await house.home.dns(false)
+                try await house.home.names(.silent)
                 try await house.expectDiagnosis(of: [.names])
                 #expect(house.device.connectivity?.level == .target, "a connection that lives needs no names")
                 house.expectWay([], since: mark)

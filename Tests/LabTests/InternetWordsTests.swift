@@ -60,10 +60,10 @@ extension Radios {
                 #expect(try await nameIsKnown(lab))
                 #expect(try await publish(lab) == 0)
 
-                try await home.dns(false)
+                try await home.names(.silent)
                 #expect(try await !nameIsKnown(lab))
                 #expect(try await answer(lab) == "204 ")
-                try await home.dns(true)
+                try await home.names(.right)
 
                 try await home.cutInternet()
                 #expect(try await answer(lab) == "000 ")
@@ -91,7 +91,7 @@ extension Radios {
 
         @Test func aPortalLetsThroughWhoAcceptsItsTerms() async throws {
             try await scenario("captive portal") { lab in
-                let (home, _) = try await home(lab) { try await $0.captivePortal(true) }
+                let (home, _) = try await home(lab) { try await $0.captivePortal() }
                 try await eventually(within: .seconds(20), "an address") { await lab.station.address != nil }
                 let address = try #require(await lab.station.address)
                 let redirection = "302 http://\(home.gateway)/splash"
@@ -121,7 +121,7 @@ extension Radios {
 
                 try await home.signEverybodyOut()
                 #expect(try await answer(lab) == redirection)
-                try await home.captivePortal(false)
+                try await home.endCaptivePortal()
                 #expect(try await answer(lab) == "204 ")
             }
         }

@@ -27,6 +27,36 @@ extension Radios {
             }
         }
 
+        /// No Wi-Fi network is known, and none is in range.
+        @Test func aDeviceHasACableAlone() async throws {
+            try await scenario("cable alone") { lab in
+                let upstream = try await lab.upstream()
+                // By address: whom to ask for names, this cable does not say.
+                let device = Device(
+                    in: lab,
+                    settings: [
+                        "ALTNET_TARGETS": "broker=mqtt://\(upstream.broker.address):1883",
+                        "ALTNET_VALIDATION_URL": "http://\(Upstream.mirror)/generate_204",
+                    ])
+                try await lab.station.startDHCPClient()
+                try await lab.station.startSupplicant()
+                try await device.start()
+                let cable = try await lab.cable(to: upstream)
+                try await device.broker(.ready, within: .seconds(30))
+                try await device.connectivity(within: .seconds(30), "the levels by cable") {
+                    $0.level == .target && $0.internet == .yes
+                }
+                #expect(device.status?.uplink == .wired)
+                try await lab.station.seen(as: "\(Cable.address)", within: .seconds(10))
+                let said = try await device.commandLine(["status"])
+                #expect(said.contains("internet: yes") && said.contains("broker: answering"), "\(said)")
+                try cable.pull()
+                try await device.connectivity(within: .seconds(30), "nothing to be left") {
+                    $0.level == nil && $0.internet != .yes && $0.targets.allSatisfy { !$0.isOnline }
+                }
+            }
+        }
+
         @Test func aTunnelIsMadeAndEnded() async throws {
             try await scenario("tunnel up and down", accessPoints: 2) { lab in
                 let upstream = try await lab.upstream()

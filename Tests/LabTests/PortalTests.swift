@@ -3,33 +3,62 @@ import AppProtocol
 import FoundationEssentials
 import Glibc
 import Lab
+import Synchronization
 import Testing
 
 extension Radios {
     /// A real captive portal, and programs that sign in there.
     @Suite struct PortalTests {
-        /// Starts a host with one program and returns the socket that agents reach it by.
-        private func provider(_ name: String, _ script: String, in lab: Lab) async throws -> String {
-            let directory = "\(lab.directory)/providers"
-            let socket = "\(lab.directory)/providers.sock"
-            try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
-            let path = "\(directory)/\(name)"
-            try "#!/bin/sh\n\(script)\n".write(toFile: path, atomically: true, encoding: .utf8)
-            try #require(chmod(path, 0o755) == 0)
-            _ = try await lab.start(
-                Device.binary, ["providers", "--directory", directory, "--listen", socket], log: "providers")
-            try await eventually(within: .seconds(10), "the providers' host to listen") { access(socket, F_OK) == 0 }
-            return socket
+        /// Programs that sign in, run by a host as the user `nobody`.
+        private struct Providers {
+            let socket: String
+            private let started: String
+
+            /// - Parameter scripts: shell scripts by their names; `altnet` is on their path.
+            init(_ scripts: [String: String], in lab: Lab) async throws {
+                let (programs, directory) = ("\(lab.directory)/programs", "\(lab.directory)/providers")
+                socket = "\(lab.directory)/providers.sock"
+                started = "\(lab.directory)/started"
+                for folder in [programs, directory, started] {
+                    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+                }
+                // Whoever is not root gets there, and leaves word of it.
+                try #require(chmod(lab.directory, 0o711) == 0 && chmod(started, 0o777) == 0)
+                let altnet = "\(programs)/altnet"
+                try FileManager.default.copyItem(atPath: Device.binary, toPath: altnet)
+                for (name, script) in scripts {
+                    let path = "\(directory)/\(name)"
+                    let lines = ["#!/bin/sh", ": >'\(started)/\(name)'", "PATH=\(programs):$PATH", script]
+                    try lines.map { $0 + "\n" }.joined().write(toFile: path, atomically: true, encoding: .utf8)
+                    try #require(chmod(path, 0o755) == 0)
+                }
+                _ = try await lab.start(
+                    altnet, ["providers", "--directory", directory, "--listen", socket, "--user", "nobody"],
+                    log: "providers")
+                let socket = socket
+                try await eventually(within: .seconds(10), "the providers' host to listen") {
+                    access(socket, F_OK) == 0
+                }
+            }
+
+            /// Those that were started at least once.
+            func expectStarted(_ names: [String], sourceLocation: SourceLocation = #_sourceLocation) {
+                for name in names {
+                    #expect(access("\(started)/\(name)", F_OK) == 0, "\(name)", sourceLocation: sourceLocation)
+                }
+            }
         }
+
+        private static let clickThrough = "exec altnet provider click-through"
 
         @Test func aProviderSignsInAndStaysSignedIn() async throws {
             try await scenario("provider signs in", accessPoints: 2) { lab in
-                let script = "exec \(Device.binary) provider click-through"
-                let socket = try await provider("click-through", script, in: lab)
-                let house = try await House(lab, upstream: lab.upstream(), settings: ["ALTNET_PROVIDERS": socket])
+                let providers = try await Providers(["click-through": Self.clickThrough], in: lab)
+                let house = try await House(
+                    lab, upstream: lab.upstream(), settings: ["ALTNET_PROVIDERS": providers.socket])
                 try await house.expectBroker(through: house.home, within: .seconds(15))
                 let mark = house.mark
-                try await house.home.captivePortal(true)
+                try await house.home.captivePortal()
                 try await house.device.connectivity(within: .seconds(60), "the provider to have signed in") {
                     $0.portal?.state == .authenticated && $0.portal?.provider == "click-through"
                 }
@@ -54,14 +83,153 @@ extension Radios {
 
         @Test func aProviderCrashes() async throws {
             try await scenario("provider crashes", accessPoints: 2) { lab in
-                let socket = try await provider("crash", "read -r _; kill -SEGV $$", in: lab)
-                let house = try await House(lab, upstream: lab.upstream(), settings: ["ALTNET_PROVIDERS": socket])
+                let providers = try await Providers(["crash": "read -r _; kill -SEGV $$"], in: lab)
+                let house = try await House(
+                    lab, upstream: lab.upstream(), settings: ["ALTNET_PROVIDERS": providers.socket])
                 try await house.expectBroker(through: house.home, within: .seconds(15))
                 let mark = house.mark
-                try await house.home.captivePortal(true)
+                try await house.home.captivePortal()
                 try await house.expectBroker(through: house.backup, within: .seconds(60))
                 house.expectWay([house.backup], since: mark)
+                providers.expectStarted(["crash"])
                 #expect(await house.device.isRunning)
+            }
+        }
+
+        @Test func badProvidersKeepNoGoodOneFromSigningIn() async throws {
+            try await scenario("bad providers and a good one", accessPoints: 2) { lab in
+                let bad = [
+                    "crash": "read -r _; kill -SEGV $$", "flood": "while :; do echo '{\"v\":1}'; done",
+                    "garbage": "read -r _; printf '\\377\\000no JSON\\n'; read -r _", "hang": "exec sleep 1000",
+                ]
+                let providers = try await Providers(
+                    bad.merging(["click-through": Self.clickThrough]) { $1 }, in: lab)
+                let house = try await House(
+                    lab, upstream: lab.upstream(), settings: ["ALTNET_PROVIDERS": providers.socket])
+                try await house.expectBroker(through: house.home, within: .seconds(15))
+                let mark = house.mark
+                try await house.home.captivePortal()
+                try await house.device.connectivity(within: .seconds(60), "the good provider to have signed in") {
+                    $0.portal?.state == .authenticated && $0.portal?.provider == "click-through"
+                }
+                try await house.expectBroker(through: house.home, within: .seconds(30))
+                house.expectWay([], since: mark)
+                providers.expectStarted(Array(bad.keys))
+                #expect(await house.device.isRunning)
+            }
+        }
+
+        /// The portal answers for the device's own servers, wherever they are and whatever they speak.
+        @Test func aPortalThatAnswersForEverybodyIsFoundOut() async throws {
+            try await scenario("portal answers for everybody", accessPoints: 2) { lab in
+                let targets = "app=http://check.lab.example:80 broker=tcp://\(Upstream.brokerName):1883"
+                let house = try await House(lab, upstream: lab.upstream(), settings: ["ALTNET_TARGETS": targets])
+                try await house.expectBroker(through: house.home, within: .seconds(15))
+                let mark = house.mark
+                try await house.home.captivePortal(answersForEverybody: true)
+                let answer = try await lab.station.curl(
+                    "http://203.0.113.10:1883/", ["-o", "/dev/null", "-w", "%{http_code}"])
+                #expect(answer.text == "302", "the portal answers in the broker's place")
+                try await house.device.connectivity(within: .seconds(30), "the portal to be found") {
+                    $0.internet == .captive && $0.level != .target
+                }
+                try await house.expectBroker(through: house.backup, within: .seconds(60))
+                house.expectWay([house.backup], since: mark)
+            }
+        }
+
+        /// A captive network is no destination, neither by itself nor on command, while another leads somewhere.
+        @Test func aCaptiveNetworkIsNotChosen() async throws {
+            try await scenario("captive network not chosen", accessPoints: 2) { lab in
+                let house = try await House(lab, upstream: lab.upstream())
+                try await house.expectBroker(through: house.home, within: .seconds(15))
+                let mark = house.mark
+                try await house.home.captivePortal()
+                try await house.expectBroker(through: house.backup, within: .seconds(60))
+
+                let switched = try await house.device.switchNetwork(to: house.home)
+                let outcome = try await house.device.outcome(of: switched, within: .seconds(60))
+                #expect(outcome.phase == .rolledBack && outcome.reason == ReasonCode(.captive), "\(outcome)")
+                try await house.expectBroker(through: house.backup, within: .seconds(30))
+                let settled = ContinuousClock.now
+                try await eventually(within: .seconds(70), "a minute to have passed") { .now - settled > .seconds(60) }
+                house.expectWay([house.backup, house.home, house.backup], since: mark)
+                try await house.expectBroker(through: house.backup, within: .seconds(5))
+            }
+        }
+
+        /// The network says over DHCP where it can be asked (RFC 8910), and there where to sign in and how long it lasts.
+        @Test func theNetworkSaysWhereAndForHowLong() async throws {
+            try await scenario("captive portal API") { lab in
+                let providers = try await Providers(["click-through": Self.clickThrough], in: lab)
+                let upstream = try await lab.upstream()
+                let home = try await lab.accessPoint("HomeNet", security: .open, channel: 1)
+                try await home.connect(to: upstream)
+                try await home.captivePortal()
+                try await home.powerOn()
+                let page = "https://portal1.lab.example/splash"
+                let pages = Mutex<Set<String>>([])
+                let device = Device(
+                    in: lab, settings: House.servers.merging(["ALTNET_PROVIDERS": providers.socket]) { $1 },
+                    onEvent: { event in
+                        guard case .networkChanged(let status) = event, let url = status.connectivity?.portal?.url
+                        else {
+                            return
+                        }
+                        pages.withLock { _ = $0.insert(url) }
+                    })
+                try await lab.station.startDHCPClient()
+                try await lab.station.startSupplicant()
+                try await device.start()
+                try await device.provision(home)
+                try await device.broker(.ready, within: .seconds(30))
+                #expect(pages.withLock { $0 } == [page], "what the API says, and not what the page is redirected to")
+
+                try await device.connectivity(within: .seconds(70), "the rest of the time") {
+                    $0.internet == .yes && (300...600).contains($0.portal?.secondsRemaining ?? 0)
+                }
+                let status = try await device.commandLine(["status"])
+                #expect(status.contains("min more"), "\(status)")
+            }
+        }
+
+        /// Only a person knows the room, and answers through an app.
+        @Test func aPersonFillsIn() async throws {
+            try await scenario("portal wants a room") { lab in
+                let providers = try await Providers(["click-through": Self.clickThrough], in: lab)
+                let upstream = try await lab.upstream()
+                let home = try await lab.accessPoint("HomeNet", security: .open, channel: 1)
+                try await home.connect(to: upstream)
+                try await home.powerOn()
+                let requests = Mutex<[PortalRequest]>([])
+                let device = Device(
+                    in: lab, settings: House.servers.merging(["ALTNET_PROVIDERS": providers.socket]) { $1 },
+                    onEvent: { event in
+                        guard case .portalRequest(let request) = event else { return }
+                        requests.withLock { $0.append(request) }
+                    })
+                try await lab.station.startDHCPClient()
+                try await lab.station.startSupplicant()
+                try await device.start()
+                try await device.provision(home)
+                try await device.broker(.ready, within: .seconds(30))
+                try await home.captivePortal(.room)
+                try await eventually(within: .seconds(60), "somebody to be asked") {
+                    requests.withLock { !$0.isEmpty }
+                }
+                let request = try #require(requests.withLock { $0.first })
+                #expect(request.fields.contains { $0.name == "room" && $0.kind == .text })
+                try await device.connectivity(within: .seconds(10), "it to wait for that") {
+                    $0.portal?.state == .presentingUI && $0.internet == .captive
+                }
+
+                let said = try await device.commandLine(["portal", "--answer", "room=\(PortalPage.rightRoom)"])
+                #expect(said.contains("Answered"), "\(said)")
+                try await device.connectivity(within: .seconds(60), "the answer to have opened the network") {
+                    $0.internet == .yes && $0.level == .target && $0.portal?.state == .authenticated
+                }
+                let address = try #require(await lab.station.address)
+                try await lab.station.seen(as: "\(address)", within: .seconds(10))
             }
         }
 
@@ -73,7 +241,7 @@ extension Radios {
                 try await home.powerOn()
                 let device = try await Device.atHome(home, in: lab, settings: House.servers)
                 try await device.broker(.ready, within: .seconds(15))
-                try await home.captivePortal(true)
+                try await home.captivePortal()
                 try await device.connectivity(within: .seconds(30), "the portal to be found") {
                     $0.internet == .captive && $0.portal?.url == "http://\(home.gateway)/splash"
                 }

@@ -104,6 +104,7 @@ extension Stimulus {
                 case 1: return .probed(.latest, random.element(ProbeResult.allCases))
                 case 2: return .doubted(.latest)
                 case 3 where random.chance(1, in: 4): return .signingIn(.latest, signInTime(using: &random))
+                case 3 where random.chance(1, in: 3): return .postponed(.latest, signInTime(using: &random))
                 default: return .signal(random.chance(2, in: 3) ? -84 : -60)
                 }
             }
@@ -137,7 +138,10 @@ extension Stimulus {
         case 31...35: return .signal(Int.random(in: -95 ... -30, using: &random))
         case 36...37: return .probed(answer(using: &random), random.element(ProbeResult.allCases))
         case 38: return .doubted(answer(using: &random))
-        case 39: return .signingIn(answer(using: &random), signInTime(using: &random))
+        case 39:
+            let time = signInTime(using: &random)
+            return random.chance(1, in: 2)
+                ? .signingIn(answer(using: &random), time) : .postponed(answer(using: &random), time)
         case 40...43:
             return .switchTo(
                 network, confirmWithin: random.chance(1, in: 3) ? Int.random(in: 0...120, using: &random) : nil,

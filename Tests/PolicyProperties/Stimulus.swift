@@ -24,6 +24,8 @@ package enum Stimulus: Hashable, Sendable {
     case doubted(Answer)
     /// For so many ms from now on.
     case signingIn(Answer, Int)
+    /// The same.
+    case postponed(Answer, Int)
     case switchTo(Int, confirmWithin: Int?, joinOnce: Bool = false)
     case confirmed(Answer)
     case resumed
@@ -110,6 +112,8 @@ struct Orders {
         case .doubted(let answer): return .doubted(epoch: answer.number(epoch))
         case .signingIn(let answer, let milliseconds):
             return .signingIn(epoch: answer.number(epoch), until: now + .milliseconds(milliseconds))
+        case .postponed(let answer, let milliseconds):
+            return .postponed(epoch: answer.number(epoch), until: now + .milliseconds(milliseconds))
         case .switchTo(let index, let confirmWithin, let joinOnce):
             lastSwitch += 1
             return .switchTo(

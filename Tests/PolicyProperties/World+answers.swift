@@ -15,6 +15,8 @@ extension World {
         case .probe(let epoch):
             guard let link, link.epoch == epoch || watched.policy.phase.network != nil else { return }
             let site = accessPoints[link.accessPoint]
+            // The budget for questions is used up now and then.
+            if noise(salt: 10) > 2 { return try send([.postponed(epoch: epoch, until: now + .seconds(8))]) }
             // Dead internet is no answer as often as it is a refusal.
             if site.internet == .failed, noise(salt: 7) > 0 { return }
             guard link.hasAddress else { return try send([.probed(epoch: epoch, .failed)]) }

@@ -51,6 +51,7 @@ enum Fixture {
         ] + JoinFailure.allCases.map { .joinFailed(epoch: 5, $0) } + Uplink.allCases.map { .otherUplink($0) }
         + ProbeResult.allCases.map { .probed(epoch: 6, $0) }
         + [.doubted(epoch: 6), .signingIn(epoch: 6, until: Instant(milliseconds: 90_000))]
+        + [.postponed(epoch: 6, until: Instant(milliseconds: 90_000))]
 
     /// A run as an agent records it: found at home, home is lost, the other network is joined.
     static func run(_ settings: PolicySettings = PolicySettings()) -> (text: String, events: [(Instant, PolicyEvent)]) {

@@ -9,6 +9,8 @@ public struct ConnectivitySettings: Sendable {
     public var keepAlive = KeepAlive()
     /// Nil where the maker set none.
     public var source: ValidationSource?
+    /// What it may cost to find out how far a network leads.
+    var budget = QuestionBudget.Limits()
     /// A network that does not lead so far is left.
     public var required = ReachLevel.lan
     /// A PEM file: who vouches for targets with TLS and for a network's captive portal API; nil for whom the system trusts.

@@ -1,113 +1,89 @@
 import AgentModel
-import AppProtocol
-import FailoverPolicy
 import OnlineValidation
 
 /// What was found when it was looked how far a network leads. Nil is what was not asked.
 struct ReachFindings: Sendable, Equatable {
-    /// What became of the targets, in the best case.
-    enum Targets: Sendable, Equatable {
-        case answering
-        /// Somebody refused there: a packet came back, if not what was hoped for.
-        case refusing(ReachProblem)
-        case silent(ReachProblem)
+    /// What a target's answer proves, from the least to the most.
+    enum Proof: Int, Sendable, Comparable, CaseIterable {
+        /// It is in the house, or leads there.
+        case near
+        /// Its address is one of the internet. Whoever stands in between may have answered in its place.
+        case far
+        /// The same, and its certificate is the right one: nobody else can have answered.
+        case certified
+
+        static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
     }
 
-    var targets: Targets?
-    /// Whether what was reached of the targets is out in the internet.
-    var targetsAreFar = false
+    enum Answer: Sendable, Equatable {
+        case answers(Proof)
+        case problem(ReachProblem)
+    }
+
+    /// What nobody could be asked yet, and what might tell otherwise.
+    struct Open: OptionSet, Sendable {
+        let rawValue: Int
+        static let targets = Open(rawValue: 1)
+        static let source = Open(rawValue: 2)
+        static let portal = Open(rawValue: 4)
+        static let gateway = Open(rawValue: 8)
+    }
+
+    /// By the targets' names.
+    var targets: [String: Answer] = [:]
     var source: ValidationFinding?
     var portal: CaptiveState?
     /// Whether the gateway answers; true where there is none to ask.
     var gateway: Bool?
+    var open: Open = []
 }
 
 extension ReachFindings {
-    /// Targets have answered, if any.
-    mutating func note(_ answering: [WatchedTarget]) {
-        guard !answering.isEmpty else { return }
-        targetsAreFar = answering.contains(where: \.isFar) || targets == .answering && targetsAreFar
-        targets = .answering
+    /// The most that a target has proved.
+    var proof: Proof? {
+        targets.values.compactMap { if case .answers(let proof) = $0 { proof } else { nil } }.max()
     }
-}
 
-extension ReachFindings.Targets {
-    /// The best of several.
-    init?(_ answers: some Sequence<ReachProblem?>) {
-        var best: Self?
-        for answer in answers {
-            switch (answer, best) {
-            case (nil, _): best = .answering
-            case (_, .answering): break
-            case (let problem?, _) where problem.provesThePath: best = .refusing(problem)
-            case (let problem?, nil): best = .silent(problem)
-            case (_?, _?): break
+    /// Why targets do not answer: where one has refused, that says more than another's silence.
+    var targetProblem: ReachProblem? {
+        let problems = targets.values.compactMap { if case .problem(let problem) = $0 { problem } else { nil } }
+        return problems.min { ($0.rank, $0.rawValue) < ($1.rank, $1.rawValue) }
+    }
+
+    /// Everything that may come of what is open.
+    var completions: [ReachFindings] {
+        var completions = [self]
+        func branch(_ part: Open, _ alternatives: [(inout ReachFindings) -> Void]) {
+            guard open.contains(part) else { return }
+            completions = completions.flatMap { findings in
+                alternatives.map { alternative in
+                    var findings = findings
+                    alternative(&findings)
+                    return findings
+                }
             }
         }
-        guard let best else { return nil }
-        self = best
+        branch(.targets, [{ $0.targets[""] = .answers(.certified) }, { $0.targets[""] = .problem(.timedOut) }])
+        branch(
+            .source,
+            [
+                { $0.source = .online }, { $0.source = .captive(portal: nil) }, { $0.source = .failed(.timedOut) },
+            ])
+        branch(.portal, [{ $0.portal = nil }, { $0.portal = CaptiveState(isCaptive: true) }])
+        branch(.gateway, [{ $0.gateway = true }, { $0.gateway = false }])
+        return completions
     }
 }
 
 extension ReachProblem {
-    /// Whether the other side was reached, or somebody who may speak for it.
-    fileprivate var provesThePath: Bool {
+    /// A packet came back from the other side, or from somebody who speaks for it.
+    var isRefusal: Bool {
         switch self {
         case .connectionRefused, .connectionReset, .tlsFailed, .unexpectedAnswer: true
         default: false
         }
     }
-}
 
-/// What follows of it.
-struct ReachVerdict: Sendable, Equatable {
-    let result: ProbeResult
-    let level: ReachLevel
-    let internet: InternetState
-    let problem: ReachProblem?
-    let portal: String?
-    let secondsRemaining: Int?
-    let bytesRemaining: Int?
-
-    init(_ findings: ReachFindings, required: ReachLevel) {
-        let online = OnlineVerdict(finding: findings.source, state: findings.portal)
-        let isAnswered = findings.targets == .answering
-        // A refusal may be the gateway's doing: it proves nothing where the source of validation was not reached.
-        var isRefused = false
-        if case .refusing = findings.targets { isRefused = online.internet == .yes || online.internet == .unknown }
-        let isThere = isAnswered || isRefused
-        let isFar = isAnswered && findings.targetsAreFar
-        internet = isFar ? .yes : online.internet
-        level =
-            isAnswered
-            ? .target
-            : internet == .yes || isRefused && findings.targetsAreFar
-                ? .internet : findings.gateway != false || isThere || internet == .captive ? .lan : .link
-        let isEnough =
-            switch required {
-            case .link: true
-            case .lan: level >= .lan
-            case .internet: level >= .internet
-            // A server that refuses is there, and what ails it no other network cures.
-            case .target: isThere
-            }
-        result = isEnough ? .online : internet == .captive ? .captive : .failed
-        problem = Self.problem(findings, online, isAnswered: isAnswered)
-        portal = internet == .captive ? online.portal : nil
-        (secondsRemaining, bytesRemaining) = (online.secondsRemaining, online.bytesRemaining)
-    }
-
-    /// What lies nearest to the device explains what lies behind it.
-    private static func problem(
-        _ findings: ReachFindings, _ online: OnlineVerdict, isAnswered: Bool
-    ) -> ReachProblem? {
-        if isAnswered { return nil }
-        if online.internet == .captive { return .captive }
-        if findings.gateway == false, online.internet != .yes { return .gatewaySilent }
-        if let problem = online.problem { return problem }
-        return switch findings.targets {
-        case .refusing(let problem), .silent(let problem): problem
-        case .answering, nil: nil
-        }
-    }
+    /// What says most of a target comes first.
+    fileprivate var rank: Int { self == .connectionRefused ? 0 : isRefusal ? 1 : 2 }
 }

@@ -39,8 +39,15 @@ extension Check {
         Check("portal.get", "says what somebody is asked for", section: "portal.get, portal.answer") { trial in
             try trial.needsFeature("portal")
             let status: PortalStatus = try await trial.open().get(.getPortal)
-            guard let request = status.request else { return }
+            guard let request = status.request else {
+                try expect(
+                    "a request where somebody is asked", status.portal?.state != .presentingUI, got: "none")
+                return
+            }
             try expect("the state of who is asked", status.portal?.state, is: .presentingUI)
+            let count = request.fields.count
+            try expect(
+                "at most \(ProtocolLimits.portalFields) fields", count <= ProtocolLimits.portalFields, got: "\(count)")
             let names = request.fields.map(\.name)
             try expect("each field once", Set(names).count == names.count, got: "\(names)")
         },

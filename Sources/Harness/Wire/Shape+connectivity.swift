@@ -17,7 +17,7 @@ extension Shape {
     ])
 
     static let portal = Shape.object([
-        .optional("url", .text), .required("state", .oneOf(Portal.State.allCases.map(\.rawValue))),
+        .optional("url", portalURL), .required("state", .oneOf(Portal.State.allCases.map(\.rawValue))),
         .optional("provider", .text), .optional("secondsRemaining", .integer(0 ... .max)),
         .optional("bytesRemaining", .integer(0 ... .max)),
     ])
@@ -25,13 +25,16 @@ extension Shape {
     static let portalRequest = Shape.object(
         naming: .required,
         [
-            .required("id", .integer(1 ... .max)), .required("provider", .text), .required("title", .text),
-            .required("message", .anyText), .optional("url", .text), .optional("hash", .base64(32)),
+            .required("id", .integer(1 ... .max)), .required("provider", .text),
+            .required("title", .textOf(1...ProtocolLimits.portalTitleLength)),
+            .required("message", .textOf(0...ProtocolLimits.portalMessageLength)), .optional("url", portalURL),
+            .optional("hash", .base64(32)),
             .required(
                 "fields",
                 .list(
                     .object([
-                        .required("name", .text), .required("label", .anyText),
+                        .required("name", .textOf(ProtocolLimits.portalNameLength)),
+                        .required("label", .textOf(0...ProtocolLimits.portalTitleLength)),
                         .required("kind", .oneOf(PortalRequest.Field.Kind.allCases.map(\.rawValue))),
                         .required("required", .bool),
                     ]))),
@@ -45,8 +48,10 @@ extension Shape {
                     .required("layer", .oneOf(Diagnosis.Layer.allCases.map(\.rawValue))),
                     .required("result", .oneOf(Diagnosis.Result.allCases.map(\.rawValue))),
                     .required("found", .text), .optional("remedy", .text),
-                ])))
+                ]))), .optional("checked", .time),
     ])
+
+    private static let portalURL = Shape.textOf(1...ProtocolLimits.portalURLLength)
 
     private static let level = Shape.oneOf(ReachLevel.allCases.map(\.rawValue))
     private static let problem = Shape.oneOf(ReachProblem.allCases.map(\.rawValue))

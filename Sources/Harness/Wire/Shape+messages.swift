@@ -16,7 +16,8 @@ extension Shape {
         case .subscribe: .object([.required("seq", .integer(0 ... .max)), .required("stream", .text)])
         case .agreeKey: .object([.required("keyId", .text), .required("publicKey", .base64(32))])
         case .getDiagnosis: diagnosis
-        case .getPortal, .answerPortal: .object([.optional("portal", portal), .optional("request", portalRequest)])
+        case .getPortal, .answerPortal:
+            .object([.optional("portal", portal), .optional("request", portalRequest), .optional("problem", .text)])
         }
     }
 

@@ -15,6 +15,8 @@ indirect enum Shape: Sendable {
     case text
     /// Text that may be empty.
     case anyText
+    /// Text of so many bytes of UTF-8.
+    case textOf(ClosedRange<Int>)
     case oneOf([String])
     /// Standard Base64 with padding of so many bytes.
     case base64(Int)
@@ -41,6 +43,7 @@ indirect enum Shape: Sendable {
         case .integer(let range): isRight = value.integer.map(range.contains) ?? false
         case .text: isRight = value.text?.isEmpty == false
         case .anyText: isRight = value.text != nil
+        case .textOf(let length): isRight = value.text.map { length.contains($0.utf8.count) } ?? false
         case .oneOf(let words): isRight = value.text.map(words.contains) ?? false
         case .base64(let count): isRight = value.text.map { Self.isBase64($0, of: count) } ?? false
         case .time:
@@ -106,6 +109,7 @@ extension Shape: CustomStringConvertible {
         case .integer(let range) where range.upperBound == .max: "a whole number from \(range.lowerBound)"
         case .integer(let range): "a whole number from \(range.lowerBound) to \(range.upperBound)"
         case .text, .anyText: "text"
+        case .textOf(let length): "text of \(length.lowerBound) to \(length.upperBound) bytes"
         case .oneOf(let words): "one of \(words.joined(separator: ", "))"
         case .base64(let count): "the Base64 of \(count) bytes"
         case .time: "a time such as 2026-02-03T04:05:06.789Z"

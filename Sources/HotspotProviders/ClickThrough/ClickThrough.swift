@@ -9,17 +9,23 @@ import OnlineValidation
 public struct ClickThrough: ProviderService {
     /// A page after a page, as where terms follow a greeting.
     private static let steps = 3
-    /// How often, and with what pause, it is looked whether the network lets through once all is done.
+    /// How often it is looked whether the network lets through once all is done.
     private static let looks = 3
-    private static let pause = Duration.seconds(1)
     private static let lookLimit = Duration.seconds(5)
     private static let retryAfter = 60
 
     private let group: any EventLoopGroup
+    /// Between these looks.
+    private let pause: Duration
     /// Where a person was asked for something.
     private var pending: (visit: PortalVisit, form: PortalPage.Form, network: CaptiveNetwork)?
 
-    public init(on group: any EventLoopGroup) { self.group = group }
+    public init(on group: any EventLoopGroup) { self.init(on: group, pause: .seconds(1)) }
+
+    init(on group: any EventLoopGroup, pause: Duration) {
+        self.group = group
+        self.pause = pause
+    }
 
     public mutating func answer(_ request: ProviderRequest.Content) async -> ProviderAnswer {
         switch request {
@@ -40,7 +46,9 @@ public struct ClickThrough: ProviderService {
         }
         return switch visit.page.step {
         case .submit, .follow: .high
-        case .ask, .none: .low
+        case .ask(let form): visit.maySend(form) ? .low : .none
+        case .show: .low
+        case .none: .none
         }
     }
 
@@ -64,7 +72,8 @@ public struct ClickThrough: ProviderService {
                 case .submit(let form): try await visit.send(form)
                 case .follow(let target): try await visit.follow(target)
                 case .ask(let form): return ask(form, visit, network)
-                case .none: return show(visit, network)
+                case .show: return show(visit, network)
+                case .none: return .failure(reason: "the portal has a page that is not understood")
                 }
             } catch {
                 // What the portal sent the browser to may only be there once the network is open.
@@ -79,11 +88,13 @@ public struct ClickThrough: ProviderService {
     private mutating func ask(
         _ form: PortalPage.Form, _ visit: PortalVisit, _ network: CaptiveNetwork
     ) -> SignInResult {
+        // Not before it is known that the answers do not go astray.
+        guard visit.maySend(form) else { return .failure(reason: PortalVisit.Failure.elsewhere.description) }
         pending = (visit, form, network)
         return .uiRequired(
             Dialogue(
                 title: title(of: visit), message: "The network \(network.ssid) asks you to sign in.",
-                url: visit.address.description, fields: form.questions))
+                url: visit.shownAddress.description, fields: form.questions))
     }
 
     /// The person may know what to do with the page.
@@ -93,13 +104,13 @@ public struct ClickThrough: ProviderService {
             Dialogue(
                 title: title(of: visit),
                 message:
-                    "The network \(network.ssid) asks you to sign in on a page that the device does not understand.",
-                url: visit.address.description))
+                    "The network \(network.ssid) asks for a choice, or for money, on a page that the device does not answer.",
+                url: visit.shownAddress.description))
     }
 
     private func title(of visit: PortalVisit) -> String {
         let title = visit.page.title.split(whereSeparator: \.isWhitespace).joined(separator: " ").shortened
-        return title.isEmpty || title.utf8.count > ProviderLimits.titleLength ? "Sign in" : title
+        return title.isEmpty ? "Sign in" : title
     }
 
     private mutating func goOn(_ values: [String: Secret]) async -> SignInResult {
@@ -110,6 +121,7 @@ public struct ClickThrough: ProviderService {
             do {
                 try await visit.send(form, values.compactMapValues(\.text))
             } catch {
+                if case .elsewhere = error { return .failure(reason: error.description) }
                 guard await isOpen(network) == true else { return .temporaryFailure(retryAfter: Self.retryAfter) }
                 return .success(maintainIn: nil, session: nil)
             }
@@ -129,7 +141,7 @@ public struct ClickThrough: ProviderService {
         for look in 1...Self.looks {
             let found = await OnlineValidator(source: source).look(through: way(network), within: Self.lookLimit)
             if found.finding == .online { return true }
-            if look < Self.looks { try? await Task.sleep(for: Self.pause) }
+            if look < Self.looks { try? await Task.sleep(for: pause) }
         }
         return false
     }

@@ -3,54 +3,44 @@ import AppProtocol
 extension PortalPage {
     /// What to do on this page to get further.
     enum Step: Sendable, Equatable {
-        /// Send the form as it is, with its checkboxes ticked.
+        /// Send the form as it is, with what has to be agreed to ticked: it asks for nothing else.
         case submit(Form)
         case follow(String)
         /// Somebody has to fill in the form.
         case ask(Form)
+        /// Somebody has to see the page: it wants a choice, or costs something.
+        case show
         /// There is nothing on it that is understood.
         case none
     }
 
-    /// Words by which those who make such pages call the way on, in small letters.
-    private static let words = [
-        "nodogsplash_auth", "opennds_auth", "accept", "agree", "connect", "continue", "proceed", "akzeptier",
-        "verbinden",
-        "weiter", "einverstanden", "aceptar", "conectar", "accepter", "connexion", "continuer", "accetto",
-        "click_through",
-        "clickthrough", "free", "login", "start",
-    ]
-
     var step: Step {
-        // A page on which one can only agree has one form, or the one that says so among others, such as a search.
-        let open = forms.filter { !$0.needsPerson && !$0.isIdle }
-        if let form = open.first(where: \.looksLikeConsent) ?? open.first { return .submit(form) }
+        if let form = forms.first(where: \.isConsent) { return .submit(form) }
         // A form for a password comes before a link, which may lead anywhere.
         if let form = forms.first(where: { form in form.fields.contains { $0.kind == .password } }) {
-            return .ask(form)
+            return form.hasChoice ? .show : .ask(form)
         }
-        let link = links.first { link in
-            !link.target.hasPrefix("#") && !link.target.lowercased().hasPrefix("javascript:")
-                && !link.target.lowercased().hasPrefix("mailto:")
-                && Self.words.contains { (link.target + " " + link.text).lowercased().contains($0) }
-        }
-        if let link { return .follow(link.target) }
-        return forms.first(where: \.needsPerson).map { .ask($0) } ?? .none
+        if let link = links.first(where: \.leadsOn) { return .follow(link.target) }
+        if let form = forms.first(where: \.needsPerson) { return form.hasChoice ? .show : .ask(form) }
+        return forms.contains { $0.hasChoice || $0.isPriced } ? .show : .none
     }
+}
 
-    fileprivate static func isConsent(_ text: String) -> Bool {
-        let text = text.lowercased()
-        return words.contains { text.contains($0) }
+extension PortalPage.Link {
+    fileprivate var leadsOn: Bool {
+        let target = target.lowercased()
+        return !target.hasPrefix("#") && !target.hasPrefix("javascript:") && !target.hasPrefix("mailto:")
+            && ConsentWords.areOnward(self.target + " " + text) && !ConsentWords.areOther(self.target + " " + text)
     }
 }
 
 extension PortalPage.Form {
-    /// Nothing to send and nobody to press.
-    fileprivate var isIdle: Bool { fields.isEmpty }
-
-    fileprivate var looksLikeConsent: Bool {
-        PortalPage.isConsent(action) || fields.contains { $0.kind == .checkbox }
-            || fields.contains { PortalPage.isConsent($0.name + " " + $0.value) }
+    /// Whether it is there to agree to something, and for nothing else.
+    fileprivate var isConsent: Bool {
+        guard !needsPerson, !hasChoice, !isPriced else { return false }
+        let said = action + " " + (pressed.map { fields[$0].words } ?? "")
+        guard !ConsentWords.areOther(said) else { return false }
+        return ConsentWords.areOnwardOnButton(said) || fields.contains { $0.kind == .checkbox && ticks($0) }
     }
 
     /// What the person is asked for.
@@ -67,26 +57,40 @@ extension PortalPage.Form {
         }
     }
 
-    /// What is sent when its first button is pressed: all that is hidden, every checkbox, one of each group of choices,
-    /// and what the person filled in.
+    /// What is sent when its button is pressed: all that is hidden, the boxes that have to be ticked, the choices as
+    /// they are, and what the person filled in.
     func values(_ filledIn: [String: String] = [:]) -> [(name: String, value: String)] {
-        var choices: Set<String> = []
-        var isPressed = false
-        return fields.compactMap { field in
+        let pressed = pressed
+        return fields.enumerated().compactMap { index, field in
             guard !field.name.isEmpty else { return nil }
             switch field.kind {
-            case .hidden, .checkbox: return (field.name, field.value)
-            case .radio: return choices.insert(field.name).inserted ? (field.name, chosen(field)) : nil
-            case .submit:
-                defer { isPressed = true }
-                return isPressed ? nil : (field.name, field.value)
+            case .hidden: return (field.name, field.value)
+            case .checkbox: return ticks(field) ? (field.name, field.value) : nil
+            case .radio: return field.isChecked || !hasChoice ? (field.name, field.value) : nil
+            case .submit: return index == pressed ? (field.name, field.value) : nil
             case .text, .password: return (field.name, filledIn[field.name] ?? field.value)
             }
         }
     }
 
-    private func chosen(_ first: PortalPage.Field) -> String {
-        let group = fields.filter { $0.kind == .radio && $0.name == first.name }
-        return (group.first(where: \.isChecked) ?? first).value
+    /// The button that leads on; the first one, where none says so.
+    private var pressed: Int? {
+        let buttons = fields.indices.filter { fields[$0].kind == .submit }
+        return buttons.first { button in
+            let words = fields[button].words
+            return ConsentWords.areOnwardOnButton(words) && !ConsentWords.areOther(words)
+        } ?? buttons.first
     }
+
+    /// A box that has to be ticked, or names what is agreed to; or the only one, where nothing is said of it.
+    private func ticks(_ box: PortalPage.Field) -> Bool {
+        guard !box.isRequired else { return true }
+        guard !ConsentWords.areOther(box.words) else { return false }
+        return ConsentWords.areTerms(box.words)
+            || (box.label == box.name && fields.count { $0.kind == .checkbox } == 1)
+    }
+}
+
+extension PortalPage.Field {
+    fileprivate var words: String { name + " " + value + " " + label }
 }

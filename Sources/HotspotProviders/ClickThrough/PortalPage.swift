@@ -4,9 +4,16 @@ struct PortalPage: Sendable, Equatable {
         var action = ""
         var isPost = false
         var fields: [Field] = []
+        /// Whether there is a list to choose from.
+        var hasList = false
+        /// Whether it says what something costs.
+        var isPriced = false
 
         /// Whether somebody has to type something.
         var needsPerson: Bool { fields.contains { $0.kind == .text || $0.kind == .password } }
+
+        /// Whether somebody has to choose something, such as a tariff.
+        var hasChoice: Bool { hasList || fields.count { $0.kind == .radio } > 1 }
     }
 
     struct Field: Sendable, Equatable {
@@ -17,6 +24,7 @@ struct PortalPage: Sendable, Equatable {
         var kind: Kind
         var name: String
         var value: String
+        /// What the page says of it; its name where that is nothing.
         var label = ""
         var isRequired = false
         var isChecked = false
@@ -35,8 +43,10 @@ struct PortalPage: Sendable, Equatable {
     private(set) var title = ""
     private(set) var forms: [Form] = []
     private(set) var links: [Link] = []
-    /// `<meta http-equiv="refresh">`: the page that follows by itself.
+    /// `<meta http-equiv="refresh">`: the page that follows by itself, and soon.
     private(set) var refresh: String?
+    /// The longest time after which another page is the next one of these, rather than this one renewed, in seconds.
+    private static let longestDelay = 5
 
     init(html: [UInt8]) {
         var scanner = TagScanner(html)
@@ -46,6 +56,7 @@ struct PortalPage: Sendable, Equatable {
         while let token = scanner.next() {
             switch token {
             case .text(let text):
+                form?.note(text)
                 if isTitle, title.utf8.count + text.utf8.count <= TagScanner.textLength { title += text }
                 if let known = link?.text.utf8.count, known + text.utf8.count <= TagScanner.textLength {
                     link?.text += text
@@ -65,6 +76,7 @@ struct PortalPage: Sendable, Equatable {
                     link = nil
                 case ("meta", false) where tag["http-equiv"]?.lowercased() == "refresh":
                     refresh = refresh ?? tag["content"].flatMap(Self.refreshTarget)
+                case ("select", false): form?.hasList = true
                 default:
                     if !tag.isClosing, let field = Field(tag), (form?.fields.count ?? Self.fields) < Self.fields {
                         form?.fields.append(field)
@@ -81,11 +93,29 @@ struct PortalPage: Sendable, Equatable {
 
     /// What stands behind `url=` in `0; url=/next`.
     private static func refreshTarget(_ content: String) -> String? {
-        guard let separator = content.firstIndex(of: ";") else { return nil }
+        let content = content.drop { $0 == " " }
+        let seconds = content.prefix { $0.isASCII && $0.isNumber }
+        guard let separator = content.firstIndex(of: ";"), Int(seconds).map({ $0 <= longestDelay }) ?? false else {
+            return nil
+        }
         let rest = content[content.index(after: separator)...].drop { $0 == " " }
         guard rest.prefix(4).lowercased() == "url=" else { return nil }
         let target = rest.dropFirst(4).filter { $0 != "'" && $0 != "\"" && $0 != " " }
         return target.isEmpty ? nil : target
+    }
+}
+
+extension PortalPage.Form {
+    /// Text of the form: what follows a box or a button says what that is.
+    fileprivate mutating func note(_ text: String) {
+        if ConsentWords.arePrice(text) { isPriced = true }
+        guard let last = fields.indices.last else { return }
+        let field = fields[last]
+        let text = text.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        guard field.kind == .checkbox || field.kind == .submit, !text.isEmpty,
+            field.label.utf8.count + text.utf8.count < TagScanner.textLength
+        else { return }
+        fields[last].label = field.label == field.name ? text : field.label + " " + text
     }
 }
 

@@ -8,41 +8,49 @@ struct PortalVisit: Sendable {
         case web(WebFailure)
         case address(InvalidWebAddress)
         case redirections
+        /// What a person filled in would go where the person was not told of.
+        case elsewhere
     }
 
     private static let redirections = 5
     private static let limits = WebLimits(time: .seconds(8), body: .first(256 * 1024))
-    private static let cookies = 16
-    private static let cookieLength = 512
 
     private let client = WebClient()
     let network: InterfaceNetwork
-    /// By host, so that none gets what another one set.
-    private var jar: [(host: String, name: String, value: String)] = []
-    private(set) var address: WebAddress
+    private var jar = CookieJar()
+    private var address: WebAddress
     private(set) var page = PortalPage(html: [])
+    /// The page's address as a person may see it. Once somebody has filled in something, it stays that of the page before:
+    /// any later one, which the portal chooses, may contain what was filled in.
+    private(set) var shownAddress: WebAddress
+    private var isFilledIn = false
 
     init(_ url: String, through network: InterfaceNetwork) async throws(Failure) {
         do { address = try WebAddress(url) } catch { throw .address(error) }
         self.network = network
+        shownAddress = address
         try await load(.get, address)
     }
 
     mutating func follow(_ target: String) async throws(Failure) { try await load(.get, resolve(target)) }
 
+    /// - Parameter filledIn: by a person. It goes to where the page came from, or encrypted, or nowhere.
     mutating func send(_ form: PortalPage.Form, _ filledIn: [String: String] = [:]) async throws(Failure) {
         let target = try resolve(form.action)
-        guard !form.isPost else { return try await load(.form(form.values(filledIn)), target) }
-        do {
-            let address = try target.resolving("?" + WebRequest.encoded(form.values(filledIn)))
-            try await load(.get, address)
-        } catch let error as InvalidWebAddress {
-            throw .address(error)
-        } catch let error as Failure {
-            throw error
-        } catch {
-            throw .redirections
-        }
+        guard filledIn.isEmpty || keepsSecrets(target) else { throw .elsewhere }
+        isFilledIn = isFilledIn || !filledIn.isEmpty
+        let values = form.values(filledIn)
+        guard !form.isPost else { return try await load(.form(values), target) }
+        let query: WebAddress
+        do { query = try target.resolving("?" + WebRequest.encoded(values)) } catch { throw .address(error) }
+        try await load(.get, query)
+    }
+
+    /// Whether what a person fills in may be sent to where the form says.
+    func maySend(_ form: PortalPage.Form) -> Bool { (try? resolve(form.action)).map(keepsSecrets) ?? false }
+
+    private func keepsSecrets(_ target: WebAddress) -> Bool {
+        target.scheme == .https || target.isSameOrigin(as: address)
     }
 
     private func resolve(_ target: String) throws(Failure) -> WebAddress {
@@ -52,42 +60,37 @@ struct PortalVisit: Sendable {
     private mutating func load(_ method: WebRequest.Method, _ start: WebAddress) async throws(Failure) {
         var request = WebRequest(method, start, accept: "text/html")
         for _ in 0...Self.redirections {
-            request.cookies = cookies(for: request.address)
+            request.cookies = jar.cookies(for: request.address)
             let answer: WebAnswer
             do {
                 answer = try await client.fetch(request, through: network, limits: Self.limits)
             } catch {
                 throw .web(error)
             }
-            keepCookies(of: answer)
+            jar.keep(answer.values(of: "Set-Cookie"), from: answer.address)
             address = answer.address
             page = PortalPage(html: answer.body)
-            guard let next = answer.location ?? page.refresh.flatMap({ try? answer.address.resolving($0) }) else {
-                return
-            }
+            if !isFilledIn { shownAddress = address }
+            guard let next = answer.location ?? refresh else { return }
             // Only these send the form again (RFC 9110, 15.4.8 and 15.4.9).
             let method = answer.status == 307 || answer.status == 308 ? request.method : .get
+            if case .form = method, isFilledIn, !next.isSameOrigin(as: address) { throw .elsewhere }
             request = WebRequest(method, next, accept: "text/html")
         }
         throw .redirections
     }
 
-    private func cookies(for address: WebAddress) -> String? {
-        let known = jar.filter { $0.host == address.host }.map { "\($0.name)=\($0.value)" }
-        return known.isEmpty ? nil : known.joined(separator: "; ")
+    /// Where the page goes by itself; one that only loads itself anew goes nowhere.
+    private var refresh: WebAddress? {
+        guard let target = page.refresh, let next = try? address.resolving(target), next != address else { return nil }
+        return next
     }
+}
 
-    private mutating func keepCookies(of answer: WebAnswer) {
-        for cookie in answer.values(of: "Set-Cookie") {
-            let pair = cookie.prefix { $0 != ";" }
-            guard pair.utf8.count <= Self.cookieLength, pair.utf8.allSatisfy({ (0x21...0x7e).contains($0) }),
-                let separator = pair.firstIndex(of: "="), separator > pair.startIndex
-            else { continue }
-            let (name, value) = (String(pair[..<separator]), String(pair[pair.index(after: separator)...]))
-            jar.removeAll { $0.host == answer.address.host && $0.name == name }
-            jar.append((answer.address.host, name, value))
-            if jar.count > Self.cookies { jar.removeFirst() }
-        }
+extension WebAddress {
+    /// RFC 6454, 4.
+    fileprivate func isSameOrigin(as other: WebAddress) -> Bool {
+        scheme == other.scheme && host == other.host && port == other.port
     }
 }
 
@@ -97,6 +100,7 @@ extension PortalVisit.Failure: CustomStringConvertible {
         case .web(let failure): "the portal's page could not be fetched: \(failure)"
         case .address(let error): "the portal has no address that can be asked: \(error)"
         case .redirections: "the portal redirects without an end"
+        case .elsewhere: "the portal wants what was filled in to be sent elsewhere"
         }
     }
 }

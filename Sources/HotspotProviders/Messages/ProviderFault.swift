@@ -28,6 +28,16 @@ extension ProviderFault: CustomStringConvertible {
 }
 
 extension String {
-    /// The beginning, no longer than a title, printable.
-    var shortened: String { String(prefix(ProviderLimits.titleLength)).printable }
+    /// The beginning, printable, and in bytes no longer than a title may be.
+    var shortened: String {
+        var result = ""
+        var length = 0
+        for scalar in unicodeScalars {
+            let next = String(scalar).printable
+            length += next.utf8.count
+            guard length <= ProviderLimits.titleLength else { break }
+            result += next
+        }
+        return result
+    }
 }

@@ -1,4 +1,7 @@
-/// The bounds that agent, host and providers keep to. What exceeds one is refused as a whole.
+import AppProtocol
+
+/// The bounds that agent, host and providers keep to. What exceeds one is refused as a whole. What a person is asked and
+/// answers goes on to apps, whose bounds hold for it.
 public enum ProviderLimits {
     /// The protocol version spoken here: the `v` of every line.
     public static let version = 1
@@ -9,15 +12,15 @@ public enum ProviderLimits {
     /// The most networks in one `filterScanList`.
     public static let scannedNetworks = 128
     /// The longest URL in bytes.
-    public static let urlLength = 2048
+    public static let urlLength = ProtocolLimits.portalURLLength
     /// The longest title, label and reason, and the longest message, in bytes of UTF-8.
-    public static let titleLength = 200
-    public static let messageLength = 4000
+    public static let titleLength = ProtocolLimits.portalTitleLength
+    public static let messageLength = ProtocolLimits.portalMessageLength
     /// The most fields that a person may be asked to fill in, and the longest name of one, in bytes of UTF-8.
-    public static let fields = 16
-    public static let fieldNameLength = 1...128
+    public static let fields = ProtocolLimits.portalFields
+    public static let fieldNameLength = ProtocolLimits.portalNameLength
     /// The longest value that a person gives, in bytes of UTF-8.
-    public static let valueLength = 512
+    public static let valueLength = ProtocolLimits.portalValueLength
     /// The longest text that a provider may keep about a sign-in, in bytes of UTF-8.
     public static let sessionLength = 4096
     /// For how many seconds a provider may ask to be left alone. Another number reads as the nearest of these.

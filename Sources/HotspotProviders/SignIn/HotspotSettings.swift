@@ -7,7 +7,10 @@ public struct HotspotSettings: Sendable, Equatable {
     public var evaluateLimit: Duration = .seconds(5)
     public var authenticateLimit: Duration = .seconds(60)
     public var maintainLimit: Duration = .seconds(30)
-    public var logoffLimit: Duration = .seconds(5)
+    /// The device moves on no later than this.
+    public var logoffLimit: Duration = .seconds(2)
+    /// How much longer than a limit the agent is asked to wait: who comes next when it is over has to be heard of before.
+    public var handover: Duration = .seconds(2)
     /// How many providers are asked at a time.
     public var parallel = 4
     /// How long a person may take to answer, and how often one may be asked in one attempt to sign in.

@@ -9,6 +9,9 @@ public struct HotspotStatus: Sendable, Equatable {
     public var request: PortalRequest?
     /// Until when the agent should wait and stay at the network, because somebody is signing in; nil where nobody is.
     public var signingInUntil: Instant?
+    /// Whether a network that is found to be captive now has somebody sign in. False where a person is asked or did not want
+    /// to, after the device has logged off, and in the wait after nobody could.
+    public var isTryingWhereCaptive = true
     /// When it is tried again, after nobody could sign in.
     public var retryAt: Instant?
     /// What went wrong last, with the provider's name, printable and without secrets.

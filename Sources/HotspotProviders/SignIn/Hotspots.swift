@@ -51,6 +51,9 @@ public final class Hotspots: Sendable {
     /// A probe found that the network lets through.
     public func onlineFound() { receive(.online) }
 
+    /// The network says that what was signed in to ends soon, and can be extended: the provider maintains it now.
+    public func sessionEnds(_ network: CaptiveNetwork, name: NetworkName) { receive(.ending(network, name)) }
+
     /// The network is not in use any more. No provider is asked anything about it.
     public func networkLeft() { receive(.left) }
 

@@ -73,7 +73,7 @@ extension SignIn {
         }
     }
 
-    private mutating func maintain(_ session: Session, _ now: Instant) {
+    mutating func maintain(_ session: Session, _ now: Instant) {
         guard let network else { return }
         let conversation = open(session.provider, .maintain(network.facts, session: session.token))
         phase = .maintaining(session, conversation, until: now + settings.maintainLimit)

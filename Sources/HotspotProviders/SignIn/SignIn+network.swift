@@ -62,6 +62,15 @@ extension SignIn {
         }
     }
 
+    /// Whoever signed in keeps it up now, and not when it would be its time.
+    mutating func sessionEnds(_ facts: CaptiveNetwork, _ name: NetworkName, _ now: Instant) {
+        guard case .authenticated(let session) = phase, session.isConfirmed, let network,
+            network.facts.ssid == facts.ssid, network.facts.security == facts.security
+        else { return }
+        self.network = (facts, name)
+        maintain(session, now)
+    }
+
     private mutating func confirm(_ session: inout Session) {
         guard !session.isConfirmed, let network else { return }
         session.isConfirmed = true

@@ -26,8 +26,16 @@ extension SignIn {
         if case .presentingUI(_, let request, _) = phase { status.request = request }
         if case .waiting(let until) = phase { status.retryAt = until }
         status.signingInUntil = signingInUntil
+        status.isTryingWhereCaptive = isTryingWhereCaptive
         status.problem = problem
         return status
+    }
+
+    private var isTryingWhereCaptive: Bool {
+        switch phase {
+        case .inactive, .listing, .evaluating, .authenticating, .authenticated, .maintaining: true
+        case .presentingUI, .loggingOff, .waiting, .resting: false
+        }
     }
 
     private var portalState: Portal.State {
@@ -52,9 +60,9 @@ extension SignIn {
     private var signingInUntil: Instant? {
         switch phase {
         case .inactive, .maintaining, .loggingOff, .waiting, .resting: nil
-        case .listing(_, let until), .authenticating(_, let until), .presentingUI(_, _, let until): until
-        case .evaluating(let evaluation):
-            evaluation.asked.map(\.until).max()
+        case .listing(_, let until), .authenticating(_, let until), .presentingUI(_, _, let until):
+            until + settings.handover
+        case .evaluating(let evaluation): evaluation.asked.map(\.until).max().map { $0 + settings.handover }
         case .authenticated(let session): session.isConfirmed ? nil : session.start + settings.confirmLimit
         }
     }

@@ -9,6 +9,8 @@ struct SignIn: Sendable {
     enum Input: Sendable {
         case captive(CaptiveNetwork, NetworkName)
         case online
+        /// What was signed in to ends soon, and may be extended.
+        case ending(CaptiveNetwork, NetworkName)
         case left
         /// The agent is about to leave the network on purpose.
         case logOff
@@ -109,6 +111,7 @@ struct SignIn: Sendable {
         switch input {
         case .captive(let facts, let name): captiveFound(facts, name, now)
         case .online: onlineFound()
+        case .ending(let facts, let name): sessionEnds(facts, name, now)
         case .left: leave()
         case .logOff: logOff(now)
         case .listed(let conversation, let list): listed(conversation, list, now)

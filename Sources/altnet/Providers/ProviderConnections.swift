@@ -1,14 +1,20 @@
 import ChildProcess
 import Glibc
 
-/// The connections to the host, each with the process that serves it, in a process group of its own.
+/// The connections to the host, each with the process that serves it and becomes the provider. What a provider starts is
+/// in the process group of its connection, which it cannot leave, so that all of it is ended at once.
 struct ProviderConnections {
+    /// Who the providers run as; nil for this process's user.
+    let user: Account?
     private let directory: String
     private var processes: [Int32: pid_t] = [:]
     /// Connections whose process is being ended.
     private var ending: Set<Int32> = []
 
-    init(directory: String) { self.directory = directory }
+    init(directory: String, user: Account?) {
+        self.directory = directory
+        self.user = user
+    }
 
     var count: Int { processes.count }
 
@@ -22,9 +28,10 @@ struct ProviderConnections {
 
     /// Takes the connection over.
     mutating func begin(_ descriptor: Int32) {
+        let user = user.map { ["--user", $0.name] } ?? []
         do {
             processes[descriptor] = try ChildProcess.start(
-                "/proc/self/exe", ["providers", "--directory", directory], environment: [],
+                "/proc/self/exe", ["providers", "--connection", "--directory", directory] + user, environment: [],
                 input: .descriptor(descriptor), output: .descriptor(descriptor), errors: .descriptor(2))
         } catch {
             close(descriptor)
@@ -41,17 +48,15 @@ struct ProviderConnections {
 
     /// Ends the connections whose provider has ended, with all that it has left running.
     mutating func reap() {
-        for (descriptor, process) in processes {
-            var information = siginfo_t()
-            // The process's number stays its own, and that of its group, until it has been waited for.
-            guard waitid(P_PID, id_t(process), &information, WEXITED | WNOHANG | WNOWAIT) == 0,
-                information.si_signo == SIGCHLD
-            else { continue }
-            kill(-process, SIGKILL)
-            waitpid(process, nil, 0)
-            close(descriptor)
-            processes[descriptor] = nil
-            ending.remove(descriptor)
+        while let ended = Self.ended() {
+            if let descriptor = processes.first(where: { $0.value == ended })?.key {
+                // The process's number stays its own, and that of its group, until it has been waited for.
+                kill(-ended, SIGKILL)
+                close(descriptor)
+                processes[descriptor] = nil
+                ending.remove(descriptor)
+            }
+            waitpid(ended, nil, 0)
         }
     }
 
@@ -59,5 +64,13 @@ struct ProviderConnections {
         end(Array(processes.keys))
         for process in processes.values { waitpid(process, nil, 0) }
         processes = [:]
+    }
+
+    /// A process that has ended and was not waited for: a connection's, or one that a provider has left behind.
+    private static func ended() -> pid_t? {
+        var information = siginfo_t()
+        guard waitid(P_ALL, 0, &information, WEXITED | WNOHANG | WNOWAIT) == 0 else { return nil }
+        let process = information._sifields._sigchld.si_pid
+        return process == 0 ? nil : process
     }
 }

@@ -6,10 +6,11 @@ struct ProvidersCommand: ParsableCommand {
         commandName: "providers",
         abstract: "Run the programs that sign in to captive networks.",
         discussion: """
-            The agent starts no programs: it asks this host, which runs as another user. systemd starts one process for \
-            each connection (altnet-providers.socket, Accept=yes), which reads from standard input which program it is to \
-            become. Where there is no systemd, --listen does the same, and ends a program with all that it has started \
-            when its connection ends.
+            The agent starts no programs: it asks this host. Each connection to the host's socket is one process of this \
+            program, which reads which provider it is to become, and becomes it as another user. When the connection ends, \
+            so does the provider, with all that it has started.
+
+            The socket is the one that systemd passes (altnet-providers.socket), or the one of --listen.
 
             A provider is an executable file of the directory. It and the directory belong to root, and nobody else may \
             write to them. How to write one is described in Docs/providers.md.
@@ -18,30 +19,32 @@ struct ProvidersCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The directory with the providers.", valueName: "path"))
     var directory = "/usr/lib/altnet/providers"
 
-    @Option(help: ArgumentHelp("Listen on this socket, instead of serving standard input.", valueName: "path"))
+    @Option(help: ArgumentHelp("Listen on this socket, instead of one that is inherited.", valueName: "path"))
     var listen: String?
 
     @Option(
-        help: ArgumentHelp("With --listen, started as root: the user that the providers run as.", valueName: "name"))
+        help: ArgumentHelp(
+            "The user that the providers run as; root has to say so, and may not name itself.", valueName: "name"))
     var user: String?
 
-    @Option(
-        help: ArgumentHelp("With --listen: who may connect, besides root and whoever starts this.", valueName: "name"))
+    @Option(help: ArgumentHelp("Who may connect, besides root and whoever starts this.", valueName: "name"))
     var agentUser: String?
 
-    func validate() throws {
-        guard listen != nil || (user == nil && agentUser == nil) else {
-            throw ValidationError("--user and --agent-user go with --listen")
-        }
-    }
+    /// What the host starts for each connection: standard input is that connection.
+    @Flag(help: .hidden)
+    var connection = false
 
     func run() throws {
-        let directory = ProviderDirectory(path: directory)
         do {
-            if let listen {
-                try ProviderListener(socket: listen, directory: directory, user: user, agentUser: agentUser).run()
+            let user = try user.map { try Account(name: $0) }
+            if connection {
+                try user?.become()
+                try ProviderHost(directory: ProviderDirectory(path: directory)).serveStandardInput()
             } else {
-                try ProviderHost(directory: directory).serveStandardInput()
+                let listener = try ProviderListener(
+                    providers: ProviderConnections(directory: directory, user: user),
+                    agent: agentUser.map { try Account(name: $0) })
+                try listener.run(on: listen.map { ListeningSocket.path($0) } ?? .inherited)
             }
         } catch {
             try? TextOutput(descriptor: 2).put("altnet: \(error)\n")

@@ -46,6 +46,6 @@ extension RandomMessages {
                 Diagnosis.Step(
                     layer: random.pick(Diagnosis.Layer.allCases), result: random.pick(Diagnosis.Result.allCases),
                     found: random.text(1...80), remedy: random.maybe { $0.text(1...80) })
-            })
+            }, checked: maybe { $0.time() })
     }
 }

@@ -62,7 +62,10 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
         case .agreeKey: .key(SealingKey(keyId: text(1...64), publicKey: bytes(32))!)
         case .getDiagnosis: .diagnosis(diagnosis())
         case .getPortal, .answerPortal:
-            .portal(PortalStatus(portal: maybe { $0.portal() }, request: maybe { $0.portalRequest() }))
+            .portal(
+                PortalStatus(
+                    portal: maybe { $0.portal() }, request: maybe { $0.portalRequest() },
+                    problem: maybe { $0.text(1...80) }))
         }
     }
 

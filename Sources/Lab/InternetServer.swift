@@ -1,17 +1,25 @@
 import Glibc
 
-/// The device's own broker: a mosquitto in the lab's internet, on port 1883 and without passwords.
-public actor Broker {
-    public static let port: UInt16 = 1883
-
+/// A server that the device is there for, in the lab's internet: a mosquitto, or an nginx behind TLS.
+public actor InternetServer {
     /// Reached through every access point that is connected to the internet.
     public nonisolated let address: IPv4Address
+    public nonisolated let port: UInt16
+    private let name: String
+    private let arguments: [String]
     private let namespace: NetworkNamespace
     private let directory: String
     private var program: Program?
 
-    init(address: IPv4Address, namespace: NetworkNamespace, directory: String) {
+    /// - Parameter name: the program, which listens on `port` when it is started with `arguments`.
+    init(
+        _ name: String, _ arguments: [String], at address: IPv4Address, port: UInt16, in namespace: NetworkNamespace,
+        directory: String
+    ) {
+        self.name = name
+        self.arguments = arguments
         self.address = address
+        self.port = port
         self.namespace = namespace
         self.directory = directory
     }
@@ -19,14 +27,12 @@ public actor Broker {
     /// Starts it; returns once it listens.
     public func start() async throws {
         guard program?.isRunning != true else { return }
-        let path = "\(directory)/mosquitto.conf"
-        try Lab.write("listener \(Self.port)\nallow_anonymous true\nlog_dest stdout\nuser root\n", to: path)
         program = try namespace.enter { () throws(LabError) in
-            try Program("mosquitto", ["-c", path], log: "\(directory)/mosquitto.log")
+            try Program(name, arguments, log: "\(directory)/\(name)\(port).log")
         }
-        let (namespace, address) = (namespace, address)
-        try await eventually(within: .seconds(20), "the broker to listen") {
-            try namespace.isListening(address, port: Self.port)
+        let (namespace, address, listeningPort) = (namespace, address, port)
+        try await eventually(within: .seconds(20), "\(name) to listen") {
+            try namespace.isListening(address, port: listeningPort)
         }
     }
 
@@ -44,7 +50,8 @@ public actor Broker {
 
     /// What a firewall in front of it does with everything that arrives for it; nil: it lets everything through.
     public func firewall(_ blockage: Blockage?) throws {
-        try FirewallRules(inputs: blockage.map { [.port(Self.port, $0)] } ?? [])
-            .apply(in: namespace, file: "\(directory)/broker.nft")
+        var rules = FirewallRules(inputs: blockage.map { [.port(port, $0)] } ?? [])
+        rules.table = "inet port\(port)"
+        try rules.apply(in: namespace, file: "\(directory)/port\(port).nft")
     }
 }

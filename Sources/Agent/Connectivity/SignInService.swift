@@ -1,0 +1,18 @@
+import AgentModel
+import AppProtocol
+import HotspotProviders
+
+/// Who signs the device in: the hotspot providers, or whoever stands in for them.
+protocol SignInService: Sendable {
+    var status: HotspotStatus { get }
+    func captiveFound(_ network: CaptiveNetwork, name: NetworkName)
+    func onlineFound()
+    func sessionEnds(_ network: CaptiveNetwork, name: NetworkName)
+    /// Returns in ``HotspotSettings/logoffLimit`` at the latest.
+    func logOff() async
+    func networkLeft()
+    func answer(_ answer: PortalAnswer) throws(PortalAnswerRefusal)
+    func shutDown() async
+}
+
+extension Hotspots: SignInService {}

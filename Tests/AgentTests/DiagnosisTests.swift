@@ -1,0 +1,175 @@
+import AgentModel
+import AppProtocol
+import EventLoop
+import Foundation
+import OnlineValidation
+import Testing
+
+@testable import Agent
+
+/// What was found at each layer, in words.
+@Suite struct DiagnosisTests {
+    private static let good = DiagnosisFacts(
+        radio: .init(interface: "wlan0"), association: .joined("HomeNet", signal: -55, isWeak: false),
+        addresses: .init(own: ["192.168.10.23"], hasRoute: true), gatewayAnswers: true, hasWayOut: true,
+        names: .found("mqtt.example.com"), internet: .asked(.online),
+        targets: [.init(name: "broker", place: "mqtt.example.com:8883")])
+
+    private func results(_ change: (inout DiagnosisFacts) -> Void) -> [Diagnosis.Result] {
+        var facts = Self.good
+        change(&facts)
+        return facts.steps.map(\.result)
+    }
+
+    /// The example in the document is what a device says.
+    @Test func asInTheDocument() throws {
+        var facts = Self.good
+        facts.association = .joined("HomeNet", signal: -78, isWeak: true)
+        facts.internet = .notSet
+        facts.targets?[0].problem = .connectionRefused
+        let said = Diagnosis(steps: facts.steps, checked: Timestamp("2026-02-03T04:06:12.000Z"))
+        let answers = try Self.document().split(separator: "\n").filter { $0.contains(#""layer":"radio""#) }
+        let answer = try #require(answers.first?.dropFirst(3))
+        struct Answer: Decodable { let body: Diagnosis }
+        #expect(try JSONDecoder().decode(Answer.self, from: Data(answer.utf8)).body == said)
+        #expect(answers.count == 1)
+    }
+
+    private static func document() throws -> String {
+        let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        return try String(contentsOf: root.appendingPathComponent("Docs/protocol.md"), encoding: .utf8)
+    }
+
+    @Test func whereAllIsGoodNothingIsToBeDone() {
+        #expect(Self.good.steps.allSatisfy { $0.result == .good && $0.remedy == nil })
+        #expect(Self.good.steps.map(\.layer) == Diagnosis.Layer.allCases)
+    }
+
+    @Test func belowWhatIsNotJoinedNothingIsBlamed() {
+        // The others are asked by another way out, where there is one.
+        for association in [DiagnosisFacts.Association.notConnected(known: 2), .joining("HomeNet")] {
+            let results = results {
+                $0.association = association
+                $0.addresses = .init(own: [], hasRoute: false)
+                $0.gatewayAnswers = nil
+            }
+            #expect(results[1] != .good && results[2] == .skipped && results[3] == .skipped)
+            #expect(results[4...] == [.good, .good, .good])
+        }
+        let offline = results {
+            $0 = DiagnosisFacts(radio: .init(interface: "wlan0", isThere: false), association: .notConnected(known: 1))
+            $0.addresses = .init(own: [], hasRoute: false)
+            $0.hasWayOut = false
+        }
+        #expect(offline == [.broken] + Array(repeating: .skipped, count: 6))
+    }
+
+    @Test func aGatewayThatIsSilentIsBlamedOnlyForSilenceBehindIt() {
+        #expect(results { $0.gatewayAnswers = false }[3] == .good, "something behind it answers")
+        let silent = results {
+            $0.gatewayAnswers = false
+            $0.internet = .asked(.failed(.timedOut))
+            $0.targets?[0].problem = .timedOut
+        }
+        #expect(silent[3] == .broken)
+        #expect(
+            results {
+                $0.gatewayAnswers = false; $0.internet = .notSet
+            }[3] == .good, "the server does")
+    }
+
+    @Test func anAddressThatHasNotComeIsTheRoutersDoing() {
+        let results = results { $0.addresses = .init(own: [], hasRoute: false) }
+        #expect(results[2] == .broken && results[3] == .skipped)
+    }
+
+    @Test func whatNoTimeWasLeftForIsSkipped() {
+        var facts = Self.good
+        facts.internet = nil
+        facts.targets = nil
+        let late = facts.steps.filter { $0.result == .skipped }
+        #expect(late.map(\.layer) == [.internet, .target])
+        #expect(late.allSatisfy { $0.found.contains("no time") })
+        #expect(DiagnosisFacts().steps.map(\.layer) == Diagnosis.Layer.allCases)
+    }
+
+    @Test func whyTheSignInFailedIsSaid() {
+        var facts = Self.good
+        facts.internet = .asked(.captive(portal: "http://portal/"), signIn: "cafe: it ended before it answered")
+        let step = facts.steps[5]
+        #expect(step.result == .broken && step.found.contains("cafe: it ended before it answered"))
+        #expect(step.remedy?.contains("http://portal/") == true)
+    }
+
+    /// A device says what to do about whatever it finds broken.
+    @Test func everyBreakHasARemedy() {
+        var all: [DiagnosisFacts] = []
+        for problem in ReachProblem.allCases {
+            var facts = Self.good
+            facts.names = .notFound("a.example", problem)
+            facts.internet = .asked(.failed(problem))
+            facts.targets?[0].problem = problem
+            all.append(facts)
+        }
+        for (isThere, isUp) in [(false, false), (true, false), (true, true)] {
+            var facts = Self.good
+            facts.radio = .init(interface: "wlan0", isThere: isThere, isUp: isUp, isSupplicantAvailable: false)
+            all.append(facts)
+        }
+        for step in all.flatMap(\.steps) where step.result == .broken || step.result == .doubtful {
+            #expect(step.remedy?.isEmpty == false, "\(step)")
+        }
+    }
+}
+
+/// Diagnoses are shared and paced.
+@AgentLoop @Suite struct DiagnosisDeskTests {
+    private let clock = Clock()
+
+    @Test func allWhoAskMeanwhileShareOne() async {
+        let desk = DiagnosisDesk(now: { [clock] in clock.now })
+        var looks = 0
+        let gate = AsyncStream<Void>.makeStream()
+        let asked = (1...20).map { _ in
+            Task {
+                await desk.diagnosis { course in
+                    looks += 1
+                    course.facts.radio = .init(interface: "wlan\(looks)")
+                    for await _ in gate.stream { break }
+                }
+            }
+        }
+        while looks == 0 { await Task.yield() }
+        gate.continuation.yield()
+        var diagnoses: [Diagnosis] = []
+        for task in asked { diagnoses.append(await task.value) }
+        #expect(looks == 1 && diagnoses.count == 20)
+        #expect(diagnoses.allSatisfy { $0 == diagnoses[0] && $0.checked != nil })
+    }
+
+    @Test func soonAfterTheLastOneIsGivenAgain() async {
+        let desk = DiagnosisDesk(now: { [clock] in clock.now })
+        var looks = 0
+        func ask() async -> Diagnosis { await desk.diagnosis { _ in looks += 1 } }
+        let first = await ask()
+        clock.pass(.milliseconds(9999))
+        #expect(await ask() == first && looks == 1)
+        clock.pass(.milliseconds(1))
+        _ = await ask()
+        #expect(looks == 2)
+    }
+
+    /// Whatever a step does, also where it cannot be cancelled.
+    @Test func itEndsInTime() async {
+        let desk = DiagnosisDesk(limit: .milliseconds(20))
+        var never: CheckedContinuation<Void, Never>?
+        let diagnosis = await desk.diagnosis { course in
+            course.facts.radio = .init(interface: "wlan0")
+            await withCheckedContinuation { never = $0 }
+        }
+        #expect(diagnosis.steps.first?.result == .good)
+        #expect(diagnosis.steps.dropFirst().allSatisfy { $0.result == .skipped })
+        never?.resume()
+    }
+}

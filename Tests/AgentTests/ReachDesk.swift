@@ -1,0 +1,160 @@
+import AgentModel
+import ConnectionMonitor
+import EventLoop
+import FailoverPolicy
+import InterfaceNetwork
+import NIOPosix
+import OnlineValidation
+import Synchronization
+
+@testable import Agent
+
+/// A watch with a fake world around it, on the Wi-Fi link with the epoch 1.
+@AgentLoop
+final class ReachDesk {
+    let watch: ReachWatch
+    let world: FakeWorld
+    let targets: [FakeTarget]
+    private(set) var told: [PolicyEvent] = []
+    private(set) var published = 0
+    private(set) var changes = 0
+    private var waiting: CheckedContinuation<PolicyEvent, Never>?
+
+    /// How often the source was asked.
+    var questions: Int { world.questions.load(ordering: .relaxed) }
+
+    init(
+        _ required: ReachLevel, source finding: ValidationFinding? = nil, gateway: Bool = true,
+        targets: [FakeTarget] = [], api: CaptiveState? = nil
+    ) {
+        let group = MultiThreadedEventLoopGroup.singleton
+        let world = FakeWorld(finding ?? .online, gateway: gateway)
+        self.world = world
+        self.targets = targets
+        let look: @Sendable (InterfaceNetwork, Duration) async -> ValidationLook = { _, _ in await world.look() }
+        watch = ReachWatch(
+            required: required,
+            means: ReachWatch.Means(
+                lookOnline: finding == nil ? nil : look,
+                captive: CaptiveWatch.Means(
+                    find: { _, _ in api.map { _ in "https://portal.example/api" } },
+                    ask: { _, _, _ in
+                        CaptiveLook(result: api.map { .success($0) } ?? .failure(.contentType), cost: 100)
+                    }),
+                askGateway: { _, _ in world.askGateway() },
+                wifi: InterfaceNetwork(interface: "wlan9", on: group),
+                unbound: InterfaceNetwork(interface: nil, on: group)),
+            budget: QuestionBudget())
+        watch.watch(targets.map(\.watched), signingInBy: nil)
+        watch.listeners = ReachWatch.Listeners(
+            policy: { [unowned self] event in
+                told.append(event)
+                waiting?.resume(returning: event)
+                waiting = nil
+            }, publish: { [unowned self] _ in published += 1 }, changed: { [unowned self] in changes += 1 })
+        watch.follow(.wifi(epoch: 1))
+        (changes, published) = (0, 0)
+    }
+
+    /// What the policy is told next.
+    func next(_ action: () -> Void) async -> PolicyEvent {
+        await withCheckedContinuation { continuation in
+            waiting = continuation
+            action()
+        }
+    }
+
+    func probe(epoch: UInt64 = 1, within limit: Duration = .seconds(3)) async -> PolicyEvent {
+        await next { watch.probe(epoch: epoch, within: limit) }
+    }
+
+    /// A target's connection is in another state, and says so.
+    func become(_ state: ConnectionState, _ reason: ReachProblem? = nil, target index: Int = 0) {
+        targets[index].become(state, reason)
+        watch.changed(watch.targets[index])
+    }
+
+    func useUpTheBudget() { while watch.budget.take(for: .probe) {} }
+}
+
+/// What the source of validation finds, and how often anybody was asked.
+final class FakeWorld: Sendable {
+    let finding: Mutex<ValidationFinding>
+    let questions = Atomic(0)
+    let gatewayQuestions = Atomic(0)
+    /// Whether the source says nothing before it is given up.
+    let isSilent = Atomic(false)
+    private let gateway: Bool
+
+    init(_ finding: ValidationFinding, gateway: Bool) {
+        self.finding = Mutex(finding)
+        self.gateway = gateway
+    }
+
+    func look() async -> ValidationLook {
+        questions.add(1, ordering: .relaxed)
+        if isSilent.load(ordering: .relaxed) { await untilCancelled() }
+        return ValidationLook(finding: finding.withLock { $0 }, cost: 1000)
+    }
+
+    func askGateway() -> Bool {
+        gatewayQuestions.add(1, ordering: .relaxed)
+        return gateway
+    }
+}
+
+/// For as long as anybody might wait for it.
+func untilCancelled() async { try? await Task.sleep(for: .seconds(3600)) }
+
+final class FakeTarget: Sendable {
+    let host: String
+    private let isTLS: Bool
+    private let isFar: Bool
+    private let state = Mutex(
+        (status: ConnectionStatus(state: .setup, since: .now), answer: ReachProblem?.none, calls: [String]()))
+    private let words = Mutex<[@Sendable (WatchedTarget.Word) -> Void]>([])
+    private let readyWhenProbed = Atomic(false)
+    let isSilent = Atomic(false)
+
+    init(_ host: String, isTLS: Bool = false, isFar: Bool = true) {
+        (self.host, self.isTLS, self.isFar) = (host, isTLS, isFar)
+    }
+
+    var answer: ReachProblem? {
+        get { state.withLock { $0.answer } }
+        set { state.withLock { $0.answer = newValue } }
+    }
+    var calls: [String] { state.withLock { $0.calls } }
+    /// By which its connections tell, the first one first.
+    var tellers: [@Sendable (WatchedTarget.Word) -> Void] { words.withLock { $0 } }
+
+    func become(_ new: ConnectionState, _ reason: ReachProblem? = nil) {
+        state.withLock {
+            $0.status = ConnectionStatus(state: new, reason: reason, isFar: new == .ready && isFar, since: .now)
+        }
+    }
+
+    var becomesReadyWhenProbed: Bool {
+        get { readyWhenProbed.load(ordering: .relaxed) }
+        set { readyWhenProbed.store(newValue, ordering: .relaxed) }
+    }
+
+    private func probed() async -> ReachProblem? {
+        note("probe")
+        if isSilent.load(ordering: .relaxed) { await untilCancelled() }
+        if becomesReadyWhenProbed { become(.ready) }
+        return answer
+    }
+
+    private func note(_ call: String) { state.withLock { $0.calls.append(call) } }
+
+    @AgentLoop var watched: WatchedTarget {
+        WatchedTarget(name: host, host: host, port: 1883, isTLS: isTLS) { _, tell in
+            self.note("open")
+            self.words.withLock { $0.append(tell) }
+            return WatchedTarget.Line(
+                status: { self.state.withLock { $0.status } }, probe: { _ in await self.probed() },
+                cancel: { self.note("cancel") })
+        }
+    }
+}
