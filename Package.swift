@@ -179,8 +179,8 @@ let package = Package(
         .testTarget(
             name: "ConnectionMonitorTests",
             dependencies: [
-                "ConnectionMonitor", "InterfaceNetwork", "ChildProcess", "Randomness", nioCore, nioPosix, nioEmbedded,
-                nioSSL, nioTLS,
+                "ConnectionMonitor", "InterfaceNetwork", "OnlineValidation", "ChildProcess", "Randomness", nioCore,
+                nioPosix, nioEmbedded, nioSSL, nioTLS,
             ],
             swiftSettings: strict),
         .testTarget(

@@ -225,12 +225,12 @@ public final class DeviceAgent {
 
     /// The status as it follows from what is known, without a new measurement.
     var currentStatus: NetworkStatus {
-        let uplink = routes.uplink?.kind
+        let uplink = routes.uplink
         let flags = NetworkFlags.allowed(
             uplink: otherUplink, radioPresent: radio.interfaceIndex != nil, switchInProgress: ledger.current != nil)
         var status = NetworkStatus(
-            state: policy.phase.linkState, uplink: uplink, flags: flags, addresses: addresses.map(\.text),
-            since: status?.since ?? .now)
+            state: policy.phase.linkState, uplink: uplink?.kind, carrier: uplink?.carrier?.kind, flags: flags,
+            addresses: addresses.map(\.text), since: status?.since ?? .now)
         if let network = policy.phase.network.flatMap({ book[$0] }) {
             status.ssid = network.ssid
             status.hash = network.hash(localKey: identity.localKey)

@@ -2,7 +2,8 @@ import AgentModel
 
 extension NetworkStatus: Codable {
     private enum CodingKeys: String, CodingKey {
-        case state, network, uplink, flags, bssid, signal, quality, frequency, hash, addresses, since, connectivity
+        case state, network, uplink, carrier, flags, bssid, signal, quality, frequency, hash, addresses, since,
+            connectivity
     }
 
     public init(from decoder: any Decoder) throws {
@@ -10,6 +11,7 @@ extension NetworkStatus: Codable {
         self.init(
             state: try container.decode(LinkState.self, forKey: .state),
             uplink: try container.decodeIfPresent(Uplink.self, forKey: .uplink),
+            carrier: try container.decodeIfPresent(Uplink.self, forKey: .carrier),
             flags: try container.decode(NetworkFlags.self, forKey: .flags),
             ssid: try decoder.ssidIfPresent(),
             bssid: try container.decodeIfPresent(BSSID.self, forKey: .bssid),
@@ -27,6 +29,7 @@ extension NetworkStatus: Codable {
         try container.encode(state, forKey: .state)
         try container.encodeIfPresent(uplink?.networkType, forKey: .network)
         try container.encodeIfPresent(uplink, forKey: .uplink)
+        try container.encodeIfPresent(carrier, forKey: .carrier)
         try container.encode(flags, forKey: .flags)
         try container.encodeIfPresent(bssid, forKey: .bssid)
         try container.encodeIfPresent(signal, forKey: .signal)

@@ -5,6 +5,8 @@ public struct NetworkStatus: Sendable, Equatable {
     public var state: LinkState
     /// What carries the default route, nil while nothing does.
     public var uplink: Uplink?
+    /// What is underneath, where the uplink is a tunnel (VPN) and that can be told.
+    public var carrier: Uplink?
     public var flags: NetworkFlags
     /// The Wi-Fi network that the device is in or is joining.
     public var ssid: SSID?
@@ -22,12 +24,14 @@ public struct NetworkStatus: Sendable, Equatable {
     public var connectivity: Connectivity?
 
     public init(
-        state: LinkState, uplink: Uplink?, flags: NetworkFlags, ssid: SSID? = nil, bssid: BSSID? = nil,
+        state: LinkState, uplink: Uplink?, carrier: Uplink? = nil, flags: NetworkFlags, ssid: SSID? = nil,
+        bssid: BSSID? = nil,
         signal: Int? = nil, frequency: Frequency? = nil, hash: NetworkHash? = nil, addresses: [String] = [],
         since: Timestamp, connectivity: Connectivity? = nil
     ) {
         self.state = state
         self.uplink = uplink
+        self.carrier = carrier
         self.flags = flags
         self.ssid = ssid
         self.bssid = bssid

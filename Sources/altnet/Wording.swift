@@ -58,8 +58,10 @@ enum Wording {
 
     static func name(_ ssid: SSID?) -> String { ssid?.description ?? "(hidden)" }
 
-    static func uplink(_ uplink: Uplink) -> String {
-        switch uplink {
+    /// - Parameter carrier: what is underneath a tunnel.
+    static func uplink(_ uplink: Uplink, over carrier: Uplink? = nil) -> String {
+        if let carrier { return "a tunnel over \(Self.uplink(carrier))" }
+        return switch uplink {
         case .wifi: "Wi-Fi"
         case .wired: "a cable"
         case .cellular: "a cellular network"

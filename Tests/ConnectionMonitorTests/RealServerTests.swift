@@ -18,6 +18,8 @@ struct RealServerTests {
         try server.start()
         #expect(try await watch.changes.next() == .ready)
         #expect(watch.connection.status.isOnline)
+        // Until it has taken the connection from its kernel, that would break it off.
+        try await eventually { server.log.contains("New connection") }
         server.kill()
         #expect(try await watch.changes.next() == .failed(.connectionRefused))
         #expect(try await watch.changes.next() == .doubt(.connectionRefused))

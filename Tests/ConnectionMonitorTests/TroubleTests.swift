@@ -14,7 +14,7 @@ struct TroubleTests {
     init() throws { authority = try Authority() }
 
     /// A server with a network of its own.
-    private struct Bench {
+    private struct Bench: Sendable {
         let network: TestNetwork
         let server: Program
         let watch: Watch
@@ -39,39 +39,54 @@ struct TroubleTests {
         }
     }
 
-    @Test(arguments: ["tcp", "mqtt", "mqtts", "http", "https", "tls"])
-    func whoIsKilledOrBehindAFirewallIsMissedAndComesBack(scheme: String) async throws {
-        let bench = try Bench(scheme, vouchedForBy: authority)
-        let watch = bench.watch
-        try await bench.start()
-        bench.server.kill()
-        try await watch.becomes(.failed(.connectionRefused))
-        try bench.server.start()
-        try await watch.becomes(.ready)
-
-        // What is there falls silent, and what is tried then is silent too, or refused.
-        let rules: [(String, ReachProblem)] = [
-            ("drop", .timedOut), ("reject", .connectionRefused),
-            ("meta l4proto tcp reject with tcp reset", .connectionRefused),
-        ]
-        for (rule, problem) in rules {
-            try bench.network.firewall(rule)
-            try await watch.becomes(.failed(problem))
-            // How often somebody says so that he rejects is limited.
-            #expect(await watch.connection.probe(within: .milliseconds(500)) != nil)
-            try bench.network.takeFirewallDown()
-            try await watch.becomes(.ready)
+    /// Of each kind one at the same time, for most of it is waiting.
+    private func ofEach(_ schemes: [String], _ test: @escaping @Sendable (Bench) async throws -> Void) async throws {
+        let benches = try schemes.map { ($0, try Bench($0, vouchedForBy: authority)) }
+        await withTaskGroup(of: Void.self) { group in
+            for (scheme, bench) in benches {
+                group.addTask {
+                    do {
+                        try await bench.start()
+                        try await test(bench)
+                    } catch {
+                        Issue.record(error, "\(scheme): \(bench.watch.connection.status)")
+                    }
+                }
+            }
         }
     }
 
-    @Test(arguments: ["mqtt", "mqtts", "http", "https"])
-    func whoIsFrozenIsMissedAndThawed(scheme: String) async throws {
-        let bench = try Bench(scheme, vouchedForBy: authority)
-        try await bench.start()
-        bench.server.freeze()
-        try await bench.watch.becomes(.failed(.timedOut))
-        bench.server.thaw()
-        try await bench.watch.becomes(.ready)
+    @Test func whoIsKilledOrBehindAFirewallIsMissedAndComesBack() async throws {
+        try await ofEach(["tcp", "mqtt", "mqtts", "http", "https", "tls"]) { bench in
+            let watch = bench.watch
+            bench.server.kill()
+            try await watch.becomes(.failed(.connectionRefused))
+            try bench.server.start()
+            try await watch.becomes(.ready)
+
+            // What is there falls silent, and what is tried then is silent too, or refused.
+            let rules: [(String, ReachProblem)] = [
+                ("drop", .timedOut), ("reject", .connectionRefused),
+                ("meta l4proto tcp reject with tcp reset", .connectionRefused),
+            ]
+            for (rule, problem) in rules {
+                try bench.network.firewall(rule)
+                try await watch.becomes(.failed(problem))
+                // How often somebody says so that he rejects is limited.
+                #expect(await watch.connection.probe(within: .milliseconds(500)) != nil)
+                try bench.network.takeFirewallDown()
+                try await watch.becomes(.ready)
+            }
+        }
+    }
+
+    @Test func whoIsFrozenIsMissedAndThawed() async throws {
+        try await ofEach(["mqtt", "mqtts", "http", "https"]) { bench in
+            bench.server.freeze()
+            try await bench.watch.becomes(.failed(.timedOut))
+            bench.server.thaw()
+            try await bench.watch.becomes(.ready)
+        }
     }
 
     /// The documentation says so: their kernel answers in their place.
@@ -99,6 +114,9 @@ struct TroubleTests {
 
         init(_ scheme: String, vouchedForBy authority: Authority, and stranger: Authority) async throws {
             network = try TestNetwork()
+            // A machine that is busy with other things gets keys agreed upon in that time, too.
+            var patient = Watch.brisk
+            patient.limit = .seconds(5)
             names = try await NameServer(on: network.routerGroup)
             let certificate = scheme == "http" ? nil : try authority.certify("DNS:server.example")
             server = try Server.nginx(
@@ -114,7 +132,7 @@ struct TroubleTests {
             let files = NoteFiles(leases: notes.folder.path, links: "/nowhere", resolver: "/nowhere")
             watch = try Watch(
                 "a=\(scheme)://server.example:1000", trust: try TargetTrust(authorities: authority.path),
-                on: network.group)
+                reconnection: patient, on: network.group)
             watch.connection.start(through: InterfaceNetwork(interface: "wlan0", on: network.group, files: files))
         }
     }

@@ -26,6 +26,8 @@ final class HostBench: Sendable {
     /// How the host comes to its socket.
     enum Socket {
         case listening
+        /// The same, with the capabilities that the unit leaves it and no others.
+        case listeningAsInUnit
         /// As systemd passes it (sd_listen_fds(3)).
         case inherited
 
@@ -65,6 +67,10 @@ final class HostBench: Sendable {
         if let agentUser { command += ["--agent-user", agentUser] }
         switch socket {
         case .listening: command += ["--listen", folder + "/s"]
+        case .listeningAsInUnit:
+            let capabilities = try UnitFileTests.capabilities.map { "+" + $0 }.joined(separator: ",")
+            command = ["setpriv", "--bounding-set=-all,\(capabilities)", "--no-new-privs"] + command
+            command += ["--listen", folder + "/s"]
         case .inherited: command = ["/usr/bin/python3", "-c", Socket.launcher, folder + "/s"] + command
         }
         host = try ChildProcess.start(

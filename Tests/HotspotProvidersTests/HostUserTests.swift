@@ -33,7 +33,7 @@ import Testing
         END
         """
 
-    @Test(arguments: [HostBench.Socket.listening, .inherited])
+    @Test(arguments: [HostBench.Socket.listening, .listeningAsInUnit, .inherited])
     func nothingOutlivesItsConnection(socket: HostBench.Socket) async throws {
         var settings = HotspotSettings()
         settings.evaluateLimit = .seconds(100)
@@ -60,6 +60,14 @@ import Testing
         kill(bench.host, SIGTERM)
         try await bench.haveEnded(Array(words.dropFirst(1).prefix(3)))
         try await bench.end()
+    }
+
+    /// However soon after it has begun.
+    @Test func theHostEndsWhenItIsTold() async throws {
+        for _ in 0..<20 {
+            let bench = try await HostBench([:])
+            try await bench.end()
+        }
     }
 
     @Test func providersAreSomebodyElse() async throws {

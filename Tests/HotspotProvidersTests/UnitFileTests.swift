@@ -6,6 +6,15 @@ import Testing
     private static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("board/systemd").path
 
+    /// As capabilities(7) names them, in small letters and without `CAP_`, which is how setpriv(1) does.
+    static var capabilities: [String] {
+        get throws {
+            let service = try String(contentsOfFile: folder + "/altnet-providers.service", encoding: .utf8)
+            let line = try #require(service.firstMatch(of: /CapabilityBoundingSet=(.+)/)).1
+            return line.split(separator: " ").map { $0.dropFirst("CAP_".count).lowercased() }
+        }
+    }
+
     private static func isThere(_ program: String) -> Bool {
         FileManager.default.isExecutableFile(atPath: "/usr/bin/" + program)
     }

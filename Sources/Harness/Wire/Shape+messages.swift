@@ -74,10 +74,12 @@ extension Shape {
         [
             .required("state", .oneOf(["offline", "joining", "waitingForAddress", "online"])),
             .required("flags", .integer(0...Int(UInt32.max))),
-            .optional("uplink", .oneOf(["wifi", "wired", "cellular", "other"])), .optional("network", .integer(0...2)),
+            .optional("uplink", uplink), .optional("carrier", uplink), .optional("network", .integer(0...2)),
             .optional("signal", signal), .optional("quality", .integer(0...100)), .optional("hash", hash),
             .required("addresses", .list(.text)), .required("since", .time), .optional("connectivity", connectivity),
         ] + radio)
+
+    private static let uplink = Shape.oneOf(["wifi", "wired", "cellular", "other"])
 
     private static let backups = Shape.object([
         .required("max", .integer(0...ProtocolLimits.updateEntries)), .required("revision", .integer(0 ... .max)),

@@ -25,10 +25,11 @@ struct ProviderListener {
 
     /// Runs until a signal ends it.
     consuming func run(on socket: ListeningSocket) throws {
+        // Before there is a socket, by which others know that this has begun.
+        let signals = try SignalPipe([SIGCHLD, SIGTERM, SIGINT])
         let trusted: Set<UInt32> = [0, geteuid(), agent?.user ?? 0]
         let listener = try socket.open(for: agent, backlog: Int32(Self.maximumConnections))
         try ChildProcess.adoptOrphans()
-        let signals = try SignalPipe([SIGCHLD, SIGTERM, SIGINT])
         while true {
             var waiting =
                 [

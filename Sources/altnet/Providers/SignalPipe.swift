@@ -13,9 +13,12 @@ struct SignalPipe {
         }
         descriptor = ends[0]
         let writing = ends[1]
+        // One that comes before its source is there waits for it.
+        var blocked = sigset_t()
+        sigemptyset(&blocked)
+        for number in numbers { sigaddset(&blocked, number) }
+        sigprocmask(SIG_BLOCK, &blocked, nil)
         sources = numbers.map { number in
-            // Children are to be waited for, so theirs is not ignored.
-            if number != SIGCHLD { signal(number, SIG_IGN) }
             let source = DispatchSource.makeSignalSource(signal: number)
             source.setEventHandler {
                 var byte = UInt8(truncatingIfNeeded: number)

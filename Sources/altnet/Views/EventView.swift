@@ -45,7 +45,7 @@ struct EventView {
         let name = status.ssid?.description ?? "a network"
         switch status.state {
         case .offline:
-            let uplink = status.uplink.map { ", connected over \(Wording.uplink($0))" } ?? ""
+            let uplink = status.uplink.map { ", connected over \(Wording.uplink($0, over: status.carrier))" } ?? ""
             return "network   " + style.paint("offline", .red) + uplink
         case .joining: return "network   " + style.paint("joining \(name)", .yellow)
         case .waitingForAddress: return "network   " + style.paint("waiting for an address on \(name)", .yellow)

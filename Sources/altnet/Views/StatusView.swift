@@ -37,7 +37,7 @@ struct StatusView {
         if !network.addresses.isEmpty {
             facts.append(("Addresses", network.addresses.map(\.printable).joined(separator: ", ")))
         }
-        facts.append(("Uplink", network.uplink.map(Wording.uplink) ?? "none"))
+        facts.append(("Uplink", network.uplink.map { Wording.uplink($0, over: network.carrier) } ?? "none"))
         if network.flags.contains(.switchInProgress) { facts.append(("Switch", "under way")) }
         facts.append(("Backups", "\(status.backups.networks.count) of \(status.backups.max) stored"))
         facts.append(("Device", "\(status.device.deviceId.printable), altnet \(status.device.firmware.printable)"))

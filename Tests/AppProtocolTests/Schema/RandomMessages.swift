@@ -127,6 +127,7 @@ extension RandomMessages {
     mutating func status() -> NetworkStatus {
         NetworkStatus(
             state: pick(LinkState.allCases), uplink: maybe { $0.pick(Uplink.allCases) },
+            carrier: maybe { $0.pick(Uplink.allCases) },
             flags: NetworkFlags(rawValue: UInt32(integer(0...7))), ssid: maybe { $0.ssid() },
             bssid: maybe { $0.bssid() },
             signal: maybe { $0.signal() }, frequency: maybe { $0.frequency() }, hash: maybe { $0.hash() },

@@ -75,14 +75,33 @@ final class TestNetwork: Sendable {
 
     func heal() throws { try onRouter("ip route del 10.8.0.1/32; ip address add 10.8.0.1/32 dev lo") }
 
-    /// Bytes and packets that the device has sent and received so far, as they were on the link (Ethernet).
-    func traffic() throws -> (bytes: Int, packets: Int) {
+    /// What the device has sent and received so far.
+    struct Traffic {
+        /// As they were on the link (Ethernet).
+        var bytes: Int
+        var packets: Int
+        /// How many of the packets were TCP's.
+        var segments: Int
+    }
+
+    func traffic() throws -> Traffic {
         // Per direction eight numbers, of which the first is bytes and the second packets (proc(5)).
         let lines = try Program.run(entering(device) + ["/bin/cat", "/proc/net/dev"]).split(separator: "\n")
         guard let line = lines.first(where: { $0.contains("wlan0:") }) else { throw NothingHappened() }
         let numbers = line.split(separator: ":")[1].split(separator: " ").compactMap { Int($0) }
         precondition(numbers.count == 16)
-        return (numbers[0] + numbers[8], numbers[1] + numbers[9])
+        return Traffic(bytes: numbers[0] + numbers[8], packets: numbers[1] + numbers[9], segments: try segments())
+    }
+
+    /// InSegs and OutSegs of RFC 1213.
+    private func segments() throws -> Int {
+        let table = try Program.run(entering(device) + ["/bin/cat", "/proc/net/snmp"]).split(separator: "\n")
+        // A line of names, and below a line of numbers.
+        let lines = table.filter { $0.hasPrefix("Tcp:") }.map { $0.split(separator: " ") }
+        guard lines.count == 2 else { throw NothingHappened() }
+        let counters = Dictionary(
+            uniqueKeysWithValues: zip(lines[0].dropFirst(), lines[1].dropFirst().map { Int($0) ?? 0 }))
+        return counters["InSegs", default: 0] + counters["OutSegs", default: 0]
     }
 
     private func entering(_ namespace: Int32) -> [String] {
