@@ -42,12 +42,21 @@ final class HostBench: Sendable {
             """
     }
 
+    /// However long this machine takes to start a program: limits are for those tests that are about them.
+    static var patient: HotspotSettings {
+        var settings = HotspotSettings()
+        settings.filterLimit = .seconds(100)
+        settings.evaluateLimit = .seconds(100)
+        settings.logoffLimit = .seconds(100)
+        return settings
+    }
+
     /// - Parameters:
     ///   - providers: shell scripts, by name. `$0` is in the folder with the providers, beside which is `out`, where they
     ///     may write.
     ///   - agentUser: who may connect, besides root.
     init(
-        _ providers: [String: String], settings: HotspotSettings = HotspotSettings(), socket: Socket = .listening,
+        _ providers: [String: String], settings: HotspotSettings = patient, socket: Socket = .listening,
         agentUser: String? = nil
     ) async throws {
         var template = Array("/tmp/altnet-XXXXXX".utf8CString)

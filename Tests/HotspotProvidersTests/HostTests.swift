@@ -33,8 +33,9 @@ import Testing
     private static let name = SignInBench.name
 
     @Test func signsInAmongBadOnes() async throws {
-        var settings = HotspotSettings()
-        settings.evaluateLimit = .seconds(3)
+        var settings = HostBench.patient
+        // For the good one, too.
+        settings.evaluateLimit = .seconds(10)
         let bench = try await HostBench(
             [
                 "crash": "read l; kill -SEGV $$", "exit": "exit 0", "garbage": "echo hello; sleep 1000",
@@ -60,8 +61,9 @@ import Testing
     }
 
     @Test func aProviderThatHangsInTheSignInIsFollowedByTheNext() async throws {
-        var settings = HotspotSettings()
-        settings.authenticateLimit = .milliseconds(500)
+        var settings = HostBench.patient
+        // For the good one, too.
+        settings.authenticateLimit = .seconds(5)
         let bench = try await HostBench(
             ["a-hang": Self.script(#"{"confidence":"high"}"#) + "\nread l; sleep 1000", "good": Self.good],
             settings: settings)
@@ -75,7 +77,7 @@ import Testing
     }
 
     @Test func maintainsWithWhatTheProviderKept() async throws {
-        var settings = HotspotSettings()
+        var settings = HostBench.patient
         settings.maintainInterval = .milliseconds(100)
         let bench = try await HostBench(["good": Self.good], settings: settings)
         bench.hotspots.captiveFound(SignInBench.cafe, name: Self.name)

@@ -35,9 +35,7 @@ import Testing
 
     @Test(arguments: [HostBench.Socket.listening, .listeningAsInUnit, .inherited])
     func nothingOutlivesItsConnection(socket: HostBench.Socket) async throws {
-        var settings = HotspotSettings()
-        settings.evaluateLimit = .seconds(100)
-        let bench = try await HostBench(["escaping": Self.escaping], settings: settings, socket: socket)
+        let bench = try await HostBench(["escaping": Self.escaping], socket: socket)
         bench.hotspots.captiveFound(SignInBench.cafe, name: Self.name)
         let words = try await bench.line(of: "escaping").split(separator: " ").compactMap { pid_t($0) }
         #expect(words.count == 5)
@@ -52,9 +50,7 @@ import Testing
     }
 
     @Test func nothingOutlivesTheHost() async throws {
-        var settings = HotspotSettings()
-        settings.evaluateLimit = .seconds(100)
-        let bench = try await HostBench(["escaping": Self.escaping], settings: settings)
+        let bench = try await HostBench(["escaping": Self.escaping])
         bench.hotspots.captiveFound(SignInBench.cafe, name: Self.name)
         let words = try await bench.line(of: "escaping").split(separator: " ").compactMap { pid_t($0) }
         kill(bench.host, SIGTERM)
