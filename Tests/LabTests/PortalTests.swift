@@ -187,7 +187,7 @@ extension Radios {
 
                 // How the time goes by is told to whoever asks, and is no event.
                 let client = try await device.client()
-                try await eventually(within: .seconds(70), "the rest of the time") {
+                try await eventually(within: .seconds(70), every: .milliseconds(200), "the rest of the time") {
                     let connectivity = try await client.network().connectivity
                     return connectivity?.internet == .yes
                         && (300...600).contains(connectivity?.portal?.secondsRemaining ?? 0)
