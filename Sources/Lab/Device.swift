@@ -78,7 +78,9 @@ public actor Device {
         let words = (command ?? [Self.binary]) + ["agent"]
         program = try await lab.start(
             words[0], Array(words.dropFirst()), environment: environment.merging(settings) { _, own in own })
-        try await eventually(within: .seconds(20), every: .milliseconds(50), "the agent to answer") { try await self.connect() }
+        try await eventually(within: .seconds(20), every: .milliseconds(50), "the agent to answer") {
+            try await self.connect()
+        }
     }
 
     private func prepareFolder() throws {
