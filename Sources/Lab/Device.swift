@@ -78,7 +78,9 @@ public actor Device {
         let words = (command ?? [Self.binary]) + ["agent"]
         program = try await lab.start(
             words[0], Array(words.dropFirst()), environment: environment.merging(settings) { _, own in own })
-        try await eventually(within: .seconds(20), "the agent to answer") { try await self.connect() }
+        try await eventually(within: .seconds(20), every: .milliseconds(50), "the agent to answer") {
+            try await self.connect()
+        }
     }
 
     private func prepareFolder() throws {
@@ -248,7 +250,7 @@ public actor Device {
     /// Waits until the device has seen all of these stored backups in the air.
     public func seen(_ backups: [AccessPoint], within limit: Duration) async throws {
         let client = try await client()
-        try await eventually(within: limit, "the device to see its backups") {
+        try await eventually(within: limit, every: .milliseconds(200), "the device to see its backups") {
             let networks = try await client.backups().networks
             return backups.allSatisfy { backup in networks.contains { $0.ssid == backup.ssid && $0.lastSeen != nil } }
         }

@@ -163,7 +163,7 @@ public actor Station {
     /// Waits until a server in the internet sees this as the address of the device.
     public func seen(as address: String, within limit: Duration) async throws {
         let mirror = address.contains(":") ? "[\(Upstream.mirror6)]" : "\(Upstream.mirror)"
-        try await eventually(within: limit, "the device to be seen as \(address)") {
+        try await eventually(within: limit, every: .milliseconds(200), "the device to be seen as \(address)") {
             try await curl("http://\(mirror)/address", within: .seconds(2)).text == "\(address)\n"
         }
     }
