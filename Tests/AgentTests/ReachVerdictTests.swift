@@ -170,7 +170,10 @@ import Testing
     /// What is required, the target, what is open, and the verdict on it.
     @Test(arguments: [
         // Whatever the source would say.
-        (ReachLevel.target, ReachFindings.Answer.answers(.certified) as ReachFindings.Answer?, ProbeResult.online as ProbeResult?),
+        (
+            ReachLevel.target, ReachFindings.Answer.answers(.certified) as ReachFindings.Answer?,
+            ProbeResult.online as ProbeResult?
+        ),
         (.internet, .answers(.certified), .online), (.lan, .answers(.certified), .online),
         (.target, .problem(.timedOut), .failed), (.target, nil, .failed),
         // It would matter.

@@ -4,8 +4,8 @@ import OnlineValidation
 
 /// One look how far a network leads, with one time limit for all who are asked.
 ///
-/// It ends as soon as nothing that is still to come could make it worse than good, when everybody has answered, or when the
-/// time is over: then silence is the answer of those who were silent.
+/// It ends as soon as nothing that is still to come could make it worse than good, when everybody has answered, or when
+/// the time is over: then silence is the answer of those who were silent.
 @AgentLoop
 final class ReachLook {
     /// How everybody is asked.

@@ -96,8 +96,9 @@ extension ReachWatch {
         return ReachVerdict(findings, required: required).result == .online
     }
 
-    /// Who has to be asked besides a target that answers. A word of the source counts for as long as the same connection to a
-    /// server in the internet lives: where a network closes, it ends, and whoever answers in its place is not believed.
+    /// Who has to be asked besides a target that answers. A word of the source counts for as long as the same connection
+    /// to a server in the internet lives: where a network closes, it ends, and whoever answers in its place is not
+    /// believed.
     private func open(besides target: WatchedTarget) -> ReachFindings.Open {
         let status = target.status
         let isFresh = status.isFar && findings?.source == .online && sourceAsked.map { $0 >= status.since } ?? false
@@ -130,7 +131,7 @@ extension ReachWatch {
         }
     }
 
-    /// A connection that was there is not any more. Where another one lives that is enough, the network is not to blame.
+    /// A connection that was there is not any more. Where another one is enough, the network is not to blame.
     func doubted(_ target: WatchedTarget) {
         guard required == .target || required == .internet, case .wifi(let epoch) = path else { return }
         let others = targets.filter { $0 !== target && $0.status.isOnline }
