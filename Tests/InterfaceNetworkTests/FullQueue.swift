@@ -33,15 +33,30 @@ final class FullQueue {
 
     /// Waits until somebody has tried to connect in vain (/proc/net/tcp: state 02 is SYN_SENT).
     func isTried() async throws {
-        let remote = String(format: "0100007F:%04X 02", port)
+        let remote = String(format: "0100007F:%04X", port)
+        let own = Set(sockets.map(Self.localAddress))
         let deadline = ContinuousClock.now + .seconds(20)
         while ContinuousClock.now < deadline {
             let table = try FileHandle(forReadingAtPath: "/proc/net/tcp")?.readToEnd() ?? Data()
-            // One of those above waits as well, as the queue is full.
-            if String(decoding: table, as: UTF8.self).components(separatedBy: remote).count > 2 { return }
+            for line in String(decoding: table, as: UTF8.self).split(separator: "\n") {
+                let fields = line.split(separator: " ").map(String.init)
+                guard fields.count > 3, fields[2] == remote, fields[3] == "02" else { continue }
+                // Those above may wait or not: that depends on how soon the kernel has counted the first of them.
+                if !own.contains(fields[1]) { return }
+            }
             await Task.yield()
         }
         throw POSIXError(.ETIMEDOUT)
+    }
+
+    /// As /proc/net/tcp writes it.
+    private static func localAddress(of socket: Int32) -> String {
+        var address = sockaddr_in()
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        _ = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket, $0, &length) }
+        }
+        return String(format: "0100007F:%04X", UInt16(bigEndian: address.sin_port))
     }
 
     func close() { for socket in sockets { Glibc.close(socket) } }
