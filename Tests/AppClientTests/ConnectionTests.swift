@@ -11,7 +11,7 @@ import Testing
             [#"{"v":1,"id":"\#(id)","ok":false,"error":{"code":"scanBusy","message":"busy"}}"#]
         }
         try await ScriptedDevice.with(script) { device async throws in
-            let client = try await DeviceClient(connectingTo: device.endpoint)
+            let client = try await DeviceClient(connectingTo: device.endpoint, timeout: .seconds(60))
             let cancelled = Task {
                 withUnsafeCurrentTask { $0?.cancel() }
                 _ = try await client.startScan()

@@ -327,7 +327,7 @@ import Testing
     /// As the command line does it: with a client of one connection, which ends on the way.
     @Test func aClientOutlivesItsConnectionToo() async throws {
         try await House.with { house async throws in
-            let client = try await DeviceClient(connectingTo: house.endpoint)
+            let client = try await DeviceClient(connectingTo: house.endpoint, timeout: .seconds(60))
             async let switched = client.switchNetwork(to: .stored(hash), within: .seconds(60))
             try await isCommanded(house.board)
             await house.relay.cut()

@@ -28,7 +28,7 @@ import Testing
     }
 
     private func talk(to endpoint: Endpoint) async throws {
-        let client = try await DeviceClient(connectingTo: endpoint)
+        let client = try await DeviceClient(connectingTo: endpoint, timeout: .seconds(60))
         _ = try? await client.network()
         let accepted = try? await client.switchNetwork(to: .new(NewNetwork(ssid: SSID("Open"), password: nil)))
         _ = try? await client.confirmSwitch(accepted?.switchId ?? "")

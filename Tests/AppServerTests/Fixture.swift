@@ -50,7 +50,7 @@ func withClient<Value>(
     _ body: (DeviceClient) async throws -> Value
 ) async throws -> Value {
     try await withServer(service, hub: hub) { path in
-        let client = try await DeviceClient(connectingTo: .unixSocket(path: path))
+        let client = try await DeviceClient(connectingTo: .unixSocket(path: path), timeout: .seconds(60))
         let value = try await body(client)
         await client.close()
         return value

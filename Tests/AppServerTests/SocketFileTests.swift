@@ -29,7 +29,7 @@ import Testing
         try RawSocket.leaveStaleFile(at: folder.socket + ".new")
         let server = server()
         try await server.start()
-        let client = try await DeviceClient(connectingTo: .unixSocket(path: folder.socket))
+        let client = try await DeviceClient(connectingTo: .unixSocket(path: folder.socket), timeout: .seconds(60))
         #expect(try await client.network() == FakeDevice.network)
         await server.stop()
     }
@@ -38,7 +38,7 @@ import Testing
         let first = server()
         try await first.start()
         await #expect(throws: AppServerError.alreadyServed(path: folder.socket)) { try await server().start() }
-        let client = try await DeviceClient(connectingTo: .unixSocket(path: folder.socket))
+        let client = try await DeviceClient(connectingTo: .unixSocket(path: folder.socket), timeout: .seconds(60))
         #expect(try await client.network() == FakeDevice.network)
         await first.stop()
     }
@@ -68,7 +68,7 @@ import Testing
         let server = server()
         for _ in 0..<3 {
             try await server.start()
-            let client = try await DeviceClient(connectingTo: .unixSocket(path: folder.socket))
+            let client = try await DeviceClient(connectingTo: .unixSocket(path: folder.socket), timeout: .seconds(60))
             let events = try await client.events()
             await server.stop()
             await #expect(throws: ClientError.disconnected) { for try await _ in events {} }
