@@ -151,7 +151,7 @@ extension DeviceAgent {
     /// Somebody else scanned: what was found serves as well.
     private func readForeignScan() {
         Task {
-            do { handle(.scanned(id: nil, try await radio.scanResults())) } catch { log.warning("\(error)") }
+            do { scanned(try await radio.scanResults()) } catch { log.warning("\(error)") }
         }
     }
 }

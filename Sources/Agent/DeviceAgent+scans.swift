@@ -48,7 +48,7 @@ extension DeviceAgent {
         run(Netlink.ScanRequest(ssids: order.ssids, frequencies: order.frequencies)) { [weak self] end in
             guard let self else { return }
             switch end {
-            case .finished(let results): handle(.scanned(id: order.id, results))
+            case .finished(let results): scanned(results, for: order)
             case .failed(let error) where error.isBusy: postpone(order)
             case .aborted, .failed: handle(.scanFailed(id: order.id))
             }
@@ -71,13 +71,19 @@ extension DeviceAgent {
                 if let error = end.error, !start.hasBegun { return start.wasRefused(error) }
                 start.began()
                 guard let self else { return }
-                if case .finished(let results) = end { handle(.scanned(id: nil, results)) }
+                if case .finished(let results) = end { scanned(results) }
                 scans.lastEnded = id
                 hub.publish(.scanFinished(ScanFinished(scanId: id, outcome: end.outcome, networks: end.count)))
             }
         }
         if let refusal { throw ProtocolError(refusal) }
         return ScanStarted(scanId: id)
+    }
+
+    /// Whoever scanned, what was found is for the policy, and then for providers to claim.
+    func scanned(_ results: [BSS], for order: ScanOrder? = nil) {
+        handle(.scanned(id: order?.id, results))
+        claims.scanned(results)
     }
 
     /// Runs a scan, with `onEnd` at its end, and then what waited for it.
@@ -151,7 +157,7 @@ extension DeviceAgent {
         do {
             let now = Instant.now
             let networks = try await radio.scanResults().sorted { ($0.signal, $1.bssid) > ($1.signal, $0.bssid) }
-                .map { ScannedNetwork($0, now: now) }
+                .map { ScannedNetwork($0, now: now, providers: claims[$0.bssid]) }
             return ScanResults(isScanning: scans.isScanning, lastScanId: scans.lastEnded, networks: networks)
         } catch {
             throw ProtocolError(error)

@@ -25,6 +25,7 @@ public final class DeviceAgent {
     let routes: RouteMonitor
     let supplicant: Supplicant
     let reach: ReachWatch
+    let claims: HotspotClaims
     let reachability: ReachabilityMonitor
     var reachabilityChanges: Task<Void, Never>?
     let diagnoses = DiagnosisDesk()
@@ -90,6 +91,7 @@ public final class DeviceAgent {
         self.routes = routes
         self.supplicant = supplicant
         self.reach = reach
+        claims = HotspotClaims(of: reach.hotspots)
         reachability = ReachabilityMonitor(of: .internet, routes: routes)
         self.inbox = inbox
         self.recording = recording
@@ -151,6 +153,7 @@ public final class DeviceAgent {
         signal = nil
         reachabilityChanges?.cancel()
         reachability.stop()
+        claims.stop()
         await reach.stop()
         supplicant.stop()
         journalTimer = nil

@@ -34,7 +34,7 @@ extension ScanRequest: Codable {
 
 extension ScannedNetwork: Codable {
     private enum CodingKeys: String, CodingKey {
-        case bssid, frequency, channel, signal, quality, security, ageMs
+        case bssid, frequency, channel, signal, quality, security, ageMs, providers
     }
 
     public init(from decoder: any Decoder) throws {
@@ -45,7 +45,8 @@ extension ScannedNetwork: Codable {
             frequency: try container.decode(Frequency.self, forKey: .frequency),
             signal: try container.decode(Int.self, forKey: .signal),
             security: try container.decode(Security.self, forKey: .security),
-            ageMs: try container.decode(Int.self, forKey: .ageMs))
+            ageMs: try container.decode(Int.self, forKey: .ageMs),
+            providers: try container.decodeIfPresent([String].self, forKey: .providers) ?? [])
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -58,5 +59,6 @@ extension ScannedNetwork: Codable {
         try container.encode(quality, forKey: .quality)
         try container.encode(security, forKey: .security)
         try container.encode(ageMs, forKey: .ageMs)
+        if !providers.isEmpty { try container.encode(providers, forKey: .providers) }
     }
 }

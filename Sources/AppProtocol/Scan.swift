@@ -78,20 +78,26 @@ public struct ScannedNetwork: Sendable, Equatable {
     public let security: Security
     /// Time since the newest beacon or probe response, in ms.
     public let ageMs: Int
+    /// The names of the hotspot providers that said after a scan that they may serve it. Empty where none has.
+    public let providers: [String]
 
-    public init(bssid: BSSID, ssid: SSID?, frequency: Frequency, signal: Int, security: Security, ageMs: Int) {
+    public init(
+        bssid: BSSID, ssid: SSID?, frequency: Frequency, signal: Int, security: Security, ageMs: Int,
+        providers: [String] = []
+    ) {
         self.bssid = bssid
         self.ssid = ssid
         self.frequency = frequency
         self.signal = signal
         self.security = security
         self.ageMs = ageMs
+        self.providers = providers
     }
 
-    public init(_ bss: BSS, now: Instant) {
+    public init(_ bss: BSS, now: Instant, providers: [String]) {
         self.init(
             bssid: bss.bssid, ssid: bss.ssid, frequency: bss.frequency, signal: bss.signal, security: bss.security,
-            ageMs: max(0, Int((now - bss.lastSeen).milliseconds)))
+            ageMs: max(0, Int((now - bss.lastSeen).milliseconds)), providers: providers)
     }
 
     /// 0 to 100, from the signal.

@@ -260,6 +260,11 @@ final class SignInDesk {
 final class NotedSignIn: SignInService {
     let status = HotspotStatus()
     private let noted = Mutex<[String]>([])
+    private let claims: @Sendable ([ScannedHotspot]) async -> [BSSID: [String]]
+
+    init(claims: @escaping @Sendable ([ScannedHotspot]) async -> [BSSID: [String]] = { _ in [:] }) {
+        self.claims = claims
+    }
 
     var calls: [String] { noted.withLock { $0 } }
 
@@ -271,5 +276,6 @@ final class NotedSignIn: SignInService {
     func logOff() async { note("log off") }
     func networkLeft() { note("left") }
     func answer(_ answer: PortalAnswer) throws(PortalAnswerRefusal) { note("answer \(answer.id)") }
+    func filter(_ networks: [ScannedHotspot]) async -> [BSSID: [String]] { await claims(networks) }
     func shutDown() async {}
 }

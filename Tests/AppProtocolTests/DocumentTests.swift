@@ -26,6 +26,8 @@ import Testing
         ("characters of a password", Self.text(Passphrase.allowedLength)),
         ("networks in an update", "\(ProtocolLimits.updateEntries)"),
         ("SSIDs, and frequencies, of a scan", "\(ProtocolLimits.scanTargets) each"),
+        ("providers that claim a network in range", "\(ProtocolLimits.providers)"),
+        ("bytes of a provider's name", Self.text(ProtocolLimits.providerNameLength)),
         ("seconds of `confirmWithin`", Self.text(ProtocolLimits.confirmWithin)),
         (
             "decisions of a `history.get`",

@@ -144,6 +144,20 @@ import Testing
         #expect(try ServerLine.body(History.self, of: answer).isTruncated)
     }
 
+    @Test func whoClaimsANetworkIsOnlyThereWhereSomebodyDoes() throws {
+        let bssid = try #require(BSSID("02:00:00:00:00:01"))
+        let networks = [["click-through", "cafe"], []].map { providers in
+            ScannedNetwork(
+                bssid: bssid, ssid: nil, frequency: Frequency(megahertz: 2412), signal: -50, security: .open, ageMs: 0,
+                providers: providers)
+        }
+        let scan = ScanResults(isScanning: false, lastScanId: nil, networks: networks)
+        let line = Response(id: "a", result: .success(.scan(scan))).line()
+        #expect(String(decoding: line, as: UTF8.self).matches(of: /"providers":\["click-through","cafe"\]/).count == 1)
+        #expect(String(decoding: line, as: UTF8.self).matches(of: /"providers"/).count == 1)
+        #expect(try ServerLine.body(ScanResults.self, of: line) == scan)
+    }
+
     @Test func anAnswerThatCannotBeShortenedIsAnError() throws {
         let status = SwitchStatus(switchId: String(repeating: "x", count: 70_000), phase: .accepted)
         let line = Response(id: "a", result: .success(.switchStatus(status))).line()

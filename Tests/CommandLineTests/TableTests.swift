@@ -55,6 +55,27 @@ import Testing
             ])
     }
 
+    /// There is no column for what nobody claims.
+    @Test func whoClaimsANetworkIsShown() throws {
+        func render(_ providers: [String], _ width: Int) throws -> [String] {
+            let cafe = ScannedNetwork(
+                bssid: Sample.anyBSSID, ssid: try SSID("Cafe"), frequency: Frequency(megahertz: 2412), signal: -60,
+                security: .open, ageMs: 0, providers: providers)
+            let results = ScanResults(
+                isScanning: false, lastScanId: nil, networks: try Sample.scan().networks.prefix(1) + [cafe])
+            return lines(ScanView(results: results, current: nil, stored: []).render(Style(width: width)))
+        }
+        let table = try render(["cafe", "click-through"], .max)
+        #expect(table[0].hasSuffix("BSSID              PROVIDERS            NOTE"))
+        #expect(table[1].split(separator: " ").last == "02:00:00:00:01:00")
+        #expect(table[2].hasSuffix("02:00:00:00:01:00  cafe, click-through  "))
+        #expect(try render(["\u{1b}[2Jevil"], .max).joined().contains("\u{1b}") == false)
+        #expect(try render([], .max)[0].contains("PROVIDERS") == false)
+        for width in Self.widths {
+            for line in try render(Array(repeating: "x", count: 64), width) { #expect(line.columns <= width) }
+        }
+    }
+
     /// Part of a hash names no network, so there is all of it or nothing.
     @Test(arguments: widths + [30, 50, 70])
     func hashesAreNeverCut(width: Int) throws {

@@ -12,6 +12,9 @@ protocol SignInService: Sendable {
     func logOff() async
     func networkLeft()
     func answer(_ answer: PortalAnswer) throws(PortalAnswerRefusal)
+    /// Which of these networks in range providers say that they may serve: their names, by access point. Answers within
+    /// seconds.
+    func filter(_ networks: [ScannedHotspot]) async -> [BSSID: [String]]
     func shutDown() async
 }
 

@@ -115,6 +115,9 @@ extension Shape {
                         .optional("channel", .integer(1...300)), .required("signal", signal),
                         .required("quality", .integer(0...100)), .required("security", security),
                         .required("ageMs", .integer(0 ... .max)),
+                        .optional(
+                            "providers",
+                            .listOf(1...ProtocolLimits.providers, .textOf(ProtocolLimits.providerNameLength))),
                     ]))),
     ])
 

@@ -24,6 +24,8 @@ indirect enum Shape: Sendable {
     case time
     case bssid
     case list(Shape)
+    /// A list of so many entries.
+    case listOf(ClosedRange<Int>, Shape)
     case object(naming: Naming = .none, [Member])
 
     /// How an object names a network: by exactly one of `ssid` and `ssidHex`.
@@ -53,6 +55,9 @@ indirect enum Shape: Sendable {
         case .list(let entry):
             guard let entries = value.array else { return ["\(place(path)) is no list"] }
             return entries.enumerated().flatMap { entry.complaints(about: $1, at: "\(path)[\($0)]") }
+        case .listOf(let count, let entry):
+            if let entries = value.array, !count.contains(entries.count) { return ["\(place(path)) is not \(self)"] }
+            return Shape.list(entry).complaints(about: value, at: path)
         case .object(let naming, let members):
             guard value.object != nil else { return ["\(place(path)) is no object"] }
             return Self.complaints(about: value, naming, members, at: path)
@@ -115,6 +120,7 @@ extension Shape: CustomStringConvertible {
         case .time: "a time such as 2026-02-03T04:05:06.789Z"
         case .bssid: "a BSSID such as 02:00:00:00:01:00"
         case .list: "a list"
+        case .listOf(let count, _): "a list of \(count.lowerBound) to \(count.upperBound)"
         case .object: "an object"
         }
     }

@@ -1,14 +1,14 @@
 import AppProtocol
 
-/// The bounds that agent, host and providers keep to. What exceeds one is refused as a whole. What a person is asked and
-/// answers goes on to apps, whose bounds hold for it.
+/// The bounds that agent, host and providers keep to. What exceeds one is refused as a whole. Names, and what a person is
+/// asked and answers, go on to apps, whose bounds hold for them.
 public enum ProviderLimits {
     /// The protocol version spoken here: the `v` of every line.
     public static let version = 1
     /// The most providers that are looked at; those whose names come first.
-    public static let providers = 16
+    public static let providers = ProtocolLimits.providers
     /// The length of a provider's name in bytes: its file's, of letters, digits, `-`, `_` and `.`, which does not begin it.
-    public static let nameLength = 1...64
+    public static let nameLength = ProtocolLimits.providerNameLength
     /// The most networks in one `filterScanList`.
     public static let scannedNetworks = 128
     /// The longest URL in bytes.

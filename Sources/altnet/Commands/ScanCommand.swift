@@ -9,6 +9,9 @@ struct ScanCommand: DeviceCommand {
         discussion: """
             A scan of every channel takes seconds, during which the link is slow. Naming frequencies makes it short; \
             naming an SSID finds a hidden network. The strongest network comes first.
+
+            Hotspot providers are asked about open networks once a scan has ended. PROVIDERS names those that said of a \
+            network that they may serve it; what they say of this scan is there with the next one, or with --no-scan.
             """)
 
     @OptionGroup var connection: ConnectionOptions

@@ -12,25 +12,30 @@ struct ScanView {
         guard !results.networks.isEmpty else { return "No network is in range." }
         var table = Table(columns: [
             .init(title: "SSID", minimum: 12), .init(title: "SIGNAL", rank: 2),
-            .init(title: "dBm", isRightAligned: true), .init(title: "CH", isRightAligned: true, rank: 5),
-            .init(title: "BAND", rank: 3), .init(title: "SECURITY", minimum: 6, rank: 4),
+            .init(title: "dBm", isRightAligned: true), .init(title: "CH", isRightAligned: true, rank: 6),
+            .init(title: "BAND", rank: 3), .init(title: "SECURITY", minimum: 6, rank: 5),
             .init(title: "BSSID", rank: 1),
-            .init(title: "NOTE", rank: 6),
         ])
+        if isAnyClaimed { table.columns.append(.init(title: "PROVIDERS", minimum: 12, rank: 4)) }
+        table.columns.append(.init(title: "NOTE", rank: 7))
         table.rows = results.networks.map { row($0, style) }
         let more = results.isTruncated ? "\nWeaker networks were left out." : ""
         return table.render(style) + more
     }
 
+    private var isAnyClaimed: Bool { results.networks.contains { !$0.providers.isEmpty } }
+
     private func row(_ network: ScannedNetwork, _ style: Style) -> [Table.Cell] {
         let isStored = network.ssid.map(stored.contains) ?? false
+        let providers = network.providers.map(\.printable).joined(separator: ", ")
         return [
             .init(Wording.name(network.ssid), network.ssid == nil ? .dim : nil),
             .init(Wording.bars(network.signal, style), Wording.paint(network.signal)), "\(network.signal)",
             .init(network.frequency.channel.map(String.init) ?? "-"), .init(network.frequency.band.rawValue),
             .init(Wording.security(network.security), network.security == .wep ? .red : nil),
             .init("\(network.bssid)", .dim),
-            network.bssid == current ? .init("in use", .green) : .init(isStored ? "stored" : ""),
+        ] + (isAnyClaimed ? [.init(providers)] : []) + [
+            network.bssid == current ? .init("in use", .green) : .init(isStored ? "stored" : "")
         ]
     }
 }

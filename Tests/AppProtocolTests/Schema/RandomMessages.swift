@@ -156,7 +156,8 @@ extension RandomMessages {
     mutating func scanned() -> ScannedNetwork {
         ScannedNetwork(
             bssid: bssid(), ssid: maybe { $0.ssid() }, frequency: frequency(), signal: signal(),
-            security: pick(Security.allCases), ageMs: integer(0...100_000))
+            security: pick(Security.allCases), ageMs: integer(0...100_000),
+            providers: many(0...2) { $0.text(ProtocolLimits.providerNameLength) })
     }
 
     mutating func decision() -> Decision {

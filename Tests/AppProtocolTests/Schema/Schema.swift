@@ -118,6 +118,9 @@ struct Schema {
         case ("maxItems", .number(let most)):
             guard case .array(let values) = value else { return Finding() }
             return require(values.count <= Int(most))
+        case ("minItems", .number(let least)):
+            guard case .array(let values) = value else { return Finding() }
+            return require(values.count >= Int(least))
         case ("minimum", .number(let least)): return require(value.number.map { $0 >= least } ?? true)
         case ("maximum", .number(let most)): return require(value.number.map { $0 <= most } ?? true)
         case ("minLength", .number(let least)):

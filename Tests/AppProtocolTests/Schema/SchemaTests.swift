@@ -96,6 +96,9 @@ import Testing
         let scan = schema["request:scan.start"]?["properties"]?["body"]?["properties"]
         #expect(scan?["ssids"]?["maxItems"] == .number(Double(ProtocolLimits.scanTargets)))
         #expect(scan?["frequencies"]?["maxItems"] == .number(Double(ProtocolLimits.scanTargets)))
+        let providers = schema["scanned"]?["allOf"]?.last?["properties"]?["providers"]
+        #expect(providers?["maxItems"] == .number(Double(ProtocolLimits.providers)))
+        #expect(providers?["items"]?["maxLength"] == .number(Double(ProtocolLimits.providerNameLength.upperBound)))
         let confirmWithin = schema["request:network.switch"]?["properties"]?["body"]?["allOf"]?.last?["properties"]?[
             "confirmWithin"]
         #expect(confirmWithin?["minimum"] == .number(Double(ProtocolLimits.confirmWithin.lowerBound)))
