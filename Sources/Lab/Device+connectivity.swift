@@ -27,17 +27,13 @@ extension Device {
         }
     }
 
+    /// Where it is connected, as it says when it is asked.
+    public func network() async throws(ClientError) -> NetworkStatus {
+        try await ask { client throws(ClientError) in try await client.network() }
+    }
+
     /// Has it look at every layer.
-    public func diagnosis() async throws -> Diagnosis {
-        let client = try await client()
-        let diagnosis: Diagnosis
-        do throws(ClientError) {
-            diagnosis = try await client.diagnose()
-        } catch {
-            await client.close()
-            throw error
-        }
-        await client.close()
-        return diagnosis
+    public func diagnosis() async throws(ClientError) -> Diagnosis {
+        try await ask { client throws(ClientError) in try await client.diagnose() }
     }
 }

@@ -159,7 +159,7 @@ public actor Device {
         return try String(contentsOfFile: program.log, encoding: .utf8)
     }
 
-    private func ask<Answer: Sendable>(
+    func ask<Answer: Sendable>(
         _ question: (DeviceClient) async throws(ClientError) -> Answer
     ) async throws(ClientError) -> Answer {
         let client = try await client()

@@ -6,8 +6,10 @@ import Testing
 extension Radios {
     /// Wi-Fi is perfect, and what is behind it is not.
     @Suite struct ConnectivityTests {
-        @Test func theInternetBehindTheAccessPointIsCut() async throws {
-            try await scenario("internet cut", accessPoints: 2) { lab in
+        /// By default settings, to the end: what led nowhere is not tried for 300 s, and what is preferred is looked for
+        /// every 120 s then.
+        @Test func theInternetBehindTheAccessPointIsCutAndHeals() async throws {
+            try await scenario("internet cut and healed", accessPoints: 2) { lab in
                 let house = try await House(lab, upstream: lab.upstream())
                 try await house.expectBroker(through: house.home, within: .seconds(15))
                 let mark = house.mark
@@ -19,20 +21,31 @@ extension Radios {
                 try await house.expectBroker(through: house.backup, within: .seconds(1))
                 house.expectWay([house.backup], since: mark)
                 #expect(try await lab.station.signal() == -60, "Wi-Fi was never at fault")
+
+                try await house.home.restoreInternet()
+                try await house.expectBroker(through: house.home, within: cut + .seconds(480) - .now)
+                lab.report("internet cut, soon healed, until the broker answers at home again", .now - cut)
+                house.expectWay([house.backup, house.home], since: mark)
             }
         }
 
-        @Test func theDeviceReturnsWhenTheInternetHeals() async throws {
-            try await scenario("internet cut and healed", accessPoints: 2) { lab in
+        /// A return that comes too early is undone at once, and is no reason not to try again.
+        @Test func theDeviceReturnsBeforeTheInternetHasHealed() async throws {
+            try await scenario("returned too early", accessPoints: 2) { lab in
                 let house = try await House(
                     lab, upstream: lab.upstream(), settings: ["ALTNET_NO_INTERNET_RETRY_S": "10"])
                 try await house.expectBroker(through: house.home, within: .seconds(15))
                 let mark = house.mark
                 try await house.home.cutInternet(.reject)
                 try await house.expectBroker(through: house.backup, within: .seconds(15))
+                try await eventually(within: .seconds(150), "home to be tried and left again") {
+                    house.device.way(since: mark).count > 2
+                }
+                try await house.expectBroker(through: house.backup, within: .seconds(15))
+                house.expectWay([house.backup, house.home, house.backup], since: mark)
                 try await house.home.restoreInternet()
-                try await house.expectBroker(through: house.home, within: .seconds(60))
-                house.expectWay([house.backup, house.home], since: mark)
+                try await house.expectBroker(through: house.home, within: .seconds(300))
+                house.expectWay([house.backup, house.home, house.backup, house.home], since: mark)
             }
         }
 

@@ -4,8 +4,9 @@ import PolicyRecord
 import Synchronization
 import Testing
 
-/// Every suite of scenarios: one scenario after the other, for there is one air.
-@Suite(.serialized, .onRadios, .keepingRecordsOfFailures, .timeLimit(.minutes(3)))
+/// Every suite of scenarios: one scenario after the other, for there is one air. Some wait for what the device does by
+/// itself after minutes.
+@Suite(.serialized, .onRadios, .keepingRecordsOfFailures, .timeLimit(.minutes(10)))
 enum Radios {}
 
 /// Skipped where the kernel has no simulated radios.
