@@ -34,6 +34,7 @@ import Testing
         desk.claims.scanned(found)
         await desk.next()?.answer([found[0].bssid: ["cafe"]])
         await desk.claims.asking?.value
+        desk.now += HotspotClaims.validity
         desk.claims.scanned(found)
         let question = try #require(await desk.next())
         #expect(desk.claimed(found) == [["cafe"], []], "until there is another answer")
@@ -54,6 +55,25 @@ import Testing
         second.answer([scans[3].bssid: ["cafe"]])
         await desk.claims.asking?.value
         #expect(desk.claimed(scans) == [[], [], [], ["cafe"]])
+    }
+
+    @Test func aboutTheSameAccessPointsNobodyIsAskedAgainSoSoon() async throws {
+        let desk = ClaimsDesk()
+        let found = [try Self.network(1, "Cafe"), try Self.network(2, "Hotel")]
+        desk.claims.scanned(found)
+        await desk.next()?.answer([found[0].bssid: ["cafe"]])
+        await desk.claims.asking?.value
+        desk.now += HotspotClaims.validity - .milliseconds(1)
+        desk.claims.scanned(found.reversed())
+        await desk.claims.asking?.value
+        #expect(desk.claimed(found) == [["cafe"], []])
+        // Another one has come, and that is news.
+        desk.claims.scanned(found + [try Self.network(3, "Club")])
+        let question = try #require(await desk.next())
+        #expect(question.networks.count == 3)
+        question.answer([:])
+        await desk.claims.asking?.value
+        #expect(await desk.hasAsked() == false)
     }
 
     @Test func nobodyIsAskedWhereNothingIsOpen() async throws {
@@ -97,7 +117,9 @@ import Testing
 /// Claims, and the questions that come of them.
 @AgentLoop
 private final class ClaimsDesk {
-    let claims: HotspotClaims
+    private(set) lazy var claims = HotspotClaims(of: providers) { [unowned self] in now }
+    var now = Instant.now
+    private let providers: NotedSignIn
     private let questions: AsyncStream<Question>
     private let teller: AsyncStream<Question>.Continuation
 
@@ -117,10 +139,9 @@ private final class ClaimsDesk {
         let (questions, teller) = AsyncStream.makeStream(of: Question.self)
         self.questions = questions
         self.teller = teller
-        claims = HotspotClaims(
-            of: NotedSignIn { networks in
-                await withCheckedContinuation { teller.yield(Question(networks, $0)) }
-            })
+        providers = NotedSignIn { networks in
+            await withCheckedContinuation { teller.yield(Question(networks, $0)) }
+        }
     }
 
     /// What the providers are asked next.

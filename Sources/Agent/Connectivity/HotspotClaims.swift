@@ -5,18 +5,27 @@ import HotspotProviders
 /// Which networks in range hotspot providers say that they may serve.
 ///
 /// They are asked after a scan about the open networks that it found. Nobody waits for the answer: until it comes, the one
-/// before it stands.
+/// before it stands. A device that is lost scans every few seconds: about the same access points nobody is asked again so soon.
 @AgentLoop
 final class HotspotClaims {
+    /// For so long, what was said about the same access points stands.
+    static let validity: Duration = .seconds(60)
+
     private let providers: (any SignInService)?
+    private let now: () -> Instant
     private var names: [BSSID: [String]] = [:]
     /// What the newest scan found, where it has not been asked about yet.
     private var found: [ScannedHotspot]?
+    /// What the last question was about, and when it was asked.
+    private var asked: (accessPoints: Set<BSSID>, at: Instant)?
     /// The question that is under way, and those that follow it.
     private(set) var asking: Task<Void, Never>?
 
     /// - Parameter providers: nil where there are none.
-    init(of providers: (any SignInService)?) { self.providers = providers }
+    init(of providers: (any SignInService)?, now: @escaping () -> Instant = { .now }) {
+        self.providers = providers
+        self.now = now
+    }
 
     /// The names of those that claim the network of this access point, in order.
     subscript(bssid: BSSID) -> [String] { names[bssid] ?? [] }
@@ -27,12 +36,19 @@ final class HotspotClaims {
         found = results.compactMap(ScannedHotspot.init)
         guard asking == nil else { return }
         asking = Task {
-            while let networks = found {
-                found = nil
-                names = networks.isEmpty ? [:] : await providers.filter(networks)
-            }
+            while let networks = takeFound() { names = networks.isEmpty ? [:] : await providers.filter(networks) }
             asking = nil
         }
+    }
+
+    /// What is to be asked about; nil where there is nothing new.
+    private func takeFound() -> [ScannedHotspot]? {
+        guard let networks = found else { return nil }
+        found = nil
+        let (accessPoints, now) = (Set(networks.map(\.bssid)), now())
+        if let asked, asked.accessPoints == accessPoints, now - asked.at < Self.validity { return nil }
+        asked = (accessPoints, now)
+        return networks
     }
 
     /// Asks nothing more.
