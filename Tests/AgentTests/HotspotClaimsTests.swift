@@ -34,7 +34,7 @@ import Testing
         desk.claims.scanned(found)
         await desk.next()?.answer([found[0].bssid: ["cafe"]])
         await desk.claims.asking?.value
-        desk.now += HotspotClaims.validity
+        desk.now = desk.now + HotspotClaims.validity
         desk.claims.scanned(found)
         let question = try #require(await desk.next())
         #expect(desk.claimed(found) == [["cafe"], []], "until there is another answer")
@@ -63,7 +63,7 @@ import Testing
         desk.claims.scanned(found)
         await desk.next()?.answer([found[0].bssid: ["cafe"]])
         await desk.claims.asking?.value
-        desk.now += HotspotClaims.validity - .milliseconds(1)
+        desk.now = desk.now + HotspotClaims.validity - .milliseconds(1)
         desk.claims.scanned(found.reversed())
         await desk.claims.asking?.value
         #expect(desk.claimed(found) == [["cafe"], []])
