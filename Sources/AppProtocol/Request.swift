@@ -36,8 +36,12 @@ public struct Request: Sendable, Equatable {
         case answerPortal(PortalAnswer)
     }
 
-    public var type: MessageType {
-        switch content {
+    public var type: MessageType { content.type }
+}
+
+extension Request.Content {
+    var type: MessageType {
+        switch self {
         case .subscribe: .subscribe
         case .device(let body): body.type
         }
