@@ -112,7 +112,8 @@ let package = Package(
         .target(
             name: "Harness",
             dependencies: ["AppProtocol", "AppClient", "ChildProcess", nioCore, nioPosix, nioSSL, nioTLS],
-            swiftSettings: strict),
+            // Optimised, it crashes the compiler (Swift 6.3.1, LLVM's CoroSplit).
+            swiftSettings: strict + [.unsafeFlags(["-Onone"], .when(configuration: .release))]),
         .target(name: "TerminalPicture", swiftSettings: strict),
         .executableTarget(
             name: "altnet-lab",
