@@ -124,6 +124,6 @@ final class FakePortal: Sendable {
 
     deinit {
         kill(process, SIGKILL)
-        waitpid(process, nil, 0)
+        ChildProcess.wait(for: process)
     }
 }

@@ -60,9 +60,7 @@ struct TwoNamespaces {
         try await group.next().submit {
             let shell = try ChildProcess.start(
                 "sh", ["-ec", lines], environment: ["PATH=/usr/sbin:/usr/bin:/sbin:/bin"], output: .nothing)
-            var status: Int32 = 0
-            while waitpid(shell, &status, 0) < 0, errno == EINTR {}
-            guard status == 0 else { throw POSIXError(.ENETDOWN) }
+            guard ChildProcess.wait(for: shell) == 0 else { throw POSIXError(.ENETDOWN) }
         }.get()
     }
 

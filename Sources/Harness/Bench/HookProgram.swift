@@ -58,7 +58,7 @@ public struct HookProgram: AccessPointSwitch {
             if hasEnded { break }
             guard .now < deadline else {
                 kill(-pid, SIGKILL)
-                while waitpid(pid, &status, 0) < 0, errno == EINTR {}
+                ChildProcess.wait(for: pid)
                 throw .tookTooLong(path, arguments, limit)
             }
             usleep(5000)

@@ -56,13 +56,13 @@ struct ProviderConnections {
                 processes[descriptor] = nil
                 ending.remove(descriptor)
             }
-            waitpid(ended, nil, 0)
+            ChildProcess.wait(for: ended)
         }
     }
 
     mutating func endAll() {
         end(Array(processes.keys))
-        for process in processes.values { waitpid(process, nil, 0) }
+        for process in processes.values { ChildProcess.wait(for: process) }
         processes = [:]
     }
 

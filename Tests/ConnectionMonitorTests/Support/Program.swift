@@ -48,7 +48,7 @@ final class Program: Sendable {
         pid.withLock { pid in
             guard pid > 0 else { return }
             Glibc.kill(-pid, SIGKILL)
-            waitpid(pid, nil, 0)
+            ChildProcess.wait(for: pid)
             pid = 0
         }
     }
@@ -66,9 +66,7 @@ final class Program: Sendable {
             defer { pid = 0 }
             return pid
         }
-        var status: Int32 = 0
-        waitpid(pid, &status, 0)
-        guard status == 0 else { throw DidNotStart(output: "\(arguments): \(program.log)") }
+        guard ChildProcess.wait(for: pid) == 0 else { throw DidNotStart(output: "\(arguments): \(program.log)") }
         return program.log
     }
 }
