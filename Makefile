@@ -4,6 +4,8 @@ SWIFT ?= swift
 # As it ships: optimised, one static program. That is also what runs in the lab.
 BUILD := $(SWIFT) build -c release --static-swift-stdlib --product
 RELEASE := .build/release
+# And small: what goes into packages. The flags have a folder of their own, for every one of them is another compilation.
+SHIP := $(SWIFT) build -c release --static-swift-stdlib --scratch-path .build/ship $(shell sed '/^\#/d' board/release-flags) --product
 # DIRECT=1, as root: on this machine's own kernel, where it has mac80211_hwsim, and not in a virtual machine.
 LAB := board/lab/run $(if $(DIRECT),--direct)
 
@@ -11,7 +13,7 @@ LAB := board/lab/run $(if $(DIRECT),--direct)
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
 .PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web fuzz-connection fuzz-portal \
-    bench-keyfile bench-protocol bench-policy man completions build format lint clean deps
+    bench-keyfile bench-protocol bench-policy man completions build board format lint clean deps
 
 help: ## Show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
@@ -121,9 +123,12 @@ completions: deps ## Write completion scripts for bash, zsh and fish to .build/c
 	@$(RELEASE)/altnet --generate-completion-script fish >.build/completions/altnet.fish
 	@ls .build/completions/*
 
-build: deps ## Build the agent as it ships: one static binary
-	$(BUILD) altnet
-	@ls -l $(RELEASE)/altnet
+build: deps ## Build the agent as it ships, for this machine: one static binary
+	$(SHIP) altnet
+	@ls -l .build/ship/release/altnet
+
+board: ## Cross-compile the agent for 64-bit ARM boards, with Debian packages only: .board/altnet
+	@board/cross/build
 
 format: ## Format the sources
 	$(SWIFT) format -i -r Package.swift Sources Tests
@@ -135,4 +140,4 @@ deps:
 	@board/install-dependencies
 
 clean: ## Remove what was built
-	rm -rf .build .lab
+	rm -rf .build .lab .board/build
