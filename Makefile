@@ -1,6 +1,6 @@
 # Everything that is needed is installed by the first target that needs it (Debian packages, through apt-get).
 
-SWIFT ?= swift
+export SWIFT ?= swift
 # As it ships: optimised, one static program. That is also what runs in the lab.
 BUILD := $(SWIFT) build -c release --static-swift-stdlib --product
 RELEASE := .build/release
@@ -33,10 +33,10 @@ SERVERS := ^(InterfaceNetworkTests|ConnectionMonitorTests|OnlineValidationTests|
 unit: deps ## Run the tests that need no radios
 	@board/install-dependencies fish groff-base iproute2 mosquitto nftables nginx-light openssl python3 python3-cryptography \
 	    python3-jsonschema zbar-tools zsh
-	$(SWIFT) test --skip '^LabTests\.' --skip '$(BUSY)' --skip '$(HARNESS)' --skip '$(SERVERS)'
-	$(SWIFT) test --skip-build --filter '$(BUSY)'
-	$(SWIFT) test --skip-build --filter '$(HARNESS)'
-	$(SWIFT) test --skip-build --no-parallel --filter '$(SERVERS)'
+	Tests/run --skip '^LabTests\.' --skip '$(BUSY)' --skip '$(HARNESS)' --skip '$(SERVERS)'
+	Tests/run --skip-build --filter '$(BUSY)'
+	Tests/run --skip-build --filter '$(HARNESS)'
+	Tests/run --skip-build --no-parallel --filter '$(SERVERS)'
 
 lab: deps ## Run the scenarios on real kernel radios in a virtual machine
 	$(BUILD) altnet
@@ -111,7 +111,7 @@ bench-policy: deps ## Hold the failover policy against others and against the op
 	$(RELEASE)/altnet-lab bench-policy $(BENCH)
 
 man: deps ## Write the manual pages in Docs/man anew, from the commands' own help
-	@SWIFT="$(SWIFT)" Docs/man/generate
+	@Docs/man/generate
 
 completions: deps ## Write completion scripts for bash, zsh and fish to .build/completions
 	$(BUILD) altnet
