@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import Glibc
 import QRCode
 
 /// Where a pairing code goes. Whoever has it has the device.
@@ -9,7 +10,13 @@ extension PairingCode {
     func write(to path: String, replacing: Bool) throws {
         var line = Array((uri() + "\n").utf8)
         defer { line.withUnsafeMutableBytes { wipe($0) } }
-        if let there = try? PrivateFile.read(path, maximum: line.count), there == line { return }
+        var status = stat()
+        // A pipe would have this wait for a writer.
+        if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            let there = try? PrivateFile.read(path, maximum: line.count), there == line
+        {
+            return
+        }
         do { try PrivateFile.write(line, to: path, replacing: replacing) } catch let failure as any KeyFileFailure {
             throw CommandFailure(failure)
         }
