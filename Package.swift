@@ -218,6 +218,7 @@ let package = Package(
             name: "AgentTests",
             dependencies: [
                 "Agent", "AppClient", "AppProtocol", "ConnectionMonitor", "OnlineValidation", "HotspotProviders",
+                "KeyFile", "KeyFileSimulation", "Randomness",
             ],
             swiftSettings: strict),
         .testTarget(

@@ -110,6 +110,7 @@ public final class DeviceAgent {
     public static func prepare(
         settings: AgentSettings, hub: EventHub, on group: any EventLoopGroup, log: Logger
     ) async throws -> DeviceAgent {
+        try FactoryReset.requireNone(in: settings.stateDirectory)
         let inbox = Inbox()
         let routes = try await RouteMonitor { inbox.put(.route($0)) }
         // Before the store, which says what it found amiss each time it is opened.
