@@ -219,6 +219,7 @@ let package = Package(
             name: "AgentTests",
             dependencies: [
                 "Agent", "AppClient", "AppProtocol", "ConnectionMonitor", "OnlineValidation", "HotspotProviders",
+                "KeyFile", "KeyFileSimulation", "Randomness",
             ],
             swiftSettings: strict),
         .testTarget(
