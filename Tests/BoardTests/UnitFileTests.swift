@@ -17,7 +17,7 @@ import Testing
     private func place(_ board: Board) throws -> [String] {
         try Self.units.map { unit in
             let text = try Board.text(of: "systemd/" + unit)
-                .replacing(/(\/usr\/bin\/altnet|\/usr\/lib\/altnet\/interface|\/usr\/sbin\/wpa_supplicant) /) { _ in
+                .replacing(#/(/usr/bin/altnet|/usr/lib/altnet/interface|/usr/sbin/wpa_supplicant) /#) { _ in
                     "/usr/bin/true "
                 }
             let path = board.place + "/" + unit.replacing("@.", with: "@wlan0.")
