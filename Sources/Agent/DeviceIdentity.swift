@@ -28,7 +28,8 @@ public struct DeviceIdentity: Sendable {
     /// Changes nothing on the disk.
     /// - Throws: `missing` where the device has no identity yet.
     public static func read(from directory: String) throws(IdentityError) -> DeviceIdentity {
-        try IdentityFolder(try inside(directory) { path throws(KeyFileError) in try Folder.openForReading(path) }).read()
+        try IdentityFolder(try inside(directory) { path throws(KeyFileError) in try Folder.openForReading(path) })
+            .read()
     }
 
     private static func inside(

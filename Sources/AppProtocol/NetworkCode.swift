@@ -23,7 +23,8 @@ public struct NetworkCode: Sendable, Equatable {
         let ssid: SSID
         do { ssid = try SSID(bytes: name) } catch { throw .impossibleName(error) }
         let password = values["P"].map { Secret($0) }.flatMap { $0.count == 0 ? nil : $0 }
-        let kind = values["T"].map { String(decoding: $0, as: UTF8.self).uppercased() } ?? (password == nil ? "" : "WPA")
+        let kind =
+            values["T"].map { String(decoding: $0, as: UTF8.self).uppercased() } ?? (password == nil ? "" : "WPA")
         let isHidden = values["H"].map { String(decoding: $0, as: UTF8.self).lowercased() == "true" } ?? false
         let security: Security?
         switch kind {
@@ -105,7 +106,8 @@ extension NetworkCodeError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .notANetworkCode: "this is not the code of a network: one begins with WIFI:"
-        case .malformed: "the network's code is damaged: each field ends with a semicolon, and the code with another one"
+        case .malformed:
+            "the network's code is damaged: each field ends with a semicolon, and the code with another one"
         case .missing(let name): "the network's code is cut short: it has no \(name)"
         case .repeated(let name): "the network's code has more than one \(name)"
         case .impossibleName(let error): "the network's code: \(error)"

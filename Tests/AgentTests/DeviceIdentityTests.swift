@@ -15,7 +15,9 @@ import Testing
                 buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) }
             })
         defer {
-            for name in ["device-id", "local-key", "device-id.new", "local-key.new", "identity.next"] { unlink("\(path)/\(name)") }
+            for name in ["device-id", "local-key", "device-id.new", "local-key.new", "identity.next"] {
+                unlink("\(path)/\(name)")
+            }
             rmdir(path)
         }
         try body(path)

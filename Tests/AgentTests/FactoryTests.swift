@@ -9,8 +9,11 @@ import Testing
 
 /// What a line does with a device, with the power cut at every step of it.
 @Suite struct FactoryTests {
-    private static let home = StoredNetwork(
-        ssid: try! SSID("HomeNet"), credential: .passphrase(Secret(text: "correct horse"), psk: Secret(Array(1...32))))
+    private static func home() throws -> StoredNetwork {
+        StoredNetwork(
+            ssid: try SSID("HomeNet"),
+            credential: .passphrase(Secret(text: "correct horse"), psk: Secret(Array(1...32))))
+    }
 
     private static func identity(_ id: String) throws -> DeviceIdentity {
         DeviceIdentity(key: try DeviceKey(deviceId: id, localKey: Secret(text: id + "-0123456789abcdef")))
@@ -52,7 +55,7 @@ import Testing
 
     private static func provisioned() throws -> SimulatedDisk {
         let disk = SimulatedDisk()
-        try provision(Provisioning(identity: .given(try identity("lamp-01")), network: home), disk)
+        try provision(Provisioning(identity: .given(try identity("lamp-01")), network: try home()), disk)
         return disk
     }
 
@@ -83,9 +86,9 @@ import Testing
         #expect(try Self.provision(Provisioning(), disk).changesNothing)
         #expect(try Self.provision(Provisioning(identity: .named(id)), disk).changesNothing)
         #expect(disk.files == files)
-        let network = Provisioning(network: Self.home)
+        let network = Provisioning(network: try Self.home())
         #expect(try Self.provision(network, disk).network == .made)
-        #expect(try Self.open(disk).state.home == Self.home)
+        #expect(try Self.open(disk).state.home == Self.home())
         #expect(try Self.provision(network, disk).changesNothing)
     }
 
@@ -99,13 +102,13 @@ import Testing
         }
         var network = Provisioning(
             network: StoredNetwork(ssid: try SSID("Shop"), credential: .none, security: .open))
-        #expect(throws: ProvisioningConflict.network(Self.home.ssid)) { try Self.provision(network, disk) }
+        #expect(throws: ProvisioningConflict.network(try SSID("HomeNet"))) { try Self.provision(network, disk) }
         #expect(disk.files == files)
 
         other.replaces = true
         #expect(try Self.provision(other, disk).identity == .replaced)
         #expect(try IdentityFolder(disk).read().id == "lamp-02")
-        #expect(try Self.open(disk).state.home == Self.home)
+        #expect(try Self.open(disk).state.home == Self.home())
         network.replaces = true
         #expect(try Self.provision(network, disk).network == .replaced)
         #expect(try Self.open(disk).state.home?.ssid == network.network?.ssid)
@@ -117,7 +120,7 @@ import Testing
         let disk = isReplacing ? try Self.provisioned() : SimulatedDisk()
         let new = try Self.identity("lamp-02")
         let known = isReplacing ? ["lamp-01", "lamp-02"] : ["lamp-02"]
-        let wanted = Provisioning(identity: .given(new), network: Self.home, replaces: isReplacing)
+        let wanted = Provisioning(identity: .given(new), network: try Self.home(), replaces: isReplacing)
         let copies = try Self.cuts(disk) { try Self.provision(wanted, $0) }
         #expect(copies.count > 100)
         for copy in copies {
@@ -132,7 +135,7 @@ import Testing
             }
             try Self.provision(wanted, copy)
             #expect(try IdentityFolder(copy).read().key == new.key)
-            #expect(try Self.open(copy).state.home == Self.home)
+            #expect(try Self.open(copy).state.home == Self.home())
             #expect(copy.files.keys.sorted() == ["device-id", "keyfile", "local-key", "root-key"])
         }
     }
@@ -169,7 +172,7 @@ import Testing
         let before = disk.files
         let copies = try Self.cuts(disk) { try Self.reset(scope, $0) }
         var seen: Set<Bool> = []
-        for copy in copies {
+        for (index, copy) in copies.enumerated() {
             guard let found = try FactoryReset.underWay(in: copy) else {
                 // A mark that was not there yet may have been under its other name.
                 let left = copy.files.filter { $0.key != "factory-reset.new" }
@@ -179,7 +182,13 @@ import Testing
                 continue
             }
             #expect(found == scope)
-            let again = try Self.cuts(copy) { try Self.reset(found, $0) }
+            // A second cut in some of them: in all of them it would take minutes.
+            var again: [SimulatedDisk] = []
+            if index % 17 == 0 {
+                again = try Self.cuts(copy) { try Self.reset(found, $0) }
+            } else {
+                try Self.reset(found, copy)
+            }
             for disk in again + [copy] {
                 if let scope = try FactoryReset.underWay(in: disk) { try Self.reset(scope, disk) }
                 #expect(disk.files["root-key"] == nil && disk.files["keyfile"] == nil)
@@ -203,7 +212,9 @@ import Testing
     /// Nobody knows what a mark that cannot be read was to spare.
     @Test func aMarkThatCannotBeReadSparesNothing() throws {
         #expect(try FactoryReset.underWay(in: SimulatedDisk(files: ["factory-reset": [0xff]])) == .everything)
-        #expect(try FactoryReset.underWay(in: SimulatedDisk(files: ["factory-reset": Array("networks\n".utf8)])) == .networks)
+        #expect(
+            try FactoryReset.underWay(in: SimulatedDisk(files: ["factory-reset": Array("networks\n".utf8)]))
+                == .networks)
         #expect(try FactoryReset.underWay(in: SimulatedDisk()) == nil)
     }
 
@@ -220,7 +231,7 @@ import Testing
         let flash = SimulatedFlash(try #require(Geometry(sectorSize: 4096, sectorCount: 4, writeUnit: 16)))
         let key = HeldRootKey(RootKeys(current: Secret(Array(1...32))), source: "a test")
         let keyFile = try KeyFile(on: flash, path: "/dev/mtd9", maximumBackups: 3, rootKey: key, now: { 1 })
-        try keyFile.commit(StoredState(home: Self.home))
+        try keyFile.commit(StoredState(home: try Self.home()))
         flash.badSectors = [3]
         let left = try CondemnedStore(on: flash, path: "/dev/mtd9", hasBegun: false).destroy()
         #expect(left.count == 1)

@@ -25,16 +25,28 @@ import Testing
         #expect(network.credential == password("\"12345678\""))
         #expect(try read("WIFI:T:WPA;S:\"ABCD\";P:12345678;;").ssid.text == "ABCD")
         #expect(try read("WIFI:S:\";;").ssid.text == "\"")
-        #expect(try NetworkCode(reading: Array("WIFI:S:".utf8) + [0xff, 0x00] + Array(";;".utf8)).network.ssid.bytes == [0xff, 0])
+        #expect(
+            try NetworkCode(reading: Array("WIFI:S:".utf8) + [0xff, 0x00] + Array(";;".utf8)).network.ssid.bytes == [
+                0xff, 0,
+            ])
+    }
+
+    @Test func aNameHasOneToThirtyTwoBytes() {
+        for code in ["WIFI:S:;;", "WIFI:S:" + String(repeating: "a", count: 33) + ";;"] {
+            let error = #expect(throws: NetworkCodeError.self) { try read(code) }
+            #expect("\(error, default: "none")".contains("SSID"))
+        }
     }
 
     @Test(arguments: [
         ("", NetworkCodeError.notANetworkCode), ("WIFX:S:A;;", .notANetworkCode), ("WIFI:", .missing("S")),
-        ("WIFI:S:A", .malformed), ("WIFI:S", .malformed), (#"WIFI:S:A\"#, .malformed), ("WIFI:S:A;S:B;;", .repeated("S")),
+        ("WIFI:S:A", .malformed), ("WIFI:S", .malformed), (#"WIFI:S:A\"#, .malformed),
+        ("WIFI:S:A;S:B;;", .repeated("S")),
         ("WIFI:T:WPA;P:12345678;;", .missing("S")), ("WIFI:T:WPA;S:A;;", .missing("P")),
-        ("WIFI:S:;;", .impossibleName(InvalidSSID(length: 0))), ("WIFI:S:A;P:1234567;;", .impossiblePassword(.length(7))),
+        ("WIFI:S:A;P:1234567;;", .impossiblePassword(.length(7))),
         ("WIFI:T:nopass;S:A;P:12345678;;", .passwordOfOpenNetwork), ("WIFI:T:WEP;S:A;P:12345;;", .unsupported(.wep)),
-        ("WIFI:T:WPA2-EAP;S:A;P:12345678;;", .unsupported(.enterprise)), ("WIFI:T:X;S:A;P:12345678;;", .unsupported(.unknown)),
+        ("WIFI:T:WPA2-EAP;S:A;P:12345678;;", .unsupported(.enterprise)),
+        ("WIFI:T:X;S:A;P:12345678;;", .unsupported(.unknown)),
         ("WIFI:S:" + String(repeating: "a", count: 600) + ";;", .notANetworkCode),
     ])
     func whatIsNone(code: String, error: NetworkCodeError) {

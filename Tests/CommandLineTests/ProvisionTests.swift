@@ -113,7 +113,8 @@ import Testing
             #expect(bench.files == before)
             let key = before["keys/root-key"]
             #expect(await bench.provision(["--network", "Shop", "--open", "--id", "lamp-02", "--force"]).status == 0)
-            #expect(try bench.stored().home?.ssid.text == "Shop")
+            let home = try bench.stored().home
+            #expect(home?.ssid.text == "Shop")
             #expect(await bench.code().contains("id=lamp-02&"))
             #expect(bench.files["keys/root-key"] == key)
         }
@@ -132,19 +133,20 @@ import Testing
     @Test func aRunningAgentIsLeftAloneAndNeedsNothingTwice() async throws {
         try await withBench { bench in
             #expect(await bench.provision().status == 0)
-            let lock = try StorePlace(path: bench.state + "/keyfile", rootKey: .file(path: bench.folder + "/keys/root-key"))
-                .open(maximumBackups: 3)
-            try await withExtendedLifetime(lock) {
-                let before = bench.files
-                #expect(await bench.provision(["--quiet"]).status == 0)
-                let run = await bench.provision(["--network", "Shop", "--open"])
-                #expect(run.status == 75)
-                #expect(run.errors.contains("systemctl stop altnet") && run.errors.contains("altnet switch --new"))
-                let reset = await bench.reset(["--yes"])
-                #expect(reset.status == 75)
-                #expect(reset.errors.contains("systemctl stop altnet"))
-                #expect(bench.files == before)
-            }
+            let lock = try StorePlace(
+                path: bench.state + "/keyfile", rootKey: .file(path: bench.folder + "/keys/root-key")
+            )
+            .open(maximumBackups: 3)
+            let before = bench.files
+            #expect(await bench.provision(["--quiet"]).status == 0)
+            let run = await bench.provision(["--network", "Shop", "--open"])
+            #expect(run.status == 75)
+            #expect(run.errors.contains("systemctl stop altnet") && run.errors.contains("altnet switch --new"))
+            let reset = await bench.reset(["--yes"])
+            #expect(reset.status == 75)
+            #expect(reset.errors.contains("systemctl stop altnet"))
+            #expect(bench.files == before)
+            #expect(lock.report.isEmpty)
         }
     }
 
@@ -167,14 +169,15 @@ import Testing
     }
 
     @Test(arguments: [
-        "", "lamp", "altnet:pair?v=1&id=x", "WIFI:T:WEP;S:Old;P:12345;;", "WIFI:S:Home;P:short;;", "WIFI:T:WPA;S:Home;;",
+        "", "lamp", "altnet:pair?v=1&id=x", "WIFI:T:WEP;S:Old;P:12345;;", "WIFI:S:Home;P:12345;;",
+        "WIFI:T:WPA;S:Home;;",
         pairing + "\n" + pairing, pairing + "\nhello", String(repeating: "#", count: 5000),
     ])
     func aWrongCodeChangesNothingAndIsNotRepeated(input: String) async throws {
         try await withBench { bench in
             let run = await bench.provision(["--from", "-"], input: input)
             #expect(run.status == 65)
-            #expect(!run.errors.contains("0123456789") && !run.errors.contains("12345") && !run.errors.contains("short"))
+            #expect(!run.errors.contains("0123456789") && !run.errors.contains("12345"))
             #expect(bench.files.isEmpty)
         }
     }
@@ -209,28 +212,40 @@ import Testing
         }
     }
 
+    /// The program itself: this process must not become somebody else while other tests run in it.
+    private static let program: String? = {
+        let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        let program = URL(fileURLWithPath: tests).deletingLastPathComponent().path + "/altnet"
+        return geteuid() == 0 && FileManager.default.isExecutableFile(atPath: program) ? program : nil
+    }()
+
     /// As a package's scripts call it.
-    @Test(.enabled(if: geteuid() == 0, "only root can hand files over"))
+    @Test(.enabled(if: program != nil, "only root can hand files over"))
     func rootHandsTheStateDirectoryOver() async throws {
+        let program = try #require(Self.program)
         try await withBench { bench in
             chmod(bench.folder, 0o755)
-            #expect(await bench.provision(["--owner", "nobody", "--network", "Shop", "--open", "--quiet"]).status == 0)
-            let nobody = try #require(getpwnam("nobody")).pointee.pw_uid
+            func run(_ command: String, _ options: [String]) throws -> ShellRun {
+                try ShellRun.run(program, [command] + bench.options + ["--quiet"] + options)
+            }
             func owner(_ path: String) -> UInt32? {
                 var status = stat()
                 return lstat(bench.folder + path, &status) == 0 ? status.st_uid : nil
             }
+            let nobody = try #require(getpwnam("nobody")).pointee.pw_uid
+            let made = try run("provision", ["--owner", "nobody", "--network", "Shop", "--open"])
+            #expect(made.status == 0 && made.output.isEmpty)
             for path in ["/state", "/state/device-id", "/state/local-key", "/state/keyfile"] {
                 #expect(owner(path) == nobody)
             }
+            #expect(owner("/keys") == 0)
             #expect(owner("/keys/root-key") == 0)
-            #expect(geteuid() == 0)
-            // What somebody made as root at the bench, and who the owner is without being told.
+            // What somebody made as root at the bench goes to the owner, who need not be told again.
             chown(bench.state + "/device-id", 0, 0)
-            #expect(await bench.provision(["--quiet"]).status == 0)
+            #expect(try run("provision", ["--id", "lamp-02", "--force"]).status == 0)
             #expect(owner("/state/device-id") == nobody)
-            #expect(await bench.reset(["--yes", "--quiet"]).status == 0)
-            #expect(bench.files.filter { !$0.value.isEmpty }.isEmpty)
+            #expect(try run("factory-reset", ["--yes"]).status == 0)
+            #expect(bench.files.keys.sorted() == ["keys", "state"])
             #expect(owner("/state") == nobody)
         }
     }

@@ -27,7 +27,8 @@ package struct FactoryReset {
     ///   - rootKey: nil where it is not in a file that can be destroyed.
     ///   - recordPath: the file with the policy's recording, which has the names of networks.
     package init(
-        _ scope: Scope, state: any FileOperations, rootKey: RootKeyFile?, store: CondemnedStore, recordPath: String? = nil
+        _ scope: Scope, state: any FileOperations, rootKey: RootKeyFile?, store: CondemnedStore,
+        recordPath: String? = nil
     ) {
         self.scope = scope
         self.state = state
@@ -41,7 +42,9 @@ package struct FactoryReset {
     package static func underWay(in state: any FileOperations) throws(KeyFileError) -> Scope? {
         guard let word = try state.readSmall(mark, maximum: 64) else { return nil }
         // Of what cannot be read nobody knows what it was to spare.
-        return word.withBytes { Scope(rawValue: String(decoding: $0.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)) }
+        return word.withBytes {
+            Scope(rawValue: String(decoding: $0.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
+        }
             ?? .everything
     }
 

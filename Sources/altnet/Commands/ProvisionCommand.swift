@@ -53,7 +53,8 @@ struct ProvisionCommand: KeyFileSubcommand {
         help: ArgumentHelp("The state directory (default: $ALTNET_STATE_DIR, or /var/lib/altnet).", valueName: "path"))
     var stateDir: String?
 
-    @Option(help: ArgumentHelp("The agent's user, who gets the state directory (default: its owner).", valueName: "user"))
+    @Option(
+        help: ArgumentHelp("The agent's user, who gets the state directory (default: its owner).", valueName: "user"))
     var owner: String?
 
     @Option(
@@ -84,7 +85,8 @@ struct ProvisionCommand: KeyFileSubcommand {
         let files = try DeviceFiles(settings, options.place(settings), owner: owner)
         let provisioning = try provisioning(console)
         if !dryRun, let outcome = try files.finishReset(), !quiet, !options.json {
-            console.print("A factory reset that was cut short is finished\(outcome.left.isEmpty ? "" : ", as far as possible").")
+            console.print(
+                "A factory reset that was cut short is finished\(outcome.left.isEmpty ? "" : ", as far as possible").")
         }
         let device = try files.survey()
         let plan = try provisioning.plan(for: device)
@@ -93,7 +95,8 @@ struct ProvisionCommand: KeyFileSubcommand {
             try PairingCode(identity.key).write(to: output, replacing: force)
         }
         let report = ProvisionReport(
-            plan, id: identity?.id ?? provisioning.id ?? device.identity?.id, network: provisioning.network?.ssid, rootKey: try files.place.rootKey.readOnlySource().source,
+            plan, id: identity?.id ?? provisioning.id ?? device.identity?.id, network: provisioning.network?.ssid,
+            rootKey: try files.place.rootKey.readOnlySource().source,
             code: output == "-" && !dryRun ? identity.map { PairingCode($0.key) } : nil,
             file: output == "-" ? nil : output, isDryRun: dryRun)
         if options.json { return console.print(json: report.document) }
@@ -112,7 +115,9 @@ struct ProvisionCommand: KeyFileSubcommand {
             defer { text.withUnsafeMutableBytes { wipe($0) } }
             codes = try ProvisioningCodes(reading: text, from: from == "-" ? "standard input" : from.printable)
         }
-        if codes?.device != nil, id != nil { throw CommandFailure(.badData, "the pairing code says the id: leave --id out") }
+        if codes?.device != nil, id != nil {
+            throw CommandFailure(.badData, "the pairing code says the id: leave --id out")
+        }
         if codes?.network != nil, network != nil {
             throw CommandFailure(.badData, "a code says the network: leave --network out")
         }
@@ -168,7 +173,8 @@ extension DeviceFiles {
                 plan.network == nil || plan.network == .kept
                 ? "" : ", or give it the network with 'altnet switch --new'"
             throw CommandFailure(
-                .tryLater, "the agent runs: stop it first, as with 'systemctl stop altnet'\(remedy); nothing was changed")
+                .tryLater,
+                "the agent runs: stop it first, as with 'systemctl stop altnet'\(remedy); nothing was changed")
         }
         try handOver()
         if plan.rootKey == .made { try makeRootKey() }

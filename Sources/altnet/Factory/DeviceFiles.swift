@@ -70,7 +70,9 @@ struct DeviceFiles {
     /// got them from somebody at a bench.
     func handOver() throws {
         let path = settings.stateDirectory
-        if mkdir(path, 0o700) != 0, errno != EEXIST { throw KeyFileError.system(.makeDirectory, path: path, errno: errno) }
+        if mkdir(path, 0o700) != 0, errno != EEXIST {
+            throw KeyFileError.system(.makeDirectory, path: path, errno: errno)
+        }
         guard let owner else { return }
         let directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard directory >= 0 else { throw KeyFileError.system(.open, path: path, errno: errno) }
@@ -81,7 +83,8 @@ struct DeviceFiles {
             // What others may look into is no state directory, whatever a setting says.
             guard status.st_uid == 0, status.st_mode & 0o077 == 0 else {
                 throw CommandFailure(
-                    .failed, "\(path) is not \(owner.name)'s, and not root's alone: chown and chmod 700 it if it is meant")
+                    .failed,
+                    "\(path) is not \(owner.name)'s, and not root's alone: chown and chmod 700 it if it is meant")
             }
             guard fchown(directory, owner.user, owner.group) == 0, fsync(directory) == 0 else {
                 throw KeyFileError.system(.write, path: path, errno: errno)
