@@ -6,7 +6,7 @@ import Testing
     /// The agent and who is beside it, with how exposed systemd may find each: tenths, of 100.
     static let services = [
         ("altnet.service", 20), ("altnet-providers.service", 21), ("altnet-wpa_supplicant@.service", 32),
-        ("altnet-interface.service", 48),
+        ("altnet-interface.service", 48), ("altnet-provision.service", 30),
     ]
     private static let units =
         services.map(\.0) + ["altnet-providers.socket"]
