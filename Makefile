@@ -11,7 +11,7 @@ LAB := board/lab/run $(if $(DIRECT),--direct)
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
 .PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web fuzz-connection fuzz-portal \
-    bench-keyfile bench-protocol bench-policy man completions build format lint clean deps
+    bench-keyfile bench-protocol bench-policy man completions board-test build format lint clean deps
 
 help: ## Show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
@@ -120,6 +120,12 @@ completions: deps ## Write completion scripts for bash, zsh and fish to .build/c
 	@$(RELEASE)/altnet --generate-completion-script zsh >.build/completions/_altnet
 	@$(RELEASE)/altnet --generate-completion-script fish >.build/completions/altnet.fish
 	@ls .build/completions/*
+
+# On a real board: BOARD=[user@]host, and for its access points HOOK=program NETWORKS=file (Docs/board-test.md).
+board-test: deps deb ## Test the arm64 package on a virtual board with systemd, or on BOARD=user@host
+	$(BUILD) altnet-lab
+	board/test/run $(if $(BOARD),--board $(BOARD)) $(if $(HOOK),--hook $(HOOK)) $(if $(NETWORKS),--networks $(NETWORKS)) \
+	    $(if $(ONLY),--only $(ONLY)) --altnet-lab $(RELEASE)/altnet-lab "$$(ls -t .board/debian/altnet_*_arm64.deb | head -n 1)"
 
 build: deps ## Build the agent as it ships: one static binary
 	$(BUILD) altnet
