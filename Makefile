@@ -2,7 +2,7 @@
 
 SWIFT ?= swift
 # As it ships: optimised, one static program. That is also what runs in the lab.
-BUILD := $(SWIFT) build -c release --static-swift-stdlib --product
+BUILD := $(SWIFT) build -c release --static-swift-stdlib --disable-local-rpath --product
 RELEASE := .build/release
 # DIRECT=1, as root: on this machine's own kernel, where it has mac80211_hwsim, and not in a virtual machine.
 LAB := board/lab/run $(if $(DIRECT),--direct)
@@ -11,7 +11,7 @@ LAB := board/lab/run $(if $(DIRECT),--direct)
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
 .PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web fuzz-connection fuzz-portal \
-    bench-keyfile bench-protocol bench-policy man completions board-test build format lint clean deps
+    bench-keyfile bench-protocol bench-policy man completions deb deb-test board-test build format lint clean deps
 
 help: ## Show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
@@ -22,7 +22,7 @@ demo: deps ## See the agent keep a device online, on real kernel radios in a vir
 	@board/lab/install
 	@$(LAB) --timeout 600 -- $(RELEASE)/altnet-lab demo
 
-test: lint unit lab ## Run every test
+test: lint unit lab deb-test ## Run every test
 
 # Tests that keep the processor busy run by themselves: beside them, whoever waits for an answer would wait too long.
 # So does the harness, which wants its device to be quick, and what has servers and network namespaces of its own.
@@ -121,11 +121,26 @@ completions: deps ## Write completion scripts for bash, zsh and fish to .build/c
 	@$(RELEASE)/altnet --generate-completion-script fish >.build/completions/altnet.fish
 	@ls .build/completions/*
 
+# A package for each architecture; that for arm64 has what `make board` has left.
+ARCH ?= amd64 arm64
+DEB_amd64 := $(RELEASE)/altnet
+DEB_arm64 := .board/altnet
+
+deb: completions $(if $(filter arm64,$(ARCH)),board) ## Build the Debian packages (ARCH=amd64 for one of them)
+	@board/install-dependencies binutils lintian
+	@set -e; $(foreach arch,$(ARCH),package=$$(board/debian/build $(arch) $(DEB_$(arch))); echo $$package; lintian $$package;)
+
+deb-test: ## Install, upgrade, remove and purge the package in a fresh Debian 13, as root
+	@$(MAKE) --no-print-directory deb ARCH=amd64
+	@board/install-dependencies debootstrap
+	@set -e; packages=$$(ls -t .board/debian/altnet_*_amd64.deb); $(if $(filter 0,$(shell id -u)),,sudo) board/debian/test $$(echo "$$packages" | head -n 1)
+
 # On a real board: BOARD=[user@]host, and for its access points HOOK=program NETWORKS=file (Docs/board-test.md).
-board-test: deps deb ## Test the arm64 package on a virtual board with systemd, or on BOARD=user@host
+board-test: deps ## Test the arm64 package on a virtual board with systemd, or on BOARD=user@host
+	@$(MAKE) --no-print-directory deb ARCH=arm64
 	$(BUILD) altnet-lab
 	board/test/run $(if $(BOARD),--board $(BOARD)) $(if $(HOOK),--hook $(HOOK)) $(if $(NETWORKS),--networks $(NETWORKS)) \
-	    $(if $(ONLY),--only $(ONLY)) --altnet-lab $(RELEASE)/altnet-lab "$$(ls -t .board/debian/altnet_*_arm64.deb | head -n 1)"
+	    $(if $(ONLY),--only $(ONLY)) "$$(ls -t .board/debian/altnet_*_arm64.deb | head -n 1)"
 
 build: deps ## Build the agent as it ships: one static binary
 	$(BUILD) altnet
@@ -141,4 +156,4 @@ deps:
 	@board/install-dependencies
 
 clean: ## Remove what was built
-	rm -rf .build .lab
+	rm -rf .build .lab .board

@@ -139,6 +139,7 @@ let package = Package(
             path: "Tests/KeyFileSimulation", swiftSettings: strict),
         .testTarget(name: "AgentModelTests", dependencies: ["AgentModel", "Randomness"], swiftSettings: strict),
         .testTarget(name: "ChildProcessTests", dependencies: ["ChildProcess"], swiftSettings: strict),
+        .testTarget(name: "BoardTests", dependencies: ["ChildProcess"], swiftSettings: strict),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"], swiftSettings: strict),
         .testTarget(
             name: "NetlinkTests", dependencies: ["Netlink", "CNetlink", "NetworkNamespaces", "Randomness"],
@@ -218,6 +219,7 @@ let package = Package(
             name: "AgentTests",
             dependencies: [
                 "Agent", "AppClient", "AppProtocol", "ConnectionMonitor", "OnlineValidation", "HotspotProviders",
+                "KeyFile", "KeyFileSimulation", "Randomness",
             ],
             swiftSettings: strict),
         .testTarget(

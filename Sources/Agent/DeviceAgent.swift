@@ -107,6 +107,7 @@ public final class DeviceAgent {
     public static func prepare(
         settings: AgentSettings, hub: EventHub, on group: any EventLoopGroup, log: Logger
     ) async throws -> DeviceAgent {
+        try FactoryReset.requireNone(in: settings.stateDirectory)
         let store = try Store(settings)
         for finding in await store.report { log.log(level: finding.isSerious ? .error : .warning, "\(finding)") }
         var timing = Supplicant.Timing()

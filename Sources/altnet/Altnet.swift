@@ -46,8 +46,9 @@ struct Altnet: AsyncParsableCommand {
         subcommands: [
             AgentCommand.self, StatusCommand.self, ScanCommand.self, BackupsCommand.self, SwitchCommand.self,
             WatchCommand.self, DiagnoseCommand.self, PortalCommand.self,
-            HistoryCommand.self, DiscoverCommand.self, PairCommand.self, KeyFileCommand.self, ProvidersCommand.self,
-            ProviderCommand.self,
+            HistoryCommand.self, DiscoverCommand.self, PairCommand.self, ProvisionCommand.self,
+            FactoryResetCommand.self,
+            KeyFileCommand.self, ProvidersCommand.self, ProviderCommand.self,
         ])
     @OptionGroup var device: DeviceOptions
 }

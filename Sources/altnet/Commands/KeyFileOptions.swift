@@ -24,6 +24,13 @@ struct KeyFileOptions: ParsableArguments {
         do { return try AgentSettings(environment: environment) } catch { throw ValidationError("\(error)") }
     }
 
+    /// - Parameter stateDirectory: counts more than the environment's.
+    func settings(stateDirectory: String?) throws -> AgentSettings {
+        var environment = AgentSettings.environmentOfProcess
+        if let stateDirectory { environment["ALTNET_STATE_DIR"] = stateDirectory }
+        return try settings(environment)
+    }
+
     func place(_ settings: AgentSettings) -> StorePlace {
         var place = settings.storePlace
         // An anchor knows one store.
