@@ -11,7 +11,7 @@ LAB := board/lab/run $(if $(DIRECT),--direct)
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
 .PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web fuzz-connection fuzz-portal \
-    bench-keyfile bench-protocol bench-policy man completions deb deb-test build format lint clean deps
+    bench-keyfile bench-protocol bench-policy man completions deb deb-test board-test build format lint clean deps
 
 help: ## Show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
@@ -138,6 +138,13 @@ deb-test: ## Install, upgrade, remove and purge the package in a fresh Debian 13
 	@$(MAKE) --no-print-directory deb ARCH=amd64
 	@board/install-dependencies debootstrap
 	@set -e; packages=$$(ls -t .board/debian/altnet_*_amd64.deb); $(if $(filter 0,$(shell id -u)),,sudo) board/debian/test $$(echo "$$packages" | head -n 1)
+
+# On a real board: BOARD=[user@]host, and for its access points HOOK=program NETWORKS=file (Docs/board-test.md).
+board-test: deps ## Test the arm64 package on a virtual board with systemd, or on BOARD=user@host
+	@$(MAKE) --no-print-directory deb ARCH=arm64
+	$(BUILD) altnet-lab
+	board/test/run $(if $(BOARD),--board $(BOARD)) $(if $(HOOK),--hook $(HOOK)) $(if $(NETWORKS),--networks $(NETWORKS)) \
+	    $(if $(ONLY),--only $(ONLY)) "$$(ls -t .board/debian/altnet_*_arm64.deb | head -n 1)"
 
 build: deps ## Build the agent as it ships: one static binary
 	$(BUILD) altnet
