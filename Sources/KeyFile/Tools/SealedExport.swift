@@ -137,9 +137,7 @@ package enum SealedExport {
         do {
             try passphrase.withBytes { passphrase in
                 try key.withUnsafeMutableBytes { key in
-                    try salt.withUnsafeBytes { salt in
-                        try scrypt.derive(key, from: passphrase, salt: salt)
-                    }
+                    try salt.withUnsafeBytes { try scrypt.derive(key, from: passphrase, salt: $0) }
                 }
             }
         } catch { throw .outOfMemory }
