@@ -4,7 +4,6 @@ import PackageDescription
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
-let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
@@ -49,7 +48,7 @@ let package = Package(
         .target(name: "PolicyRecord", dependencies: ["AgentModel", "FailoverPolicy"], swiftSettings: strict),
         .systemLibrary(name: "CFlash"),
         .target(
-            name: "KeyFile", dependencies: ["AgentModel", "CFlash", crypto, cryptoExtras], swiftSettings: strict),
+            name: "KeyFile", dependencies: ["AgentModel", "CFlash", crypto], swiftSettings: strict),
 
         // The app protocol, both ends.
         .target(name: "AppProtocol", dependencies: ["AgentModel", crypto], swiftSettings: strict),
@@ -91,7 +90,7 @@ let package = Package(
             dependencies: [
                 "AgentModel", "EventLoop", "Netlink", "Supplicant", "FailoverPolicy", "KeyFile", "AppProtocol",
                 "AppServer", "PolicyRecord", "Reachability", "InterfaceNetwork", "ConnectionMonitor",
-                "OnlineValidation", "HotspotProviders", cryptoExtras, nioCore, nioPosix,
+                "OnlineValidation", "HotspotProviders", crypto, nioCore, nioPosix,
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
@@ -139,6 +138,7 @@ let package = Package(
             path: "Tests/KeyFileSimulation", swiftSettings: strict),
         .testTarget(name: "AgentModelTests", dependencies: ["AgentModel", "Randomness"], swiftSettings: strict),
         .testTarget(name: "ChildProcessTests", dependencies: ["ChildProcess"], swiftSettings: strict),
+        .testTarget(name: "BoardTests", dependencies: ["ChildProcess"], swiftSettings: strict),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"], swiftSettings: strict),
         .testTarget(
             name: "NetlinkTests", dependencies: ["Netlink", "CNetlink", "NetworkNamespaces", "Randomness"],
@@ -270,42 +270,42 @@ if Context.environment["ALTNET_FUZZ"] != nil {
     for target in package.targets where decoders.contains(target.name) {
         target.swiftSettings = strict + [fuzzed]
     }
-    package.targets += [
+    func fuzzer(
+        _ name: String, of dependencies: [Target.Dependency], path: String, exclude: [String] = []
+    ) -> Target {
+        .executableTarget(
+            name: name, dependencies: ["FuzzDriver"] + dependencies, path: path, exclude: exclude,
+            swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer])
+    }
+    let fuzzers: [Target] = [
         .target(name: "FuzzDriver", path: "Tests/FuzzDriver", swiftSettings: strict),
-        .executableTarget(
-            name: "keyfile-fuzz", dependencies: ["FuzzDriver", "KeyFile", "KeyFileSimulation", "Randomness"],
-            path: "Tests/KeyFileFuzz", swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
-        .executableTarget(
-            name: "protocol-fuzz", dependencies: ["AgentModel", "AppProtocol", "FuzzDriver"],
-            path: "Tests/ProtocolFuzz",
-            exclude: ["protocol.dict"], swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
-        .executableTarget(
-            name: "dns-fuzz", dependencies: ["DNSMessage", "FuzzDriver"], path: "Tests/DNSFuzz",
-            swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
-        .executableTarget(
-            name: "web-answer-fuzz", dependencies: ["FuzzDriver", "OnlineValidation", nioCore, nioEmbedded, nioHTTP1],
-            path: "Tests/WebFuzz/Answer", exclude: ["answer.dict"], swiftSettings: strict + [fuzzed],
-            linkerSettings: [libFuzzer]),
-        .executableTarget(
-            name: "captive-fuzz", dependencies: ["AgentModel", "FuzzDriver", "OnlineValidation"],
-            path: "Tests/WebFuzz/Captive",
-            exclude: ["captive.dict"], swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
-        .executableTarget(
-            name: "conversation-fuzz", dependencies: ["FuzzDriver", "ConnectionMonitor"],
-            path: "Tests/ConnectionFuzz/Conversation", exclude: ["conversation.dict"],
-            swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
-        .executableTarget(
-            name: "notes-fuzz", dependencies: ["AgentModel", "FuzzDriver", "InterfaceNetwork"],
-            path: "Tests/ConnectionFuzz/Notes", exclude: ["notes.dict"],
-            swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer]),
-        .executableTarget(
-            name: "provider-lines-fuzz", dependencies: ["AppProtocol", "FuzzDriver", "HotspotProviders"],
-            path: "Tests/PortalFuzz/Lines", exclude: ["lines.dict"], swiftSettings: strict + [fuzzed],
-            linkerSettings: [libFuzzer]),
-        .executableTarget(
-            name: "portal-page-fuzz",
-            dependencies: ["AgentModel", "AppProtocol", "FuzzDriver", "HotspotProviders", "OnlineValidation"],
-            path: "Tests/PortalFuzz/Page", exclude: ["page.dict"], swiftSettings: strict + [fuzzed],
-            linkerSettings: [libFuzzer]),
+        fuzzer("keyfile-fuzz", of: ["KeyFile", "KeyFileSimulation", "Randomness"], path: "Tests/KeyFileFuzz"),
+        fuzzer(
+            "protocol-fuzz", of: ["AgentModel", "AppProtocol"], path: "Tests/ProtocolFuzz", exclude: ["protocol.dict"]),
+        fuzzer("dns-fuzz", of: ["DNSMessage"], path: "Tests/DNSFuzz"),
+        fuzzer(
+            "web-answer-fuzz", of: ["OnlineValidation", nioCore, nioEmbedded, nioHTTP1], path: "Tests/WebFuzz/Answer",
+            exclude: ["answer.dict"]),
+        fuzzer(
+            "captive-fuzz", of: ["AgentModel", "OnlineValidation"], path: "Tests/WebFuzz/Captive",
+            exclude: ["captive.dict"]),
+        fuzzer(
+            "conversation-fuzz", of: ["ConnectionMonitor"], path: "Tests/ConnectionFuzz/Conversation",
+            exclude: ["conversation.dict"]),
+        fuzzer(
+            "notes-fuzz", of: ["AgentModel", "InterfaceNetwork"], path: "Tests/ConnectionFuzz/Notes",
+            exclude: ["notes.dict"]),
+        fuzzer(
+            "provider-lines-fuzz", of: ["AppProtocol", "HotspotProviders"], path: "Tests/PortalFuzz/Lines",
+            exclude: ["lines.dict"]),
+        fuzzer(
+            "portal-page-fuzz", of: ["AgentModel", "AppProtocol", "HotspotProviders", "OnlineValidation"],
+            path: "Tests/PortalFuzz/Page", exclude: ["page.dict"]),
     ]
+    package.targets += fuzzers
+}
+
+// An agent that gets stuck when it is told to, with ALTNET_STUCK set only: what the watchdog is tested with (Docs/service.md).
+if Context.environment["ALTNET_STUCK"] != nil {
+    for target in package.targets where target.name == "Agent" { target.swiftSettings = strict + [.define("STUCK")] }
 }

@@ -7,14 +7,8 @@ extension StoredNetwork {
     init(_ network: PlainNetwork) throws(ProtocolError) {
         var credential = JoinRequest.Credential.none
         if let password = network.password {
-            do {
-                try Passphrase.validate(password)
-                credential = .passphrase(password, psk: try PreSharedKey.derive(from: password, ssid: network.ssid))
-            } catch let error as InvalidPassphrase {
-                throw ProtocolError(.invalidPassword, "\(error)")
-            } catch {
-                throw ProtocolError(.internalError, "the key of \(network.ssid) could not be derived")
-            }
+            do { try Passphrase.validate(password) } catch { throw ProtocolError(.invalidPassword, "\(error)") }
+            credential = .passphrase(password, psk: PreSharedKey.derive(from: password, ssid: network.ssid))
         }
         self.init(
             ssid: network.ssid, credential: credential, security: network.security, isHidden: network.isHidden)

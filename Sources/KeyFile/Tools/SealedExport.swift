@@ -1,6 +1,5 @@
 import AgentModel
 import Crypto
-import CryptoExtras
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -131,13 +130,20 @@ package enum SealedExport {
         guard passphrase.count >= shortestPassphrase else {
             throw .passphraseTooShort(passphrase.count)
         }
+        let scrypt = Scrypt(
+            rounds: 1 << Int(cost.exponent), blockSize: Int(Cost.blockSize), parallelism: Int(Cost.parallelism))
+        var key = [UInt8](repeating: 0, count: 32)
+        defer { key.withUnsafeMutableBytes { wipe($0) } }
         do {
-            return try passphrase.withBytes { bytes in
-                try KDF.Scrypt.deriveKey(
-                    from: bytes, salt: salt, outputByteCount: 32, rounds: 1 << Int(cost.exponent),
-                    blockSize: Int(Cost.blockSize), parallelism: Int(Cost.parallelism))
+            try passphrase.withBytes { (passphrase) throws(Scrypt.OutOfMemory) in
+                try key.withUnsafeMutableBytes { (key) throws(Scrypt.OutOfMemory) in
+                    try salt.withUnsafeBytes { (salt) throws(Scrypt.OutOfMemory) in
+                        try scrypt.derive(key, from: passphrase, salt: salt)
+                    }
+                }
             }
-        } catch { throw .encryptionFailed }
+        } catch { throw .outOfMemory }
+        return SymmetricKey(data: key)
     }
 }
 
@@ -154,6 +160,7 @@ package enum ExportError: Error, Equatable {
     /// What is in it is not a state that altnet writes.
     case impossibleContent
     case encryptionFailed
+    case outOfMemory
 }
 
 extension ExportError: CustomStringConvertible {
@@ -171,6 +178,7 @@ extension ExportError: CustomStringConvertible {
         case .wrongPassphrase: "the passphrase is wrong: try again"
         case .impossibleContent: "the export holds a state that altnet does not write: export it again"
         case .encryptionFailed: "the cryptographic library refused: report this as a defect"
+        case .outOfMemory: "there is not enough memory for the work that guards the passphrase: end other programs"
         }
     }
 }

@@ -40,7 +40,13 @@ extension KeyFileError: KeyFileFailure {
 }
 
 extension ExportError: KeyFileFailure {
-    var exitStatus: ExitStatus { self == .encryptionFailed ? .defect : .badData }
+    var exitStatus: ExitStatus {
+        switch self {
+        case .encryptionFailed: .defect
+        case .outOfMemory: .tryLater
+        default: .badData
+        }
+    }
     var advice: String { "\(self)" }
 }
 
