@@ -1,11 +1,9 @@
 # Everything that is needed is installed by the first target that needs it (Debian packages, through apt-get).
 
-SWIFT ?= swift
+export SWIFT ?= swift
 # As it ships: optimised, one static program. That is also what runs in the lab.
-BUILD := $(SWIFT) build -c release --static-swift-stdlib --product
+BUILD := $(SWIFT) build -c release --static-swift-stdlib --disable-local-rpath --product
 RELEASE := .build/release
-# And small: what goes into packages. The flags have a folder of their own, for every one of them is another compilation.
-SHIP := $(SWIFT) build -c release --static-swift-stdlib --scratch-path .build/ship $(shell sed '/^\#/d' board/release-flags) --product
 # DIRECT=1, as root: on this machine's own kernel, where it has mac80211_hwsim, and not in a virtual machine.
 LAB := board/lab/run $(if $(DIRECT),--direct)
 
@@ -13,7 +11,7 @@ LAB := board/lab/run $(if $(DIRECT),--direct)
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
 .PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web fuzz-connection fuzz-portal \
-    bench-keyfile bench-protocol bench-policy man completions build board format lint clean deps
+    bench-keyfile bench-protocol bench-policy man completions deb deb-test board-test board build format lint clean deps
 
 help: ## Show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
@@ -24,21 +22,25 @@ demo: deps ## See the agent keep a device online, on real kernel radios in a vir
 	@board/lab/install
 	@$(LAB) --timeout 600 -- $(RELEASE)/altnet-lab demo
 
-test: lint unit lab ## Run every test
+test: lint unit lab deb-test ## Run every test
 
 # Tests that keep the processor busy run by themselves: beside them, whoever waits for an answer would wait too long.
 # So does the harness, which wants its device to be quick, and what has servers and network namespaces of its own.
 BUSY := ^(KeyFileTests|FailoverPolicyTests|SimulationTests)\.
 HARNESS := ^HarnessTests\.
 SERVERS := ^(InterfaceNetworkTests|ConnectionMonitorTests|OnlineValidationTests|HotspotProvidersTests|NetlinkTests|ReachabilityTests)\.
+# Threads that live in another network namespace have a process of their own: the pool that tasks share makes its threads
+# from whichever thread has work for it, and they begin in that thread's namespace and stay there.
+NAMESPACES := ^(ConnectionMonitorTests\.(DeadPathTests|TroubleTests)|InterfaceNetworkTests\.InterfaceTests)/
 
 unit: deps ## Run the tests that need no radios
 	@board/install-dependencies fish groff-base iproute2 mosquitto nftables nginx-light openssl python3 python3-cryptography \
 	    python3-jsonschema zbar-tools zsh
-	$(SWIFT) test --skip '^LabTests\.' --skip '$(BUSY)' --skip '$(HARNESS)' --skip '$(SERVERS)'
-	$(SWIFT) test --skip-build --filter '$(BUSY)'
-	$(SWIFT) test --skip-build --filter '$(HARNESS)'
-	$(SWIFT) test --skip-build --no-parallel --filter '$(SERVERS)'
+	Tests/run --skip '^LabTests\.' --skip '$(BUSY)' --skip '$(HARNESS)' --skip '$(SERVERS)'
+	Tests/run --skip-build --filter '$(BUSY)'
+	Tests/run --skip-build --filter '$(HARNESS)'
+	Tests/run --skip-build --no-parallel --filter '$(SERVERS)' --skip '$(NAMESPACES)'
+	Tests/run --skip-build --no-parallel --filter '$(NAMESPACES)'
 
 lab: deps ## Run the scenarios on real kernel radios in a virtual machine
 	$(BUILD) altnet
@@ -113,7 +115,7 @@ bench-policy: deps ## Hold the failover policy against others and against the op
 	$(RELEASE)/altnet-lab bench-policy $(BENCH)
 
 man: deps ## Write the manual pages in Docs/man anew, from the commands' own help
-	@SWIFT="$(SWIFT)" Docs/man/generate
+	@Docs/man/generate
 
 completions: deps ## Write completion scripts for bash, zsh and fish to .build/completions
 	$(BUILD) altnet
@@ -123,12 +125,33 @@ completions: deps ## Write completion scripts for bash, zsh and fish to .build/c
 	@$(RELEASE)/altnet --generate-completion-script fish >.build/completions/altnet.fish
 	@ls .build/completions/*
 
-build: deps ## Build the agent as it ships, for this machine: one static binary
-	$(SHIP) altnet
-	@ls -l .build/ship/release/altnet
-
 board: ## Cross-compile the agent for 64-bit ARM boards, with Debian packages only: .board/altnet
 	@board/cross/build
+
+# A package for each architecture; that for arm64 has what `make board` has left.
+ARCH ?= amd64 arm64
+DEB_amd64 := $(RELEASE)/altnet
+DEB_arm64 := .board/altnet
+
+deb: completions $(if $(filter arm64,$(ARCH)),board) ## Build the Debian packages (ARCH=amd64 for one of them)
+	@board/install-dependencies binutils lintian
+	@set -e; $(foreach arch,$(ARCH),package=$$(board/debian/build $(arch) $(DEB_$(arch))); echo $$package; lintian $$package;)
+
+deb-test: ## Install, upgrade, remove and purge the package in a fresh Debian 13, as root
+	@$(MAKE) --no-print-directory deb ARCH=amd64
+	@board/install-dependencies debootstrap
+	@set -e; packages=$$(ls -t .board/debian/altnet_*_amd64.deb); $(if $(filter 0,$(shell id -u)),,sudo) board/debian/test $$(echo "$$packages" | head -n 1)
+
+# On a real board: BOARD=[user@]host, and for its access points HOOK=program NETWORKS=file (Docs/board-test.md).
+board-test: deps ## Test the arm64 package on a virtual board with systemd, or on BOARD=user@host
+	@$(MAKE) --no-print-directory deb ARCH=arm64
+	$(BUILD) altnet-lab
+	board/test/run $(if $(BOARD),--board $(BOARD)) $(if $(HOOK),--hook $(HOOK)) $(if $(NETWORKS),--networks $(NETWORKS)) \
+	    $(if $(ONLY),--only $(ONLY)) "$$(ls -t .board/debian/altnet_*_arm64.deb | head -n 1)"
+
+build: deps ## Build the agent as it ships: one static binary
+	$(BUILD) altnet
+	@ls -l $(RELEASE)/altnet
 
 format: ## Format the sources
 	$(SWIFT) format -i -r Package.swift Sources Tests
@@ -140,4 +163,4 @@ deps:
 	@board/install-dependencies
 
 clean: ## Remove what was built
-	rm -rf .build .lab .board/build
+	rm -rf .build .lab .board/build .board/debian

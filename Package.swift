@@ -138,6 +138,7 @@ let package = Package(
             path: "Tests/KeyFileSimulation", swiftSettings: strict),
         .testTarget(name: "AgentModelTests", dependencies: ["AgentModel", "Randomness"], swiftSettings: strict),
         .testTarget(name: "ChildProcessTests", dependencies: ["ChildProcess"], swiftSettings: strict),
+        .testTarget(name: "BoardTests", dependencies: ["ChildProcess"], swiftSettings: strict),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"], swiftSettings: strict),
         .testTarget(
             name: "NetlinkTests", dependencies: ["Netlink", "CNetlink", "NetworkNamespaces", "Randomness"],
@@ -217,6 +218,7 @@ let package = Package(
             name: "AgentTests",
             dependencies: [
                 "Agent", "AppClient", "AppProtocol", "ConnectionMonitor", "OnlineValidation", "HotspotProviders",
+                "KeyFile", "KeyFileSimulation", "Randomness",
             ],
             swiftSettings: strict),
         .testTarget(
@@ -301,4 +303,9 @@ if Context.environment["ALTNET_FUZZ"] != nil {
             path: "Tests/PortalFuzz/Page", exclude: ["page.dict"]),
     ]
     package.targets += fuzzers
+}
+
+// An agent that gets stuck when it is told to, with ALTNET_STUCK set only: what the watchdog is tested with (Docs/service.md).
+if Context.environment["ALTNET_STUCK"] != nil {
+    for target in package.targets where target.name == "Agent" { target.swiftSettings = strict + [.define("STUCK")] }
 }

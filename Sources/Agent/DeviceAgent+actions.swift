@@ -95,6 +95,7 @@ extension DeviceAgent {
 
     private func measured(_ reading: Int) {
         let accessPoint = policy.phase.accessPoint
+        standing.measured(reading)
         hub.publish(
             .signal(SignalReading(signal: reading, bssid: accessPoint?.bssid, frequency: accessPoint?.frequency)))
         handle(.signal(reading))

@@ -84,6 +84,7 @@ extension DeviceAgent {
     private func supplicantAppeared() {
         isSupplicantAvailable = true
         askSupplicant()
+        checkCountry()
     }
 
     private func supplicantDisappeared() {

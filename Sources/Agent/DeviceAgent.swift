@@ -70,6 +70,9 @@ public final class DeviceAgent {
     var lastLinked: NetworkID?
 
     private var onAddressChange: (Set<String>) -> Void = { _ in }
+    var standing = Standing()
+    /// What keeps the agent from its work.
+    var troubles = TroubleDesk()
     /// Whether a switch may be taken on: before that, one that a restart cut short has the word.
     private(set) var hasBegun = false
     private var status: NetworkStatus?
@@ -107,36 +110,40 @@ public final class DeviceAgent {
     public static func prepare(
         settings: AgentSettings, hub: EventHub, on group: any EventLoopGroup, log: Logger
     ) async throws -> DeviceAgent {
-        let store = try Store(settings)
-        for finding in await store.report { log.log(level: finding.isSerious ? .error : .warning, "\(finding)") }
-        var timing = Supplicant.Timing()
-        // A little less than the policy's own limit, for wpa_supplicant can say better why it did not work.
-        timing.joinLimit = max(.seconds(1), settings.policy.joinLimit - .seconds(1))
-        let identity = try DeviceIdentity.load(from: settings.stateDirectory)
+        try FactoryReset.requireNone(in: settings.stateDirectory)
         let inbox = Inbox()
         let routes = try await RouteMonitor { inbox.put(.route($0)) }
+        // Before the store, which says what it found amiss each time it is opened.
+        let radio = try await WirelessRadio(interface: settings.interface) { inbox.put(.radio($0)) }
+        let store = try Store(settings)
+        for finding in await store.report { log.log(level: finding.isSerious ? .error : .warning, "\(finding)") }
+        let identity = try DeviceIdentity.load(from: settings.stateDirectory)
         let agent = DeviceAgent(
             settings: settings, identity: identity, store: store, state: await store.state,
-            radio: try await WirelessRadio(interface: settings.interface) { inbox.put(.radio($0)) },
-            routes: routes,
+            radio: radio, routes: routes,
             supplicant: Supplicant(
-                controlSocket: settings.controlSocket, replyDirectory: settings.socketFolder, timing: timing
+                controlSocket: settings.controlSocket, replyDirectory: settings.socketFolder,
+                timing: .init(settings.policy), country: settings.country
             ) { inbox.put(.supplicant($0)) }, reach: try reachWatch(settings, routes: routes, on: group), inbox: inbox,
             recording: settings.recording(log: log), hub: hub, log: log)
         return agent
     }
 
     /// Sets to work.
-    /// - Parameter onAddressChange: is told the addresses of all the device's interfaces, in text form, whenever they change.
-    public func begin(onAddressChange: @escaping @AgentLoop (Set<String>) -> Void = { _ in }) {
+    /// - Parameters:
+    ///   - onAddressChange: is told the addresses of all the device's interfaces, in text form, whenever they change.
+    ///   - onStandingChange: is told how the device stands, in a line for a person, whenever that changes.
+    public func begin(
+        onAddressChange: @escaping @AgentLoop (Set<String>) -> Void = { _ in },
+        onStandingChange: @escaping @AgentLoop (String) -> Void = { _ in }
+    ) {
         self.onAddressChange = onAddressChange
+        standing.onChange = onStandingChange
+        reportLimits()
         publishNetworks()
         if let pending = state.pendingSwitch { resume(pending) }
         beginReachWatch()
         inbox.deliver { [weak self] in self?.observe($0) }
-        if routes.link(named: settings.interface) == nil {
-            log.warning("there is no interface \(settings.interface) yet: waiting for it")
-        }
         handle(.interface(isUp: isInterfaceUp))
         otherUplink = routes.uplink(besides: radio.interfaceIndex)
         handle(.otherUplink(otherUplink))
@@ -157,6 +164,7 @@ public final class DeviceAgent {
         await reach.stop()
         supplicant.stop()
         journalTimer = nil
+        troubles.patience = nil
         await writeJournal()
         recording?.finish()
     }
@@ -190,7 +198,9 @@ public final class DeviceAgent {
         }
         sleep()
         if isNews { reviewJournal() }
+        reviewTroubles()
         updateStatus()
+        updateStanding()
     }
 
     /// A network that is not one to join any more is forgotten when the device leaves it.
@@ -248,6 +258,7 @@ public final class DeviceAgent {
 
     func updateStatus() {
         var new = currentStatus
+        if new.bssid != status?.bssid { standing.signal = nil }
         if new.state != status?.state || new.ssid != status?.ssid { new.since = .now }
         guard new.news != status?.news else { return }
         status = new

@@ -97,6 +97,12 @@ public final class AppServer: Sendable {
         if !isTaken { try? await listener.close() }
     }
 
+    /// Returns when the server's event loop has let it pass, at once where the server does not run.
+    public func visit() async {
+        guard let group = running.withLock({ $0?.group }) else { return }
+        for loop in group.makeIterator() { try? await loop.submit {}.get() }
+    }
+
     /// Ends every connection and removes the socket file.
     public func stop() async {
         let running = running.withLock { running in

@@ -6,7 +6,7 @@ import AgentModel
 /// asks, or reads a clock. Whoever runs it carries the actions out, reports back with events, and sends `.tick` when
 /// `nextWake` has come. `Docs/failover.md` tells in words what it does.
 public struct FailoverPolicy: Sendable {
-    public let settings: PolicySettings
+    public private(set) var settings: PolicySettings
     public internal(set) var networks: [KnownNetwork] = []
     public internal(set) var phase = Phase.offline
     /// When the policy wants to be told the time, at the latest.
@@ -79,6 +79,7 @@ public struct FailoverPolicy: Sendable {
 
     private mutating func apply(_ event: PolicyEvent, at now: Instant) {
         switch event {
+        case .settings(let settings): adopt(settings, at: now)
         case .networks(let networks): replaceNetworks(networks, at: now)
         case .remembered(let network, let frequency):
             if self.network(network) != nil { air.remember(frequency, of: network) }
@@ -188,9 +189,24 @@ public struct FailoverPolicy: Sendable {
         proceed(at: now)
     }
 
+    /// Goes by other settings from now on: everything is judged anew by them, and what is under way gets its time again.
+    private mutating func adopt(_ new: PolicySettings, at now: Instant) {
+        var new = new
+        // Whether there is anything to probe is not a matter of the policy.
+        if settings.validation == nil || new.validation == nil { new.validation = settings.validation }
+        guard new != settings, new.contradiction == nil else { return }
+        settings = new
+        budget.adopt(new)
+        beginAnew(at: now)
+    }
+
     /// The machine slept, or was so busy that it might as well have: what was measured is old, and what was due was not done.
     private mutating func resume(at now: Instant) {
         resumedAt = now
+        beginAnew(at: now)
+    }
+
+    private mutating func beginAnew(at now: Instant) {
         if var scan {
             scan.deadline = now + settings.scanLimit
             self.scan = scan

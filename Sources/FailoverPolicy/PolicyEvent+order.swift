@@ -15,29 +15,30 @@ extension [PolicyEvent] {
 extension PolicyEvent {
     fileprivate var stage: Int {
         switch self {
-        case .otherUplink: 0
-        case .networks: 1
-        case .remembered: 2
-        case .resumed: 3
-        case .signal: 4
-        case .scanned: 5
-        case .scanFailed: 6
-        case .interface: 7
-        case .supplicant: 8
-        case .interrupted: 9
-        case .linkFound: 10
-        case .linkLost: 11
-        case .joinFailed: 12
-        case .associated: 13
-        case .address: 14
-        case .doubted: 15
-        case .signingIn: 16
-        case .postponed: 17
-        case .probed: 18
-        case .confirmed: 19
-        case .switchTo: 20
-        case .tick: 21
-        case .stop: 22
+        case .settings: 0
+        case .otherUplink: 1
+        case .networks: 2
+        case .remembered: 3
+        case .resumed: 4
+        case .signal: 5
+        case .scanned: 6
+        case .scanFailed: 7
+        case .interface: 8
+        case .supplicant: 9
+        case .interrupted: 10
+        case .linkFound: 11
+        case .linkLost: 12
+        case .joinFailed: 13
+        case .associated: 14
+        case .address: 15
+        case .doubted: 16
+        case .signingIn: 17
+        case .postponed: 18
+        case .probed: 19
+        case .confirmed: 20
+        case .switchTo: 21
+        case .tick: 22
+        case .stop: 23
         }
     }
 

@@ -10,9 +10,14 @@ extension PolicySettings {
     }
 
     /// The first contradiction among the settings; nil if there is none.
-    public var contradiction: Contradiction? {
-        contradiction(in: twoPointFour, of: "twoPointFour") ?? contradiction(in: five, of: "five")
-            ?? contradictionOfConfirmation ?? contradictionOfNumbers ?? contradictionOfWaits
+    public var contradiction: Contradiction? { contradictions.first }
+
+    /// The contradictions among the settings, at most one of a kind.
+    public var contradictions: [Contradiction] {
+        [
+            contradiction(in: twoPointFour, of: "twoPointFour"), contradiction(in: five, of: "five"),
+            contradictionOfConfirmation, contradictionOfNumbers, contradictionOfWaits,
+        ].compactMap(\.self)
     }
 
     private func contradiction(in thresholds: Thresholds, of band: String) -> Contradiction? {

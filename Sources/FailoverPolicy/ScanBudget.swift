@@ -9,9 +9,9 @@ struct ScanBudget: Hashable, Sendable {
     /// Less is no scan: somebody answered from memory.
     private static let shortestFullScan = Duration.seconds(1)
 
-    private let share: Int
-    private let urgentShare: Int
-    private let reserve: Duration
+    private var share: Int
+    private var urgentShare: Int
+    private var reserve: Duration
     private var fullScan = firstFullScan
     private var saved: Duration
     private var since: Instant?
@@ -21,6 +21,15 @@ struct ScanBudget: Hashable, Sendable {
         urgentShare = settings.weakScanShare
         reserve = settings.scanReserve
         saved = reserve
+    }
+
+    /// What was saved up stays, as far as there is still room for it.
+    mutating func adopt(_ settings: PolicySettings) {
+        share = settings.scanShare
+        urgentShare = settings.weakScanShare
+        reserve = settings.scanReserve
+        saved = min(saved, reserve)
+        fullScan = min(fullScan, reserve)
     }
 
     func cost(of frequencies: [Frequency]) -> Duration {

@@ -5,6 +5,7 @@ extension PolicyEvent {
     /// The event as the words of a line.
     var recorded: String {
         switch self {
+        case .settings(let settings): "settings \(settings.recorded)"
         case .networks(let networks): "networks \(networks.word)"
         case .remembered(let network, let frequency): "remembered \(network.word) \(frequency.word)"
         case .interface(let isUp): "interface \(isUp ? "up" : "down")"
@@ -42,6 +43,7 @@ extension PolicyEvent {
         named name: Substring, _ words: inout RecordWords
     ) throws(RecordWords.Fault) -> PolicyEvent {
         switch name {
+        case "settings": .settings(try PolicySettings(&words))
         case "networks": .networks(try words.next())
         case "remembered": .remembered(try words.next(), try words.next())
         case "interface": .interface(isUp: try words.next(of: ["up": true, "down": false]))

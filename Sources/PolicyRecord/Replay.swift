@@ -10,6 +10,8 @@ public struct Replay: Sendable {
     public private(set) var policy: FailoverPolicy
     /// Whether a difference has come up, or was looked for by other settings.
     public private(set) var isHypothetical: Bool
+    /// Under settings of its own it does not take over those that the recorded one was given later.
+    private let hasOwnSettings: Bool
     private var orders = OrderMatch()
 
     /// What one event led to, then and now.
@@ -23,7 +25,8 @@ public struct Replay: Sendable {
     /// - Parameter settings: those of the run, or others to see what they would change.
     public init(of run: RecordedRun, settings: PolicySettings) {
         policy = FailoverPolicy(settings: settings)
-        isHypothetical = settings != run.settings
+        hasOwnSettings = settings != run.settings
+        isHypothetical = hasOwnSettings
     }
 
     /// Where the agent does not wake the policy in time, it is because the recorded one did not want to be woken.
@@ -39,6 +42,7 @@ public struct Replay: Sendable {
                 actions += perform(.tick, at: wake)
             }
         }
+        if case .settings = step.event, hasOwnSettings { return Outcome(step: step, actions: actions) }
         if let event = isHypothetical ? orders.matching(step.event, policy.phase.network) : step.event {
             actions += perform(event, at: step.at)
         }

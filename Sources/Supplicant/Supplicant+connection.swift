@@ -51,6 +51,7 @@ extension Supplicant {
             try await channel.askLeniently(ControlCommand("SET sae_pwe 2"))
             // Without a value: whatever its configuration file says, it scans only to join.
             try await channel.askLeniently(ControlCommand("AUTOSCAN "))
+            if let country { try await channel.askLeniently(ControlCommand("SET country \(country)")) }
             let keyManagement = try await channel.words(.keyManagement)
             try await channel.ask(.status) { [self] answer in adopt(answer) }
             if !isAvailable, link == nil { try await channel.forgetNetworks() }

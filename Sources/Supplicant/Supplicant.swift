@@ -9,7 +9,9 @@ import EventLoop
 public final class Supplicant {
     let controlSocket: String
     let replyDirectory: String?
-    let timing: Timing
+    let country: String?
+    /// What is changed counts from the next command, attempt or look on.
+    public var timing: Timing
     let onEvent: @AgentLoop @Sendable (SupplicantEvent) -> Void
 
     var isStarted = false
@@ -55,14 +57,16 @@ public final class Supplicant {
     ///   - controlSocket: the control socket of the interface, for example `/run/wpa_supplicant/wlan0`.
     ///   - replyDirectory: where this side's socket file goes, a directory in which wpa_supplicant can reach it; nil for
     ///     `/tmp`, which a service with a private one must not use.
+    ///   - country: whose rules of radio wpa_supplicant has the kernel go by, two characters; nil to leave that alone.
     ///   - onEvent: called on the loop, never from within a call to this object.
     public init(
         controlSocket: String, replyDirectory: String? = nil, timing: Timing = Timing(),
-        onEvent: @escaping @AgentLoop @Sendable (SupplicantEvent) -> Void
+        country: String? = nil, onEvent: @escaping @AgentLoop @Sendable (SupplicantEvent) -> Void
     ) {
         self.controlSocket = controlSocket
         self.replyDirectory = replyDirectory
         self.timing = timing
+        self.country = country
         self.onEvent = onEvent
         retryDelay = timing.retry.lowerBound
     }

@@ -1,57 +1,63 @@
 import Agent
+import AgentModel
 import ArgumentParser
 import FoundationEssentials
-import Logging
+import Glibc
 
 struct AgentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "agent",
         abstract: "Keep this device online.",
         discussion: """
-            Runs until it is told to end. It is set by environment variables, which systemd reads from a file:
+            Runs until it is told to end (SIGTERM), and reads its settings anew on SIGHUP. What is set by an environment \
+            variable counts before what the file says. Docs/settings.md and the delivered file say more about each of \
+            them; here are their names and defaults:
 
-              ALTNET_INTERFACE        the Wi-Fi interface (wlan0)
-              ALTNET_SUPPLICANT_DIR   folder of wpa_supplicant's control sockets (/run/wpa_supplicant)
-              ALTNET_STATE_DIR        folder of the device's identity, key file and root key (/var/lib/altnet)
-              ALTNET_KEYFILE          the key file, or a partition for it such as /dev/mtd3 (keyfile in the above)
-              ALTNET_ROOT_KEY         file of the key file's root key (systemd's credential altnet.root-key where
-                                      there is one, else root-key in the above)
-              ALTNET_KEYFILE_ANCHOR   file by which an older image of the key file is noticed (none)
-              ALTNET_SOCKET           socket of the app protocol (/run/altnet/altnet.sock)
-              ALTNET_SOCKET_MODE      its permissions, in octal (0660)
-              ALTNET_SOCKET_GROUP     group whose members may do everything over it, by name or number (the agent's own)
-              ALTNET_SOCKET_READERS   group whose members may ask and listen, but change nothing (none)
-              ALTNET_LAN_PORT         TCP port on which apps in the network are answered, 0 for none (25863)
-              ALTNET_LAN_CONNECTIONS  how many of them may be connected at a time, 1 to 1024 (32)
-              ALTNET_MAX_BACKUPS      how many backup networks are stored at most, 1 to 10 (3)
-              ALTNET_LOG_LEVEL        trace, debug, info, notice, warning, error or critical (notice)
+            \(Setting.overview)
 
-            The thresholds of the failover are described in Docs/failover.md. Needs CAP_NET_ADMIN.
+            Needs CAP_NET_ADMIN. Docs/service.md tells what systemd is told, and what the exit status is.
             """)
 
     @OptionGroup var local: LocalOptions
 
-    @Flag(help: "Check the settings and end.")
+    @Option(help: ArgumentHelp("The file with the settings, NAME=VALUE a line.", valueName: "file"))
+    var settings: String?
+
+    @Flag(help: "Check the settings and end: 0 if they are in order, 78 if they are not.")
     var checkConfig = false
 
     func run() async throws {
+        let source = SettingsSource(file: settings, environment: AgentSettings.environmentOfProcess)
+        let sink = LogSink(journal: source.environment["JOURNAL_STREAM"])
+        defer { sink.flush() }
         let settings: AgentSettings
-        do { settings = try AgentSettings(environment: AgentSettings.environmentOfProcess) } catch {
-            throw ValidationError("\(error)")
+        do throws(InvalidSettings) { settings = try source.read() } catch {
+            for line in error.lines { checkConfig ? Console.complain(line) : sink.complain(line) }
+            throw ExitCode(ExitStatus.badSettings.rawValue)
         }
-        guard !checkConfig else {
-            print("the settings are in order")
-            return
+        if checkConfig { return try check(settings) }
+        sink.level = settings.logLevel
+        do { try await AgentService.run(settings, from: source, logTo: sink) } catch {
+            sink.complain("\(error)")
+            throw ExitCode(ExitStatus(startFailure: error).rawValue)
         }
-        let log = Logger(label: "altnet") { label in
-            var handler = StreamLogHandler.standardError(label: label)
-            handler.logLevel = settings.logLevel
-            return handler
+    }
+
+    private func check(_ settings: AgentSettings) throws {
+        let fit = settings.fit()
+        for note in settings.notes + fit.notes { print("note: \(note)") }
+        guard fit.problems.isEmpty else {
+            for problem in fit.problems { Console.complain(problem) }
+            throw ExitCode(ExitStatus.badSettings.rawValue)
         }
-        do { try await AgentService.run(settings, log: log) } catch {
-            log.critical("\(error)")
-            throw ExitCode(1)
-        }
+        print("the settings are in order")
+    }
+}
+
+extension Console {
+    /// Says what is wrong where there is no console yet.
+    fileprivate static func complain(_ line: String) {
+        try? TextOutput(descriptor: STDERR_FILENO).put(line.printable + "\n")
     }
 }
 
@@ -59,5 +65,34 @@ extension AgentSettings {
     /// The process's environment without what is meant for the command line, which is no setting of the agent.
     static var environmentOfProcess: [String: String] {
         ProcessInfo.processInfo.environment.filter { !DeviceOptions.Variable.ofTheCommandLine.contains($0.key) }
+    }
+}
+
+extension Setting {
+    /// All of them with their defaults, a line each.
+    fileprivate static var overview: String {
+        let width = all.map(\.name.count).max() ?? 0
+        return groups.map { group in
+            let lines = group.settings.map { setting in
+                let name = setting.name + String(repeating: " ", count: width - setting.name.count)
+                return "  \(name)  " + setting.standardText.wrapped(to: 76 - width, indent: width + 4)
+            }
+            return ([group.title + ":"] + lines).joined(separator: "\n")
+        }.joined(separator: "\n\n")
+    }
+}
+
+extension String {
+    /// In lines of so many characters, of which all but the first are indented.
+    fileprivate func wrapped(to length: Int, indent: Int) -> String {
+        var lines: [String] = []
+        for word in split(separator: " ") {
+            if let last = lines.last, last.count + 1 + word.count <= length {
+                lines[lines.count - 1] = "\(last) \(word)"
+            } else {
+                lines.append(String(word))
+            }
+        }
+        return lines.joined(separator: "\n" + String(repeating: " ", count: indent))
     }
 }

@@ -30,6 +30,7 @@ struct Altnet: AsyncParsableCommand {
               75  not now: try again later
               76  agent and command line do not speak the same protocol
               77  this user may not do that, or the key does not fit the device
+              78  the agent cannot start before somebody has mended its settings, its keys or what is in its way
 
             ENVIRONMENT
               ALTNET_DEVICE           a device in the network, where --device is not given
@@ -46,8 +47,9 @@ struct Altnet: AsyncParsableCommand {
         subcommands: [
             AgentCommand.self, StatusCommand.self, ScanCommand.self, BackupsCommand.self, SwitchCommand.self,
             WatchCommand.self, DiagnoseCommand.self, PortalCommand.self,
-            HistoryCommand.self, DiscoverCommand.self, PairCommand.self, KeyFileCommand.self, ProvidersCommand.self,
-            ProviderCommand.self,
+            HistoryCommand.self, DiscoverCommand.self, PairCommand.self, ProvisionCommand.self,
+            FactoryResetCommand.self,
+            KeyFileCommand.self, ProvidersCommand.self, ProviderCommand.self,
         ])
     @OptionGroup var device: DeviceOptions
 }

@@ -12,6 +12,7 @@ enum ExitStatus: Int32, CaseIterable {
     case tryLater = 75
     case protocolMismatch = 76
     case notPermitted = 77
+    case badSettings = 78
 
     init(_ kind: ErrorCode.Kind) {
         self =

@@ -10,7 +10,8 @@ import AgentModel
 
 /// Reads a password from the terminal without showing it.
 enum PasswordPrompt {
-    private static let maximumLength = 256
+    /// Enough for a pairing code, which a scanner types.
+    private static let maximumLength = 512
 
     /// - Throws: `CommandFailure` without a terminal, and when the person gives up with Control-C.
     static func ask(_ prompt: String) throws -> Secret {

@@ -92,23 +92,29 @@ import Testing
         ("ALTNET_MAX_BACKUPS", "three", "1 to 10"), ("ALTNET_MARGIN_DB", "0", "1 to 40"),
         ("ALTNET_WEAK_2G_DBM", "-90", "above ALTNET_CRITICAL_2G_DBM"),
         ("ALTNET_FLOOR_5G_DBM", "-50", "and ALTNET_FLOOR_5G_DBM"), ("ALTNET_SCAN_SHARE", "0", "1 to 50"),
-        ("ALTNET_RETURN_CONFIRM_S", "-1", "0 to 86400"), ("ALTNET_RECORD", "record", "a name such as"),
+        ("ALTNET_RETURN_CONFIRM_S", "-1", "0 to 86400"), ("ALTNET_RECORD", "record", "a path that begins with /"),
         ("ALTNET_RECORD_MB", "0", "1 to 1024"), ("ALTNET_FADING_HORIZON_S", "1h", "0 to 300"),
         ("ALTNET_WEAK_2G_DBM", "70", "-110 to -20"),
         ("ALTNET_CRITICAL_CONFIRM_S", "61", "at most as long as ALTNET_WEAK_CONFIRM_S"),
-        ("ALTNET_STATE_DIR", "var/lib", "a name such as"),
-        ("ALTNET_KEYFILE", "keyfile", "a name such as"), ("ALTNET_ROOT_KEY", "", "/etc/altnet/root-key"),
-        ("ALTNET_KEYFILE_ANCHOR", "anchor", "a name such as"), ("ALTNET_INTERFACE", "../etc", "a name such as"),
-        ("ALTNET_INTERFACE", "", "a name such as"),
+        ("ALTNET_STATE_DIR", "var/lib", "a path that begins with /"),
+        ("ALTNET_KEYFILE", "keyfile", "a path that begins with /"), ("ALTNET_ROOT_KEY", "", "/var/lib/altnet/root-key"),
+        ("ALTNET_KEYFILE_ANCHOR", "anchor", "a path that begins with /"),
+        ("ALTNET_INTERFACE", "../etc", "network interface"),
+        ("ALTNET_INTERFACE", "", "network interface"),
         ("ALTNET_LOG_LEVEL", "loud", "trace, debug"), ("ALTNET_INTERFCE", "wlan0", "ALTNET_INTERFACE"),
         ("ALTNET_LAN_PORT", "65536", "0 to 65535"), ("ALTNET_LAN_CONNECTIONS", "0", "1 to 1024"),
         ("ALTNET_SOCKET_MODE", "0999", "0660"), ("ALTNET_SOCKET_MODE", "1777", "0660"),
         ("ALTNET_SOCKET_GROUP", "no-such-group", "group of this machine"),
-        ("ALTNET_SOCKET_READERS", "-1", "group of this machine"),
+        ("ALTNET_SOCKET_READERS", "-1", "group of this machine"), ("ALTNET_COUNTRY", "XX", "ISO 3166"),
+        ("ALTNET_COUNTRY", "de", "ISO 3166"), ("ALTNET_INTERFACE", "sixteen-letters-", "1 to 15"),
+        ("ALTNET_INTERFACE", "wl an0", "1 to 15"), ("ALTNET_INTERFACE", "..", "1 to 15"),
     ])
-    func refusesAndSaysWhatIsAllowed(name: String, value: String, allowed: String) {
-        let error = #expect(throws: InvalidSetting.self) { try AgentSettings(environment: [name: value]) }
-        #expect(error?.name == name || name == "ALTNET_FLOOR_5G_DBM")
-        #expect(error?.description.contains(allowed) == true, "\(error?.description ?? "")")
+    func refusesAndSaysWhatIsAllowed(name: String, value: String, allowed: String) throws {
+        let error = #expect(throws: InvalidSettings.self) { try AgentSettings(environment: [name: value]) }
+        let problem = try #require(error?.problems.first)
+        #expect(error?.problems.count == 1)
+        #expect(problem.name == name || name == "ALTNET_FLOOR_5G_DBM")
+        #expect(problem.origin == .environment)
+        #expect(problem.description.contains(allowed), "\(problem)")
     }
 }

@@ -33,9 +33,9 @@ import Testing
         ("ALTNET_KEEPALIVE_COUNT", "0"), ("ALTNET_KEEPALIVE_REQUEST_S", "4"),
     ])
     func whatMakesNoSenseIsRefusedAtConfiguration(name: String, value: String) {
-        let error = #expect(throws: InvalidSetting.self) { try AgentSettings(environment: [name: value]) }
-        #expect(error?.name == name)
-        #expect(error?.allowed.isEmpty == false)
+        let error = #expect(throws: InvalidSettings.self) { try AgentSettings(environment: [name: value]) }
+        #expect(error?.problems.map(\.name) == [name])
+        #expect(error?.problems.first?.allowed.isEmpty == false)
     }
 
     @Test func allOfItCanBeSet() throws {
@@ -57,9 +57,9 @@ import Testing
 
     /// All that a target may begin with.
     @Test func theSchemesAreNamed() {
-        let error = #expect(throws: InvalidSetting.self) { try AgentSettings(environment: ["ALTNET_TARGETS": "x"]) }
+        let error = #expect(throws: InvalidSettings.self) { try AgentSettings(environment: ["ALTNET_TARGETS": "x"]) }
         for scheme in ["tcp", "tls", "http", "https", "mqtt", "mqtts"] {
-            #expect(error?.allowed.contains(scheme) == true)
+            #expect(error?.problems.first?.allowed.contains(scheme) == true)
         }
     }
 

@@ -1,6 +1,7 @@
 import AgentModel
 import AppProtocol
 import Glibc
+import KeyFile
 import Testing
 
 @testable import Agent
@@ -14,7 +15,9 @@ import Testing
                 buffer.baseAddress.flatMap { mkdtemp($0) }.map { String(cString: $0) }
             })
         defer {
-            for name in ["device-id", "local-key", "device-id.new", "local-key.new"] { unlink("\(path)/\(name)") }
+            for name in ["device-id", "local-key", "device-id.new", "local-key.new", "identity.next"] {
+                unlink("\(path)/\(name)")
+            }
             rmdir(path)
         }
         try body(path)
@@ -87,7 +90,29 @@ import Testing
         }
     }
 
+    /// What was put in place as a whole counts, whatever a power cut has left of the rest.
+    @Test func whatWasBegunIsFinished() throws {
+        try inFolder { folder in
+            _ = try DeviceIdentity.load(from: folder)
+            let code = "altnet:pair?v=1&id=lamp-02&key=0123456789abcdef0123456789abcdef"
+            let file = open("\(folder)/identity.next", O_WRONLY | O_CREAT, 0o600)
+            write(file, code, code.utf8.count)
+            close(file)
+            #expect(try DeviceIdentity.read(from: folder).id == "lamp-02")
+            #expect(access("\(folder)/identity.next", F_OK) == 0)
+            #expect(try DeviceIdentity.load(from: folder).id == "lamp-02")
+            #expect(access("\(folder)/identity.next", F_OK) != 0)
+            #expect(try DeviceIdentity.read(from: folder).id == "lamp-02")
+        }
+    }
+
     @Test func aMissingFolderIsAnError() {
         #expect(throws: IdentityError.self) { try DeviceIdentity.load(from: "/nonexistent/altnet") }
+    }
+}
+
+extension DeviceIdentity {
+    fileprivate func install(in directory: String) throws {
+        try IdentityFolder(try Folder.open(directory)).install(self)
     }
 }

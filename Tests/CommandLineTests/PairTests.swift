@@ -30,7 +30,7 @@ import Testing
         #expect(device.deviceId.utf8.count == 16)
         // At least 128 bits, in hexadecimal digits.
         #expect(device.localKey.count >= 32)
-        #expect(first.errors.contains("'altnet pair --from FILE --install'"))
+        #expect(first.errors.contains("'altnet provision --from FILE'"))
     }
 
     @Test func theFileIsTheOwnersAlone() async throws {
@@ -42,8 +42,8 @@ import Testing
             #expect(run.output == "\(file) holds the code of lamp-01.\n")
             #expect(
                 run.errors == """
-                    No device has this code yet: one takes it from a file by 'altnet pair --from \(file) --install', run \
-                    on the device.
+                    No device has this code yet: one takes it from a file by 'altnet provision --from \(file)', run on \
+                    the device.
 
                     """)
             let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
@@ -60,36 +60,14 @@ import Testing
         }
     }
 
-    @Test func installsOnceAndShowsAgain() async throws {
-        try await inFolder { folder in
-            let state = folder + "/state"
-            let nothing = await CommandRun.altnet(["pair", "--show", "--state-dir", state, "--output", "-"])
-            #expect(nothing.status == 65)
-            #expect(nothing.errors.contains("altnet pair --install"))
-
-            let file = folder + "/lamp.key"
-            let run = await CommandRun.altnet(["pair", "--install", "--state-dir", state, "--output", file])
-            #expect(run.status == 0)
-            let device = try device(in: file)
-            #expect(run.output.hasSuffix("This device is \(device.deviceId) now.\n"))
-            let shown = await CommandRun.altnet(["pair", "--show", "--state-dir", state, "--output", "-"])
-            #expect(shown.output == PairingCode(device).uri() + "\n")
-
-            let again = await CommandRun.altnet(["pair", "--install", "--state-dir", state, "--from", file])
-            #expect(again.status == 1)
-            #expect(again.errors.contains("altnet pair --show"))
-            let other = await CommandRun.altnet(["pair", "--install", "--state-dir", folder + "/other", "--from", file])
-            #expect(other.status == 0)
-            let moved = await CommandRun.altnet(["pair", "--show", "--state-dir", folder + "/other", "--output", "-"])
-            #expect(moved.output == shown.output)
-        }
-    }
-
     /// A key file made beside the device's own key would be refused by the device.
     @Test func theDevicesOwnKeyBecomesAKeyFile() async throws {
         try await inFolder { folder in
             let state = ["--state-dir", folder + "/state"]
-            let made = await CommandRun.altnet(["pair", "--install"] + state)
+            let nothing = await CommandRun.altnet(["pair", "--show", "--output", "-"] + state)
+            #expect(nothing.status == 65)
+            #expect(nothing.errors.contains("altnet provision"))
+            let made = await CommandRun.altnet(["provision"] + state)
             #expect(made.errors.isEmpty)
             let file = folder + "/lamp.key"
             let run = await CommandRun.altnet(["pair", "--show", "--output", file] + state)
@@ -100,16 +78,6 @@ import Testing
             #expect(shown.output == PairingCode(device).uri() + "\n")
             let other = await CommandRun.altnet(["pair", "--from", file, "--output", folder + "/copy"])
             #expect(other.errors.isEmpty)
-        }
-    }
-
-    /// A device that could not keep its identity must not be handed out.
-    @Test func nothingIsWrittenWhereItCannotBeInstalled() async throws {
-        try await inFolder { folder in
-            let run = await CommandRun.altnet(
-                ["pair", "--install", "--state-dir", folder + "/no/such", "--output", folder + "/key"])
-            #expect(run.status == 65)
-            #expect(!FileManager.default.fileExists(atPath: folder + "/key"))
         }
     }
 
@@ -167,7 +135,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ["--show", "--install"], ["--show", "--from", "x"], ["--show", "--id", "x"], ["--from", "x", "--id", "y"],
+        ["--show", "--from", "x"], ["--show", "--id", "x"], ["--from", "x", "--id", "y"],
         ["--state-dir", "/x"], ["--force"], ["--force", "--output", "-"], ["--device", "lamp"],
     ])
     func contradictionsAreRefused(options: [String]) async {

@@ -77,7 +77,7 @@ final class HostBench: Sendable {
         switch socket {
         case .listening: command += ["--listen", folder + "/s"]
         case .listeningAsInUnit:
-            let capabilities = try UnitFileTests.capabilities.map { "+" + $0 }.joined(separator: ",")
+            let capabilities = try ProvidersUnit.capabilities.map { "+" + $0 }.joined(separator: ",")
             command = ["setpriv", "--bounding-set=-all,\(capabilities)", "--no-new-privs"] + command
             command += ["--listen", folder + "/s"]
         case .inherited: command = ["/usr/bin/python3", "-c", Socket.launcher, folder + "/s"] + command

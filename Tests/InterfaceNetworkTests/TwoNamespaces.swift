@@ -4,7 +4,8 @@ import NIOCore
 import NIOPosix
 
 /// Two machines with two cables between them, of which the first one prefers one: two network namespaces, in each of which
-/// one event loop lives, for a socket belongs to the namespace of the thread that makes it (network_namespaces(7)).
+/// one event loop lives, for a socket belongs to the namespace of the thread that makes it (network_namespaces(7)). They have
+/// the tests' process to themselves (Makefile).
 ///
 ///     device  left 10.9.1.2, right 10.9.2.2        server  10.9.1.1, 10.9.2.1, on either way 10.9.9.9 and 2001:db8:9::9
 struct TwoNamespaces {

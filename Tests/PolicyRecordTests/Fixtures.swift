@@ -32,9 +32,18 @@ enum Fixture {
         KnownNetwork(id: NetworkID(3), ssid: dash, usesPassphrase: true, isHidden: true),
     ]
 
+    private static var otherSettings: PolicySettings {
+        var settings = PolicySettings()
+        settings.five.weak = -71
+        settings.returnsToPreferred = false
+        settings.validation = PolicySettings.Validation()
+        return settings
+    }
+
     static let events: [PolicyEvent] =
         [
-            .networks(networks), .networks([]), .remembered(NetworkID(2), Frequency(megahertz: 5955)),
+            .settings(PolicySettings()), .settings(otherSettings), .networks(networks), .networks([]),
+            .remembered(NetworkID(2), Frequency(megahertz: 5955)),
             .interface(isUp: true), .interface(isUp: false), .supplicant(isAvailable: true),
             .supplicant(isAvailable: false), .otherUplink(nil),
             .linkFound(NetworkID(1), AccessPoint(bssid: accessPoint, frequency: nil)),

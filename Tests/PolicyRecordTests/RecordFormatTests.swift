@@ -15,7 +15,7 @@ import Testing
 
     /// Every case of `PolicyEvent` is among the examples: the names that were written are as many as the cases.
     @Test func everyKindOfEventIsTried() {
-        #expect(Set(Fixture.events.map { $0.recorded.prefix { $0 != " " } }).count == 23)
+        #expect(Set(Fixture.events.map { $0.recorded.prefix { $0 != " " } }).count == 24)
     }
 
     @Test func namesOfNetworksAreOneWordAndUnambiguous() throws {
@@ -41,6 +41,8 @@ import Testing
         ("linkFound 1 02:00:00:00:01:00 0", "a frequency"), ("switchTo 1 2 30", "30s or 2500ms"),
         ("switchTo 1 2 30s twice", "one of once"), ("switchTo 1 2 30s once more", "the end of the line"),
         ("confirmed -1", "not negative"), ("probed 1 perhaps", "online, captive"),
+        ("settings marge=1", "a setting of the policy"),
+        ("settings margin=1s", "decibels from 0 to 60"), ("settings margin", "a setting of the policy"),
     ])
     func whatIsWrongIsNamed(line: String, expected: String) {
         var words = RecordWords(line[...])

@@ -94,8 +94,8 @@ import Testing
     }
 
     @Test func anotherVersionIsNotGuessedAt() {
-        let error = #expect(throws: RecordError.self) { try read("altnet-record 3 x\n@1 0 tick\n") }
-        #expect(error?.reason == .unsupportedVersion(line: 1, "3"))
+        let error = #expect(throws: RecordError.self) { try read("altnet-record 4 x\n@1 0 tick\n") }
+        #expect(error?.reason == .unsupportedVersion(line: 1, "4"))
     }
 
     @Test func recordsFromBeforeThereWereDoubtsAreRead() throws {

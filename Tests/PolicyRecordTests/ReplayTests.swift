@@ -21,6 +21,19 @@ import Testing
         #expect(replay.policy.phase.network == NetworkID(3))
     }
 
+    /// Settings that were changed while it ran count in a replay as well, and not in one under settings of its own.
+    @Test func changedSettingsAreReplayed() throws {
+        var changed = PolicySettings()
+        changed.margin = 12
+        let text = Fixture.run().text + "@9000000 0 settings \(changed.recorded)\n"
+        let (outcomes, replay) = outcomes(try run(text))
+        #expect(outcomes.last?.isDifferent == false || outcomes.last?.step.actions.isEmpty == true)
+        #expect(replay.policy.settings.margin == 12)
+        var own = PolicySettings()
+        own.margin = 20
+        #expect(self.outcomes(try run(text), settings: own).1.policy.settings == own)
+    }
+
     /// A hidden input would look like this: the same events, and something else is done.
     @Test func aDifferenceIsFoundWhereItIs() throws {
         let text = Fixture.run().text

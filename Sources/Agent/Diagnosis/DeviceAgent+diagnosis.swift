@@ -40,7 +40,7 @@ extension DeviceAgent {
         case .offline: return .notConnected(known: policy.networks.count)
         case .joining: return .joining(name)
         case .waitingForAddress, .proving, .online:
-            let weak = settings.policy.thresholds(for: policy.phase.accessPoint?.frequency).weak
+            let weak = policy.settings.thresholds(for: policy.phase.accessPoint?.frequency).weak
             return .joined(name, signal: signal, isWeak: signal.map { $0 < weak } ?? false)
         }
     }

@@ -70,7 +70,7 @@ extension RootKeyFile: RootKeySource {
 
     /// Where it was adopted already, it is made durable: that may be what failed.
     package func adoptPrepared() throws(KeyFileError) {
-        if try isThere(nextName) { try files.rename(nextName, to: name) }
+        if try files.holds(nextName) { try files.rename(nextName, to: name) }
         try files.synchroniseDirectory()
     }
 
@@ -86,12 +86,19 @@ extension RootKeyFile: RootKeySource {
 
     /// The only key that there is must neither be overwritten nor removed, whatever its name.
     private func completeAdoption() throws(KeyFileError) {
-        if try !isThere(name) { try adoptPrepared() }
+        if try !files.holds(name) { try adoptPrepared() }
     }
 
-    private func isThere(_ name: String) throws(KeyFileError) -> Bool {
-        guard let descriptor = try files.open(name, forWriting: false) else { return false }
-        files.close(descriptor)
-        return true
+    /// Destroys the key, also one that is being made or changed, durably: what is under it is lost. Whether it is a root key
+    /// nobody asks, so what systemd has encrypted can be destroyed as well.
+    package func destroy() throws(KeyFileError) {
+        for name in [name, nextName, name + ".new"] { try files.destroy(name) }
+        try files.synchroniseDirectory()
+    }
+
+    /// Whether there is anything to be destroyed.
+    package func isThere() throws(KeyFileError) -> Bool {
+        for name in [name, nextName] where try files.holds(name) { return true }
+        return false
     }
 }

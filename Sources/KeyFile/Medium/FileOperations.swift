@@ -64,7 +64,7 @@ extension FileOperations {
     }
 
     /// Replaces a whole small file, durably: after a power cut there is the old one or the new one.
-    func replace(_ name: String, with bytes: UnsafeRawBufferPointer) throws(KeyFileError) {
+    package func replace(_ name: String, with bytes: UnsafeRawBufferPointer) throws(KeyFileError) {
         let temporary = name + ".new"
         do {
             let descriptor = try create(temporary)

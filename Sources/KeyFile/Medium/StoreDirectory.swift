@@ -15,6 +15,15 @@ final class StoreDirectory {
         self.path = path
     }
 
+    /// Opens the directory at `path`, which must be there.
+    init(existing path: String) throws(KeyFileError) {
+        guard let descriptor = try Self.openIfThere(path) else {
+            throw .system(.open, path: path, errno: ENOENT)
+        }
+        directory = descriptor
+        self.path = path
+    }
+
     /// Keeps every other process from locking the directory for as long as this lives.
     func lock() throws(KeyFileError) {
         // Once more, and again: `altnet keyfile` takes it for a moment to see whether somebody has it.

@@ -115,7 +115,9 @@ public struct PeerPolicy: LinkPolicy, Sendable {
             }
         case .switchTo(let network, let id, _, _): begin(network, command: id, at: now)
         case .stop: hasStopped = true
-        case .otherUplink, .interrupted, .probed, .doubted, .signingIn, .postponed, .confirmed, .resumed, .tick: break
+        case .settings, .otherUplink, .interrupted, .probed, .doubted, .signingIn, .postponed, .confirmed, .resumed,
+            .tick:
+            break
         }
     }
 

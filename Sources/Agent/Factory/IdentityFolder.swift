@@ -1,0 +1,118 @@
+import AgentModel
+import AppProtocol
+import KeyFile
+
+/// The files of the state directory in which the device's identity is kept: `device-id` and `local-key`, a line each.
+///
+/// Two files cannot be put in place at one stroke. So an identity that is given to the device is first written down as a
+/// whole, as `identity.next`; from then on it counts, and whoever comes next finishes what a power cut has left undone.
+package struct IdentityFolder {
+    private let files: any FileOperations
+
+    private static let id = "device-id"
+    private static let key = "local-key"
+    private static let next = "identity.next"
+
+    package init(_ files: any FileOperations) { self.files = files }
+
+    /// - Throws: `missing` where the device has no identity, or only a part of one.
+    package func read() throws(IdentityError) -> DeviceIdentity {
+        if let next = try nextIdentity() { return next }
+        let id = try line(of: Self.id)
+        let key = try line(of: Self.key)
+        do {
+            return DeviceIdentity(
+                key: try DeviceKey(deviceId: id.withBytes { String(decoding: $0, as: UTF8.self) }, localKey: key))
+        } catch {
+            throw IdentityError(path: files.path, .invalid(error.message))
+        }
+    }
+
+    /// Whether there is nothing of an identity. Half of one is one, too: somebody may have its other half.
+    package var isEmpty: Bool {
+        get throws(IdentityError) {
+            guard try nextIdentity() == nil else { return false }
+            return try attempt { () throws(KeyFileError) in
+                for name in [Self.id, Self.key] where try files.holds(name) { return false }
+                return true
+            }
+        }
+    }
+
+    /// Finishes what was begun, and makes at random what is missing.
+    package func complete() throws(IdentityError) {
+        if let next = try nextIdentity() { return try finish(next) }
+        try attempt { () throws(KeyFileError) in
+            try files.destroy(Self.next)
+            for (name, byteCount) in [(Self.id, 8), (Self.key, 32)] where try !files.holds(name) {
+                try write(Secret(text: DeviceIdentity.randomDigits(byteCount) + "\n"), to: name)
+            }
+        }
+    }
+
+    /// Gives it to the device, all of it or, where this fails or the power goes, nothing.
+    /// - Parameter replacing: whether an identity that is there may go.
+    /// - Throws: `alreadyThere` where the device has an identity or a part of one, which stays as it is.
+    package func install(_ identity: DeviceIdentity, replacing: Bool = false) throws(IdentityError) {
+        guard identity.localKey.withBytes({ !$0.contains(UInt8(ascii: "\n")) }) else {
+            throw IdentityError(path: files.path, .invalid("a local key with a line feed cannot be kept in a file"))
+        }
+        if !replacing {
+            guard try isEmpty else { throw IdentityError(path: files.path, .alreadyThere) }
+        }
+        try attempt { () throws(KeyFileError) in
+            try write(Secret(text: PairingCode(identity.key).uri() + "\n"), to: Self.next)
+        }
+        try finish(identity)
+    }
+
+    /// Destroys the identity, durably, whether it is whole or not.
+    package func destroy() throws(IdentityError) {
+        try attempt { () throws(KeyFileError) in
+            for name in [Self.next, Self.key, Self.id] {
+                try files.destroy(name)
+                try files.destroy(name + ".new")
+            }
+            try files.synchroniseDirectory()
+        }
+    }
+
+    private func finish(_ identity: DeviceIdentity) throws(IdentityError) {
+        try attempt { () throws(KeyFileError) in
+            // Whoever wrote it may have been killed before its name was durable.
+            try files.synchroniseDirectory()
+            try write(Secret(text: identity.id + "\n"), to: Self.id)
+            try write(identity.localKey.withBytes { Secret(Array($0) + [UInt8(ascii: "\n")]) }, to: Self.key)
+            try files.destroy(Self.next)
+            try files.synchroniseDirectory()
+        }
+    }
+
+    /// What cannot be read was put in place before and is being destroyed: it is written at one stroke.
+    private func nextIdentity() throws(IdentityError) -> DeviceIdentity? {
+        guard let code = try firstLine(of: Self.next) else { return nil }
+        let pairing = code.withBytes { try? PairingCode(reading: $0) }
+        return pairing.map { DeviceIdentity(key: $0.device) }
+    }
+
+    private func line(of name: String) throws(IdentityError) -> Secret {
+        guard let line = try firstLine(of: name) else { throw IdentityError(path: "\(files.path)/\(name)", .missing) }
+        return line
+    }
+
+    private func firstLine(of name: String) throws(IdentityError) -> Secret? {
+        try attempt { () throws(KeyFileError) in
+            try files.readSmall(name, maximum: PairingCode.maximumLength)?.withBytes { content in
+                Secret(content.prefix { $0 != UInt8(ascii: "\n") })
+            }
+        }
+    }
+
+    private func write(_ line: Secret, to name: String) throws(KeyFileError) {
+        try line.withBytes { bytes throws(KeyFileError) in try files.replace(name, with: bytes) }
+    }
+
+    private func attempt<Value>(_ body: () throws(KeyFileError) -> Value) throws(IdentityError) -> Value {
+        do { return try body() } catch { throw IdentityError(error, in: files.path) }
+    }
+}

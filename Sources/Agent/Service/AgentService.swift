@@ -1,0 +1,158 @@
+import AgentModel
+import AppServer
+import Dispatch
+import EventLoop
+import Glibc
+import Logging
+import NIOPosix
+import Netlink
+
+/// The agent as a service: the device's side and the app's side, from start to the signal that ends them, and what the
+/// service manager is told meanwhile.
+public enum AgentService {
+    /// Runs until SIGTERM or SIGINT. The link stays up afterwards. SIGHUP has the settings read anew.
+    /// - Parameters:
+    ///   - settings: as read from `source` at the start.
+    ///   - sink: where the log goes.
+    public static func run(_ settings: AgentSettings, from source: SettingsSource, logTo sink: LogSink) async throws {
+        forbidCoreDumps()
+        // On a board systemd has made them; at the bench nobody has.
+        mkdir(settings.socketFolder, 0o755)
+        mkdir(settings.stateDirectory, 0o700)
+        let log = Logger(label: "altnet") { _ in SinkLogHandler(sink) }
+        for note in settings.notes { log.notice("\(note)") }
+        let manager = ServiceManager(socket: source.environment["NOTIFY_SOCKET"])
+        let (happenings, teller) = AsyncStream.makeStream(of: Happening.self)
+        let signals = ProcessSignals([SIGTERM, SIGINT, SIGHUP]) { teller.yield(.signal($0)) }
+        defer { signals.end() }
+        let start = Task {
+            do { teller.yield(.started(try await RunningAgent(settings, manager, log))) } catch {
+                teller.yield(.failed(error))
+            }
+        }
+        var reload = SettingsReload(running: settings)
+        var agent: RunningAgent?
+        wait: for await happening in happenings {
+            switch happening {
+            case .started(let running):
+                agent = running
+                await running.serve(watchdog: watchdogInterval(source.environment))
+                if reload.isPending { await running.device.apply(reload.running) }
+            case .failed(let error): throw error
+            case .signal(SIGHUP):
+                manager?.tell(.reloading(at: .sinceBoot))
+                await reload.run(source, sink, agent?.device, log)
+                manager?.tell(.ready)
+            case .signal(let number):
+                log.notice("ending on \(number == SIGINT ? "SIGINT" : "SIGTERM"); the link stays up")
+                break wait
+            }
+        }
+        manager?.tell(.stopping, .status("ending"))
+        start.cancel()
+        await agent?.end()
+    }
+
+    private enum Happening: Sendable {
+        case started(RunningAgent)
+        case failed(any Error)
+        case signal(Int32)
+    }
+
+    /// Passwords are in this process's memory.
+    private static func forbidCoreDumps() {
+        var none = rlimit(rlim_cur: 0, rlim_max: 0)
+        setrlimit(__rlimit_resource_t(RLIMIT_CORE.rawValue), &none)
+    }
+
+    private static func watchdogInterval(_ environment: [String: String]) -> Duration? {
+        Watchdog.interval(
+            limit: environment["WATCHDOG_USEC"], process: environment["WATCHDOG_PID"], ownProcess: getpid())
+    }
+}
+
+/// What the service consists of while it runs.
+private struct RunningAgent: Sendable {
+    let device: DeviceAgent
+    private let server: AppServer
+    private let group: MultiThreadedEventLoopGroup
+    private let manager: ServiceManager?
+    private let log: Logger
+    private let tasks = TaskBag()
+
+    /// Returns once programs of this machine are answered. Waits for a kernel without Wi-Fi, to which a USB stick may bring it.
+    init(_ settings: AgentSettings, _ manager: ServiceManager?, _ log: Logger) async throws {
+        (self.manager, self.log) = (manager, log)
+        group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        let hub = EventHub()
+        device = try await Self.device(settings, hub, group, manager, log)
+        server = AppServer(
+            unix: settings.unixListener, lan: settings.lanListener(for: device.identity.key), service: device, hub: hub,
+            limits: settings.serverLimits
+        ) { notice in log.log(level: notice.level, "\(notice)") }
+        // First, because it fails where another agent is at work, whose supplicant is not to be touched.
+        try await server.start(inNetwork: false)
+        await device.begin { [server] in
+            server.addressesChanged(to: $0)
+        } onStandingChange: { standing in
+            manager?.tell(.status(standing))
+        }
+        log.notice("altnet \(Version.current) keeps \(settings.interface) online, answers at \(settings.socketPath)")
+    }
+
+    private static func device(
+        _ settings: AgentSettings, _ hub: EventHub, _ group: MultiThreadedEventLoopGroup, _ manager: ServiceManager?,
+        _ log: Logger
+    ) async throws -> DeviceAgent {
+        var isTold = false
+        while true {
+            do {
+                return try await DeviceAgent.prepare(settings: settings, hub: hub, on: group, log: log)
+            } catch let error as NetlinkError where error.reason == .familyMissing("nl80211") {
+                if !isTold {
+                    log.warning("\(error); waiting for it")
+                    // As far as the service has come by itself: nobody who waits for it has to wait for a USB stick.
+                    manager?.tell(.ready, .status("waiting for Wi-Fi in the kernel"))
+                }
+                isTold = true
+                try await Task.sleep(for: .seconds(5))
+            }
+        }
+    }
+
+    /// From now on the service is there for everybody.
+    func serve(watchdog interval: Duration?) async {
+        manager?.tell(.ready, .status(await device.standingText))
+        tasks.add(Task { await NetworkDoor(server: server, log: log).open() })
+        if let manager, let interval {
+            let stations: [Watchdog.Station] = [
+                .agentLoop, .eventLoops(of: group, name: "the event loop of the connections"),
+                Watchdog.Station(name: "the event loop of the app protocol") { [server] in await server.visit() },
+            ]
+            let watchdog = Watchdog(stations: stations, interval: interval, log: log)
+            tasks.add(Task { await watchdog.run { manager.tell(.alive) } })
+        }
+        #if STUCK
+            getStuck()
+        #endif
+    }
+
+    /// The link stays up.
+    func end() async {
+        tasks.cancel()
+        await server.stop()
+        await device.stop()
+        try? await group.shutdownGracefully()
+    }
+
+    #if STUCK
+        /// For the test of the watchdog: the loop blocks when the file of this name appears.
+        private func getStuck() {
+            log.critical("this agent is built to get stuck")
+            Task { @AgentLoop in
+                while access("/run/altnet/stuck", F_OK) != 0 { try? await Task.sleep(for: .seconds(1)) }
+                while true { sleep(3600) }
+            }
+        }
+    #endif
+}

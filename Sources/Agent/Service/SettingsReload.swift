@@ -1,0 +1,65 @@
+import Logging
+
+/// What becomes of settings that are read anew while the agent runs.
+struct SettingsReload {
+    /// What the agent goes by.
+    private(set) var running: AgentSettings
+    /// Whether that is no longer what the agent was started with.
+    private(set) var isPending = false
+
+    init(running: AgentSettings) { self.running = running }
+
+    /// Reads the settings, has the agent go by what can be changed while it runs, and says of everything that has changed
+    /// what becomes of it. If anything is wrong, nothing changes.
+    /// - Parameter agent: nil while it is still starting.
+    mutating func run(_ source: SettingsSource, _ sink: LogSink, _ agent: DeviceAgent?, _ log: Logger) async {
+        guard source.file != nil else {
+            log.warning("nothing to read anew: the agent was started without --settings")
+            return
+        }
+        do throws(InvalidSettings) {
+            let changes = try take(source.read())
+            sink.level = running.logLevel
+            if changes.isEmpty { log.notice("the settings are as they were") }
+            for change in changes { log.notice("\(change)") }
+        } catch {
+            for line in error.lines { log.error("\(line)") }
+            log.error("the settings were not taken over: they stay as they were")
+            return
+        }
+        await agent?.apply(running)
+    }
+
+    /// - Returns: a line for each setting that has changed.
+    mutating func take(_ new: AgentSettings) throws(InvalidSettings) -> [String] {
+        var given = running.given
+        var lines: [String] = []
+        for setting in Setting.all {
+            let (before, after) = (running.given[setting.name], new.given[setting.name])
+            guard before?.text != after?.text else { continue }
+            switch setting.effect {
+            case .onReload:
+                given[setting.name] = after
+                lines.append("\(setting.name) is \(after.text(of: setting)) now, was \(before.text(of: setting))")
+            case .onRestart:
+                lines.append(
+                    """
+                    \(setting.name) stays \(before.text(of: setting)) until the agent is restarted, \
+                    then it is \(after.text(of: setting))
+                    """)
+            }
+        }
+        var collected = SettingsSource.Collected()
+        collected.given = given
+        let environment = running.credentialsDirectory.map { ["CREDENTIALS_DIRECTORY": $0] } ?? [:]
+        running = try AgentSettings(collected, environment: environment)
+        isPending = true
+        return lines
+    }
+}
+
+extension SettingsReader.Given? {
+    fileprivate func text(of setting: Setting) -> String {
+        self?.text.quoted ?? "the default (\(setting.standardText))"
+    }
+}

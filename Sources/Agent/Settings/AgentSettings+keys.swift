@@ -1,0 +1,25 @@
+import Glibc
+import KeyFile
+
+extension AgentSettings {
+    /// The name of the root key among systemd's credentials.
+    static let rootKeyCredential = "altnet.root-key"
+
+    /// Where a packaged device has its root key, readable by root alone: systemd hands it over to the agent.
+    package static let packagedRootKey = "/etc/altnet/keys/root-key"
+
+    /// Where the store is and what opens it: the root key in the file that is set, else the credential that systemd hands
+    /// over, else the packaged device's for who may read that, else a file of its own in the state directory.
+    package var storePlace: StorePlace {
+        StorePlace(path: keyFilePath, rootKey: rootKeyPlace, anchorPath: keyFileAnchorPath)
+    }
+
+    private var rootKeyPlace: StorePlace.RootKeyPlace {
+        if let rootKeyPath { return .file(path: rootKeyPath) }
+        if let directory = credentialsDirectory, access("\(directory)/\(Self.rootKeyCredential)", F_OK) == 0 {
+            return .credential(name: Self.rootKeyCredential, directory: directory)
+        }
+        return .file(
+            path: access(Self.packagedRootKey, R_OK) == 0 ? Self.packagedRootKey : stateDirectory + "/root-key")
+    }
+}

@@ -1,0 +1,96 @@
+/// One thing about the agent that can be set: what it is called, what it may be, and what it is where nobody sets it.
+package struct Setting: Sendable {
+    /// The environment variable, which is also the key in the settings file.
+    package let name: String
+    package let form: SettingForm
+    package let standard: Standard
+    package let effect: Effect
+    /// What it is good for, in one or two sentences.
+    package let meaning: String
+
+    /// What counts where nobody sets it.
+    package enum Standard: Sendable, Equatable {
+        /// This value, as it would be written.
+        case value(String)
+        /// Something that cannot be written as a value; the example can.
+        case implied(String, example: String)
+    }
+
+    /// When a change in the file takes effect.
+    package enum Effect: Sendable {
+        case onReload
+        case onRestart
+    }
+
+    init(_ name: String, _ form: SettingForm, _ standard: Standard, _ effect: Effect, _ meaning: String) {
+        self.name = "ALTNET_" + name
+        self.form = form
+        self.standard = standard
+        self.effect = effect
+        self.meaning = meaning
+    }
+
+    static func number(
+        _ name: String, _ range: ClosedRange<Int>, _ unit: SettingForm.Unit? = nil, standard: Int, _ effect: Effect,
+        _ meaning: String
+    ) -> Setting {
+        Setting(name, .number(range, unit), .value("\(standard)"), effect, meaning)
+    }
+
+    /// A time in whole seconds.
+    static func seconds(
+        _ name: String, _ range: ClosedRange<Int>, standard: Duration, _ effect: Effect, _ meaning: String
+    ) -> Setting {
+        number(name, range, .seconds, standard: Int(standard.components.seconds), effect, meaning)
+    }
+
+    /// A value that is allowed, for whoever wants to see one.
+    package var example: String {
+        switch standard {
+        case .value(let value), .implied(_, example: let value): value
+        }
+    }
+
+    /// In words.
+    package var standardText: String {
+        switch standard {
+        case .value(let value): value
+        case .implied(let words, _): words
+        }
+    }
+}
+
+/// What a setting's value has to look like.
+package enum SettingForm: Sendable {
+    case number(ClosedRange<Int>, Unit?)
+    case path
+    case interface
+    /// A group of users of this machine.
+    case group
+    /// Of a file, in octal.
+    case permissions
+    case oneOf([String])
+    /// Something with rules of its own, in words.
+    case other(String)
+
+    package enum Unit: String, Sendable {
+        case dBm, dB, kB
+        case mebibytes = "MiB"
+        case seconds = "s"
+        case thousandths
+    }
+
+    /// In words that end "allowed: ...".
+    package var allowed: String {
+        switch self {
+        case .number(let range, let unit):
+            "a whole number from \(range.lowerBound) to \(range.upperBound)\(unit.map { " (\($0.rawValue))" } ?? "")"
+        case .path: "a path that begins with /"
+        case .interface: "the name of a network interface: 1 to 15 letters, digits, dots, dashes and underscores"
+        case .group: "the name or the number of a group of this machine"
+        case .permissions: "permissions in octal, such as 0660"
+        case .oneOf(let words): words.joined(separator: ", ")
+        case .other(let words): words
+        }
+    }
+}

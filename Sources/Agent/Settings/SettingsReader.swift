@@ -1,0 +1,93 @@
+import AgentModel
+import Logging
+
+/// Takes settings one by one out of what was set. What cannot be is noted, and the default taken in its place, so that
+/// everything that is wrong is told in one go.
+struct SettingsReader {
+    /// What was set, and by whom.
+    struct Given: Sendable, Equatable {
+        let text: String
+        let origin: SettingOrigin
+    }
+
+    private let given: [String: Given]
+    private(set) var problems: [InvalidSetting] = []
+
+    init(_ given: [String: Given]) { self.given = given }
+
+    func isSet(_ setting: Setting) -> Bool { given[setting.name] != nil }
+
+    /// Notes a problem with a setting, or with others that it has to go with.
+    mutating func refuse(_ setting: Setting, _ problem: String, allowed: String, besides others: [Setting] = []) {
+        let origin = ([setting] + others).lazy.compactMap { [given] in given[$0.name]?.origin }.first
+        problems.append(InvalidSetting(setting.name, problem, allowed: allowed, origin: origin))
+    }
+
+    /// Whether one of these was refused: then they cannot be compared with each other.
+    func isRefused(_ settings: Setting...) -> Bool {
+        problems.contains { problem in settings.contains { $0.name == problem.name } }
+    }
+
+    // MARK: By form
+
+    mutating func number(_ setting: Setting) -> Int {
+        guard case .number(let range, _) = setting.form else { preconditionFailure("\(setting.name) is no number") }
+        let standard = Int(setting.example) ?? range.lowerBound
+        return value(of: setting) { text in Int(text).flatMap { range.contains($0) ? $0 : nil } } ?? standard
+    }
+
+    /// A time in whole seconds.
+    mutating func seconds(_ setting: Setting) -> Duration { .seconds(number(setting)) }
+
+    /// A path that has a default.
+    mutating func path(_ setting: Setting, default standard: String? = nil) -> String {
+        optionalPath(setting) ?? standard ?? setting.example
+    }
+
+    mutating func optionalPath(_ setting: Setting) -> String? {
+        value(of: setting, insteadAllowed: "\(setting.form.allowed), such as \(setting.example)") { text in
+            text.hasPrefix("/") && !text.utf8.contains(0) ? text : nil
+        }
+    }
+
+    mutating func interface(_ setting: Setting) -> String {
+        value(of: setting) { text in text.isInterfaceName ? text : nil } ?? setting.example
+    }
+
+    mutating func permissions(_ setting: Setting) -> UInt32 {
+        let number = { (text: String) in UInt32(text, radix: 8).flatMap { $0 <= 0o777 ? $0 : nil } }
+        return value(of: setting, read: number) ?? number(setting.example) ?? 0
+    }
+
+    mutating func group(_ setting: Setting) -> UInt32? {
+        value(of: setting) { text in UInt32(text) ?? UserGroup.number(of: text) }
+    }
+
+    mutating func level(_ setting: Setting) -> Logger.Level {
+        value(of: setting, read: Logger.Level.init(rawValue:)) ?? .notice
+    }
+
+    /// A text that somebody else judges; nil where it is not set, or set to nothing.
+    func anyText(_ setting: Setting) -> String? { given[setting.name].flatMap { $0.text.isEmpty ? nil : $0.text } }
+
+    private mutating func value<Value>(
+        of setting: Setting, insteadAllowed allowed: String? = nil, read: (String) -> Value?
+    ) -> Value? {
+        guard let text = given[setting.name]?.text else { return nil }
+        if let value = read(text) { return value }
+        refuse(setting, "is \(text.quoted)", allowed: allowed ?? setting.form.allowed)
+        return nil
+    }
+}
+
+extension String {
+    /// What the kernel takes for one (dev_valid_name), without what no person would choose.
+    var isInterfaceName: Bool {
+        (1...15).contains(utf8.count) && self != "." && self != ".."
+            && utf8.allSatisfy { byte in
+                let scalar = Unicode.Scalar(byte)
+                return scalar.isASCII && (scalar.properties.isAlphabetic || scalar.properties.numericType != nil)
+                    || "._-".unicodeScalars.contains(scalar)
+            }
+    }
+}

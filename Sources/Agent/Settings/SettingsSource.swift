@@ -1,0 +1,76 @@
+import AgentModel
+
+/// Where the settings come from: a file, if there is one, and the environment, which counts before the file.
+public struct SettingsSource: Sendable {
+    public let file: String?
+    public let environment: [String: String]
+
+    public init(file: String? = nil, environment: [String: String]) {
+        self.file = file
+        self.environment = environment
+    }
+
+    /// - Throws: everything that is wrong, in one go.
+    public func read() throws(InvalidSettings) -> AgentSettings {
+        try AgentSettings(collect(), environment: environment)
+    }
+
+    /// What was set, before anybody has looked at the values.
+    struct Collected {
+        var given: [String: SettingsReader.Given] = [:]
+        var notes: [String] = []
+        var problems: [InvalidSetting] = []
+    }
+
+    func collect() -> Collected {
+        var collected = Collected()
+        if let file {
+            let content = SettingsFile(path: file)
+            collected.problems = content.problems
+            for entry in content.entries {
+                collected.take(entry.name, entry.value, from: .file(path: file, line: entry.line))
+            }
+        }
+        for (name, value) in environment.sorted(by: { $0.key < $1.key }) where name.hasPrefix("ALTNET_") {
+            collected.take(name, value, from: .environment)
+        }
+        return collected
+    }
+}
+
+extension SettingsSource.Collected {
+    /// A misspelt setting would silently be no setting at all.
+    fileprivate mutating func take(_ name: String, _ value: String, from origin: SettingOrigin) {
+        guard Setting.byName[name] != nil else {
+            let nearest = Setting.all.map(\.name).min { $0.distance(to: name) < $1.distance(to: name) } ?? ""
+            problems.append(
+                InvalidSetting(
+                    String(name.prefix(80)).printable, "is no setting of altnet",
+                    allowed: "those in Docs/settings.md; \(nearest) is the nearest", origin: origin))
+            return
+        }
+        if let other = given[name] {
+            notes.append("\(name) of the environment counts, not that in \(other.origin)")
+        }
+        given[name] = SettingsReader.Given(text: value, origin: origin)
+    }
+}
+
+extension String {
+    /// How many bytes have to be put in, left out or replaced to get from one to the other (Levenshtein); a long text is
+    /// far from everything.
+    fileprivate func distance(to other: String) -> Int {
+        let (from, to) = (Array(utf8.prefix(64)), Array(other.utf8.prefix(64)))
+        var row = Array(0...to.count)
+        for (index, byte) in from.enumerated() {
+            var diagonal = row[0]
+            row[0] = index + 1
+            for column in to.indices {
+                let change = diagonal + (byte == to[column] ? 0 : 1)
+                diagonal = row[column + 1]
+                row[column + 1] = Swift.min(change, diagonal + 1, row[column] + 1)
+            }
+        }
+        return row[to.count]
+    }
+}

@@ -1,0 +1,166 @@
+import AgentModel
+import Glibc
+import Testing
+
+@testable import Agent
+
+@Suite struct SettingsFileTests {
+    private func read(_ text: String) -> SettingsFile { SettingsFile(path: "/f", content: Array(text.utf8)) }
+
+    private func values(_ text: String) -> [String: String] {
+        Dictionary(uniqueKeysWithValues: read(text).entries.map { ($0.name, $0.value) })
+    }
+
+    @Test func readsWhatSystemdReads() {
+        let text = """
+            # a comment
+              ; another one
+            ALTNET_INTERFACE=wlan1
+
+            \t ALTNET_MARGIN_DB = 9 \t
+            ALTNET_TARGETS="a=b.example:1 c=d.example:2"
+            ALTNET_VALIDATION_BODY='it is "right"\\'
+            ALTNET_RECORD="/a\\\\b\\"c\\$d\\`e"\r
+            ALTNET_KEYFILE=/a#b;c
+            ALTNET_ROOT_KEY=
+            """
+        #expect(
+            values(text) == [
+                "ALTNET_INTERFACE": "wlan1", "ALTNET_MARGIN_DB": "9", "ALTNET_TARGETS": "a=b.example:1 c=d.example:2",
+                "ALTNET_VALIDATION_BODY": "it is \"right\"\\", "ALTNET_RECORD": "/a\\b\"c$d`e",
+                "ALTNET_KEYFILE": "/a#b;c", "ALTNET_ROOT_KEY": "",
+            ])
+        #expect(read(text).problems.isEmpty)
+        #expect(read("").entries.isEmpty && read("").problems.isEmpty)
+    }
+
+    @Test(arguments: [
+        ("ALTNET_INTERFACE", "the line is \"ALTNET_INTERFACE\""), ("export ALTNET_A=1", "sets \"export ALTNET_A\""),
+        ("altnet_a=1", "sets \"altnet_a\""), ("=1", "sets \"\""), ("A=\"b", "A has no closing quote"),
+        ("A='b", "A has no closing quote"), ("A=\"b\" # c", "after its closing quote"), ("A=b\"c\"", "with \" in it"),
+        ("A=b\\", "with \\ in it"), ("A=\"b\\n\"", "backslash before something else"),
+        ("A=\"b\\", "backslash before something else"), ("A=\u{1}", "control character: \"A=\\x01\""),
+        ("A=\u{0}b", "control character"), ("\u{feff}A=1", "sets \"\\xef\\xbb\\xbfA\""),
+    ])
+    func refusesTheRestWithItsLine(line: String, problem: String) throws {
+        let file = read("# first\n\(line)\nB=1\n")
+        let found = try #require(file.problems.first)
+        #expect(file.problems.count == 1)
+        #expect(found.description.hasPrefix("/f:2: "))
+        #expect(found.description.contains(problem), "\(found)")
+        #expect(!found.allowed.isEmpty)
+        #expect(file.entries.map(\.name) == ["B"], "the rest is read all the same")
+    }
+
+    @Test func whatIsSetTwiceIsRefused() {
+        let file = read("A=1\nB=2\nA=1\n")
+        #expect(file.problems.map(\.description) == ["/f:3: A is set in line 1 already; allowed: once"])
+    }
+
+    @Test func bytesThatAreNoTextAreRefused() {
+        let file = SettingsFile(path: "/f", content: Array("A=1\nB=".utf8) + [0xff, 0x0a])
+        #expect(file.problems.map(\.problem) == ["is not text in UTF-8"])
+    }
+
+    /// Nothing that could move a cursor or make a line of its own gets out.
+    @Test func hostileBytesAreShownEscaped() {
+        let file = SettingsFile(path: "/f\u{1b}[2J", content: Array("\u{1b}]0;x\u{7}\u{202e}\n".utf8))
+        let text = file.problems.map(\.description).joined()
+        #expect(!text.isEmpty && text == text.printable, "\(text.printable)")
+        let long = read("ALTNET_INTERFACE" + String(repeating: "x", count: 5000))
+        #expect(long.problems.map(\.description.count).max() ?? 0 < 400)
+    }
+
+    @Test func whatIsNoFileOfUsableSizeIsRefused() async throws {
+        try await inFolder { folder in
+            func problem(_ path: String) -> String { SettingsFile(path: path).problems.map(\.description).joined() }
+            #expect(problem(folder + "/none").contains("it may be empty"))
+            #expect(problem(folder).contains("is not a file"))
+            try #require(mkfifo(folder + "/pipe", 0o600) == 0)
+            #expect(problem(folder + "/pipe").contains("is not a file"))
+            try write(String(repeating: "#", count: SettingsFile.maximumLength), to: folder + "/large")
+            #expect(problem(folder + "/large").isEmpty)
+            try write(String(repeating: "#", count: SettingsFile.maximumLength + 1), to: folder + "/larger")
+            #expect(problem(folder + "/larger").contains("at most 65536 bytes"))
+        }
+    }
+
+    // MARK: File and environment together
+
+    @Test func theEnvironmentCountsBeforeTheFileAndThatIsSaid() async throws {
+        try await inFolder { folder in
+            let path = folder + "/conf"
+            try write("ALTNET_MARGIN_DB=9\n\nALTNET_INTERFACE=wlan1\n", to: path)
+            let settings = try SettingsSource(
+                file: path, environment: ["ALTNET_INTERFACE": "wlan2", "PATH": "/bin"]
+            ).read()
+            #expect(settings.interface == "wlan2" && settings.policy.margin == 9)
+            #expect(settings.notes == ["ALTNET_INTERFACE of the environment counts, not that in \(path):3"])
+        }
+    }
+
+    @Test func everythingThatIsWrongIsToldAtOnceInTheOrderOfTheFile() async throws {
+        try await inFolder { folder in
+            let path = folder + "/conf"
+            try write(
+                """
+                ALTNET_WEAK_2G_DBM=-90
+                nonsense
+                ALTNET_MARGIN_DB=0
+                ALTNET_INTERFCE=wlan0
+                ALTNET_CRITICAL_CONFIRM_S=100
+                ALTNET_WEAK_CONFIRM_S=never
+                LANG=C
+                """, to: path)
+            let error = #expect(throws: InvalidSettings.self) {
+                try SettingsSource(file: path, environment: ["ALTNET_LAN_PORT": "x"]).read()
+            }
+            let lines = error?.lines ?? []
+            #expect(
+                lines.filter { !$0.contains("LANG") } == [
+                    "\(path):1: ALTNET_WEAK_2G_DBM is -90, not above critical, which is -80; allowed: "
+                        + "above ALTNET_CRITICAL_2G_DBM and ALTNET_FLOOR_2G_DBM",
+                    "\(path):2: the line is \"nonsense\"; allowed: "
+                        + "NAME=VALUE, a comment that begins with # or ;, or nothing",
+                    "\(path):3: ALTNET_MARGIN_DB is \"0\"; allowed: a whole number from 1 to 40 (dB)",
+                    "\(path):4: ALTNET_INTERFCE is no setting of altnet; allowed: those in Docs/settings.md; "
+                        + "ALTNET_INTERFACE is the nearest",
+                    // Not that it is longer than ALTNET_WEAK_CONFIRM_S, whose value nobody knows.
+                    "\(path):6: ALTNET_WEAK_CONFIRM_S is \"never\"; allowed: a whole number from 1 to 3600 (s)",
+                    "environment: ALTNET_LAN_PORT is \"x\"; allowed: a whole number from 0 to 65535",
+                ])
+            #expect(lines.count == 7 && lines[5].hasPrefix("\(path):7: LANG is no setting of altnet"))
+        }
+    }
+
+    @Test func aContradictionIsSaidOfTheLineThatIsThere() async throws {
+        try await inFolder { folder in
+            let path = folder + "/conf"
+            try write("\nALTNET_CRITICAL_5G_DBM=-60\n", to: path)
+            let error = #expect(throws: InvalidSettings.self) {
+                try SettingsSource(file: path, environment: [:]).read()
+            }
+            #expect(error?.problems.map(\.name) == ["ALTNET_WEAK_5G_DBM"])
+            #expect(error?.problems.first?.origin == .file(path: path, line: 2))
+        }
+    }
+
+    @Test func moreThanAPersonReadsIsCounted() async throws {
+        try await inFolder { folder in
+            let path = folder + "/conf"
+            try write(String(repeating: "?\n", count: 60), to: path)
+            let error = #expect(throws: InvalidSettings.self) {
+                try SettingsSource(file: path, environment: [:]).read()
+            }
+            #expect(error?.lines.count == 51 && error?.lines.last == "... and 10 more")
+        }
+    }
+}
+
+/// Makes a file.
+func write(_ text: String, to path: String) throws {
+    let file = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0o600)
+    try #require(file >= 0)
+    defer { close(file) }
+    try #require(write(file, text, text.utf8.count) == text.utf8.count)
+}

@@ -1,0 +1,107 @@
+import Foundation
+import Testing
+
+/// What systemd says of the units that come with altnet.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct UnitFileTests {
+    /// The agent and who is beside it, with how exposed systemd may find each: tenths, of 100.
+    static let services = [
+        ("altnet.service", 20), ("altnet-providers.service", 21), ("altnet-wpa_supplicant@.service", 32),
+        ("altnet-interface.service", 48), ("altnet-provision.service", 30),
+    ]
+    private static let units =
+        services.map(\.0) + ["altnet-providers.socket"]
+    /// systemd 252 of Debian 12 has not heard of these, which are for Debian 13.
+    private static let newer = ["RestartSteps", "RestartMaxDelaySec", "notify-reload", "RestartMode"]
+
+    /// The units as they are here: their programs are not installed on this machine.
+    private func place(_ board: Board) throws -> [String] {
+        try Self.units.map { unit in
+            let text = try Board.text(of: "systemd/" + unit)
+                .replacing(#/(/usr/bin/altnet|/usr/lib/altnet/interface|/usr/sbin/wpa_supplicant) /#) { _ in
+                    "/usr/bin/true "
+                }
+            let path = board.place + "/" + unit.replacing("@.", with: "@wlan0.")
+            try text.write(toFile: path, atomically: true, encoding: .utf8)
+            return path
+        }
+    }
+
+    @Test(.enabled(if: geteuid() == 0 && Program.isThere("systemd-analyze"), "needs root and systemd-analyze(1)"))
+    func systemdUnderstandsTheUnits() throws {
+        let board = try Board()
+        let verified = try Program("systemd-analyze", ["verify", "--man=no"] + place(board))
+        let complaints = verified.said.split(separator: "\n").filter { line in
+            !Self.newer.contains { line.contains($0) }
+        }
+        #expect(complaints.isEmpty)
+        #expect(verified.status == 0)
+    }
+
+    @Test(
+        .enabled(if: Program.isThere("systemd-analyze"), "needs systemd-analyze(1)"),
+        arguments: services)
+    func aServiceIsHardened(_ unit: String, threshold: Int) throws {
+        let board = try Board()
+        let path = try #require(place(board).first { $0.hasSuffix(unit.replacing("@.", with: "@wlan0.")) })
+        let exposure = try Program(
+            "systemd-analyze", ["security", "--offline=yes", "--threshold=\(threshold)", "--no-pager", path])
+        #expect(exposure.status == 0, "\(exposure.said.suffix(200))")
+        // Of less than what any service has, so that a threshold that systemd overlooks is noticed.
+        let strict = try Program("systemd-analyze", ["security", "--offline=yes", "--threshold=5", "--no-pager", path])
+        #expect(strict.status != 0)
+    }
+
+    /// What the agent is left of root, and that nobody waits for a network for it to start.
+    @Test func theAgentIsNobodyInParticular() throws {
+        let service = try Board.text(of: "systemd/altnet.service")
+        let lines = Set(service.split(separator: "\n"))
+        for line in [
+            "User=altnet", "NoNewPrivileges=yes", "AmbientCapabilities=CAP_NET_ADMIN CAP_NET_RAW",
+            "CapabilityBoundingSet=CAP_NET_ADMIN CAP_NET_RAW", "ProtectSystem=strict", "PrivateTmp=yes",
+            "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK", "LimitCORE=0", "Restart=always",
+            "LoadCredential=altnet.root-key:/etc/altnet/keys/root-key",
+        ] {
+            #expect(lines.contains(Substring(line)), "\(line)")
+        }
+        #expect(!lines.contains { $0.hasPrefix("After=") && $0.contains("network-online") })
+        #expect(lines.contains { $0.hasPrefix("MemoryMax=") && $0 != "MemoryMax=infinity" })
+        #expect(lines.contains { $0.hasPrefix("WatchdogSec=") })
+        #expect(lines.contains { $0.hasPrefix("RestartPreventExitStatus=") && $0.contains("78") })
+    }
+
+    /// Whoever makes the folder of wpa_supplicant's sockets, it is the one that the agent looks into.
+    @Test func everybodyNamesTheSameFolderOfSockets() throws {
+        let service = try Board.text(of: "systemd/altnet.service")
+        let folder = try #require(service.firstMatch(of: /ALTNET_SUPPLICANT_DIR=(\S+)/)).1
+        let supplicant = try Board.text(of: "wpa_supplicant/wpa_supplicant.conf")
+        #expect(supplicant.contains("\nctrl_interface=DIR=\(folder) GROUP=altnet\n"))
+        #expect(supplicant.contains("\nupdate_config=0\n"))
+        let unit = try Board.text(of: "systemd/altnet-wpa_supplicant@.service")
+        #expect(unit.contains("\nRuntimeDirectory=\(folder.dropFirst("/run/".count))\n"))
+        // Removed with the service, it would be gone for the agent while the service starts anew.
+        #expect(unit.contains("\nRuntimeDirectoryPreserve=yes\n"))
+    }
+
+    @Test(.enabled(if: geteuid() == 0 && Program.isThere("systemd-sysusers"), "needs root and systemd-sysusers(8)"))
+    func theUsersAreMade() throws {
+        let board = try Board()
+        try FileManager.default.createDirectory(atPath: board.place + "/etc", withIntermediateDirectories: true)
+        try board.install("systemd/altnet.sysusers", as: "/usr/lib/sysusers.d/altnet.conf")
+        #expect(try Program("systemd-sysusers", ["--root=" + board.place]).status == 0)
+        let users = try String(contentsOfFile: board.place + "/etc/passwd", encoding: .utf8)
+        let providers = try Board.text(of: "systemd/altnet-providers.service")
+        let socket = try Board.text(of: "systemd/altnet-providers.socket")
+        // Those that the units name, and nobody may log in as them.
+        let names = [
+            try #require(providers.firstMatch(of: /--user (\S+)/)).1,
+            try #require(providers.firstMatch(of: /--agent-user (\S+)/)).1,
+            try #require(socket.firstMatch(of: /SocketGroup=(\S+)/)).1,
+            try #require(Board.text(of: "systemd/altnet.service").firstMatch(of: /\nUser=(\S+)/)).1,
+        ]
+        #expect(Set(names) == ["altnet", "altnet-provider"])
+        for name in names {
+            let user = try #require(users.split(separator: "\n").first { $0.hasPrefix("\(name):") })
+            #expect(user.hasSuffix("nologin"))
+        }
+    }
+}

@@ -1,0 +1,291 @@
+import AgentModel
+import AppProtocol
+import Foundation
+import KeyFile
+import Testing
+
+@testable import altnet
+
+@Suite struct ProvisionTests {
+    private static let pairing = "altnet:pair?v=1&id=lamp-01&key=0123456789abcdef0123456789abcdef"
+    private static let network = #"WIFI:T:WPA;S:Home\;Net;P:correct horse;H:true;;"#
+
+    /// A device in a folder of its own.
+    private struct Bench {
+        let folder: String
+        var state: String { folder + "/state" }
+        var options: [String] { ["--state-dir", state, "--root-key", folder + "/keys/root-key"] }
+
+        func provision(_ options: [String] = [], input: String = "", password: String? = nil) async -> CommandRun {
+            await CommandRun.altnet(["provision"] + self.options + options, password: password, input: input)
+        }
+
+        func reset(_ options: [String], answers: [String] = []) async -> CommandRun {
+            await CommandRun.altnet(["factory-reset"] + self.options + options, answers: answers)
+        }
+
+        func code() async -> String {
+            await CommandRun.altnet(["pair", "--show", "--state-dir", state, "--output", "-"]).output
+        }
+
+        func stored() throws -> StoredState {
+            try StorePlace(path: state + "/keyfile", rootKey: .file(path: folder + "/keys/root-key"))
+                .open(maximumBackups: 3).state
+        }
+
+        var files: [String: Data] {
+            let names = FileManager.default.enumerator(atPath: folder)?.allObjects.compactMap { $0 as? String } ?? []
+            return names.reduce(into: [:]) { $0[$1] = FileManager.default.contents(atPath: folder + "/" + $1) }
+        }
+    }
+
+    private func withBench(_ body: (Bench) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/altnet-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try await body(Bench(folder: folder))
+    }
+
+    private func mode(_ path: String) throws -> Int? {
+        try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
+    }
+
+    @Test func everythingFromOneFile() async throws {
+        try await withBench { bench in
+            let file = bench.folder + "/codes"
+            try "# lamp\n\(Self.pairing)\r\n  \(Self.network)\n".write(toFile: file, atomically: true, encoding: .utf8)
+            let run = await bench.provision(["--from", file])
+            #expect(run.status == 0)
+            #expect(
+                run.output == """
+                    Identity  lamp-01, made
+                    Root key  \(bench.folder)/keys/root-key, made
+                    Network   Home;Net, made
+
+                    """)
+            #expect(run.errors.isEmpty)
+            #expect(await bench.code() == Self.pairing + "\n")
+            let home = try #require(try bench.stored().home)
+            #expect(home.ssid.text == "Home;Net")
+            #expect(home.isHidden)
+            guard case .passphrase(let password, _) = home.credential else {
+                Issue.record("no password")
+                return
+            }
+            #expect(password == Secret(text: "correct horse"))
+            for (path, expected) in [
+                ("", 0o700), ("/device-id", 0o600), ("/local-key", 0o600), ("/keyfile", 0o600),
+            ] { #expect(try mode(bench.state + path) == expected) }
+            #expect(try mode(bench.folder + "/keys") == 0o700)
+            #expect(try mode(bench.folder + "/keys/root-key") == 0o600)
+
+            let before = bench.files
+            let again = await bench.provision(["--from", file])
+            #expect(again.output.split(separator: "\n").allSatisfy { $0.hasSuffix(", as it was") })
+            #expect(bench.files == before)
+        }
+    }
+
+    @Test func theWaysInAreEquivalent() async throws {
+        try await withBench { bench in
+            #expect(await bench.provision(["--from", "-"], input: Self.network + "\n" + Self.pairing).status == 0)
+            // What is typed at the prompt is the same code each time, of which the second is refused.
+            let asked = await bench.provision(["--ask"], password: Self.network)
+            #expect(asked.status == 65)
+            #expect(asked.errors.contains("another network's code"))
+            let named = await bench.provision(["--network", "Home;Net", "--hidden"], password: "correct horse")
+            #expect(named.status == 0)
+            #expect(named.output.hasSuffix("Network   Home;Net, as it was\n"))
+        }
+    }
+
+    @Test func nothingIsChangedWithoutForce() async throws {
+        try await withBench { bench in
+            #expect(await bench.provision(["--from", "-"], input: Self.network + "\n" + Self.pairing).status == 0)
+            let before = bench.files
+            let other = await bench.provision(
+                ["--from", "-"], input: Self.pairing.replacingOccurrences(of: "lamp-01", with: "lamp-02"))
+            #expect(other.status == 1)
+            #expect(other.errors.contains("lamp-01") && other.errors.contains("--force"))
+            let network = await bench.provision(["--network", "Shop", "--open"])
+            #expect(network.status == 1)
+            #expect(await bench.provision(["--id", "lamp-02"]).status == 1)
+            #expect(bench.files == before)
+            let key = before["keys/root-key"]
+            #expect(await bench.provision(["--network", "Shop", "--open", "--id", "lamp-02", "--force"]).status == 0)
+            let home = try bench.stored().home
+            #expect(home?.ssid.text == "Shop")
+            #expect(await bench.code().contains("id=lamp-02&"))
+            #expect(bench.files["keys/root-key"] == key)
+        }
+    }
+
+    @Test func aDryRunDoesNothing() async throws {
+        try await withBench { bench in
+            let run = await bench.provision(["--dry-run", "--from", "-"], input: Self.network)
+            #expect(run.status == 0)
+            #expect(run.output.contains("a random one, to be made"))
+            #expect(run.output.contains("Home;Net, to be made"))
+            #expect(bench.files.isEmpty)
+        }
+    }
+
+    @Test func aRunningAgentIsLeftAloneAndNeedsNothingTwice() async throws {
+        try await withBench { bench in
+            #expect(await bench.provision().status == 0)
+            let lock = try StorePlace(
+                path: bench.state + "/keyfile", rootKey: .file(path: bench.folder + "/keys/root-key")
+            )
+            .open(maximumBackups: 3)
+            let before = bench.files
+            #expect(await bench.provision(["--quiet"]).status == 0)
+            let run = await bench.provision(["--network", "Shop", "--open"])
+            #expect(run.status == 75)
+            #expect(run.errors.contains("systemctl stop altnet") && run.errors.contains("altnet switch --new"))
+            let reset = await bench.reset(["--yes"])
+            #expect(reset.status == 75)
+            #expect(reset.errors.contains("systemctl stop altnet"))
+            #expect(bench.files == before)
+            #expect(lock.report.isEmpty)
+        }
+    }
+
+    @Test func aLabelIsWrittenOnceAndProgramsLearnEverything() async throws {
+        try await withBench { bench in
+            let label = bench.folder + "/label"
+            let run = await bench.provision(["--id", "lamp-01", "--output", label, "--json"])
+            let document = try #require(JSONSerialization.jsonObject(with: Data(run.output.utf8)) as? [String: Any])
+            #expect(document["deviceId"] as? String == "lamp-01")
+            #expect(document["identity"] as? String == "made")
+            #expect(document["network"] == nil && document["code"] == nil)
+            #expect(try mode(label) == 0o600)
+            #expect(await bench.provision(["--output", label]).status == 0)
+            #expect(await bench.provision(["--id", "lamp-02", "--force", "--quiet"]).output.isEmpty)
+            let other = await bench.provision(["--output", label])
+            #expect(other.status == 1)
+            let shown = await bench.provision(["--output", "-", "--quiet"])
+            #expect(shown.output == (await bench.code()))
+        }
+    }
+
+    @Test(arguments: [
+        "", "lamp", "altnet:pair?v=1&id=x", "WIFI:T:WEP;S:Old;P:12345;;", "WIFI:S:Home;P:12345;;",
+        "WIFI:T:WPA;S:Home;;",
+        pairing + "\n" + pairing, pairing + "\nhello", String(repeating: "#", count: 5000),
+    ])
+    func aWrongCodeChangesNothingAndIsNotRepeated(input: String) async throws {
+        try await withBench { bench in
+            let run = await bench.provision(["--from", "-"], input: input)
+            #expect(run.status == 65)
+            #expect(!run.errors.contains("0123456789") && !run.errors.contains("12345"))
+            #expect(bench.files.isEmpty)
+        }
+    }
+
+    @Test(arguments: [
+        ["--from", "x", "--ask"], ["--hidden"], ["--from", "-", "--network", "x", "--password-stdin"],
+        ["--quiet", "--json"], ["--device", "lamp"],
+    ])
+    func contradictionsAreRefused(options: [String]) async {
+        #expect(await CommandRun.altnet(["provision"] + options).status == 64)
+    }
+
+    /// A key file that nobody can open is not to be given a new key.
+    @Test func aStoreWithoutItsRootKeyIsRefused() async throws {
+        try await withBench { bench in
+            #expect(await bench.provision(["--network", "Shop", "--open"]).status == 0)
+            try FileManager.default.removeItem(atPath: bench.folder + "/keys/root-key")
+            let run = await bench.provision()
+            #expect(run.status == 65)
+            #expect(run.errors.contains("altnet factory-reset"))
+            #expect(bench.files["keys/root-key"] == nil)
+            #expect(await bench.reset(["--yes", "--keep-identity"]).status == 0)
+            #expect(await bench.provision().status == 0)
+        }
+    }
+
+    @Test func anUnknownOwnerIsRefused() async throws {
+        try await withBench { bench in
+            let run = await bench.provision(["--owner", "no such user"])
+            #expect(run.status == 65)
+            #expect(bench.files.isEmpty)
+        }
+    }
+
+    /// The program itself: this process must not become somebody else while other tests run in it.
+    private static let program: String? = {
+        let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        let program = URL(fileURLWithPath: tests).deletingLastPathComponent().path + "/altnet"
+        return geteuid() == 0 && FileManager.default.isExecutableFile(atPath: program) ? program : nil
+    }()
+
+    /// As a package's scripts call it.
+    @Test(.enabled(if: program != nil, "only root can hand files over"))
+    func rootHandsTheStateDirectoryOver() async throws {
+        let program = try #require(Self.program)
+        try await withBench { bench in
+            chmod(bench.folder, 0o755)
+            func run(_ command: String, _ options: [String]) throws -> ShellRun {
+                try ShellRun.run(program, [command] + bench.options + ["--quiet"] + options)
+            }
+            func owner(_ path: String) -> UInt32? {
+                var status = stat()
+                return lstat(bench.folder + path, &status) == 0 ? status.st_uid : nil
+            }
+            let nobody = try #require(getpwnam("nobody")).pointee.pw_uid
+            let made = try run("provision", ["--owner", "nobody", "--network", "Shop", "--open"])
+            #expect(made.status == 0 && made.output.isEmpty)
+            for path in ["/state", "/state/device-id", "/state/local-key", "/state/keyfile"] {
+                #expect(owner(path) == nobody)
+            }
+            #expect(owner("/keys") == 0)
+            #expect(owner("/keys/root-key") == 0)
+            // What somebody made as root at the bench goes to the owner, who need not be told again.
+            chown(bench.state + "/device-id", 0, 0)
+            #expect(try run("provision", ["--id", "lamp-02", "--force"]).status == 0)
+            #expect(owner("/state/device-id") == nobody)
+            #expect(try run("factory-reset", ["--yes"]).status == 0)
+            #expect(bench.files.isEmpty)
+            #expect(owner("/state") == nobody)
+        }
+    }
+
+    // MARK: Reset
+
+    @Test func aResetAsksFirst() async throws {
+        try await withBench { bench in
+            #expect(await bench.provision(["--network", "Shop", "--open"]).status == 0)
+            let before = bench.files
+            #expect(await bench.reset([], answers: ["no"]).status == 1)
+            let mute = await bench.reset([])
+            #expect(mute.status == 1)
+            #expect(mute.errors.contains("--yes"))
+            #expect(bench.files == before)
+            let run = await bench.reset(["--keep-identity"], answers: ["yes"])
+            #expect(run.status == 0)
+            #expect(run.errors.contains(bench.state + "/keyfile"))
+            #expect(bench.files["state/keyfile"] == nil && bench.files["keys/root-key"] == nil)
+            #expect(bench.files["state/device-id"] == before["state/device-id"])
+            let code = await bench.code()
+            #expect(await bench.provision().status == 0)
+            #expect(await bench.code() == code)
+            #expect(await bench.reset(["--yes", "--json"]).status == 0)
+            #expect(await bench.provision().status == 0)
+            #expect(await bench.code() != code)
+        }
+    }
+
+    /// Whatever it is asked for now: what was begun is finished, and nobody is asked again.
+    @Test(arguments: ["factory-reset", "provision"])
+    func whatWasCutShortIsFinished(command: String) async throws {
+        try await withBench { bench in
+            #expect(await bench.provision(["--id", "lamp-01", "--network", "Shop", "--open"]).status == 0)
+            try "everything\n".write(toFile: bench.state + "/factory-reset", atomically: true, encoding: .utf8)
+            let run = command == "provision" ? await bench.provision() : await bench.reset(["--keep-identity"])
+            #expect(run.status == 0)
+            #expect(bench.files["state/factory-reset"] == nil && bench.files["state/keyfile"] == nil)
+            #expect((bench.files["state/device-id"] == nil) == (command == "factory-reset"))
+            #expect(bench.files["state/device-id"] != Data("lamp-01\n".utf8))
+        }
+    }
+}
