@@ -81,7 +81,9 @@ public struct IdentityError: Error, Equatable, CustomStringConvertible {
         case .alreadyThere: "the device has an identity in \(path) already: 'altnet pair --show' shows it"
         case .invalid(let problem): "the device's identity in \(path): \(problem)"
         case .notPermitted: "the device's identity in \(path) belongs to another user: run as root"
-        case .system(let errno): "the device's identity in \(path): \(String(cString: strerror(errno)))"
+        case .system(let errno):
+            "the device's identity in \(path): \(String(cString: strerror(errno)))"
+                + KeyFileError.remedy(for: errno)
         }
     }
 }

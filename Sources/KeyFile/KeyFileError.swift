@@ -125,7 +125,8 @@ extension KeyFileError: CustomStringConvertible {
         }
     }
 
-    private static func remedy(for errno: Int32) -> String {
+    /// What to do where the system refuses for this reason, as the end of a sentence; nothing where that is not known.
+    package static func remedy(for errno: Int32) -> String {
         switch errno {
         case ENOSPC, EDQUOT: ": free some space on its file system"
         case EROFS: ": make its file system or device writable, or keep the store on another one"

@@ -1,4 +1,5 @@
 import Agent
+import AgentModel
 import ArgumentParser
 import FoundationEssentials
 import Glibc
@@ -56,7 +57,7 @@ struct AgentCommand: AsyncParsableCommand {
 extension Console {
     /// Says what is wrong where there is no console yet.
     fileprivate static func complain(_ line: String) {
-        try? TextOutput(descriptor: STDERR_FILENO).put(line + "\n")
+        try? TextOutput(descriptor: STDERR_FILENO).put(line.printable + "\n")
     }
 }
 

@@ -12,7 +12,7 @@ extension ExitStatus {
             case let error as KeyFileError: ExitStatus(error)
             case let error as IdentityError: ExitStatus(error)
             case let error as AppServerError: ExitStatus(error)
-            case is TrustError: .badSettings
+            case is TrustError, is UnfinishedReset: .badSettings
             default: .failed
             }
     }

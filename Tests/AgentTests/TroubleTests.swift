@@ -32,6 +32,14 @@ import Testing
         #expect(Trouble.noInterface("wlan0", others: ["wlan1", "wlx2"]).advice.contains("to wlan1 or wlx2"))
     }
 
+    /// That the interface has gone does not mean that wpa_supplicant is back.
+    @Test func whatHasNotEndedIsNotSaidToHave() {
+        let interface = Trouble.noInterface("wlan0", others: [])
+        let supplicant = Trouble.noSupplicant(.silent, interface: "wlan0", socket: "/s")
+        #expect(supplicant.isOver(given: nil) && interface.isOver(given: nil))
+        #expect(interface.isOver(given: supplicant) && !supplicant.isOver(given: interface))
+    }
+
     @Test func capabilitiesAreRead() {
         #expect(Privilege.capabilities(in: "Name:\taltnet\nCapEff:\t0000000000003000\nX:\t1\n") == 0x3000)
         #expect(Privilege.capabilities(in: "CapEff:\t\n") == nil)

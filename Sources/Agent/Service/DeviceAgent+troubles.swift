@@ -19,7 +19,7 @@ extension DeviceAgent {
         let trouble = trouble
         if let told = troubles.told {
             guard trouble.map(told.isSame) != true else { return }
-            log.notice("\(told.relief)")
+            if told.isOver(given: trouble) { log.notice("\(told.relief)") }
             troubles.told = nil
         }
         guard let trouble else {

@@ -60,6 +60,15 @@ enum Trouble: Hashable {
         }
     }
 
+    /// Whether this has ended, now that there is that other trouble or none: where the interface is missing, nobody knows
+    /// of wpa_supplicant.
+    func isOver(given trouble: Trouble?) -> Bool {
+        switch (self, trouble) {
+        case (_, nil), (.noInterface, .noSupplicant): true
+        case (_, _): false
+        }
+    }
+
     /// A restart of wpa_supplicant takes a second, and at boot it may come after the agent.
     var patience: Duration {
         switch self {

@@ -135,11 +135,9 @@ package enum SealedExport {
         var key = [UInt8](repeating: 0, count: 32)
         defer { key.withUnsafeMutableBytes { wipe($0) } }
         do {
-            try passphrase.withBytes { (passphrase) throws(Scrypt.OutOfMemory) in
-                try key.withUnsafeMutableBytes { (key) throws(Scrypt.OutOfMemory) in
-                    try salt.withUnsafeBytes { (salt) throws(Scrypt.OutOfMemory) in
-                        try scrypt.derive(key, from: passphrase, salt: salt)
-                    }
+            try passphrase.withBytes { passphrase in
+                try key.withUnsafeMutableBytes { key in
+                    try salt.withUnsafeBytes { try scrypt.derive(key, from: passphrase, salt: $0) }
                 }
             }
         } catch { throw .outOfMemory }

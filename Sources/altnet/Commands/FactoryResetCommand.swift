@@ -38,7 +38,7 @@ struct FactoryResetCommand: KeyFileSubcommand {
     var yes = false
 
     @Option(
-        help: ArgumentHelp("The state directory (default: $ALTNET_STATE_DIR, or /var/lib/altnet).", valueName: "path"))
+        help: ArgumentHelp("The state directory (default: the agent's).", valueName: "path"))
     var stateDir: String?
 
     @Flag(help: "Say nothing where all is well.")

@@ -1,12 +1,13 @@
+import Agent
 import ArgumentParser
 
 struct KeyFileCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keyfile", abstract: "Look into the key file, back it up, restore it, change its key.",
         discussion: """
-            These commands read the key file itself and need no agent. They find it as the agent does, by the environment \
-            variables ALTNET_STATE_DIR, ALTNET_KEYFILE, ALTNET_ROOT_KEY and ALTNET_KEYFILE_ANCHOR, or by --keyfile and \
-            --root-key. Looking works beside a running agent and changes nothing; import and rekey need the agent stopped:
+            These commands read the key file itself and need no agent. They find it as the agent does, by the settings \
+            ALTNET_STATE_DIR, ALTNET_KEYFILE, ALTNET_ROOT_KEY and ALTNET_KEYFILE_ANCHOR in \(AgentSettings.packagedFile) or \
+            the environment, or by --keyfile and --root-key. Looking works beside a running agent and changes nothing; import and rekey need the agent stopped:
 
               altnet keyfile inspect
               altnet keyfile verify

@@ -1,7 +1,7 @@
 import Agent
 import AgentModel
 import ArgumentParser
-import FoundationEssentials
+import Glibc
 import KeyFile
 
 /// What every command on the key file takes.
@@ -14,21 +14,22 @@ struct KeyFileOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The file with the root key (default: the agent's).", valueName: "path"))
     var rootKey: String?
 
+    @Option(
+        name: .customLong("settings"),
+        help: ArgumentHelp(
+            "The file with the agent's settings (default: \(AgentSettings.packagedFile), if it is there).",
+            valueName: "file"))
+    var settingsFile: String?
+
     @Flag(help: "Print JSON.")
     var json = false
 
     /// The agent's settings, which say where the store is and how much it may hold.
-    func settings(
-        _ environment: [String: String] = AgentSettings.environmentOfProcess
-    ) throws -> AgentSettings {
-        do { return try AgentSettings(environment: environment) } catch { throw ValidationError("\(error)") }
-    }
-
-    /// - Parameter stateDirectory: counts more than the environment's.
-    func settings(stateDirectory: String?) throws -> AgentSettings {
+    /// - Parameter stateDirectory: counts more than what is set.
+    func settings(stateDirectory: String? = nil) throws -> AgentSettings {
         var environment = AgentSettings.environmentOfProcess
         if let stateDirectory { environment["ALTNET_STATE_DIR"] = stateDirectory }
-        return try settings(environment)
+        return try AgentSettings.ofThisMachine(file: settingsFile, environment)
     }
 
     func place(_ settings: AgentSettings) -> StorePlace {
@@ -41,6 +42,22 @@ struct KeyFileOptions: ParsableArguments {
     }
 
     func place() throws -> StorePlace { place(try settings()) }
+}
+
+extension AgentSettings {
+    /// Where a packaged device has its settings.
+    static let packagedFile = "/etc/altnet/altnet.conf"
+
+    /// The settings as this machine's agent has them, for who does its work while it does not run.
+    /// - Parameter file: nil for a packaged device's, if this is one.
+    static func ofThisMachine(
+        file: String? = nil, _ environment: [String: String] = environmentOfProcess
+    ) throws -> AgentSettings {
+        let file = file ?? (access(packagedFile, R_OK) == 0 ? packagedFile : nil)
+        do { return try SettingsSource(file: file, environment: environment).read() } catch {
+            throw ValidationError("\(error)")
+        }
+    }
 }
 
 extension StorePlace {

@@ -37,7 +37,7 @@ struct PairCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The state directory for --show (default: $ALTNET_STATE_DIR, or /var/lib/altnet).", valueName: "path"))
+            "The state directory for --show (default: the agent's).", valueName: "path"))
     var stateDir: String?
 
     @Option(help: ArgumentHelp("Write the code to this file, which nobody else can read.", valueName: "path"))
@@ -87,23 +87,13 @@ struct PairCommand: AsyncParsableCommand {
     }
 
     private func identity(_ console: Console) throws -> DeviceIdentity {
-        if show { return try DeviceIdentity.read(from: stateDirectory) }
+        if show { return try DeviceIdentity.read(from: stateDir ?? AgentSettings.ofThisMachine().stateDirectory) }
         if let from {
             let file = DeviceKeyFile(path: from)
             file.warn(console)
             return DeviceIdentity(key: try file.read(deviceId: nil))
         }
         do { return try DeviceIdentity.random(id: id) } catch { throw CommandFailure(.badData, error.message) }
-    }
-
-    private var stateDirectory: String {
-        get throws {
-            do {
-                return try stateDir ?? AgentSettings(environment: AgentSettings.environmentOfProcess).stateDirectory
-            } catch {
-                throw ValidationError("\(error)")
-            }
-        }
     }
 
     /// What is left to do with a code that is new.

@@ -50,7 +50,7 @@ struct ProvisionCommand: KeyFileSubcommand {
     @OptionGroup var newNetwork: NewNetworkOptions
 
     @Option(
-        help: ArgumentHelp("The state directory (default: $ALTNET_STATE_DIR, or /var/lib/altnet).", valueName: "path"))
+        help: ArgumentHelp("The state directory (default: the agent's).", valueName: "path"))
     var stateDir: String?
 
     @Option(
