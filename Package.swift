@@ -48,7 +48,11 @@ let package = Package(
         .target(name: "PolicyRecord", dependencies: ["AgentModel", "FailoverPolicy"], swiftSettings: strict),
         .systemLibrary(name: "CFlash"),
         .target(
-            name: "KeyFile", dependencies: ["AgentModel", "CFlash", crypto], swiftSettings: strict),
+            name: "PassphraseHash", dependencies: ["AgentModel", crypto],
+            // Made to be slow to guess; without optimisation it is hundreds of times slower than that.
+            swiftSettings: strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
+        .target(
+            name: "KeyFile", dependencies: ["AgentModel", "CFlash", "PassphraseHash", crypto], swiftSettings: strict),
 
         // The app protocol, both ends.
         .target(name: "AppProtocol", dependencies: ["AgentModel", crypto], swiftSettings: strict),
@@ -88,7 +92,8 @@ let package = Package(
         .target(
             name: "Agent",
             dependencies: [
-                "AgentModel", "EventLoop", "Netlink", "Supplicant", "FailoverPolicy", "KeyFile", "AppProtocol",
+                "AgentModel", "EventLoop", "Netlink", "Supplicant", "FailoverPolicy", "KeyFile", "PassphraseHash",
+                "AppProtocol",
                 "AppServer", "PolicyRecord", "Reachability", "InterfaceNetwork", "ConnectionMonitor",
                 "OnlineValidation", "HotspotProviders", crypto, nioCore, nioPosix,
                 .product(name: "Logging", package: "swift-log"),
@@ -155,6 +160,8 @@ let package = Package(
         .testTarget(
             name: "PolicyRecordTests", dependencies: ["PolicyRecord", "FailoverPolicy", "AgentModel", "Randomness"],
             swiftSettings: strict),
+        .testTarget(
+            name: "PassphraseHashTests", dependencies: ["AgentModel", "PassphraseHash", crypto], swiftSettings: strict),
         .testTarget(
             name: "KeyFileTests", dependencies: ["KeyFile", "KeyFileSimulation", "Randomness"], swiftSettings: strict),
         .testTarget(

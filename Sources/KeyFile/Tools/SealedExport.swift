@@ -1,5 +1,6 @@
 import AgentModel
 import Crypto
+import PassphraseHash
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

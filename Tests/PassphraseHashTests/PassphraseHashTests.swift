@@ -2,9 +2,9 @@ import AgentModel
 import Crypto
 import Testing
 
-@testable import KeyFile
+@testable import PassphraseHash
 
-@Suite struct KeyDerivationTests {
+@Suite struct PassphraseHashTests {
     /// RFC 6070.
     @Test(arguments: [
         ("password", "salt", 1, "0c60c80f961f0e71f3a9b524af6012062fe037a6"),

@@ -10,17 +10,23 @@ import Crypto
 #endif
 
 /// Bytes for a key from a passphrase that take memory to guess: scrypt (RFC 7914).
-struct Scrypt {
+package struct Scrypt {
     /// N: a power of two. The work takes 128 x `rounds` x `blockSize` bytes.
-    let rounds: Int
+    package let rounds: Int
     /// r
-    let blockSize: Int
+    package let blockSize: Int
     /// p: how often the work is done.
-    let parallelism: Int
+    package let parallelism: Int
+
+    package init(rounds: Int, blockSize: Int, parallelism: Int) {
+        self.rounds = rounds
+        self.blockSize = blockSize
+        self.parallelism = parallelism
+    }
 
     /// Fills `key`.
     /// - Returns: false where the memory is not to be had.
-    func derive(
+    package func derive(
         _ key: UnsafeMutableRawBufferPointer, from passphrase: UnsafeRawBufferPointer, salt: UnsafeRawBufferPointer
     ) -> Bool {
         let words = 32 * blockSize
