@@ -1,7 +1,11 @@
 # Everything that is needed is installed by the first target that needs it (Debian packages, through apt-get).
 
 export SWIFT ?= swift
-# As it ships: optimised, one static program. That is also what runs in the lab.
+# As it ships: optimised for size, one static program. That is also what runs in the lab. Its flags make it another
+# compilation of everything, so it has a folder of its own.
+SHIP := $(SWIFT) build -c release --static-swift-stdlib --scratch-path .build/ship $(shell sed '/^\#/d' board/release-flags) --product
+SHIPPED := .build/ship/release
+# The engineer's tools.
 BUILD := $(SWIFT) build -c release --static-swift-stdlib --disable-local-rpath --product
 RELEASE := .build/release
 # DIRECT=1, as root: on this machine's own kernel, where it has mac80211_hwsim, and not in a virtual machine.
@@ -11,16 +15,16 @@ LAB := board/lab/run $(if $(DIRECT),--direct)
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
 .PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web fuzz-connection fuzz-portal \
-    bench-keyfile bench-protocol bench-policy man completions deb deb-test board-test build format lint clean deps
+    bench-keyfile bench-protocol bench-policy man completions build board deb deb-test board-test format lint clean deps
 
 help: ## Show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
 
 demo: deps ## See the agent keep a device online, on real kernel radios in a virtual machine
-	$(BUILD) altnet
+	$(SHIP) altnet
 	$(BUILD) altnet-lab
 	@board/lab/install
-	@$(LAB) --timeout 600 -- $(RELEASE)/altnet-lab demo
+	@LAB_ALTNET=$(SHIPPED)/altnet $(LAB) --timeout 600 -- $(RELEASE)/altnet-lab demo
 
 test: lint unit lab deb-test ## Run every test
 
@@ -43,10 +47,10 @@ unit: deps ## Run the tests that need no radios
 	Tests/run --skip-build --no-parallel --filter '$(NAMESPACES)'
 
 lab: deps ## Run the scenarios on real kernel radios in a virtual machine
-	$(BUILD) altnet
+	$(SHIP) altnet
 	$(SWIFT) build --build-tests
 	@board/lab/install
-	LAB_ALTNET=$(RELEASE)/altnet board/lab/test $(if $(DIRECT),--direct) .build/debug
+	LAB_ALTNET=$(SHIPPED)/altnet board/lab/test $(if $(DIRECT),--direct) .build/debug
 
 torture: deps ## Cut the power of the key file a million times (CUTS=...)
 	$(BUILD) altnet-lab
@@ -118,16 +122,23 @@ man: deps ## Write the manual pages in Docs/man anew, from the commands' own hel
 	@Docs/man/generate
 
 completions: deps ## Write completion scripts for bash, zsh and fish to .build/completions
-	$(BUILD) altnet
+	$(SHIP) altnet
 	@mkdir -p .build/completions
-	@$(RELEASE)/altnet --generate-completion-script bash >.build/completions/altnet.bash
-	@$(RELEASE)/altnet --generate-completion-script zsh >.build/completions/_altnet
-	@$(RELEASE)/altnet --generate-completion-script fish >.build/completions/altnet.fish
+	@$(SHIPPED)/altnet --generate-completion-script bash >.build/completions/altnet.bash
+	@$(SHIPPED)/altnet --generate-completion-script zsh >.build/completions/_altnet
+	@$(SHIPPED)/altnet --generate-completion-script fish >.build/completions/altnet.fish
 	@ls .build/completions/*
+
+build: deps ## Build the agent as it ships, for this machine: one static binary
+	$(SHIP) altnet
+	@ls -l $(SHIPPED)/altnet
+
+board: ## Cross-compile the agent for 64-bit ARM boards, with Debian packages only: .board/altnet
+	@board/cross/build
 
 # A package for each architecture; that for arm64 has what `make board` has left.
 ARCH ?= amd64 arm64
-DEB_amd64 := $(RELEASE)/altnet
+DEB_amd64 := $(SHIPPED)/altnet
 DEB_arm64 := .board/altnet
 
 deb: completions $(if $(filter arm64,$(ARCH)),board) ## Build the Debian packages (ARCH=amd64 for one of them)
@@ -145,10 +156,6 @@ board-test: deps ## Test the arm64 package on a virtual board with systemd, or o
 	$(BUILD) altnet-lab
 	board/test/run $(if $(BOARD),--board $(BOARD)) $(if $(HOOK),--hook $(HOOK)) $(if $(NETWORKS),--networks $(NETWORKS)) \
 	    $(if $(ONLY),--only $(ONLY)) "$$(ls -t .board/debian/altnet_*_arm64.deb | head -n 1)"
-
-build: deps ## Build the agent as it ships: one static binary
-	$(BUILD) altnet
-	@ls -l $(RELEASE)/altnet
 
 format: ## Format the sources
 	$(SWIFT) format -i -r Package.swift Sources Tests

@@ -18,17 +18,15 @@ struct Scrypt {
     /// p: how often the work is done.
     let parallelism: Int
 
-    /// The memory that it takes is not to be had.
-    struct OutOfMemory: Error {}
-
     /// Fills `key`.
+    /// - Returns: false where the memory is not to be had.
     func derive(
         _ key: UnsafeMutableRawBufferPointer, from passphrase: UnsafeRawBufferPointer, salt: UnsafeRawBufferPointer
-    ) throws(OutOfMemory) {
+    ) -> Bool {
         let words = 32 * blockSize
         let blockBytes = words * MemoryLayout<UInt32>.size
         let byteCount = (rounds + parallelism + 1) * blockBytes
-        guard let memory = malloc(byteCount) else { throw OutOfMemory() }
+        guard let memory = malloc(byteCount) else { return false }
         let all = UnsafeMutableRawBufferPointer(start: memory, count: byteCount)
         defer {
             wipe(all)
@@ -43,6 +41,7 @@ struct Scrypt {
             mix(block, scratch: rest)
         }
         PBKDF2<SHA256>.derive(key, from: passphrase, salt: UnsafeRawBufferPointer(blocks), rounds: 1)
+        return true
     }
 
     /// scryptROMix (clause 5). `scratch` has room for `rounds` blocks and one more.

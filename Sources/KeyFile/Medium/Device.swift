@@ -9,13 +9,15 @@ struct Device: ~Copyable {
     /// Opens for reading and writing, or for reading alone where that is all that is allowed.
     /// - Parameter flags: more flags for open(2).
     init(path: String, flags: Int32 = 0) throws(KeyFileError) {
-        self.path = path
         let writable = Self.open(path, flags | O_RDWR)
         // EACCES is also what the kernel says of a flash chip that nobody can write to.
-        isReadOnly = writable < 0 && [EROFS, EACCES, EPERM].contains(errno)
+        let isReadOnly = writable < 0 && [EROFS, EACCES, EPERM].contains(errno)
         let descriptor = isReadOnly ? Self.open(path, flags | O_RDONLY) : writable
         guard descriptor >= 0 else { throw .system(.open, path: path, errno: errno) }
+        // Not before it can fail: Swift 6.2 would let go of the path twice.
+        self.path = path
         self.descriptor = descriptor
+        self.isReadOnly = isReadOnly
     }
 
     private static func open(_ path: String, _ flags: Int32) -> Int32 {

@@ -134,13 +134,12 @@ package enum SealedExport {
             rounds: 1 << Int(cost.exponent), blockSize: Int(Cost.blockSize), parallelism: Int(Cost.parallelism))
         var key = [UInt8](repeating: 0, count: 32)
         defer { key.withUnsafeMutableBytes { wipe($0) } }
-        do {
-            try passphrase.withBytes { passphrase in
-                try key.withUnsafeMutableBytes { key in
-                    try salt.withUnsafeBytes { try scrypt.derive(key, from: passphrase, salt: $0) }
-                }
+        let hasMemory = passphrase.withBytes { passphrase in
+            key.withUnsafeMutableBytes { key in
+                salt.withUnsafeBytes { salt in scrypt.derive(key, from: passphrase, salt: salt) }
             }
-        } catch { throw .outOfMemory }
+        }
+        guard hasMemory else { throw .outOfMemory }
         return SymmetricKey(data: key)
     }
 }
