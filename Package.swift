@@ -143,7 +143,7 @@ let package = Package(
             path: "Tests/KeyFileSimulation", swiftSettings: strict),
         .testTarget(name: "AgentModelTests", dependencies: ["AgentModel", "Randomness"], swiftSettings: strict),
         .testTarget(name: "ChildProcessTests", dependencies: ["ChildProcess"], swiftSettings: strict),
-        .testTarget(name: "BoardTests", dependencies: ["ChildProcess"], swiftSettings: strict),
+        .testTarget(name: "BoardTests", dependencies: ["PipedPrograms"], swiftSettings: strict),
         .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"], swiftSettings: strict),
         .testTarget(
             name: "NetlinkTests", dependencies: ["Netlink", "CNetlink", "NetworkNamespaces", "Randomness"],

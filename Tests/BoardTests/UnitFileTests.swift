@@ -26,10 +26,10 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: geteuid() == 0 && Program.isThere("systemd-analyze"), "needs root and systemd-analyze(1)"))
+    @Test(.enabled(if: geteuid() == 0 && Board.hasProgram("systemd-analyze"), "needs root and systemd-analyze(1)"))
     func systemdUnderstandsTheUnits() throws {
         let board = try Board()
-        let verified = try Program("systemd-analyze", ["verify", "--man=no"] + place(board))
+        let verified = try Board.run("systemd-analyze", ["verify", "--man=no"] + place(board))
         let complaints = verified.said.split(separator: "\n").filter { line in
             !Self.newer.contains { line.contains($0) }
         }
@@ -38,16 +38,17 @@ import Testing
     }
 
     @Test(
-        .enabled(if: Program.isThere("systemd-analyze"), "needs systemd-analyze(1)"),
+        .enabled(if: Board.hasProgram("systemd-analyze"), "needs systemd-analyze(1)"),
         arguments: services)
     func aServiceIsHardened(_ unit: String, threshold: Int) throws {
         let board = try Board()
         let path = try #require(place(board).first { $0.hasSuffix(unit.replacing("@.", with: "@wlan0.")) })
-        let exposure = try Program(
+        let exposure = try Board.run(
             "systemd-analyze", ["security", "--offline=yes", "--threshold=\(threshold)", "--no-pager", path])
         #expect(exposure.status == 0, "\(exposure.said.suffix(200))")
         // Of less than what any service has, so that a threshold that systemd overlooks is noticed.
-        let strict = try Program("systemd-analyze", ["security", "--offline=yes", "--threshold=5", "--no-pager", path])
+        let strict = try Board.run(
+            "systemd-analyze", ["security", "--offline=yes", "--threshold=5", "--no-pager", path])
         #expect(strict.status != 0)
     }
 
@@ -82,12 +83,12 @@ import Testing
         #expect(unit.contains("\nRuntimeDirectoryPreserve=yes\n"))
     }
 
-    @Test(.enabled(if: geteuid() == 0 && Program.isThere("systemd-sysusers"), "needs root and systemd-sysusers(8)"))
+    @Test(.enabled(if: geteuid() == 0 && Board.hasProgram("systemd-sysusers"), "needs root and systemd-sysusers(8)"))
     func theUsersAreMade() throws {
         let board = try Board()
         try FileManager.default.createDirectory(atPath: board.place + "/etc", withIntermediateDirectories: true)
         try board.install("systemd/altnet.sysusers", as: "/usr/lib/sysusers.d/altnet.conf")
-        #expect(try Program("systemd-sysusers", ["--root=" + board.place]).status == 0)
+        #expect(try Board.run("systemd-sysusers", ["--root=" + board.place]).status == 0)
         let users = try String(contentsOfFile: board.place + "/etc/passwd", encoding: .utf8)
         let providers = try Board.text(of: "systemd/altnet-providers.service")
         let socket = try Board.text(of: "systemd/altnet-providers.socket")

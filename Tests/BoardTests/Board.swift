@@ -1,25 +1,5 @@
-import ChildProcess
 import Foundation
-
-/// A program of this machine, run to its end.
-struct Program {
-    let status: Int32
-    /// What it wrote, to standard output and to standard error.
-    let said: String
-
-    init(_ path: String, _ arguments: [String]) throws {
-        let pipe = Pipe()
-        let pid = try ChildProcess.start(
-            path, arguments, environment: ChildProcess.ownEnvironment,
-            output: .descriptor(pipe.fileHandleForWriting.fileDescriptor))
-        try pipe.fileHandleForWriting.close()
-        let bytes = try pipe.fileHandleForReading.readToEnd() ?? Data()
-        status = ChildProcess.wait(for: pid)
-        said = String(decoding: bytes, as: UTF8.self)
-    }
-
-    static func isThere(_ name: String) -> Bool { FileManager.default.isExecutableFile(atPath: "/usr/bin/" + name) }
-}
+import PipedPrograms
 
 /// The repository's folder `board`, and one to write into, which is removed in the end.
 final class Board {
@@ -38,6 +18,17 @@ final class Board {
 
     static func text(of file: String) throws -> String {
         try String(contentsOfFile: folder + "/" + file, encoding: .utf8)
+    }
+
+    static func hasProgram(_ name: String) -> Bool {
+        FileManager.default.isExecutableFile(atPath: "/usr/bin/" + name)
+    }
+
+    /// Runs a program of this machine to its end.
+    /// - Returns: with what it wrote, to standard output and to standard error.
+    static func run(_ program: String, _ arguments: [String]) throws -> (status: Int32, said: String) {
+        let (status, output) = try PipedProgram.run(program, arguments, errors: nil)
+        return (status, String(decoding: output, as: UTF8.self))
     }
 
     /// Puts a file of the board where `root`'s package would have it.
