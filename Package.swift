@@ -45,7 +45,8 @@ let package = Package(
         .target(name: "Netlink", dependencies: ["AgentModel", "EventLoop", "CNetlink"], swiftSettings: strict),
         .target(name: "Supplicant", dependencies: ["AgentModel", "EventLoop", "CWpaClient"], swiftSettings: strict),
         .target(name: "FailoverPolicy", dependencies: ["AgentModel"], swiftSettings: strict),
-        .target(name: "PolicyRecord", dependencies: ["AgentModel", "FailoverPolicy"], swiftSettings: strict),
+        .target(
+            name: "PolicyRecord", dependencies: ["AgentModel", "EventLoop", "FailoverPolicy"], swiftSettings: strict),
         .systemLibrary(name: "CFlash"),
         .target(
             name: "PassphraseHash", dependencies: ["AgentModel", crypto],
