@@ -3,7 +3,7 @@
 export SWIFT ?= swift
 # As it ships: optimised for size, one static program. That is also what runs in the lab. Its flags make it another
 # compilation of everything, so it has a folder of its own.
-SHIP := $(SWIFT) build -c release --static-swift-stdlib --scratch-path .build/ship $(shell sed '/^\#/d' board/release-flags) --product
+SHIP := board/ship .build/ship
 SHIPPED := .build/ship/release
 # The engineer's tools.
 BUILD := $(SWIFT) build -c release --static-swift-stdlib --disable-local-rpath --product

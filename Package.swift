@@ -37,6 +37,9 @@ let package = Package(
             name: "ChildProcess", dependencies: [.target(name: "CSpawn", condition: .when(platforms: [.linux]))],
             swiftSettings: strict),
 
+        // What ships has this in the place of the toolchain's FoundationEssentials (Docs/footprint.md). Here it is tested.
+        .target(name: "SmallFoundation", path: "Sources/SmallFoundation/Sources", swiftSettings: strict),
+
         // The device side.
         .systemLibrary(
             name: "CNetlink", pkgConfig: "libnl-genl-3.0",
@@ -141,6 +144,8 @@ let package = Package(
         .target(
             name: "KeyFileSimulation", dependencies: ["AgentModel", "KeyFile", "Randomness"],
             path: "Tests/KeyFileSimulation", swiftSettings: strict),
+        .testTarget(
+            name: "SmallFoundationTests", dependencies: ["SmallFoundation", "Randomness"], swiftSettings: strict),
         .testTarget(name: "AgentModelTests", dependencies: ["AgentModel", "Randomness"], swiftSettings: strict),
         .testTarget(name: "ChildProcessTests", dependencies: ["ChildProcess"], swiftSettings: strict),
         .testTarget(name: "BoardTests", dependencies: ["PipedPrograms"], swiftSettings: strict),
