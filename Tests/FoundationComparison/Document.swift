@@ -14,7 +14,9 @@ public enum Document: Equatable, Sendable {
         public var float: Float?
         public var double: Double?
 
-        public init(int8: Int8? = nil, int64: Int64? = nil, uint64: UInt64? = nil, float: Float? = nil, double: Double?) {
+        public init(
+            int8: Int8? = nil, int64: Int64? = nil, uint64: UInt64? = nil, float: Float? = nil, double: Double?
+        ) {
             self.int8 = int8
             self.int64 = int64
             self.uint64 = uint64
@@ -52,7 +54,9 @@ extension Document: Codable {
     ) throws -> Value? {
         do {
             return try container.decode(type)
-        } catch DecodingError.typeMismatch(_, let context) where context.codingPath.count == container.codingPath.count {
+        } catch DecodingError.typeMismatch(_, let context)
+            where context.codingPath.count == container.codingPath.count
+        {
             return nil
         }
     }

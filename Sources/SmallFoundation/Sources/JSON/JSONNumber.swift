@@ -14,8 +14,8 @@ private struct Digits {
         let point = mantissa.firstIndex(of: UInt8(ascii: ".")) ?? mantissa.endIndex
         digits = mantissa.filter { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         let fraction = mantissa.distance(from: point, to: mantissa.endIndex) - (point == mantissa.endIndex ? 0 : 1)
-        let exponent = mantissa.endIndex == number.endIndex ? 0 : Int(Substring(number[mantissa.endIndex...].dropFirst()))
-        self.exponent = exponent.flatMap { exponent in
+        let written = number[mantissa.endIndex...].dropFirst()
+        exponent = (written.isEmpty ? 0 : Int(Substring(written))).flatMap { exponent in
             let (exponent, overflow) = exponent.subtractingReportingOverflow(fraction)
             return overflow ? nil : exponent
         }
