@@ -18,13 +18,21 @@ import Testing
                 UInt8.random(in: 0...255, using: &random)
             }
             switch Int.random(in: 0..<8, using: &random) {
-            case 0: (data.append(contentsOf: added), bytes.append(contentsOf: added))
-            case 1: (data.replaceSubrange(range, with: added), bytes.replaceSubrange(range, with: added))
-            case 2: (data.removeSubrange(range), bytes.removeSubrange(range))
+            case 0:
+                data.append(contentsOf: added)
+                bytes.append(contentsOf: added)
+            case 1:
+                data.replaceSubrange(range, with: added)
+                bytes.replaceSubrange(range, with: added)
+            case 2:
+                data.removeSubrange(range)
+                bytes.removeSubrange(range)
             case 3 where !bytes.isEmpty && lower < bytes.count:
                 data[lower] ^= 1
                 bytes[lower] ^= 1
-            case 4: (data.append(SmallData(added)), bytes.append(contentsOf: added))
+            case 4:
+                data.append(SmallData(added))
+                bytes.append(contentsOf: added)
             case 5: data.reserveCapacity(Int.random(in: 0...100, using: &random))
             case 6:
                 var slice = data[range]
@@ -33,7 +41,7 @@ import Testing
                 #expect(slice.startIndex == range.lowerBound && slice.elementsEqual(bytes[range] + added))
                 #expect(data.subdata(in: range).startIndex == 0 && data.subdata(in: range) == SmallData(bytes[range]))
             default:
-                data.withUnsafeMutableBytes { $0.reverse() }
+                data.withUnsafeMutableBytes { bytes in bytes.copyBytes(from: Array(bytes.reversed())) }
                 bytes.reverse()
             }
             if bytes.count > 200 { (data, bytes) = (SmallData(), []) }

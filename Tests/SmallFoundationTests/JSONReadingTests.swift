@@ -66,7 +66,7 @@ import Testing
     /// Random documents, and what is left of them after some bytes were changed.
     @Test func randomTextIsReadAsTheToolchainReadsIt() {
         var random = SeededRandom(seed: 7)
-        for _ in 0..<3000 {
+        for _ in 0..<1000 {
             let document = Document.random(depth: 4, using: &random)
             #expect(Comparison.difference(writing: document) == nil)
             guard var text = (try? SmallEncoder().encode(document)).map({ Array($0) }) else { continue }

@@ -78,7 +78,7 @@ import Testing
             try more.encode(elements.count)
             var last = elements.nestedContainer(keyedBy: Key.self)
             try last.encode(UInt64.max, forKey: Key(stringValue: "é"))
-            try Nothing().encode(to: elements.superEncoder())
+            Nothing().encode(to: elements.superEncoder())
             try [1: 2].encode(to: members.superEncoder())
             try [Int.min].encode(to: members.superEncoder(forKey: Key(stringValue: "own")))
         }

@@ -55,7 +55,7 @@ struct JSONElements: UnkeyedDecodingContainer {
     var isAtEnd: Bool { currentIndex == elements.count }
 
     mutating func decodeNil() throws -> Bool {
-        let isNil = try element(Any?.self).decodeNil()
+        let isNil = try element(Never.self).decodeNil()
         if isNil { currentIndex += 1 }
         return isNil
     }
@@ -67,11 +67,11 @@ struct JSONElements: UnkeyedDecodingContainer {
     mutating func nestedContainer<NestedKey: CodingKey>(
         keyedBy type: NestedKey.Type
     ) throws -> KeyedDecodingContainer<NestedKey> {
-        try next([String: Any].self) { try $0.container(keyedBy: type) }
+        try next(KeyedDecodingContainer<NestedKey>.self) { try $0.container(keyedBy: type) }
     }
 
     mutating func nestedUnkeyedContainer() throws -> any UnkeyedDecodingContainer {
-        try next([Any].self) { try $0.unkeyedContainer() }
+        try next((any UnkeyedDecodingContainer).self) { try $0.unkeyedContainer() }
     }
 
     mutating func superDecoder() throws -> any Decoder { try next((any Decoder).self) { $0 } }

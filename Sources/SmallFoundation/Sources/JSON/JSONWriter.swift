@@ -1,4 +1,4 @@
-/// Writes JSON text, the names of an object in their order.
+/// Writes JSON text, the names of an object in the order of their bytes.
 struct JSONWriter {
     private let formatting: JSONEncoder.OutputFormatting
     private var text: [UInt8] = []
@@ -20,7 +20,8 @@ struct JSONWriter {
         case .string(let string): write(string)
         case .array(let elements): list(elements, in: ("[", "]")) { $0.write($1) }
         case .object(let members):
-            list(members.sorted { $0.key < $1.key }, in: ("{", "}")) { writer, member in
+            list(members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }, in: ("{", "}")) {
+                writer, member in
                 writer.write(member.key)
                 writer.put(writer.isPretty ? " : " : ":")
                 writer.write(member.value)
