@@ -25,12 +25,13 @@ import Testing
 
         deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-        /// Waits until the process ignores the signal, or has ended.
+        /// Waits until the signal does not end the process any more.
+        /// - Returns: false where the process has ended.
         func takes(_ signal: Int32) async throws -> Bool {
             for _ in 0..<6000 {
                 let status = try String(contentsOfFile: "/proc/\(program.pid)/status", encoding: .utf8)
-                let mask = status.firstMatch(of: /SigIgn:\s*([0-9a-f]+)/).flatMap { UInt64($0.1, radix: 16) }
-                if let mask, mask & (1 << (UInt64(signal) - 1)) != 0 { return true }
+                let masks = status.matches(of: /Sig(?:Ign|Cgt):\s*([0-9a-f]+)/).compactMap { UInt64($0.1, radix: 16) }
+                if masks.contains(where: { $0 & (1 << (UInt64(signal) - 1)) != 0 }) { return true }
                 if status.contains(/State:\s*Z/) { return false }
                 try await Task.sleep(for: .milliseconds(10))
             }
