@@ -37,6 +37,9 @@ let package = Package(
             name: "ChildProcess", dependencies: [.target(name: "CSpawn", condition: .when(platforms: [.linux]))],
             swiftSettings: strict),
 
+        // What ships has this in the place of the toolchain's FoundationEssentials (Docs/footprint.md). Here it is tested.
+        .target(name: "SmallFoundation", path: "Sources/SmallFoundation/Sources", swiftSettings: strict),
+
         // The device side.
         .systemLibrary(
             name: "CNetlink", pkgConfig: "libnl-genl-3.0",
@@ -132,6 +135,9 @@ let package = Package(
         .target(
             name: "PolicyProperties", dependencies: ["AgentModel", "FailoverPolicy", "Randomness"],
             path: "Tests/PolicyProperties", swiftSettings: strict),
+        .target(
+            name: "FoundationComparison", dependencies: ["SmallFoundation"], path: "Tests/FoundationComparison",
+            swiftSettings: strict),
         .target(name: "Randomness", path: "Tests/Randomness", swiftSettings: strict),
         .target(
             name: "NetworkNamespaces", dependencies: ["ChildProcess", "EventLoop"], path: "Tests/NetworkNamespaces",
@@ -141,6 +147,9 @@ let package = Package(
         .target(
             name: "KeyFileSimulation", dependencies: ["AgentModel", "KeyFile", "Randomness"],
             path: "Tests/KeyFileSimulation", swiftSettings: strict),
+        .testTarget(
+            name: "SmallFoundationTests", dependencies: ["SmallFoundation", "FoundationComparison", "Randomness"],
+            swiftSettings: strict),
         .testTarget(name: "AgentModelTests", dependencies: ["AgentModel", "Randomness"], swiftSettings: strict),
         .testTarget(name: "ChildProcessTests", dependencies: ["ChildProcess"], swiftSettings: strict),
         .testTarget(name: "BoardTests", dependencies: ["PipedPrograms"], swiftSettings: strict),
@@ -272,7 +281,7 @@ if Context.environment["ALTNET_FUZZ"] != nil {
     let libFuzzer: LinkerSetting = .unsafeFlags(["-sanitize=fuzzer"])
     let decoders = [
         "AgentModel", "KeyFile", "AppProtocol", "DNSMessage", "HotspotProviders", "OnlineValidation",
-        "ConnectionMonitor", "InterfaceNetwork",
+        "ConnectionMonitor", "InterfaceNetwork", "SmallFoundation",
     ]
     for target in package.targets where decoders.contains(target.name) {
         target.swiftSettings = strict + [fuzzed]
@@ -289,6 +298,7 @@ if Context.environment["ALTNET_FUZZ"] != nil {
         fuzzer("keyfile-fuzz", of: ["KeyFile", "KeyFileSimulation", "Randomness"], path: "Tests/KeyFileFuzz"),
         fuzzer(
             "protocol-fuzz", of: ["AgentModel", "AppProtocol"], path: "Tests/ProtocolFuzz", exclude: ["protocol.dict"]),
+        fuzzer("foundation-fuzz", of: ["FoundationComparison"], path: "Tests/FoundationFuzz", exclude: ["json.dict"]),
         fuzzer("dns-fuzz", of: ["DNSMessage"], path: "Tests/DNSFuzz"),
         fuzzer(
             "web-answer-fuzz", of: ["OnlineValidation", nioCore, nioEmbedded, nioHTTP1], path: "Tests/WebFuzz/Answer",

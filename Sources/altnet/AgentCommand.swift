@@ -1,7 +1,7 @@
 import Agent
 import AgentModel
 import ArgumentParser
-import FoundationEssentials
+import ChildProcess
 import Glibc
 
 struct AgentCommand: AsyncParsableCommand {
@@ -69,7 +69,12 @@ struct AgentCommand: AsyncParsableCommand {
 extension AgentSettings {
     /// The process's environment without what is meant for the command line, which is no setting of the agent.
     static var environmentOfProcess: [String: String] {
-        ProcessInfo.processInfo.environment.filter { !DeviceOptions.Variable.ofTheCommandLine.contains($0.key) }
+        let variables = ChildProcess.ownEnvironment.compactMap { variable -> (String, String)? in
+            guard let equals = variable.firstIndex(of: "=") else { return nil }
+            return (String(variable[..<equals]), String(variable[variable.index(after: equals)...]))
+        }
+        return Dictionary(variables) { first, _ in first }
+            .filter { !DeviceOptions.Variable.ofTheCommandLine.contains($0.key) }
     }
 }
 
