@@ -235,7 +235,7 @@ let package = Package(
             name: "AgentTests",
             dependencies: [
                 "Agent", "AppClient", "AppProtocol", "ConnectionMonitor", "OnlineValidation", "HotspotProviders",
-                "KeyFile", "KeyFileSimulation", "Randomness",
+                "KeyFile", "KeyFileSimulation", "PipedPrograms", "Randomness",
             ],
             swiftSettings: strict),
         .testTarget(
