@@ -18,31 +18,31 @@ import Testing
     // MARK: Goals
 
     @Test func aHardLossIsHeldAgainstIwds() throws {
-        let runs = runs(.hardLoss24CN, [.altnet: 0.9, .iwd: 2])
+        let runs = self.runs(.hardLoss24CN, [.altnet: 0.9, .iwd: 2])
         #expect(try #require(goal("at most 1.0 s", in: runs)).isMet)
-        let share = try #require(goal("half of iwd's", in: runs))
+        let share = try #require(self.goal("half of iwd's", in: runs))
         #expect(share.isMet && share.measured == 0.45)
     }
 
     @Test func theSlowestOfAllLossesCounts() throws {
-        let runs = runs(.hardLoss24CN, [.altnet: 0.5]) + runs(.hardLoss5US, [.altnet: 1.5])
-        let goal = try #require(goal("at most 1.0 s", in: runs))
+        let runs = self.runs(.hardLoss24CN, [.altnet: 0.5]) + self.runs(.hardLoss5US, [.altnet: 1.5])
+        let goal = try #require(self.goal("at most 1.0 s", in: runs))
         #expect(!goal.isMet && goal.measured == 1.5)
     }
 
     @Test func whoNeverComesThereIsBeatenByAnything() throws {
-        let runs = runs(.wrongPassword40, [.altnet: 2, .iwd: nil, .connMan: nil])
+        let runs = self.runs(.wrongPassword40, [.altnet: 2, .iwd: nil, .connMan: nil])
         #expect(try #require(goal("a quarter", in: runs)).measured == 0)
     }
 
     @Test func theBestPeerIsTheMeasure() throws {
-        let runs = runs(.wrongPassword40, [.altnet: 2, .iwd: 45, .networkManager: 4, .connMan: nil])
-        let goal = try #require(goal("a quarter", in: runs))
+        let runs = self.runs(.wrongPassword40, [.altnet: 2, .iwd: 45, .networkManager: 4, .connMan: nil])
+        let goal = try #require(self.goal("a quarter", in: runs))
         #expect(!goal.isMet && goal.measured == 0.5)
     }
 
     @Test func altnetThatNeverComesMeetsNothing() throws {
-        let runs = runs(.coldStart, [.altnet: nil, .iwd: nil])
+        let runs = self.runs(.coldStart, [.altnet: nil, .iwd: nil])
         #expect(!(try #require(goal("cold start", in: runs)).isMet))
     }
 
@@ -53,8 +53,8 @@ import Testing
 
     @Test func idlenessIsMeasuredBeyondTheSupplicants() throws {
         let runs =
-            runs(.idleSwitches, [.altnet: 40]) + runs(.supplicantSwitches, [.altnet: 9, .supplicant: 7])
-        let goal = try #require(goal("context switches", in: runs))
+            self.runs(.idleSwitches, [.altnet: 40]) + self.runs(.supplicantSwitches, [.altnet: 9, .supplicant: 7])
+        let goal = try #require(self.goal("context switches", in: runs))
         #expect(goal.measured == 33 && !goal.isMet)
     }
 
