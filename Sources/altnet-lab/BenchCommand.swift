@@ -94,7 +94,7 @@ struct BenchCommand: AsyncParsableCommand {
         let results = "\(folder)/\(job.trial)-\(time.rawValue)"
         try? FileManager.default.removeItem(atPath: results)
         try FileManager.default.createDirectory(atPath: results, withIntermediateDirectories: true)
-        let wanted = job.wanted.map { WantedRuns(name: $0.stack, count: $0.count).argument }
+        let wanted = job.wanted.map { WantedRuns($0).argument }
         var arguments = ["--timeout", "14400", "--memory", "1536", "--results", results]
         if time == .virtual { arguments.append("--virtual-time") }
         arguments += options + ["--", CommandLine.arguments[0], "bench-play", job.trial] + wanted

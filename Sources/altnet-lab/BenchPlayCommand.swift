@@ -11,7 +11,7 @@ struct BenchPlayCommand: AsyncParsableCommand {
     @Argument(help: "The trial.")
     var trial: String
 
-    @Argument(help: "Which stacks, and how often: iwd=5.")
+    @Argument(help: "Which stacks, how many runs there are already, and how many more: iwd=2+3.")
     var wanted: [WantedRuns]
 
     func validate() throws {
@@ -23,31 +23,31 @@ struct BenchPlayCommand: AsyncParsableCommand {
         guard let results = environment["LAB_RESULTS"] else { throw ValidationError("LAB_RESULTS is not set") }
         let time: Run.Time = environment["LAB_TIME"] == "virtual" ? .virtual : .clock
         // In turns, so that whatever changes as time goes by befalls all alike.
-        for round in 1...(wanted.map(\.count).max() ?? 1) {
-            for stack in wanted where stack.count >= round {
-                let run = await Run.play(trial, stack: stack.name, time: time)
+        for round in 0..<(wanted.map(\.count).max() ?? 0) {
+            for wanted in wanted where wanted.count > round {
+                let number = wanted.done + round
+                let run = await Run.play(trial, stack: wanted.stack, number: number, time: time)
                 try FileOfRuns(path: "\(results)/\(FileOfRuns.name)").append([run])
-                print("\(trial) \(stack.name) \(round): \(run.summary)")
+                print("\(trial), \(wanted.stack), run \(number + 1): \(run.summary)")
             }
         }
     }
 }
 
-/// `iwd=5`
+/// `iwd=2+3`: three runs of iwd's, after two that there are.
 struct WantedRuns: ExpressibleByArgument {
-    let name: String
+    let stack: String
+    let done: Int
     let count: Int
 
-    init(name: String, count: Int) {
-        self.name = name
-        self.count = count
-    }
+    init(_ wanted: BenchmarkPlan.Wanted) { (stack, done, count) = (wanted.stack, wanted.done, wanted.count) }
 
     init?(argument: String) {
         let parts = argument.split(separator: "=")
-        guard parts.count == 2, let count = Int(parts[1]), count > 0 else { return nil }
-        self.init(name: String(parts[0]), count: count)
+        let numbers = (parts.last ?? "").split(separator: "+").compactMap { Int($0) }
+        guard parts.count == 2, numbers.count == 2, numbers[0] >= 0, numbers[1] > 0 else { return nil }
+        (stack, done, count) = (String(parts[0]), numbers[0], numbers[1])
     }
 
-    var argument: String { "\(name)=\(count)" }
+    var argument: String { "\(stack)=\(done)+\(count)" }
 }

@@ -10,6 +10,8 @@ public struct BenchmarkPlan: Equatable, Sendable {
 
     public struct Wanted: Equatable, Sendable {
         public let stack: String
+        /// How many runs there are already.
+        public let done: Int
         public let count: Int
     }
 
@@ -37,7 +39,8 @@ public struct BenchmarkPlan: Equatable, Sendable {
                 let there = done.filter {
                     $0.trial == trial && $0.stack == stack && $0.time == time && $0.failure == nil
                 }
-                return there.count < runs ? Wanted(stack: stack, count: runs - there.count) : nil
+                guard there.count < runs else { return nil }
+                return Wanted(stack: stack, done: there.count, count: runs - there.count)
             }
             return wanted.isEmpty ? nil : Job(trial: trial, wanted: wanted)
         }

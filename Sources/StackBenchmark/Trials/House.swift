@@ -22,12 +22,15 @@ struct House: Sendable {
     let backup: AccessPoint
     let backupPassword: String
     let hasInternet: Bool
+    /// When within a second what the trial is about begins.
+    let phase: Phase
 
     /// How long the device is left alone once it is online, to look around: as long for each.
     private static let settling = Duration.seconds(20)
 
-    init(_ lab: Lab, plan: Plan, stack name: StackName) async throws {
+    init(_ lab: Lab, plan: Plan, stack name: StackName, phase: Phase) async throws {
         self.lab = lab
+        self.phase = phase
         home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 1, signal: -50)
         backup = try await lab.accessPoint(
             "BackupNet", security: .wpa2("backup-password"), channel: plan.backupChannel, signal: plan.backupSignal)

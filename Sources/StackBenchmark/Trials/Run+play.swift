@@ -7,20 +7,24 @@ extension Run {
     }
 
     /// Plays one trial once, on this kernel.
-    public static func play(_ trial: String, stack: String, time: Time) async -> Run {
+    ///
+    /// - Parameter number: of the run, from 0.
+    public static func play(_ trial: String, stack: String, number: Int, time: Time) async -> Run {
         do {
-            return Run(trial: trial, stack: stack, time: time, readings: try await readings(of: trial, stack: stack))
+            return Run(
+                trial: trial, stack: stack, time: time,
+                readings: try await readings(of: trial, stack: stack, number: number))
         } catch {
             return Run(trial: trial, stack: stack, time: time, failure: "\(error)")
         }
     }
 
-    private static func readings(of trial: String, stack: String) async throws -> [Reading] {
+    private static func readings(of trial: String, stack: String, number: Int) async throws -> [Reading] {
         if trial == Floor.name { return try await Floor.run() }
         guard let trial = Trial.all.first(where: { $0.name == trial }), let stack = StackName(rawValue: stack) else {
             throw LabError.unexpected("there is no trial “\(trial)”, or no stack “\(stack)”")
         }
-        return try await trial.run(stack)
+        return try await trial.run(stack, number: number)
     }
 
     /// In a line, for whoever waits.

@@ -11,6 +11,7 @@ extension Trial {
             figure.rawValue, country: country, plan: House.Plan(backupChannel: channel), figures: [figure]
         ) { house in
             let pinger = try await house.lab.pinger(to: house.backup.gateway)
+            try await house.phase.wait()
             let cut = ContinuousClock.now
             try await house.home.powerOff()
             return [figure: try await house.time(from: cut, to: pinger, limit: patience)]
@@ -22,6 +23,7 @@ extension Trial {
         Trial(
             figure.rawValue, plan: House.Plan(wrongPassword: "not-the-password"), figures: [figure]
         ) { house in
+            try await house.phase.wait()
             try await house.home.powerOff()
             try await Task.sleep(for: away)
             let pinger = try await house.lab.pinger(to: house.home.gateway)
@@ -35,6 +37,7 @@ extension Trial {
         try await house.backup.powerOff()
         try await Task.sleep(for: .seconds(5))
         let pinger = try await house.lab.pinger(to: house.home.gateway)
+        try await house.phase.wait()
         await house.home.shutDown()
         try await Task.sleep(for: .seconds(10))
         let back = try await house.home.powerReturns()
@@ -48,6 +51,7 @@ extension Trial {
         let pinger = try await house.lab.pinger(to: Upstream.mirror)
         try await pinger.reply(within: .seconds(10))
         // A connection of a second that lives is not yet cut: everybody has settled.
+        try await house.phase.wait()
         let cut = ContinuousClock.now
         try await house.home.cutInternet()
         try await pinger.silence(of: .milliseconds(200), within: .seconds(5))

@@ -10,6 +10,7 @@ extension Trial {
         let pinger = try await house.lab.pinger(to: house.backup.gateway)
         let traffic = try await house.lab.pinger()
         try await traffic.reply(within: .seconds(5))
+        try await house.phase.wait()
         let fade = ContinuousClock.now
         try await house.home.setSignal(-85)
         let moved = try await house.time(from: fade, to: pinger, limit: .seconds(120))
@@ -21,6 +22,7 @@ extension Trial {
     /// The device is on the backup, and home, which it prefers, returns: until a ping through home.
     static let homeReturns = Trial("home-returns", figures: [.homeReturns]) { house in
         let limit = Duration.seconds(180)
+        try await house.phase.wait()
         try await house.home.powerOff()
         do { try await house.online(on: house.backup, within: .seconds(120)) } catch LabError.timedOut {
             throw LabError.unexpected("it never came to the backup from which it could have returned")
@@ -36,6 +38,7 @@ extension Trial {
         let pinger = try await house.lab.pinger(to: house.backup.gateway)
         let traffic = try await house.lab.pinger()
         try await traffic.reply(within: .seconds(5))
+        try await house.phase.wait()
         let start = ContinuousClock.now
         try await house.stack.change(to: house.backup)
         let limit = Duration.seconds(120)

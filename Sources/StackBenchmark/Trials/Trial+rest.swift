@@ -10,6 +10,7 @@ extension Trial {
         try await house.lab.station.clear()
         let pinger = try await house.lab.pinger(to: house.home.gateway)
         try await pinger.silence(of: .seconds(2), within: .seconds(10))
+        try await house.phase.wait()
         let start = ContinuousClock.now
         try await house.stack.start()
         return [.coldStart: try await house.time(from: start, to: pinger, limit: .seconds(120))]

@@ -32,9 +32,11 @@ public struct Trial: Sendable {
         ]
 
     /// Plays it once, on a fresh air.
-    public func run(_ stack: StackName) async throws -> [Reading] {
+    ///
+    /// - Parameter number: of the run, from 0.
+    public func run(_ stack: StackName, number: Int) async throws -> [Reading] {
         let measured = try await Lab.run("\(name) \(stack.rawValue)", accessPoints: 2, country: country) { lab in
-            try await play(House(lab, plan: plan, stack: stack))
+            try await play(House(lab, plan: plan, stack: stack, phase: Phase(ofRun: number)))
         }
         return measured.map { Reading($0, $1) }
     }
