@@ -54,60 +54,65 @@ struct BenchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
-        let file = FileOfRuns(path: "\(folder)/\(FileOfRuns.name)")
-        let build = text("altnet-build")
-        if !show { try await measure(into: file, build: build) }
-        let runs = file.runs.current(altnet: build)
+        let build = environment["LAB_ALTNET_BUILD"]
+        if !show { try await measure(build: build) }
+        let runs = store.runs.current(altnet: build)
         if json { return try runs.forEach { print(try $0.line) } }
         let page = BenchmarkPage(runs, machine: text("machine") ?? "", command: "make bench")
         print(page.text)
         if let write { try page.write(to: write) }
     }
 
+    private var store: RunStore { RunStore(folder: folder) }
+    private var environment: [String: String] { ProcessInfo.processInfo.environment }
+
     private func text(_ name: String) -> String? { try? String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8) }
 
-    private func measure(into file: FileOfRuns, build: String?) async throws {
-        let done = again ? [] : file.runs.current(altnet: build)
+    private func measure(build: String?) async throws {
+        let done = again ? [] : store.runs.current(altnet: build)
         let plan = BenchmarkPlan(trials: only, stacks: stack, runs: runs, time: time, done: done)
-        if again { try file.forget { run in plan.jobs.contains { $0.covers(run, in: time) } } }
+        if again { try plan.jobs.forEach { try store.forget($0, in: time) } }
         let total = plan.jobs.reduce(0) { $0 + $1.runs }
         tell("\(total) runs of \(plan.jobs.count) trials in \(time.rawValue) time")
         var ended = 0
-        try await withThrowingTaskGroup(of: (BenchmarkPlan.Job, [Run]).self) { group in
+        try await withThrowingTaskGroup(of: BenchmarkPlan.Job.self) { group in
             var waiting = plan.jobs[...]
             for _ in 0..<(jobs ?? (time == .virtual ? 2 : 1)) {
-                if let job = waiting.popFirst() { group.addTask { (job, try await play(job)) } }
+                if let job = waiting.popFirst() { group.addTask { try await play(job) } }
             }
-            while let (job, runs) = try await group.next() {
-                try file.append(runs.map { $0.stamped(altnet: build) })
+            while let job = try await group.next() {
                 ended += job.runs
-                let failed = runs.count { $0.failure != nil } + job.runs - runs.count
-                tell("\(ended) of \(total): \(job.trial)\(failed > 0 ? ", \(failed) of \(job.runs) failed" : "")")
-                if let job = waiting.popFirst() { group.addTask { (job, try await play(job)) } }
+                tell("\(ended) of \(total): \(job.trial)")
+                if let job = waiting.popFirst() { group.addTask { try await play(job) } }
             }
         }
     }
 
-    /// One virtual machine, from its boot to its end.
-    private func play(_ job: BenchmarkPlan.Job) async throws -> [Run] {
-        let results = "\(folder)/\(job.trial)-\(time.rawValue)"
-        try? FileManager.default.removeItem(atPath: results)
+    /// One virtual machine, from its boot to its end. What it measures it writes down itself.
+    private func play(_ job: BenchmarkPlan.Job) async throws -> BenchmarkPlan.Job {
+        let results = store.folder(of: job.trial, in: time)
+        let log = "\(results)/machine.log"
         try FileManager.default.createDirectory(atPath: results, withIntermediateDirectories: true)
         let wanted = job.wanted.map { WantedRuns($0).argument }
         var arguments = ["--timeout", "14400", "--memory", "1536", "--results", results]
         if time == .virtual { arguments.append("--virtual-time") }
         arguments += options + ["--", CommandLine.arguments[0], "bench-play", job.trial] + wanted
-        let (words, log) = (arguments, "\(results)/machine.log")
-        // It ends with this program, however that ends.
-        let machine = try ChildProcess.start(
-            "setpriv", ["--pdeathsig", "TERM", "board/lab/run"] + words, environment: ChildProcess.ownEnvironment,
-            output: .file(log, flags: O_WRONLY | O_CREAT | O_TRUNC))
-        let status = await withCheckedContinuation { continuation in
-            DispatchQueue.global().async { continuation.resume(returning: ChildProcess.wait(for: machine)) }
+        let words = arguments
+        let status = try await withCheckedThrowingContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(with: Result { try Self.run(words, log: log) })
+            }
         }
         if status != 0 { tell("\(job.trial): the virtual machine ended with status \(status); see \(log)") }
-        return FileOfRuns(path: "\(results)/\(FileOfRuns.name)").runs
+        return job
+    }
+
+    /// It ends with the calling thread, which waits for it, however that ends.
+    private static func run(_ arguments: [String], log: String) throws -> Int32 {
+        let machine = try ChildProcess.start(
+            "setpriv", ["--pdeathsig", "TERM", "board/lab/run"] + arguments, environment: ChildProcess.ownEnvironment,
+            output: .file(log, flags: O_WRONLY | O_CREAT | O_TRUNC))
+        return ChildProcess.wait(for: machine)
     }
 
     /// More of `board/lab/run`'s options, one word a line, as `board/lab/bench` wrote them.

@@ -27,7 +27,7 @@ struct BenchPlayCommand: AsyncParsableCommand {
             for wanted in wanted where wanted.count > round {
                 let number = wanted.done + round
                 let run = await Run.play(trial, stack: wanted.stack, number: number, time: time)
-                try FileOfRuns(path: "\(results)/\(FileOfRuns.name)").append([run])
+                try RunStore.append(run.stamped(altnet: environment["LAB_ALTNET_BUILD"]), in: results)
                 print("\(trial), \(wanted.stack), run \(number + 1): \(run.summary)")
             }
         }

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Testing
 
 @testable import StackBenchmark
@@ -49,6 +50,7 @@ import Testing
         #expect(peer.build == nil)
         #expect([old, peer].current(altnet: "2") == [peer])
         #expect([old, peer].current(altnet: "1") == [old, peer])
+        #expect([old, peer].current(altnet: nil) == [old, peer])
     }
 
     @Test func aRunIsALine() throws {
@@ -58,6 +60,18 @@ import Testing
         let line = try run.line
         #expect(!line.contains("\n"))
         #expect(Run.runs(in: "\(line)\n\(line)\n{\"trial\":\"rest") == [run, run])
+    }
+
+    @Test func runsAreKeptUntilTheyAreForgotten() throws {
+        let folder = "/tmp/altnet-bench-\(UInt64.random(in: 0 ... .max))"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let store = RunStore(folder: folder)
+        #expect(store.runs.isEmpty)
+        let runs = ["iwd", "altnet", "iwd"].map { Run(trial: "restart", stack: $0, time: .virtual) }
+        for run in runs { try RunStore.append(run, in: store.folder(of: "restart", in: .virtual)) }
+        #expect(store.runs == runs)
+        for job in plan(["restart"], stacks: [.iwd]).jobs { try store.forget(job, in: .virtual) }
+        #expect(store.runs == [runs[1]])
     }
 
     @Test func everyFigureOfATrialIsInTheTableOrHeldAgainstAGoal() {
