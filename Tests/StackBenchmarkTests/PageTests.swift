@@ -67,6 +67,15 @@ import Testing
             page.markdown.contains("| Cold start until a ping, s | 0.50 | 1.00 ×2.0 | - | - | never in 120 s |"))
     }
 
+    @Test func thePageTellsHowManyRunsThereAre() {
+        let once = runs(.coldStart, [.altnet: 0.5, .iwd: 1])
+        func isOneToTwo(_ runs: [Run]) -> Bool {
+            BenchmarkPage(runs, machine: "", command: "").markdown.contains("(least..most) of 1 to 2 runs, virtual")
+        }
+        #expect(!isOneToTwo(once))
+        #expect(isOneToTwo(once + runs(.coldStart, [.iwd: 2])))
+    }
+
     @Test func thePageKeepsWhatAPersonWrote() throws {
         let marks = BenchmarkPage.marks
         let page = "# Title\n\n\(marks.begin)\nold\n\(marks.end)\n\nThe end.\n"

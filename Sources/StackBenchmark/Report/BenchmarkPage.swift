@@ -57,7 +57,7 @@ public struct BenchmarkPage: Sendable {
         let measured = Run.Time.allCases.filter { time in runs.contains { $0.time == time && !$0.readings.isEmpty } }
         let tables = measured.flatMap { time in
             [
-                heading("Medians (least..most), \(time.rawValue) time"), render(comparison(time)),
+                heading("Medians (least..most) of \(count(in: time)), \(time.rawValue) time"), render(comparison(time)),
                 heading("Floor of a hard loss, \(time.rawValue) time"), render(floor(time)),
                 heading("Goals, \(time.rawValue) time"), render(Table(goals: Goal.all(of: runs, in: time))),
             ]
@@ -66,6 +66,15 @@ public struct BenchmarkPage: Sendable {
         return tables
             + (failures.isEmpty ? [] : [heading("Runs that failed"), failures.joined(separator: "\n")])
             + [heading("Measured on and with"), machine + "Command: `\(command)`"]
+    }
+
+    /// `5 runs`, or `3 to 5 runs` where there are more of one thing than of another.
+    private func count(in time: Run.Time) -> String {
+        let counts = Figure.compared.flatMap { figure in
+            StackName.allCases.compactMap { runs.summary(figure, of: $0, in: time)?.runs }
+        }
+        guard let least = counts.min(), let most = counts.max() else { return "no runs" }
+        return least == most ? "\(most) \(most == 1 ? "run" : "runs")" : "\(least) to \(most) runs"
     }
 
     private func comparison(_ time: Run.Time) -> Table {

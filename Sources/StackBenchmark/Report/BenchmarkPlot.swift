@@ -28,6 +28,7 @@ public struct BenchmarkPlot: Sendable {
 
     private static let width = 900.0
     private static let panelWidth = 420.0
+    private static let nameWidth = 124.0
     private static let barHeight = 15.0
     private static let barGap = 4.0
     private static let panelHeight = 40 + Double(StackName.allCases.count) * (barHeight + barGap)
@@ -60,9 +61,9 @@ public struct BenchmarkPlot: Sendable {
         drawing.text(question, x, y + 16, .init(size: 14, isBold: true))
         let summaries = StackName.allCases.map { runs.summary(figure, of: $0, in: time) }
         let longest = summaries.compactMap(\.self).flatMap { [$0.median, $0.most] }.filter(\.isFinite).max() ?? 1
-        let names = x + 112
+        let names = x + Self.nameWidth
         // Room for the figure at the end of the longest bar.
-        let scale = (Self.panelWidth - 112 - 130) / max(longest, .leastNormalMagnitude)
+        let scale = (Self.panelWidth - Self.nameWidth - 110) / max(longest, .leastNormalMagnitude)
         for (index, (stack, summary)) in zip(StackName.allCases, summaries).enumerated() {
             let top = y + 26 + Double(index) * (Self.barHeight + Self.barGap)
             let isOwn = stack == .altnet
@@ -75,7 +76,8 @@ public struct BenchmarkPlot: Sendable {
             let tip = "\(stack.title): \(summary.text(figure.unit)) \(figure.unit.rawValue), \(summary.runs) runs"
             guard summary.median.isFinite else {
                 drawing.box(
-                    x: names, y: top, width: Self.panelWidth - 112, height: Self.barHeight, colour: Palette.outage,
+                    x: names, y: top, width: Self.panelWidth - Self.nameWidth, height: Self.barHeight,
+                    colour: Palette.outage,
                     radius: 2, opacity: 0.15, tip: tip)
                 let text = summary.least.isFinite ? "mostly never" : "never (waited \(Int(summary.waited ?? 0)) s)"
                 drawing.text(text, names + 6, middle, .init(size: 12, colour: Palette.outage))

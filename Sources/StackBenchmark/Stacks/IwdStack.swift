@@ -36,17 +36,15 @@ actor IwdStack: NetworkStack {
 
     var stateFolders: [String] { ["/var/lib/iwd"] }
 
-    /// iwd makes an interface of its own unless it is told that the driver's is good (`DefaultInterface`); and there is no
+    /// iwd makes an interface of its own unless it is told that the driver's is good (`UseDefaultInterface`); and there is no
     /// resolver here to tell name servers to.
     static let mainFile = """
         [General]
         EnableNetworkConfiguration=true
+        UseDefaultInterface=true
 
         [Network]
         NameResolvingService=none
-
-        [DriverQuirks]
-        DefaultInterface=*
 
         """
 

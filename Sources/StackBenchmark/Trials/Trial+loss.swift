@@ -50,14 +50,13 @@ extension Trial {
     ) { house in
         let pinger = try await house.lab.pinger(to: Upstream.mirror)
         try await pinger.reply(within: .seconds(10))
-        // A connection of a second that lives is not yet cut: everybody has settled.
         try await house.phase.wait()
         let cut = ContinuousClock.now
         try await house.home.cutInternet()
+        // The packet filter's program takes a moment; the last reply tells when it was done.
         try await pinger.silence(of: .milliseconds(200), within: .seconds(5))
-        return [
-            .deadInternet: try await house.time(from: max(cut, pinger.lastReply ?? cut), to: pinger, limit: patience)
-        ]
+        let last = pinger.lastReply ?? cut
+        return [.deadInternet: try await house.time(from: last, to: pinger, limit: patience)]
     }
 }
 
