@@ -93,7 +93,7 @@ struct BenchCommand: AsyncParsableCommand {
         let results = store.folder(of: job.trial, in: time)
         let log = "\(results)/machine.log"
         try FileManager.default.createDirectory(atPath: results, withIntermediateDirectories: true)
-        let wanted = job.wanted.map { WantedRuns($0).argument }
+        let wanted = job.wanted.map(\.description)
         var arguments = ["--timeout", "14400", "--memory", "1536", "--results", results]
         if time == .virtual { arguments.append("--virtual-time") }
         arguments += options + ["--", CommandLine.arguments[0], "bench-play", job.trial] + wanted

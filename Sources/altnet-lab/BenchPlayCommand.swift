@@ -12,7 +12,7 @@ struct BenchPlayCommand: AsyncParsableCommand {
     var trial: String
 
     @Argument(help: "Which stacks, how many runs there are already, and how many more: iwd=2+3.")
-    var wanted: [WantedRuns]
+    var wanted: [BenchmarkPlan.Wanted]
 
     func validate() throws {
         if let obstacle = Lab.obstacle { throw ValidationError("no trial here: \(obstacle); use make bench") }
@@ -34,20 +34,4 @@ struct BenchPlayCommand: AsyncParsableCommand {
     }
 }
 
-/// `iwd=2+3`: three runs of iwd's, after two that there are.
-struct WantedRuns: ExpressibleByArgument {
-    let stack: String
-    let done: Int
-    let count: Int
-
-    init(_ wanted: BenchmarkPlan.Wanted) { (stack, done, count) = (wanted.stack, wanted.done, wanted.count) }
-
-    init?(argument: String) {
-        let parts = argument.split(separator: "=")
-        let numbers = (parts.last ?? "").split(separator: "+").compactMap { Int($0) }
-        guard parts.count == 2, numbers.count == 2, numbers[0] >= 0, numbers[1] > 0 else { return nil }
-        (stack, done, count) = (String(parts[0]), numbers[0], numbers[1])
-    }
-
-    var argument: String { "\(stack)=\(done)+\(count)" }
-}
+extension BenchmarkPlan.Wanted: ExpressibleByArgument {}

@@ -62,6 +62,15 @@ import Testing
         #expect(Run.runs(in: "\(line)\n\(line)\n{\"trial\":\"rest") == [run, run])
     }
 
+    @Test func whatIsWantedIsToldToTheMachine() {
+        let wanted = BenchmarkPlan.Wanted(stack: "iwd", done: 2, count: 3)
+        #expect(wanted.description == "iwd=2+3")
+        #expect(BenchmarkPlan.Wanted("iwd=2+3") == wanted)
+        for text in ["iwd", "iwd=", "iwd=2", "iwd=2+0", "iwd=-1+2", "=2+x", "a=b=1+1"] {
+            #expect(BenchmarkPlan.Wanted(text) == nil, "\(text)")
+        }
+    }
+
     @Test func runsAreKeptUntilTheyAreForgotten() throws {
         let folder = "/tmp/altnet-bench-\(UInt64.random(in: 0 ... .max))"
         defer { try? FileManager.default.removeItem(atPath: folder) }

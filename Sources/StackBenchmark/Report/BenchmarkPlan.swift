@@ -8,11 +8,23 @@ public struct BenchmarkPlan: Equatable, Sendable {
         public var runs: Int { wanted.reduce(0) { $0 + $1.count } }
     }
 
-    public struct Wanted: Equatable, Sendable {
+    /// As text `iwd=2+3`: three runs of iwd's, after two that there are.
+    public struct Wanted: Equatable, Sendable, LosslessStringConvertible {
         public let stack: String
         /// How many runs there are already.
         public let done: Int
         public let count: Int
+
+        init(stack: String, done: Int, count: Int) { (self.stack, self.done, self.count) = (stack, done, count) }
+
+        public init?(_ description: String) {
+            let parts = description.split(separator: "=", omittingEmptySubsequences: false)
+            let numbers = (parts.last ?? "").split(separator: "+").compactMap { Int($0) }
+            guard parts.count == 2, numbers.count == 2, numbers[0] >= 0, numbers[1] > 0 else { return nil }
+            self.init(stack: String(parts[0]), done: numbers[0], count: numbers[1])
+        }
+
+        public var description: String { "\(stack)=\(done)+\(count)" }
     }
 
     public static let trials: [String] = [Floor.name] + Trial.all.map(\.name)
