@@ -14,8 +14,8 @@ LAB := board/lab/run $(if $(DIRECT),--direct)
 # A crash is told within seconds; with all threads and full symbols it takes minutes.
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
-.PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol fuzz-foundation fuzz-dns fuzz-web fuzz-connection fuzz-portal \
-    bench-keyfile bench-protocol bench-policy man completions build board deb deb-test board-test format lint clean deps
+.PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol fuzz-foundation fuzz-dns fuzz-web fuzz-connection \
+    fuzz-portal bench bench-keyfile bench-protocol bench-policy man completions build board deb deb-test board-test format lint clean deps
 
 help: ## Show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
@@ -51,6 +51,11 @@ lab: deps ## Run the scenarios on real kernel radios in a virtual machine
 	$(SWIFT) build --build-tests
 	@board/lab/install
 	LAB_ALTNET=$(SHIPPED)/altnet board/lab/test $(if $(DIRECT),--direct) .build/debug
+
+bench: deps ## Measure altnet beside every Linux network stack (BENCH="--only hard-loss --runs 1")
+	$(SHIP) altnet
+	$(BUILD) altnet-lab
+	LAB_ALTNET=$(SHIPPED)/altnet board/lab/bench $(RELEASE)/altnet-lab $(BENCH)
 
 torture: deps ## Cut the power of the key file a million times (CUTS=...)
 	$(BUILD) altnet-lab

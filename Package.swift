@@ -123,11 +123,14 @@ let package = Package(
             // Optimised, it crashes the compiler (Swift 6.3.1, LLVM's CoroSplit).
             swiftSettings: strict + [.unsafeFlags(["-Onone"], .when(configuration: .release))]),
         .target(name: "TerminalPicture", swiftSettings: strict),
+        .target(
+            name: "StackBenchmark", dependencies: ["AgentModel", "AppClient", "Lab", "Measuring", "Simulation"],
+            swiftSettings: strict),
         .executableTarget(
             name: "altnet-lab",
             dependencies: [
                 "Lab", "Harness", "TerminalPicture", "AppClient", "FailoverPolicy", "Simulation", "PolicyRecord",
-                "PolicyProperties",
+                "ChildProcess", "PolicyProperties", "StackBenchmark",
                 "KeyFileSimulation",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -140,6 +143,7 @@ let package = Package(
             name: "FoundationComparison", dependencies: ["SmallFoundation"], path: "Tests/FoundationComparison",
             swiftSettings: strict),
         .target(name: "Randomness", path: "Tests/Randomness", swiftSettings: strict),
+        .target(name: "Measuring", path: "Tests/Measuring", swiftSettings: strict),
         .target(
             name: "NetworkNamespaces", dependencies: ["ChildProcess", "EventLoop"], path: "Tests/NetworkNamespaces",
             swiftSettings: strict),
@@ -243,6 +247,9 @@ let package = Package(
             dependencies: ["Harness", "AgentModel", "AppServer", "AppProtocol", nioCore, nioPosix],
             swiftSettings: strict),
         .testTarget(
+            name: "StackBenchmarkTests", dependencies: ["StackBenchmark", "AgentModel", "Lab", "Measuring"],
+            swiftSettings: strict),
+        .testTarget(
             name: "LabTests",
             dependencies: [
                 "Lab", "Harness", "AppClient", "altnet", "Netlink", "EventLoop", "AgentModel", "KeyFile",
@@ -257,7 +264,6 @@ let package = Package(
 // The benchmarks, with ALTNET_BENCH set only, so that nobody needs SQLite to build altnet.
 if Context.environment["ALTNET_BENCH"] != nil {
     package.targets += [
-        .target(name: "Measuring", path: "Tests/Measuring", swiftSettings: strict),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .executableTarget(
             name: "keyfile-bench",
