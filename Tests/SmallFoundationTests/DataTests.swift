@@ -10,7 +10,7 @@ import Testing
         var random = SeededRandom(seed: 3)
         var data = SmallData()
         var bytes: [UInt8] = []
-        for step in 0..<20_000 {
+        for step in 0..<4000 {
             let (copy, copied) = (data, bytes)
             let lower = Int.random(in: 0...bytes.count, using: &random)
             let range = lower..<Int.random(in: lower...bytes.count, using: &random)
