@@ -41,6 +41,7 @@ let package = Package(
         .target(name: "SmallFoundation", path: "Sources/SmallFoundation/Sources", swiftSettings: strict),
 
         // The device side.
+        .systemLibrary(name: "CMemory"),
         .systemLibrary(
             name: "CNetlink", pkgConfig: "libnl-genl-3.0",
             providers: [.apt(["libnl-3-dev", "libnl-genl-3-dev", "pkg-config"])]),
@@ -98,7 +99,7 @@ let package = Package(
             dependencies: [
                 "AgentModel", "EventLoop", "Netlink", "Supplicant", "FailoverPolicy", "KeyFile", "PassphraseHash",
                 "AppProtocol",
-                "AppServer", "PolicyRecord", "Reachability", "InterfaceNetwork", "ConnectionMonitor",
+                "CMemory", "AppServer", "PolicyRecord", "Reachability", "InterfaceNetwork", "ConnectionMonitor",
                 "OnlineValidation", "HotspotProviders", crypto, nioCore, nioPosix,
                 .product(name: "Logging", package: "swift-log"),
             ],

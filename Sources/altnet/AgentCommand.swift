@@ -28,6 +28,7 @@ struct AgentCommand: AsyncParsableCommand {
 
     func run() async throws {
         if checkConfig { return try check() }
+        AgentService.saveMemory()
         let signals = AgentService.takeSignals()
         let source = self.source
         let sink = LogSink(journal: source.environment["JOURNAL_STREAM"])

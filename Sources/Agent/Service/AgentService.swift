@@ -1,5 +1,6 @@
 import AgentModel
 import AppServer
+import CMemory
 import Dispatch
 import EventLoop
 import Glibc
@@ -13,6 +14,10 @@ public enum AgentService {
     /// The signals that the service goes by are kept for it from now on, and none of them ends the process any more. To be
     /// called before anything that takes its time.
     public static func takeSignals() -> ProcessSignals { ProcessSignals([SIGTERM, SIGINT, SIGHUP]) }
+
+    /// Has the kernel spend no memory on speed that the agent has no use for. To be called before there are threads, whose
+    /// stacks would have 2 MB each.
+    public static func saveMemory() { _ = memory_without_huge_pages() }
 
     /// Runs until SIGTERM or SIGINT. The link stays up afterwards. SIGHUP has the settings read anew.
     /// - Parameters:
