@@ -124,8 +124,9 @@ public actor Station {
 
     // MARK: The link
 
-    /// As after a boot: the interface is down and has no address.
+    /// As after a boot: the interface is there, is down and has no address.
     public func clear() throws {
+        if !FileManager.default.fileExists(atPath: "/sys/class/net/\(interface)") { try addInterface() }
         try setInterface(up: false)
         try Program.run("ip", ["address", "flush", "dev", link.name], log: "\(directory)/commands.log")
     }

@@ -36,6 +36,12 @@ import Testing
         #expect(work == ProcessWork(switches: 0, processorTime: .zero))
     }
 
+    @Test func theDiskIsFoundWhereItIsMounted() {
+        let mounts = "overlay / overlay rw 0 0\n/dev/loop0 /run/disk ext4 rw 0 0\n/dev/loop1 /run/disk2 ext4 rw 0 0\n"
+        #expect(Disk.device(at: "/run/disk", in: mounts) == "loop0")
+        #expect(Disk.device(at: "/", in: mounts) == nil)
+    }
+
     @Test func sectorsWrittenAreTheSeventhFigure() {
         let statistics =
             "      98       12     2530       40       31        7      412      120        0      100      160\n"

@@ -20,6 +20,8 @@ actor Disk {
         for folder in folders + [place] {
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         }
+        // Without the module there is no device yet that would load it.
+        try await run("modprobe", ["-a", "loop", "ext4"])
         try await run("mount", ["-o", "loop,noatime", image, place])
         for (number, folder) in folders.enumerated() {
             try await run("cp", ["-a", folder, "\(place)/\(number)"])
@@ -32,11 +34,23 @@ actor Disk {
         get async throws {
             try await run("sync", ["-f", place])
             // Sectors of 512 bytes are its seventh figure (Documentation/block/stat.rst).
-            let statistics = try String(contentsOfFile: "/sys/block/loop0/stat", encoding: .utf8)
+            let mounts = try String(contentsOfFile: "/proc/self/mounts", encoding: .utf8)
+            guard let device = Self.device(at: place, in: mounts) else {
+                throw LabError.unexpected("nothing is mounted at \(place)")
+            }
+            let statistics = try String(contentsOfFile: "/sys/block/\(device)/stat", encoding: .utf8)
             guard let sectors = Self.sectorsWritten(statistics) else {
-                throw LabError.unexpected("/sys/block/loop0/stat says \(statistics)")
+                throw LabError.unexpected("/sys/block/\(device)/stat says \(statistics)")
             }
             return sectors * 512
+        }
+    }
+
+    /// The block device mounted there, such as `loop0`.
+    static func device(at place: String, in mounts: String) -> String? {
+        let lines = mounts.split(separator: "\n").map { $0.split(separator: " ") }
+        return lines.last { $0.count > 1 && $0[0].hasPrefix("/dev/") && $0[1] == place }.map {
+            String($0[0].dropFirst("/dev/".count))
         }
     }
 

@@ -36,12 +36,11 @@ actor IwdStack: NetworkStack {
 
     var stateFolders: [String] { ["/var/lib/iwd"] }
 
-    /// iwd makes an interface of its own unless it is told that the driver's is good (`UseDefaultInterface`); and there is no
-    /// resolver here to tell name servers to.
+    /// There is no resolver here to tell name servers to. All else is as Debian has it: also that iwd takes the driver's
+    /// interface away and makes one of its own, which goes when it ends.
     static let mainFile = """
         [General]
         EnableNetworkConfiguration=true
-        UseDefaultInterface=true
 
         [Network]
         NameResolvingService=none
