@@ -15,7 +15,8 @@ LAB := board/lab/run $(if $(DIRECT),--direct)
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
 .PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol fuzz-foundation fuzz-dns fuzz-web fuzz-connection \
-    fuzz-portal bench bench-keyfile bench-protocol bench-policy man completions build board deb deb-test board-test format lint clean deps
+    fuzz-portal bench bench-keyfile bench-protocol bench-policy man completions build board deb deb-test order board-test format lint \
+    clean deps
 
 help: ## Show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
@@ -160,6 +161,10 @@ deb-test: ## Install, upgrade, remove and purge the package in a fresh Debian 13
 	@$(MAKE) --no-print-directory deb ARCH=amd64
 	@board/install-dependencies debootstrap
 	@set -e; packages=$$(ls -t .board/debian/altnet_*_amd64.deb); $(if $(filter 0,$(shell id -u)),,sudo) board/debian/test $$(echo "$$packages" | head -n 1)
+
+order: ## Write anew which functions of the program lie side by side, as the virtual board shows it
+	@$(MAKE) --no-print-directory deb ARCH=arm64
+	board/order
 
 # On a real board: BOARD=[user@]host, and for its access points HOOK=program NETWORKS=file (Docs/board-test.md).
 board-test: deps ## Test the arm64 package on a virtual board with systemd, or on BOARD=user@host
