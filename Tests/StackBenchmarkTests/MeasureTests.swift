@@ -22,18 +22,19 @@ import Testing
     }
 
     @Test func workOfThreadsIsAdded() {
-        var work = ProcessWork(switches: 0, processorTime: .zero)
+        var work = ProcessWork()
         let status = "Name:\taltnet\nvoluntary_ctxt_switches:\t150\nnonvoluntary_ctxt_switches:\t5\n"
         work.add(status: status, schedule: "12000000 500 155\n")
         work.add(status: status, schedule: "3000000 0 1\n")
         #expect(work == ProcessWork(switches: 310, processorTime: .milliseconds(15)))
-        #expect(work - work == ProcessWork(switches: 0, processorTime: .zero))
+        #expect(work - work == ProcessWork())
+        #expect(work + work == ProcessWork(switches: 620, processorTime: .milliseconds(30)))
     }
 
     @Test func aThreadThatIsGoneCountsNothing() {
-        var work = ProcessWork(switches: 0, processorTime: .zero)
+        var work = ProcessWork()
         work.add(status: "", schedule: "")
-        #expect(work == ProcessWork(switches: 0, processorTime: .zero))
+        #expect(work == ProcessWork())
     }
 
     @Test func theDiskIsFoundWhereItIsMounted() {

@@ -8,7 +8,7 @@ struct ProcessWork: Equatable {
     /// On a processor, in the kernel or out of it.
     var processorTime = Duration.zero
 
-    init(switches: Int, processorTime: Duration) {
+    init(switches: Int = 0, processorTime: Duration = .zero) {
         self.switches = switches
         self.processorTime = processorTime
     }
@@ -32,6 +32,11 @@ struct ProcessWork: Equatable {
             switches += line.split(separator: "\t").last.flatMap { Int($0) } ?? 0
         }
         processorTime += .nanoseconds(schedule.split(separator: " ").first.flatMap { Int64($0) } ?? 0)
+    }
+
+    static func + (one: ProcessWork, other: ProcessWork) -> ProcessWork {
+        ProcessWork(
+            switches: one.switches + other.switches, processorTime: one.processorTime + other.processorTime)
     }
 
     static func - (later: ProcessWork, earlier: ProcessWork) -> ProcessWork {

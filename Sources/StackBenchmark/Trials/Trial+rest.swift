@@ -1,5 +1,6 @@
 import AgentModel
 import Lab
+import Simulation
 
 /// Nothing happens, or everything begins.
 extension Trial {
@@ -34,12 +35,17 @@ extension Trial {
 
         let programs = await house.stack.programs
         let memory = ProcessMemory(of: programs)
-        let before = ProcessWork(of: programs)
-        let supplicantBefore = ProcessWork(of: programs.filter(\.isSupplicant))
+        let before = programs.map { ProcessWork(of: [$0]) }
         let written = try await disk.written
         try await Task.sleep(for: .seconds(3600))
-        let work = ProcessWork(of: programs) - before
-        let supplicantWork = ProcessWork(of: programs.filter(\.isSupplicant)) - supplicantBefore
+        let works = zip(programs, before).map { (program: $0, work: ProcessWork(of: [$0]) - $1) }
+        for (program, work) in works {
+            let memory = "\(Int(ProcessMemory(of: [program]).proportional)) KiB"
+            let time = "\((work.processorTime / .milliseconds(1)).fixed(0)) ms on the processor"
+            house.lab.report("an hour of \(program.name)", "\(memory), \(work.switches) context switches, \(time)")
+        }
+        let work = works.map(\.work).reduce(ProcessWork(), +)
+        let supplicantWork = works.filter(\.program.isSupplicant).map(\.work).reduce(ProcessWork(), +)
         let writtenInAnHour = try await disk.written - written
         guard try await house.lab.station.network() == house.home.ssid else {
             throw LabError.unexpected("it was not idle: it left home")
