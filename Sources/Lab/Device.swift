@@ -74,6 +74,7 @@ public actor Device {
             "ALTNET_RECORD": Self.record(in: lab),
         ]
         try prepareFolder()
+        try LossDetection.boards().apply()
         let command = user.map { ["setpriv", "--reuid=\($0)", "--regid=\($0)", "--clear-groups", Self.binary] }
         let words = (command ?? [Self.binary]) + ["agent"]
         program = try await lab.start(
