@@ -10,9 +10,7 @@ struct LossDetection {
 
     /// As a board has them where altnet is installed: what its udev rule says, in the sources that this was built from.
     static func boards() throws(LabError) -> Self {
-        guard let rule = try? String(contentsOfFile: rulePath, encoding: .utf8) else {
-            throw LabError.lastCall("read \(rulePath)")
-        }
+        guard let rule else { throw LabError.lastCall("read \(rulePath)") }
         // ATTR{[module/mac80211]parameters/NAME}="VALUE"
         let settings = rule.split(separator: "ATTR{[module/mac80211]parameters/").dropFirst().compactMap { text in
             let words = text.split(separator: "\"", maxSplits: 2, omittingEmptySubsequences: false)
@@ -21,6 +19,8 @@ struct LossDetection {
         return Self(values: Dictionary(settings) { $1 })
     }
 
+    /// Read once, because a scenario's time goes on meanwhile.
+    private static let rule = try? String(contentsOfFile: rulePath, encoding: .utf8)
     private static let rulePath =
         #filePath.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" } + "/board/udev/90-altnet-radio.rules"
 
