@@ -154,21 +154,19 @@ extension FailoverPolicy {
         }
     }
 
-    mutating func linkLost(isOwnDoing: Bool, at now: Instant) {
+    mutating func linkLost(_ end: LinkEnd, at now: Instant) {
         switch phase {
-        case .online(let link): lose(link, .linkLost, isOwnDoing: isOwnDoing, at: now)
+        case .online(let link): lose(link, .linkLost, end, at: now)
         case .waitingForAddress(let attempt, _), .proving(let attempt, _): attemptFailed(attempt, .linkLost, at: now)
         // While a join is under way the end of the link that was before is expected, and a new one is not there yet.
         case .offline, .joining: break
         }
     }
 
-    private mutating func lose(
-        _ link: Link, _ cause: PolicyDecision.Cause, isOwnDoing: Bool, at now: Instant
-    ) {
+    private mutating func lose(_ link: Link, _ cause: PolicyDecision.Cause, _ end: LinkEnd, at now: Instant) {
         record(.lost, from: link.network, fromBSSID: link.accessPoint.bssid, cause, at: now)
         left(link, byOwnChoice: true, at: now)
-        if !isOwnDoing {
+        if end != .ownDoing {
             standings[link.network, default: Standing()].gone(at: now)
             // One that lets the device in and throws it out again is no better than one that does not let it in.
             if now - link.since < settings.provenAfter {
@@ -183,7 +181,9 @@ extension FailoverPolicy {
         phase = .offline
         let wasVisiting = visit != nil
         visit = nil
-        search = Search(cause: cause)
+        search = Search(
+            cause: cause,
+            silence: end == .silence ? Search.Place(network: link.network, frequency: link.accessPoint.frequency) : nil)
         search.startOver(at: now, settings: settings)
         proceed(at: now)
         // wpa_supplicant is not to keep what is to be forgotten.
@@ -241,7 +241,7 @@ extension FailoverPolicy {
         if let attempt {
             attemptFailed(attempt, failure, at: now)
         } else if case .online(let link) = phase, failure == .interfaceDown {
-            lose(link, .interfaceDown, isOwnDoing: true, at: now)
+            lose(link, .interfaceDown, .ownDoing, at: now)
         }
         abandonCommand(failure, at: now)
     }

@@ -93,7 +93,7 @@ public struct FailoverPolicy: Sendable {
         case .associated(let epoch, let accessPoint): associated(epoch: epoch, accessPoint, at: now)
         case .joinFailed(let epoch, let failure):
             if let attempt, attempt.epoch == epoch { attemptFailed(attempt, failure, at: now) }
-        case .linkLost(let isOwnDoing): linkLost(isOwnDoing: isOwnDoing, at: now)
+        case .linkLost(let end): linkLost(end, at: now)
         case .address(let isReady): addressChanged(isReady: isReady, at: now)
         case .signal(let signal): measured(signal, at: now)
         case .probed(let epoch, let result): probed(epoch: epoch, result, at: now)

@@ -178,6 +178,14 @@ public actor Lab {
         report(what, "\(duration.milliseconds) ms (\(isVirtual ? "virtual" : "clock") time)")
     }
 
+    /// Waits until the clock is so many tenths into a second: the kernel looks for missing beacons on whole seconds, so what it
+    /// takes to call a link lost depends on when in a second it broke.
+    public nonisolated func wait(untilTenth tenth: Int) async throws {
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &now)
+        try await Task.sleep(for: .milliseconds((tenth * 100 - now.tv_nsec / 1_000_000 + 1000) % 1000))
+    }
+
     /// Any other measurement.
     public nonisolated func report(_ what: String, _ value: String) {
         let line = "measured: \(name): \(what): \(value)\n"
@@ -212,6 +220,7 @@ public actor Lab {
         try Self.removeLeftovers(log: log)
         try Program.run("modprobe", ["mac80211_hwsim", "radios=\(accessPoints + 1)"], log: log)
         try Program.run("iw", ["reg", "set", country], log: log)
+        try LossDetection.kernels.apply()
         let radios = try Radio.all()
         guard radios.count == accessPoints + 1 else {
             throw LabError.unavailable(reason: "\(accessPoints + 1) radios asked for, \(radios.count) there")

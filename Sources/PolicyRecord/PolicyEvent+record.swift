@@ -17,7 +17,7 @@ extension PolicyEvent {
         case .scanFailed(let id): "scanFailed \(id)"
         case .associated(let epoch, let accessPoint): "associated \(epoch) \(accessPoint.recorded)"
         case .joinFailed(let epoch, let failure): "joinFailed \(epoch) \(failure.word)"
-        case .linkLost(let isOwnDoing): "linkLost \(isOwnDoing ? "own" : "other")"
+        case .linkLost(let end): "linkLost \(end.word)"
         case .address(let isReady): "address \(isReady ? "ready" : "missing")"
         case .signal(let signal): "signal \(signal)"
         case .probed(let epoch, let result): "probed \(epoch) \(result.word)"
@@ -56,7 +56,7 @@ extension PolicyEvent {
         case "scanFailed": .scanFailed(id: try words.next())
         case "associated": .associated(epoch: try words.next(), try AccessPoint(&words))
         case "joinFailed": .joinFailed(epoch: try words.next(), try words.next())
-        case "linkLost": .linkLost(isOwnDoing: try words.next(of: ["own": true, "other": false]))
+        case "linkLost": .linkLost(try words.next())
         case "address": .address(isReady: try words.next(of: ["ready": true, "missing": false]))
         case "signal": .signal(try words.next())
         case "probed": .probed(epoch: try words.next(), try words.next())

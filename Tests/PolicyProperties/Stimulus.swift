@@ -17,7 +17,7 @@ package enum Stimulus: Hashable, Sendable {
     case scanFailed(Answer)
     case associated(Answer, accessPoint: Int)
     case joinFailed(Answer, JoinFailure)
-    case linkLost(isOwnDoing: Bool)
+    case linkLost(LinkEnd)
     case address(Bool)
     case signal(Int)
     case probed(Answer, ProbeResult)
@@ -105,7 +105,7 @@ struct Orders {
         case .associated(let answer, let index):
             return .associated(epoch: answer.number(epoch), Neighbourhood.accessPoint(index))
         case .joinFailed(let answer, let failure): return .joinFailed(epoch: answer.number(epoch), failure)
-        case .linkLost(let isOwnDoing): return .linkLost(isOwnDoing: isOwnDoing)
+        case .linkLost(let end): return .linkLost(end)
         case .address(let isReady): return .address(isReady: isReady)
         case .signal(let signal): return .signal(signal)
         case .probed(let answer, let result): return .probed(epoch: answer.number(epoch), result)

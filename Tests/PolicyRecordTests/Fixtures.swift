@@ -52,7 +52,7 @@ enum Fixture {
             .interrupted(id: 3, target: nil, cameFrom: NetworkID(1)),
             .scanned(id: nil, sights), .scanned(id: 18_446_744_073_709_551_615, []), .scanFailed(id: 7),
             .associated(epoch: 4, AccessPoint(bssid: other, frequency: Frequency(megahertz: 2462))),
-            .linkLost(isOwnDoing: true), .linkLost(isOwnDoing: false), .address(isReady: true),
+            .linkLost(.ownDoing), .linkLost(.silence), .linkLost(.other), .address(isReady: true),
             .address(isReady: false), .signal(-71), .switchTo(NetworkID(2), id: 9),
             .switchTo(NetworkID(2), id: 9, confirmWithin: .milliseconds(2500)),
             .switchTo(NetworkID(2), id: 9, joinOnce: true), .confirmed(id: 9), .resumed, .tick,
