@@ -93,7 +93,7 @@ public struct BenchmarkPage: Sendable {
         let text = summary.text(unit)
         guard let own, own != summary, own.median.isFinite, summary.median.isFinite, own.median > 0 else { return text }
         let ratio = summary.median / own.median
-        return "\(text) ×\(ratio.fixed(ratio < 10 ? 1 : 0))"
+        return "\(text) ×\(ratio.fixed(ratio < 0.1 ? 3 : ratio < 10 ? 1 : 0))"
     }
 
     private func floor(_ time: Run.Time) -> Table {

@@ -30,7 +30,7 @@ public struct Summary: Equatable, Sendable {
 
     static func text(_ value: Double, _ unit: Figure.Unit) -> String {
         guard value.isFinite else { return "never" }
-        return value.fixed(unit == .seconds && value < 10 ? 2 : value < 100 ? 1 : 0)
+        return value.fixed(value < 1 || unit == .seconds && value < 10 ? 2 : value < 100 ? 1 : 0)
     }
 }
 
