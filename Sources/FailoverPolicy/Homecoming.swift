@@ -40,9 +40,11 @@ struct Homecoming: Hashable, Sendable {
             now + (goodSince == nil ? settings.preferredLook.wait(after: elapsed, part: 60) : lookBetween(settings))
     }
 
-    /// While it is good it is looked at twice as often as it has to be.
+    /// While it is good it is looked at twice as often as it has to be, but only where that is no more than every ten seconds.
     private func lookBetween(_ settings: PolicySettings) -> Duration {
-        max(.seconds(10), confirmation(settings) / (2 * Self.looksNeeded))
+        let confirmation = confirmation(settings)
+        let shortest = max(.seconds(1), min(.seconds(10), confirmation / (Self.looksNeeded - 1)))
+        return max(shortest, confirmation / (2 * Self.looksNeeded))
     }
 
     private func confirmation(_ settings: PolicySettings) -> Duration {

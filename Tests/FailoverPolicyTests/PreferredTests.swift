@@ -31,10 +31,14 @@ import Testing
         return scans
     }
 
-    /// The confirmation of 30 s and 5 s more, of which the join needs half a second, for an outage of some minutes.
-    @Test(arguments: [0, 1, 2, 3, 17, 60, 200])
-    func theWayHomeTakesNoLongerThanItHasTo(outage: Int) {
+    /// The confirmation and 5 s more, of which the join needs half a second, after an outage of up to some minutes.
+    @Test(arguments: [0, 1, 2, 3, 17, 60, 200], [5, 30])
+    func theWayHomeTakesNoLongerThanItHasTo(outage: Int, confirmation: Int) {
         var bench = Self.away()
+        var settings = PolicySettings()
+        settings.preferredConfirmation.first = .seconds(confirmation)
+        bench.send(.settings(settings))
+        if bench.policy.scan != nil { bench.finishScan() }
         _ = Self.look(&bench, home: nil, for: .seconds(outage))
         let back = bench.now
         while bench.isOnline, bench.now - back < .seconds(60) {
@@ -42,7 +46,9 @@ import Testing
             if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
         }
         #expect(bench.target == Bench.home)
-        #expect(bench.now - back >= .seconds(30) && bench.now - back <= .milliseconds(34_500))
+        // No link is left that is younger than 10 s.
+        let soonest = Duration.seconds(max(confirmation, 10 - outage))
+        #expect(bench.now - back >= soonest && bench.now - back <= soonest + .milliseconds(4500))
     }
 
     @Test func returnsWhenHomeIsBackForGood() throws {

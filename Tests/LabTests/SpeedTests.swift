@@ -41,6 +41,8 @@ extension Radios {
                 try await scenario("power cut \(country) \(backupChannel) \(tenth)", accessPoints: 2, country: country)
                 { lab in
                     let house = try await House(lab, backupChannel: backupChannel)
+                    // What was seen just now would be joined without a look, and power cuts seldom come just then.
+                    try await house.pinger.reply(after: .now + .seconds(15), within: .seconds(20))
                     try await lab.wait(untilTenth: tenth)
                     let cut = ContinuousClock.now
                     try await house.home.powerOff()
