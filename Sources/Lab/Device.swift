@@ -68,11 +68,12 @@ public actor Device {
 
     /// Starts the agent, with the station's wpa_supplicant and DHCP client if they are not running.
     public func start() async throws {
-        let environment = [
+        var environment = [
             "ALTNET_INTERFACE": lab.station.interface, "ALTNET_SUPPLICANT_DIR": lab.station.controlDirectory,
             "ALTNET_STATE_DIR": directory, "ALTNET_SOCKET": socket, "ALTNET_LOG_LEVEL": "trace",
             "ALTNET_RECORD": Self.record(in: lab),
         ]
+        environment["ALTNET_SPARE_INTERFACE"] = lab.station.spareInterface
         try prepareFolder()
         let command = user.map { ["setpriv", "--reuid=\($0)", "--regid=\($0)", "--clear-groups", Self.binary] }
         let words = (command ?? [Self.binary]) + ["agent"]
@@ -159,7 +160,7 @@ public actor Device {
         return try String(contentsOfFile: program.log, encoding: .utf8)
     }
 
-    func ask<Answer: Sendable>(
+    public func ask<Answer: Sendable>(
         _ question: (DeviceClient) async throws(ClientError) -> Answer
     ) async throws(ClientError) -> Answer {
         let client = try await client()
