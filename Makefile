@@ -3,7 +3,7 @@
 export SWIFT ?= swift
 # As it ships: optimised for size, one static program. That is also what runs in the lab. Its flags make it another
 # compilation of everything, so it has a folder of its own.
-SHIP := $(SWIFT) build -c release --static-swift-stdlib --scratch-path .build/ship $(shell sed '/^\#/d' board/release-flags) --product
+SHIP := board/ship .build/ship
 SHIPPED := .build/ship/release
 # The engineer's tools.
 BUILD := $(SWIFT) build -c release --static-swift-stdlib --disable-local-rpath --product
@@ -14,8 +14,9 @@ LAB := board/lab/run $(if $(DIRECT),--direct)
 # A crash is told within seconds; with all threads and full symbols it takes minutes.
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
-.PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web fuzz-connection fuzz-portal \
-    bench-keyfile bench-protocol bench-policy man completions build board deb deb-test board-test format lint clean deps
+.PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol fuzz-foundation fuzz-dns fuzz-web fuzz-connection \
+    fuzz-portal bench bench-keyfile bench-protocol bench-policy man completions build board deb deb-test order board-test format lint \
+    clean deps
 
 help: ## Show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
@@ -52,6 +53,11 @@ lab: deps ## Run the scenarios on real kernel radios in a virtual machine
 	@board/lab/install
 	LAB_ALTNET=$(SHIPPED)/altnet board/lab/test $(if $(DIRECT),--direct) .build/debug
 
+bench: deps ## Measure altnet beside every Linux network stack (BENCH="--only hard-loss --runs 1")
+	$(SHIP) altnet
+	$(BUILD) altnet-lab
+	LAB_ALTNET=$(SHIPPED)/altnet board/lab/bench $(RELEASE)/altnet-lab $(BENCH)
+
 torture: deps ## Cut the power of the key file a million times (CUTS=...)
 	$(BUILD) altnet-lab
 	$(RELEASE)/altnet-lab torture $(if $(CUTS),--cuts $(CUTS))
@@ -60,7 +66,7 @@ torture-policy: deps ## Look for a history in which the failover policy breaks a
 	$(BUILD) altnet-lab
 	$(RELEASE)/altnet-lab torture-policy $(if $(SEQUENCES),--sequences $(SEQUENCES))
 
-fuzz: fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web fuzz-connection fuzz-portal ## Fuzz every decoder of outside bytes (SECONDS=600 each)
+fuzz: fuzz-keyfile fuzz-protocol fuzz-foundation fuzz-dns fuzz-web fuzz-connection fuzz-portal ## Fuzz every decoder of outside bytes (SECONDS=600 each)
 
 FUZZ = ALTNET_FUZZ=1 $(SWIFT) build -c release --scratch-path .build/fuzz --product
 
@@ -75,6 +81,12 @@ fuzz-protocol: deps ## Fuzz the app protocol with libFuzzer (SECONDS=600)
 	@mkdir -p .build/corpus-protocol
 	@sed -n 's/^\(->\|<-\) //p' Docs/protocol.md | split --lines=1 - .build/corpus-protocol/example-
 	SWIFT_BACKTRACE=enable=no .build/fuzz/release/protocol-fuzz .build/corpus-protocol -dict=Tests/ProtocolFuzz/protocol.dict -max_len=4096 -max_total_time=$(or $(SECONDS),600)
+
+fuzz-foundation: deps ## Hold how JSON and Base64 are read against the toolchain's Foundation, with libFuzzer (SECONDS=600)
+	$(FUZZ) foundation-fuzz
+	@mkdir -p .build/corpus-foundation
+	@sed -n 's/^\(->\|<-\) //p' Docs/protocol.md | split --lines=1 - .build/corpus-foundation/example-
+	SWIFT_BACKTRACE=enable=no .build/fuzz/release/foundation-fuzz .build/corpus-foundation -dict=Tests/FoundationFuzz/json.dict -max_len=512 -max_total_time=$(or $(SECONDS),600)
 
 fuzz-dns: deps ## Fuzz the reader of DNS messages with libFuzzer (SECONDS=600)
 	$(FUZZ) dns-fuzz
@@ -149,6 +161,10 @@ deb-test: ## Install, upgrade, remove and purge the package in a fresh Debian 13
 	@$(MAKE) --no-print-directory deb ARCH=amd64
 	@board/install-dependencies debootstrap
 	@set -e; packages=$$(ls -t .board/debian/altnet_*_amd64.deb); $(if $(filter 0,$(shell id -u)),,sudo) board/debian/test $$(echo "$$packages" | head -n 1)
+
+order: ## Write anew which functions of the program lie side by side, as the virtual board shows it
+	@$(MAKE) --no-print-directory deb ARCH=arm64
+	board/order
 
 # On a real board: BOARD=[user@]host, and for its access points HOOK=program NETWORKS=file (Docs/board-test.md).
 board-test: deps ## Test the arm64 package on a virtual board with systemd, or on BOARD=user@host

@@ -37,7 +37,11 @@ let package = Package(
             name: "ChildProcess", dependencies: [.target(name: "CSpawn", condition: .when(platforms: [.linux]))],
             swiftSettings: strict),
 
+        // What ships has this in the place of the toolchain's FoundationEssentials (Docs/footprint.md). Here it is tested.
+        .target(name: "SmallFoundation", path: "Sources/SmallFoundation/Sources", swiftSettings: strict),
+
         // The device side.
+        .systemLibrary(name: "CMemory"),
         .systemLibrary(
             name: "CNetlink", pkgConfig: "libnl-genl-3.0",
             providers: [.apt(["libnl-3-dev", "libnl-genl-3-dev", "pkg-config"])]),
@@ -45,7 +49,8 @@ let package = Package(
         .target(name: "Netlink", dependencies: ["AgentModel", "EventLoop", "CNetlink"], swiftSettings: strict),
         .target(name: "Supplicant", dependencies: ["AgentModel", "EventLoop", "CWpaClient"], swiftSettings: strict),
         .target(name: "FailoverPolicy", dependencies: ["AgentModel"], swiftSettings: strict),
-        .target(name: "PolicyRecord", dependencies: ["AgentModel", "FailoverPolicy"], swiftSettings: strict),
+        .target(
+            name: "PolicyRecord", dependencies: ["AgentModel", "EventLoop", "FailoverPolicy"], swiftSettings: strict),
         .systemLibrary(name: "CFlash"),
         .target(
             name: "PassphraseHash", dependencies: ["AgentModel", crypto],
@@ -94,7 +99,7 @@ let package = Package(
             dependencies: [
                 "AgentModel", "EventLoop", "Netlink", "Supplicant", "FailoverPolicy", "KeyFile", "PassphraseHash",
                 "AppProtocol",
-                "AppServer", "PolicyRecord", "Reachability", "InterfaceNetwork", "ConnectionMonitor",
+                "CMemory", "AppServer", "PolicyRecord", "Reachability", "InterfaceNetwork", "ConnectionMonitor",
                 "OnlineValidation", "HotspotProviders", crypto, nioCore, nioPosix,
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -119,11 +124,14 @@ let package = Package(
             // Optimised, it crashes the compiler (Swift 6.3.1, LLVM's CoroSplit).
             swiftSettings: strict + [.unsafeFlags(["-Onone"], .when(configuration: .release))]),
         .target(name: "TerminalPicture", swiftSettings: strict),
+        .target(
+            name: "StackBenchmark", dependencies: ["AgentModel", "AppClient", "Lab", "Measuring", "Simulation"],
+            swiftSettings: strict),
         .executableTarget(
             name: "altnet-lab",
             dependencies: [
                 "Lab", "Harness", "TerminalPicture", "AppClient", "FailoverPolicy", "Simulation", "PolicyRecord",
-                "PolicyProperties",
+                "ChildProcess", "PolicyProperties", "StackBenchmark",
                 "KeyFileSimulation",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -132,7 +140,11 @@ let package = Package(
         .target(
             name: "PolicyProperties", dependencies: ["AgentModel", "FailoverPolicy", "Randomness"],
             path: "Tests/PolicyProperties", swiftSettings: strict),
+        .target(
+            name: "FoundationComparison", dependencies: ["SmallFoundation"], path: "Tests/FoundationComparison",
+            swiftSettings: strict),
         .target(name: "Randomness", path: "Tests/Randomness", swiftSettings: strict),
+        .target(name: "Measuring", path: "Tests/Measuring", swiftSettings: strict),
         .target(
             name: "NetworkNamespaces", dependencies: ["ChildProcess", "EventLoop"], path: "Tests/NetworkNamespaces",
             swiftSettings: strict),
@@ -141,6 +153,9 @@ let package = Package(
         .target(
             name: "KeyFileSimulation", dependencies: ["AgentModel", "KeyFile", "Randomness"],
             path: "Tests/KeyFileSimulation", swiftSettings: strict),
+        .testTarget(
+            name: "SmallFoundationTests", dependencies: ["SmallFoundation", "FoundationComparison", "Randomness"],
+            swiftSettings: strict),
         .testTarget(name: "AgentModelTests", dependencies: ["AgentModel", "Randomness"], swiftSettings: strict),
         .testTarget(name: "ChildProcessTests", dependencies: ["ChildProcess"], swiftSettings: strict),
         .testTarget(name: "BoardTests", dependencies: ["PipedPrograms"], swiftSettings: strict),
@@ -225,12 +240,15 @@ let package = Package(
             name: "AgentTests",
             dependencies: [
                 "Agent", "AppClient", "AppProtocol", "ConnectionMonitor", "OnlineValidation", "HotspotProviders",
-                "KeyFile", "KeyFileSimulation", "Randomness",
+                "KeyFile", "KeyFileSimulation", "PipedPrograms", "Randomness",
             ],
             swiftSettings: strict),
         .testTarget(
             name: "HarnessTests",
             dependencies: ["Harness", "AgentModel", "AppServer", "AppProtocol", nioCore, nioPosix],
+            swiftSettings: strict),
+        .testTarget(
+            name: "StackBenchmarkTests", dependencies: ["StackBenchmark", "AgentModel", "Lab", "Measuring"],
             swiftSettings: strict),
         .testTarget(
             name: "LabTests",
@@ -247,7 +265,6 @@ let package = Package(
 // The benchmarks, with ALTNET_BENCH set only, so that nobody needs SQLite to build altnet.
 if Context.environment["ALTNET_BENCH"] != nil {
     package.targets += [
-        .target(name: "Measuring", path: "Tests/Measuring", swiftSettings: strict),
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .executableTarget(
             name: "keyfile-bench",
@@ -272,7 +289,7 @@ if Context.environment["ALTNET_FUZZ"] != nil {
     let libFuzzer: LinkerSetting = .unsafeFlags(["-sanitize=fuzzer"])
     let decoders = [
         "AgentModel", "KeyFile", "AppProtocol", "DNSMessage", "HotspotProviders", "OnlineValidation",
-        "ConnectionMonitor", "InterfaceNetwork",
+        "ConnectionMonitor", "InterfaceNetwork", "SmallFoundation",
     ]
     for target in package.targets where decoders.contains(target.name) {
         target.swiftSettings = strict + [fuzzed]
@@ -289,6 +306,7 @@ if Context.environment["ALTNET_FUZZ"] != nil {
         fuzzer("keyfile-fuzz", of: ["KeyFile", "KeyFileSimulation", "Randomness"], path: "Tests/KeyFileFuzz"),
         fuzzer(
             "protocol-fuzz", of: ["AgentModel", "AppProtocol"], path: "Tests/ProtocolFuzz", exclude: ["protocol.dict"]),
+        fuzzer("foundation-fuzz", of: ["FoundationComparison"], path: "Tests/FoundationFuzz", exclude: ["json.dict"]),
         fuzzer("dns-fuzz", of: ["DNSMessage"], path: "Tests/DNSFuzz"),
         fuzzer(
             "web-answer-fuzz", of: ["OnlineValidation", nioCore, nioEmbedded, nioHTTP1], path: "Tests/WebFuzz/Answer",

@@ -25,7 +25,7 @@ extension DeviceAgent {
         case .signalLow(let level): signal?.crossed(level)
         case .signalHigh(let level): signal?.crossed(level)
         // While wpa_supplicant is there, it reports the end of the link in order with everything else it does.
-        case .disconnected: if !isSupplicantAvailable { handle(.linkLost(isOwnDoing: true)) }
+        case .disconnected: if !isSupplicantAvailable { handle(.linkLost(.ownDoing)) }
         case .interfaceAdded:
             handle(.interface(isUp: isInterfaceUp))
             reviewHandover()
@@ -72,7 +72,7 @@ extension DeviceAgent {
         case .unavailable: supplicantDisappeared()
         case .connected(let attempt, let bssid): linked(attempt: attempt, bssid: bssid)
         case .disconnected(let reason, let locallyGenerated):
-            handle(.linkLost(isOwnDoing: locallyGenerated && reason == Self.leaving))
+            handle(.linkLost(Self.end(reason: reason, locallyGenerated: locallyGenerated)))
         case .joinFailed(let attempt, let failure, let detail):
             log.notice("join \(attempt) failed (\(failure.rawValue)): \(detail)")
             handle(.joinFailed(epoch: attempt, failure))
@@ -134,12 +134,19 @@ extension DeviceAgent {
             checkAddress()
         } else {
             // A supplicant that was started anew took the old link down.
-            handle(.linkLost(isOwnDoing: true))
+            handle(.linkLost(.ownDoing))
         }
     }
 
-    /// "Leaving" (IEEE 802.11-2020, table 9-49): what this station says when it ends a link that is in order.
-    private static let leaving = 3
+    /// What this station itself gives as the reason (IEEE 802.11-2020, table 9-49): 3, "leaving", where it ends a link that
+    /// is in order, and 4, "inactivity", where its kernel hears the access point no more.
+    private static func end(reason: Int, locallyGenerated: Bool) -> LinkEnd {
+        switch reason {
+        case 3 where locallyGenerated: .ownDoing
+        case 4 where locallyGenerated: .silence
+        default: .other
+        }
+    }
 
     /// Events were lost: ask for everything that the agent goes by.
     private func resynchronise() {
@@ -155,7 +162,7 @@ extension DeviceAgent {
             do {
                 let isGone = try await radio.link() == nil
                 guard isGone, case .online(link) = policy.phase else { return }
-                handle(.linkLost(isOwnDoing: !isSupplicantAvailable))
+                handle(.linkLost(isSupplicantAvailable ? .other : .ownDoing))
             } catch {
                 log.warning("\(error)")
             }

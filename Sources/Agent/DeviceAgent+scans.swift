@@ -109,7 +109,8 @@ extension DeviceAgent {
             case .aborted: .aborted
             }
         } catch {
-            if !error.isBusy { log.warning("\(error)") }
+            // That the interface is missing is said by itself, and once.
+            if !error.isBusy, !error.isInterfaceMissing { log.warning("\(error)") }
             return .failed(error)
         }
     }

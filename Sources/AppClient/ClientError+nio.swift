@@ -49,12 +49,12 @@ extension ClientError {
             self = .turnedAway(endpoint)
             return
         }
-        let reasons = stack.map(\.description).joined(separator: " ")
+        let reasons = stack.flatMap { $0.description.split { $0 == ":" || $0 == " " } }
         // Said by the device, or found here in what the device said: one of the two has another key.
         let signsOfAnotherKey = ["BAD_RECORD_MAC", "DECRYPT_ERROR", "DIGEST_CHECK_FAILED", "UNKNOWN_PSK_IDENTITY"]
-        if signsOfAnotherKey.contains(where: reasons.contains) {
+        if reasons.contains(where: { signsOfAnotherKey.contains(where: $0.hasSuffix) }) {
             self = .keyRefused(endpoint)
-        } else if reasons.contains("EOF during handshake") {
+        } else if stack.contains(.eofDuringHandshake) {
             self = .turnedAway(endpoint)
         } else {
             self = .notADevice(endpoint)

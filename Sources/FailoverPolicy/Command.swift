@@ -61,11 +61,14 @@ struct Command: Sendable, Hashable {
         return min(provenBy ?? moment, moment)
     }
 
-    mutating func looked(everywhere: Bool, isComplete: Bool) {
+    /// - Parameter wasSeen: the network. What a scan of all channels saw at its beginning may be old by its end, and is worth
+    ///   another look.
+    mutating func looked(everywhere: Bool, isComplete: Bool, wasSeen: Bool) {
         guard isComplete else {
             failedScans += 1
             return
         }
-        if everywhere { lookedEverywhere = true } else { lookedAtKnownPlaces = true }
+        if everywhere { lookedEverywhere = true }
+        lookedAtKnownPlaces = !everywhere || !wasSeen
     }
 }

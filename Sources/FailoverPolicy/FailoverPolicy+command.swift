@@ -109,7 +109,7 @@ extension FailoverPolicy {
             return
         }
         let places = air.places(of: command.destination)
-        if !places.isEmpty, !command.lookedAtKnownPlaces, !command.lookedEverywhere {
+        if !places.isEmpty, !command.lookedAtKnownPlaces {
             orderScan(places, reason: .commanded, at: now)
         } else if !command.lookedEverywhere {
             orderScan([], reason: .commanded, at: now)

@@ -172,9 +172,9 @@ extension FailoverPolicy {
         }
     }
 
-    mutating func linkLost(isOwnDoing: Bool, at now: Instant) {
+    mutating func linkLost(_ end: LinkEnd, at now: Instant) {
         switch phase {
-        case .online(let link): lose(link, .linkLost, isOwnDoing: isOwnDoing, at: now)
+        case .online(let link): lose(link, .linkLost, end, at: now)
         case .offline, .joining, .waitingForAddress, .proving: lostAttempt(at: now)
         }
     }
@@ -191,12 +191,10 @@ extension FailoverPolicy {
         if let attempt, attempt.epoch == epoch { attemptFailed(attempt, failure, at: now) }
     }
 
-    private mutating func lose(
-        _ link: Link, _ cause: PolicyDecision.Cause, isOwnDoing: Bool, at now: Instant
-    ) {
+    private mutating func lose(_ link: Link, _ cause: PolicyDecision.Cause, _ end: LinkEnd, at now: Instant) {
         record(.lost, from: link.network, fromBSSID: link.accessPoint.bssid, cause, at: now)
         left(link, byOwnChoice: true, at: now)
-        if !isOwnDoing {
+        if end != .ownDoing {
             standings[link.network, default: Standing()].gone(at: now)
             // One that lets the device in and throws it out again is no better than one that does not let it in.
             if now - link.since < settings.provenAfter {
@@ -212,7 +210,9 @@ extension FailoverPolicy {
         phase = .offline
         let wasVisiting = visit != nil
         visit = nil
-        search = Search(cause: cause)
+        search = Search(
+            cause: cause,
+            silence: end == .silence ? Search.Place(network: link.network, frequency: link.accessPoint.frequency) : nil)
         search.startOver(at: now, settings: settings)
         proceed(at: now)
         // wpa_supplicant is not to keep what is to be forgotten.
@@ -234,7 +234,7 @@ extension FailoverPolicy {
     mutating func addressGone(_ link: Link, at now: Instant) {
         guard successor == nil else {
             strike(link.network, at: nil, .noAddress, isRegretted: false, signal: weakness.judge.latest, at: now)
-            return lose(link, .failure(.noAddress), isOwnDoing: true, at: now)
+            return lose(link, .failure(.noAddress), .ownDoing, at: now)
         }
         let attempt = Attempt(
             network: link.network, bssid: nil, epoch: epoch, purpose: .automatic, cause: .failure(.noAddress),
@@ -275,7 +275,7 @@ extension FailoverPolicy {
             attemptFailed(attempt, failure, at: now)
         } else if case .online(let link) = phase, failure == .interfaceDown {
             let hasSuccessor = successor != nil
-            lose(link, .interfaceDown, isOwnDoing: true, at: now)
+            lose(link, .interfaceDown, .ownDoing, at: now)
             // The other interface goes on with it.
             if hasSuccessor { return }
         }

@@ -103,7 +103,7 @@ extension FailoverPolicy {
         return !standing.isBlocked(at: now) && !standing.isBlocked(bss.bssid, at: now)
     }
 
-    private func candidate(_ bss: BSS, of network: KnownNetwork, order: Int, at now: Instant) -> Candidate {
+    func candidate(_ bss: BSS, of network: KnownNetwork, order: Int, at now: Instant) -> Candidate {
         let rank = Rank(
             reputation: standings[network.id]?.reputation(at: now) ?? .sound, quality: quality(of: bss),
             isPreferred: network.id == preferred, headroom: headroom(of: bss), order: order, bssid: bss.bssid)

@@ -44,10 +44,16 @@ extension FailoverPolicy {
         self.scan = nil
         let isFull = scan.order.frequencies.isEmpty
         if isComplete {
-            if isFull, case .online = phase { budget.measured(now - scan.since) }
+            if isFull {
+                if case .online = phase { budget.measured(now - scan.since) }
+                search.scannedEverywhere(for: now - scan.since, at: now)
+            }
             noteAbsences(after: scan.order, since: scan.since, at: now)
         }
-        if scan.order.reason == .commanded { command?.looked(everywhere: isFull, isComplete: isComplete) }
+        if scan.order.reason == .commanded, let destination = command?.destination {
+            let wasSeen = air.best(of: destination, since: scan.since) != nil
+            command?.looked(everywhere: isFull, isComplete: isComplete, wasSeen: wasSeen)
+        }
         proceed(at: now)
     }
 

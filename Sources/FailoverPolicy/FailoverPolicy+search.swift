@@ -4,6 +4,8 @@ import AgentModel
 struct Search: Sendable, Hashable {
     /// Why the device is searching.
     private(set) var cause = PolicyDecision.Cause.start
+    /// Where an access point fell silent: not where to look first.
+    private(set) var silence: Place?
     private(set) var since: Instant?
     /// Looks at known channels only.
     private(set) var nextLook: Instant?
@@ -14,8 +16,20 @@ struct Search: Sendable, Hashable {
     private(set) var notBefore: Instant?
     /// Whether the history says already that nothing was found.
     var isReported = false
+    private(set) var breadth = Breadth.nothing
 
-    init(cause: PolicyDecision.Cause = .start) { self.cause = cause }
+    /// How far the last look went.
+    enum Breadth { case nothing, likelyPlaces, wide }
+
+    struct Place: Hashable {
+        let network: NetworkID
+        let frequency: Frequency?
+    }
+
+    init(cause: PolicyDecision.Cause = .start, silence: Place? = nil) {
+        self.cause = cause
+        self.silence = silence
+    }
 
     /// Something changed: look at once, everywhere.
     mutating func startOver(at now: Instant, settings: PolicySettings) {
@@ -39,20 +53,32 @@ struct Search: Sendable, Hashable {
         nextLastResort = nextLastResort ?? now + settings.lastResort.first
     }
 
+    /// A look at a few channels, which is followed by a wider one at once if it shows nothing good.
+    mutating func glanced() { breadth = .likelyPlaces }
+
     /// - Parameter isSpare: another uplink carries the traffic, so there is no hurry.
     mutating func looked(at now: Instant, isSpare: Bool, settings: PolicySettings) {
-        // Every two seconds in the first minute, and then more patiently: an outage of a minute more or less is felt
-        // after five minutes, not after five hours.
+        breadth = .wide
+        // Every second in the first five minutes, and then more patiently: an outage of some seconds more or less is felt
+        // after five minutes, not after an hour.
         let elapsed = since.map { now - $0 } ?? .zero
-        nextLook =
-            now + (isSpare ? settings.look.last : max(settings.look.first, min(settings.look.last, elapsed / 30)))
+        nextLook = now + (isSpare ? settings.look.last : settings.look.wait(after: elapsed, part: 300))
     }
 
     mutating func lookedEverywhere(at now: Instant, isSpare: Bool, settings: PolicySettings) {
+        breadth = .wide
         let isPatient = isSpare || since.map { now - $0 >= .seconds(3600) } ?? false
         nextFull = now + (isPatient ? settings.patientFullScan : settings.fullScan.wait(after: fulls))
         fulls += 1
     }
+
+    /// While all channels are scanned, the known ones are not looked at: where that takes long, it is done seldomer.
+    mutating func scannedEverywhere(for duration: Duration, at now: Instant) {
+        nextFull = nextFull.map { max($0, now + min(duration, Self.longestFullScan) * 5) }
+    }
+
+    /// What took longer was slept over.
+    private static let longestFullScan = Duration.seconds(20)
 
     /// A network was just blocked: the others get their chance first. One that fails again and again must not hold up the
     /// last resort for ever, so this is the shortest wait.
@@ -88,7 +114,7 @@ extension FailoverPolicy {
         if best?.rank.reputation != .sound, let last = lastResort(at: now) {
             search.tookLastResort(at: now, settings: settings)
             join(last.network.id, at: last.bss, purpose: .automatic, cause: .lastResort, at: now)
-        } else if let best {
+        } else if let best, search.breadth != .likelyPlaces || isSure(best) {
             join(best.network.id, at: best.bss, purpose: .automatic, cause: search.cause, at: now)
         } else if scan == nil {
             orderSearch(at: now)
@@ -98,6 +124,12 @@ extension FailoverPolicy {
     private mutating func orderSearch(at now: Instant) {
         let places = knownPlaces
         if let nextLook = search.nextLook, nextLook <= now, !places.isEmpty {
+            let likely = search.breadth == .nothing ? likelyPlaces(at: now) : []
+            guard likely.isEmpty || likely.count == places.count else {
+                search.glanced()
+                orderScan(likely, reason: .offline, at: now)
+                return
+            }
             search.looked(at: now, isSpare: otherUplink != nil, settings: settings)
             orderScan(places, reason: .offline, at: now)
         } else if let nextFull = search.nextFull, nextFull <= now {
@@ -107,6 +139,30 @@ extension FailoverPolicy {
             search.isReported = true
             record(.search, .noCandidate, considered: considerations(choosing: nil, at: now), at: now)
         }
+    }
+
+    /// The few channels on which something good is most likely found: each network's latest, of the best networks first, and
+    /// not the one on which the network in use has just fallen silent.
+    private func likelyPlaces(at now: Instant) -> [Frequency] {
+        let open = networks.enumerated().filter { !isBlocked($0.element.id, at: now) }
+        let seen = open.compactMap { order, network in
+            air.latest(of: network.id).map { candidate($0, of: network, order: order, at: now) }
+        }.sorted { $0.rank < $1.rank }.map(\.network.id)
+        // What was not seen since the start comes last, in the order of the list.
+        let unseen = open.map(\.element.id).filter { !seen.contains($0) }
+        let places = (seen + unseen).compactMap { network in
+            air.places(of: network).first { search.silence != Search.Place(network: network, frequency: $0) }
+        }
+        var likely: [Frequency] = []
+        for place in places where !likely.contains(place) { likely.append(place) }
+        return Array(likely.prefix(Self.fewChannels))
+    }
+
+    private static let fewChannels = 3
+
+    /// Whether there is no point in looking on for a better one.
+    private func isSure(_ candidate: Candidate) -> Bool {
+        candidate.rank.reputation == .sound && candidate.rank.quality == .good
     }
 
     private func bestCandidate(at now: Instant) -> Candidate? {

@@ -100,7 +100,7 @@ public struct FailoverPolicy: Sendable {
         case .associated(let epoch, let accessPoint):
             onLink(epoch) { $0.associated(epoch: epoch, accessPoint, at: now) }
         case .joinFailed(let epoch, let failure): onLink(epoch) { $0.joinFailed(epoch: epoch, failure, at: now) }
-        case .linkLost(let isOwnDoing): linkLost(isOwnDoing: isOwnDoing, at: now)
+        case .linkLost(let end): linkLost(end, at: now)
         case .successorLost(let epoch): if epoch == successor?.epoch { onSuccessor { $0.lostAttempt(at: now) } }
         case .address(let isReady): addressChanged(isReady: isReady, at: now)
         case .successorAddress(let epoch, let isReady):

@@ -3,8 +3,9 @@ import AgentModel
 /// The way back to the network that the device belongs in.
 struct Homecoming: Hashable, Sendable {
     private(set) var nextLook: Instant?
-    /// Looks since it was there last.
-    private var looks = 0
+    /// Since when it is looked for, and when that was done on all channels.
+    private var since: Instant?
+    private var lookedEverywhere: Instant?
     /// Since when every look found it good.
     private(set) var goodSince: Instant?
     private var goodLooks = 0
@@ -16,22 +17,27 @@ struct Homecoming: Hashable, Sendable {
 
     mutating func lookAgain(at moment: Instant) {
         nextLook = moment
-        looks = 0
+        since = moment
+        lookedEverywhere = nil
         goodSince = nil
         goodLooks = 0
     }
 
     /// A router may come back on another channel, so now and then a look is at all of them.
-    var looksEverywhere: Bool { looks % Self.fullLookEvery == Self.fullLookEvery - 1 }
+    func looksEverywhere(at now: Instant) -> Bool {
+        (lookedEverywhere ?? since).map { now - $0 >= Self.fullLookInterval } ?? false
+    }
 
-    private static let fullLookEvery = 10
+    private static let fullLookInterval = Duration.seconds(20 * 60)
 
     /// There is no air time for a look now.
     mutating func wait(until moment: Instant) { nextLook = moment }
 
-    mutating func ordered(at now: Instant, settings: PolicySettings) {
-        nextLook = now + (goodSince == nil ? settings.preferredLook.wait(after: looks) : lookBetween(settings))
-        looks += 1
+    mutating func ordered(everywhere: Bool, at now: Instant, settings: PolicySettings) {
+        if everywhere { lookedEverywhere = now }
+        let elapsed = since.map { now - $0 } ?? .zero
+        nextLook =
+            now + (goodSince == nil ? settings.preferredLook.wait(after: elapsed, part: 60) : lookBetween(settings))
     }
 
     /// While it is good it is looked at twice as often as it has to be.
@@ -50,7 +56,9 @@ struct Homecoming: Hashable, Sendable {
             goodSince = goodSince ?? now
             goodLooks += 1
             misses = 0
-            nextLook = now + lookBetween(settings)
+            // The last one when the time is over, and not later.
+            let end = (goodSince ?? now) + confirmation(settings)
+            nextLook = end > now ? min(end, now + lookBetween(settings)) : now + lookBetween(settings)
         case .poor, nil:
             // One scan does not always show what is there.
             misses += 1
@@ -71,7 +79,8 @@ struct Homecoming: Hashable, Sendable {
         nextLook = nil
         goodSince = nil
         goodLooks = 0
-        looks = 0
+        since = nil
+        lookedEverywhere = nil
     }
 
     /// The device gave a link up for it, and it was not to be had: that must not happen often.
@@ -114,10 +123,11 @@ extension FailoverPolicy {
             join(preferred, at: bss, purpose: .automatic, cause: .preferred, at: now)
             return true
         }
-        let places = homecoming.looksEverywhere ? [] : air.places(of: preferred)
+        let isEverywhere = homecoming.looksEverywhere(at: now)
+        let places = isEverywhere ? [] : air.places(of: preferred)
         if let nextLook = homecoming.nextLook, nextLook <= now, scan == nil {
             if orderScan(places, reason: .preferred, at: now) {
-                homecoming.ordered(at: now, settings: settings)
+                homecoming.ordered(everywhere: isEverywhere, at: now, settings: settings)
             } else {
                 homecoming.wait(until: now + budget.wait(for: places, isUrgent: weakness.verdict >= .weak))
             }

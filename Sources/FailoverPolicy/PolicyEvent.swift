@@ -31,9 +31,8 @@ public enum PolicyEvent: Sendable, Equatable {
     /// The join with this epoch has reached the access point and the handshake is done.
     case associated(epoch: UInt64, AccessPoint)
     case joinFailed(epoch: UInt64, JoinFailure)
-    /// The current link is gone, without the policy having asked for it. Where the device itself ended it (the interface
-    /// was taken down, wpa_supplicant was stopped), that says nothing about the network.
-    case linkLost(isOwnDoing: Bool = false)
+    /// The current link is gone, without the policy having asked for it.
+    case linkLost(LinkEnd = .other)
     /// The link with this epoch, which is being made beside the one in use, is gone.
     case successorLost(epoch: UInt64)
     /// Whether the current link has an address and a route.
@@ -66,6 +65,16 @@ public enum PolicyEvent: Sendable, Equatable {
     case tick
     /// The agent ends: nothing is wanted any more, and the link stays as it is.
     case stop
+}
+
+/// What ended a link.
+public enum LinkEnd: String, Sendable, CaseIterable {
+    /// The device itself: the interface was taken down, wpa_supplicant was stopped. That says nothing about the network.
+    case ownDoing = "own"
+    /// Its access point is not heard any more, and answers nothing.
+    case silence = "silent"
+    /// Its access point, or nobody said who.
+    case other
 }
 
 /// What the device found when it tried to use the link.

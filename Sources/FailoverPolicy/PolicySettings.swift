@@ -64,8 +64,9 @@ public struct PolicySettings: Hashable, Sendable {
 
     /// Whether the device returns by itself to the network that it belongs in.
     public var returnsToPreferred = true
-    /// While the device is not in the network it belongs in, that one is looked for: the first wait, doubling up to the last.
-    public var preferredLook = BackOff(first: .seconds(15), last: .seconds(120))
+    /// While the device is not in the network it belongs in, that one is looked for: every `first` at the beginning, and
+    /// seldomer as time goes on, but at least every `last`.
+    public var preferredLook = BackOff(first: .seconds(4), last: .seconds(60))
     /// It is returned to when every look found it good for this long; longer after every return that did not last.
     public var preferredConfirmation = BackOff(first: .seconds(30), last: .seconds(3600))
     /// It is good this many dB above where it would be weak.
@@ -120,7 +121,7 @@ public struct PolicySettings: Hashable, Sendable {
     public var patientFullScan = Duration.seconds(300)
     /// Looks at the channels of known networks while disconnected: every `first` at the beginning, and seldomer as the
     /// outage goes on, but at least every `last`.
-    public var look = BackOff(first: .seconds(2), last: .seconds(10))
+    public var look = BackOff(first: .seconds(1), last: .seconds(10))
     /// A scan that has not ended after this is given up.
     public var scanLimit = Duration.seconds(60)
 
@@ -167,7 +168,7 @@ public struct PolicySettings: Hashable, Sendable {
     }
 }
 
-/// Waits that double from the first to the last.
+/// Waits that grow from the first to the last.
 public struct BackOff: Hashable, Sendable {
     public var first: Duration
     public var last: Duration
@@ -182,4 +183,7 @@ public struct BackOff: Hashable, Sendable {
         // 2^30 times any sensible first wait is past any sensible last one.
         min(last, first * (1 << min(max(count, 0), 30)))
     }
+
+    /// The wait after so much time: a part of that.
+    public func wait(after time: Duration, part: Int) -> Duration { max(first, min(last, time / part)) }
 }

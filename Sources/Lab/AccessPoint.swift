@@ -20,6 +20,8 @@ public actor AccessPoint {
     let directory: String
     private(set) var settings: AccessPointSettings
     private var hostapd: Program?
+    /// When it began to send beacons; nil while it is off.
+    public private(set) var onSince: ContinuousClock.Instant?
     private var dnsmasq: Program?
     private var givesAddresses = true
     private var guests: [Program] = []
@@ -67,6 +69,7 @@ public actor AccessPoint {
             guard hostapd.isRunning else { throw LabError.ended(program: "hostapd", said: hostapd.lastLines) }
             return (try? control.value(of: "state", in: "STATUS")) == "ENABLED"
         }
+        onSince = .now
         try startDHCP()
     }
 
@@ -74,6 +77,7 @@ public actor AccessPoint {
     public func powerOff() throws {
         hostapd?.kill()
         hostapd = nil
+        onSince = nil
         try interface.setUp(false)
     }
 
@@ -81,6 +85,7 @@ public actor AccessPoint {
     public func shutDown() async {
         await hostapd?.terminate()
         hostapd = nil
+        onSince = nil
     }
 
     /// An orderly restart, as after its settings were saved: it shuts down, then it comes back.

@@ -13,8 +13,10 @@ public actor Device {
     private let directory: String
     private let settings: [String: String]
     private let user: UInt32?
+    private let isRecording: Bool
     private let onEvent: @Sendable (Event.Body) -> Void
-    private var program: Program?
+    /// The agent, while it runs.
+    public private(set) var program: Program?
     private var listener: Task<Void, Never>?
     private nonisolated let record = Mutex(Record())
 
@@ -34,15 +36,17 @@ public actor Device {
     /// - Parameters:
     ///   - settings: more of the agent's environment variables.
     ///   - user: the id of the user that the agent runs as, without any capability; root with all of them if nil.
+    ///   - isRecording: whether it records what its policy hears and decides, and logs everything.
     ///   - onEvent: called for each event that the agent sends, in order.
     public init(
-        in lab: Lab, settings: [String: String] = [:], runAs user: UInt32? = nil,
+        in lab: Lab, settings: [String: String] = [:], runAs user: UInt32? = nil, isRecording: Bool = true,
         onEvent: @escaping @Sendable (Event.Body) -> Void = { _ in }
     ) {
         self.lab = lab
         directory = lab.directory + "/altnet"
         self.settings = settings
         self.user = user
+        self.isRecording = isRecording
         self.onEvent = onEvent
     }
 
@@ -68,20 +72,33 @@ public actor Device {
 
     /// Starts the agent, with the station's wpa_supplicant and DHCP client if they are not running.
     public func start() async throws {
+        try await launch()
+        try await eventually(within: .seconds(20), every: .milliseconds(50), "the agent to answer") {
+            try await self.connect()
+        }
+    }
+
+    /// Starts the agent and does not wait until it answers, nor listen to what it tells.
+    public func launch() async throws {
+        let recording = ["ALTNET_LOG_LEVEL": "trace", "ALTNET_RECORD": Self.record(in: lab)]
         var environment = [
             "ALTNET_INTERFACE": lab.station.interface, "ALTNET_SUPPLICANT_DIR": lab.station.controlDirectory,
-            "ALTNET_STATE_DIR": directory, "ALTNET_SOCKET": socket, "ALTNET_LOG_LEVEL": "trace",
-            "ALTNET_RECORD": Self.record(in: lab),
-        ]
+            "ALTNET_STATE_DIR": directory, "ALTNET_SOCKET": socket,
+        ].merging(isRecording ? recording : [:]) { $1 }
         environment["ALTNET_SPARE_INTERFACE"] = lab.station.spareInterface
         try prepareFolder()
+        try LossDetection.boards().apply()
         let command = user.map { ["setpriv", "--reuid=\($0)", "--regid=\($0)", "--clear-groups", Self.binary] }
         let words = (command ?? [Self.binary]) + ["agent"]
         program = try await lab.start(
             words[0], Array(words.dropFirst()), environment: environment.merging(settings) { _, own in own })
-        try await eventually(within: .seconds(20), every: .milliseconds(50), "the agent to answer") {
-            try await self.connect()
-        }
+    }
+
+    /// Listens no more to what it tells.
+    public func leaveAlone() async {
+        listener?.cancel()
+        await listener?.value
+        listener = nil
     }
 
     private func prepareFolder() throws {

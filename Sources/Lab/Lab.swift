@@ -197,6 +197,14 @@ public actor Lab {
         report(what, "\(duration.milliseconds) ms (\(isVirtual ? "virtual" : "clock") time)")
     }
 
+    /// Waits until the clock is so many tenths into a second: the kernel looks for missing beacons on whole seconds, so what it
+    /// takes to call a link lost depends on when in a second it broke.
+    public nonisolated func wait(untilTenth tenth: Int) async throws {
+        var now = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &now)
+        try await Task.sleep(for: .milliseconds((tenth * 100 - now.tv_nsec / 1_000_000 + 1000) % 1000))
+    }
+
     /// Any other measurement.
     public nonisolated func report(_ what: String, _ value: String) {
         let line = "measured: \(name): \(what): \(value)\n"
@@ -235,6 +243,7 @@ public actor Lab {
         let channels = spare == .sameRadio ? ["channels=2"] : []
         try Program.run("modprobe", ["mac80211_hwsim", "radios=\(accessPoints + own)"] + channels, log: log)
         try Program.run("iw", ["reg", "set", country], log: log)
+        try LossDetection.kernels.apply()
         let radios = try Radio.all()
         guard radios.count == accessPoints + own else {
             throw LabError.unavailable(reason: "\(accessPoints + own) radios asked for, \(radios.count) there")

@@ -8,7 +8,8 @@ public enum NetworkSecurity: Hashable, Sendable {
     /// WPA2 and WPA3 side by side.
     case transition(String)
 
-    var password: String? {
+    /// What a person types in; nil for an open network.
+    public var password: String? {
         switch self {
         case .open: nil
         case .wpa2(let password), .wpa3(let password), .transition(let password): password

@@ -59,6 +59,9 @@ public final class Pinger: Sendable {
         record.withLock { $0.firstReply(after: moment) }
     }
 
+    /// The last reply so far.
+    public var lastReply: Moment? { record.withLock { $0.replies.last } }
+
     /// The longest time without a reply between `moment` and now.
     public func longestGap(since moment: Moment) -> Duration {
         let edges = record.withLock { [moment] + $0.replies.drop { $0 <= moment } } + [ContinuousClock.now]

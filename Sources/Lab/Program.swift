@@ -44,6 +44,15 @@ public final class Program: Sendable {
         }
     }
 
+    /// The status it ended with, or 128 and the signal that ended it; nil while it runs.
+    public var exitStatus: Int32? { isRunning ? nil : waitForEnd() }
+
+    /// The processes of its group: its own, and those of its helpers.
+    public var processes: [Int32] {
+        let all = ((try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []).compactMap { Int32($0) }
+        return all.filter { getpgid($0) == pid }.sorted()
+    }
+
     /// As a power cut or a crash ends it: SIGKILL.
     public func kill() {
         // The whole group: helpers outlive their parent (dhcpcd's does, with root's rights).

@@ -14,6 +14,8 @@ public actor Station {
     /// The folder with wpa_supplicant's control socket, as in its `ctrl_interface`.
     public nonisolated let controlDirectory: String
 
+    /// The radio's address.
+    public nonisolated let radioAddress: BSSID
     private let radio: Radio
     private var link: NetworkInterface
     private let directory: String
@@ -26,6 +28,7 @@ public actor Station {
     init(radio: Radio, spareInterface: String?, directory: String, country: String) throws(LabError) {
         self.radio = radio
         self.spareInterface = spareInterface
+        radioAddress = radio.address
         interface = radio.interface
         controlDirectory = "\(directory)/wpa_supplicant"
         link = try NetworkInterface(radio.interface)
@@ -131,7 +134,17 @@ public actor Station {
     private static let hook =
         #filePath.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" } + "/board/dhcpcd/altnet-lease"
 
+    /// Of wpa_supplicant and dhcpcd, those that were started here.
+    public var programs: [Program] { [supplicant, dhcpcd].compactMap(\.self) }
+
     // MARK: The link
+
+    /// As after a boot: the interface is there, is down and has no address.
+    public func clear() throws {
+        if !FileManager.default.fileExists(atPath: "/sys/class/net/\(interface)") { try addInterface() }
+        try setInterface(up: false)
+        try Program.run("ip", ["address", "flush", "dev", link.name], log: "\(directory)/commands.log")
+    }
 
     /// Sets the interface administratively up or down.
     public func setInterface(up: Bool) throws { try link.setUp(up) }

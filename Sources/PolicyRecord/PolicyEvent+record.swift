@@ -18,7 +18,7 @@ extension PolicyEvent {
         case .scanFailed(let id): "scanFailed \(id)"
         case .associated(let epoch, let accessPoint): "associated \(epoch) \(accessPoint.recorded)"
         case .joinFailed(let epoch, let failure): "joinFailed \(epoch) \(failure.word)"
-        case .linkLost(let isOwnDoing): "linkLost \(isOwnDoing ? "own" : "other")"
+        case .linkLost(let end): "linkLost \(end.word)"
         case .successorLost(let epoch): "successorLost \(epoch)"
         case .address(let isReady): "address \(isReady ? "ready" : "missing")"
         case .successorAddress(let epoch, let isReady):
@@ -61,7 +61,7 @@ extension PolicyEvent {
         case "scanFailed": .scanFailed(id: try words.next())
         case "associated": .associated(epoch: try words.next(), try AccessPoint(&words))
         case "joinFailed": .joinFailed(epoch: try words.next(), try words.next())
-        case "linkLost": .linkLost(isOwnDoing: try words.next(of: ["own": true, "other": false]))
+        case "linkLost": .linkLost(try words.next())
         case "successorLost": .successorLost(epoch: try words.next())
         case "successorAddress":
             .successorAddress(

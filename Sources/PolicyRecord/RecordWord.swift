@@ -142,6 +142,8 @@ extension NamedRecordWord {
 }
 
 extension JoinFailure: NamedRecordWord {}
+extension LinkEnd: NamedRecordWord {}
+
 extension ProbeResult: NamedRecordWord {}
 extension Security: NamedRecordWord {}
 extension Uplink: NamedRecordWord {}

@@ -1,5 +1,5 @@
 import AgentModel
-import Dispatch
+import EventLoop
 import FailoverPolicy
 import Glibc
 import Synchronization
@@ -12,17 +12,11 @@ public final class Recording: Sendable {
     private let path: String
     private let limit: Int
     private let onEnd: @Sendable (RecordError) -> Void
-    let queue = DispatchQueue(label: "altnet.record", qos: .utility)
-    private let backlog = Mutex(Backlog())
+    let backlog = Backlog(label: "altnet.record", capacity: Recording.capacity)
     private let file: Mutex<File>
 
     /// The most entries that wait for the disk. Most are short; those of scans have some kilobytes.
     static let capacity = 512
-
-    private struct Backlog {
-        var waiting = 0
-        var missed = 0
-    }
 
     private struct File {
         /// Nil once the recording has ended.
@@ -60,7 +54,7 @@ public final class Recording: Sendable {
         file = Mutex(File(descriptor: descriptor, size: size))
         let separator = size == 0 ? "" : Self.endsALine(descriptor, size) ? "\n" : RecordFormat.cut + "\n"
         let header = separator + RecordFormat.header(agent: agent, settings)
-        queue.async { [self] in write(header) }
+        backlog.queue.async { [self] in write(header) }
     }
 
     /// Whether the file's last line has its end; a power cut may have kept it from being written.
@@ -73,25 +67,14 @@ public final class Recording: Sendable {
 
     /// Has an event and what it led to written.
     public func append(_ event: PolicyEvent, at now: Instant, _ actions: [PolicyAction]) {
-        let missed: Int? = backlog.withLock { backlog in
-            guard backlog.waiting < Self.capacity else {
-                backlog.missed += 1
-                return nil
-            }
-            defer { backlog.missed = 0 }
-            backlog.waiting += 1
-            return backlog.missed
-        }
-        guard let missed else { return }
-        queue.async { [self] in
+        backlog.add { [self] missed in
             write((missed > 0 ? RecordFormat.gap(missed) : "") + RecordFormat.entry(event, at: now, actions))
-            backlog.withLock { $0.waiting -= 1 }
         }
     }
 
     /// Waits until everything that was recorded is written, and ends the recording.
     public func finish() {
-        queue.sync {}
+        backlog.queue.sync {}
         end(nil)
     }
 

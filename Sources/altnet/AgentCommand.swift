@@ -1,7 +1,7 @@
 import Agent
 import AgentModel
 import ArgumentParser
-import FoundationEssentials
+import ChildProcess
 import Glibc
 
 struct AgentCommand: AsyncParsableCommand {
@@ -27,44 +27,55 @@ struct AgentCommand: AsyncParsableCommand {
     var checkConfig = false
 
     func run() async throws {
-        let source = SettingsSource(file: settings, environment: AgentSettings.environmentOfProcess)
+        if checkConfig { return try check() }
+        AgentService.saveMemory()
+        let signals = AgentService.takeSignals()
+        let source = self.source
         let sink = LogSink(journal: source.environment["JOURNAL_STREAM"])
         defer { sink.flush() }
         let settings: AgentSettings
         do throws(InvalidSettings) { settings = try source.read() } catch {
-            for line in error.lines { checkConfig ? Console.complain(line) : sink.complain(line) }
+            for line in error.lines { sink.complain(line) }
             throw ExitCode(ExitStatus.badSettings.rawValue)
         }
-        if checkConfig { return try check(settings) }
         sink.level = settings.logLevel
-        do { try await AgentService.run(settings, from: source, logTo: sink) } catch {
+        do { try await AgentService.run(settings, from: source, signals, logTo: sink) } catch {
             sink.complain("\(error)")
             throw ExitCode(ExitStatus(startFailure: error).rawValue)
         }
     }
 
-    private func check(_ settings: AgentSettings) throws {
+    private var source: SettingsSource {
+        SettingsSource(file: settings, environment: AgentSettings.environmentOfProcess)
+    }
+
+    private func check() throws {
+        let settings: AgentSettings
+        do throws(InvalidSettings) { settings = try source.read() } catch {
+            throw complained(of: error.lines)
+        }
         let fit = settings.fit()
         for note in settings.notes + fit.notes { print("note: \(note)") }
-        guard fit.problems.isEmpty else {
-            for problem in fit.problems { Console.complain(problem) }
-            throw ExitCode(ExitStatus.badSettings.rawValue)
-        }
+        guard fit.problems.isEmpty else { throw complained(of: fit.problems) }
         print("the settings are in order")
     }
-}
 
-extension Console {
     /// Says what is wrong where there is no console yet.
-    fileprivate static func complain(_ line: String) {
-        try? TextOutput(descriptor: STDERR_FILENO).put(line.printable + "\n")
+    private func complained(of problems: [String]) -> ExitCode {
+        for problem in problems { try? TextOutput(descriptor: STDERR_FILENO).put(problem.printable + "\n") }
+        return ExitCode(ExitStatus.badSettings.rawValue)
     }
 }
 
 extension AgentSettings {
     /// The process's environment without what is meant for the command line, which is no setting of the agent.
     static var environmentOfProcess: [String: String] {
-        ProcessInfo.processInfo.environment.filter { !DeviceOptions.Variable.ofTheCommandLine.contains($0.key) }
+        let variables = ChildProcess.ownEnvironment.compactMap { variable -> (String, String)? in
+            guard let equals = variable.firstIndex(of: "=") else { return nil }
+            return (String(variable[..<equals]), String(variable[variable.index(after: equals)...]))
+        }
+        return Dictionary(variables) { first, _ in first }
+            .filter { !DeviceOptions.Variable.ofTheCommandLine.contains($0.key) }
     }
 }
 

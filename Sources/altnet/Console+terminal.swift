@@ -46,9 +46,10 @@ extension Style {
     fileprivate static func terminal(_ descriptor: Int32) -> Style {
         let isTerminal = isatty(descriptor) == 1
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(environment).first { !$0.isEmpty } ?? ""
+        let parts = locale.uppercased().split { $0 == "." || $0 == "@" }
         return Style(
             hasColour: isTerminal && environment("NO_COLOR").isEmpty && environment("TERM") != "dumb",
-            isUnicode: locale.uppercased().contains("UTF-8") || locale.uppercased().contains("UTF8"),
+            isUnicode: parts.contains("UTF-8") || parts.contains("UTF8"),
             width: isTerminal ? terminalWidth(descriptor) : .max)
     }
 

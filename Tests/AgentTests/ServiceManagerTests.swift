@@ -4,6 +4,7 @@ import Glibc
 import Logging
 import NIOCore
 import NIOPosix
+import PipedPrograms
 import Synchronization
 import Testing
 
@@ -13,7 +14,7 @@ import Testing
     @Test func tellsAtAPathAndAtAnAbstractName() async throws {
         try await inFolder { folder in
             for name in [folder + "/notify", "@altnet-test-\(getpid())-\(folder.suffix(6))"] {
-                let manager = try ManagerSocket(name)
+                let manager = try NotifySocket(name)
                 let service = try #require(ServiceManager(socket: name))
                 service.tell(.ready, .status("online in \"Home\", -58 dBm"))
                 #expect(manager.next() == "READY=1\nSTATUS=online in \"Home\", -58 dBm")
@@ -30,7 +31,7 @@ import Testing
     /// A status cannot be used to say something else to the manager.
     @Test func aStatusIsOneLine() async throws {
         try await inFolder { folder in
-            let manager = try ManagerSocket(folder + "/notify")
+            let manager = try NotifySocket(folder + "/notify")
             try #require(ServiceManager(socket: folder + "/notify")).tell(.status("x\nSTOPPING=1\u{1b}"))
             #expect(manager.next() == "STATUS=x\\x0aSTOPPING=1\\x1b")
         }
@@ -136,33 +137,4 @@ final class LineCollector: LogHandler, Sendable {
     }
 
     func log(event: LogEvent) { lines.withLock { $0 += "\(event.level) \(event.message)\n" } }
-}
-
-/// The manager's end of its socket.
-private final class ManagerSocket {
-    private let descriptor: Int32
-
-    init(_ name: String) throws {
-        descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        var bytes = Array(name.utf8)
-        if bytes[0] == UInt8(ascii: "@") { bytes[0] = 0 }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-        let length = socklen_t(MemoryLayout<sa_family_t>.size + bytes.count + (name.hasPrefix("@") ? 0 : 1))
-        let result = withUnsafePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { bind(descriptor, $0, length) }
-        }
-        try #require(result == 0)
-        var limit = timeval(tv_sec: 10, tv_usec: 0)
-        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
-    }
-
-    deinit { close(descriptor) }
-
-    func next() -> String {
-        var bytes = [UInt8](repeating: 0, count: 4096)
-        let count = recv(descriptor, &bytes, bytes.count, 0)
-        return String(decoding: bytes.prefix(max(0, count)), as: UTF8.self)
-    }
 }

@@ -5,11 +5,11 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(2))) struct UnitFileTests {
     /// The agent and who is beside it, with how exposed systemd may find each: tenths, of 100.
     static let services = [
-        ("altnet.service", 20), ("altnet-providers.service", 21), ("altnet-wpa_supplicant@.service", 32),
-        ("altnet-interface.service", 48), ("altnet-provision.service", 30),
+        ("altnet.service", 20), ("altnet-providers.service", 21), ("altnet-wpa_supplicant@.service", 27),
+        ("altnet-interface.service", 9), ("altnet-provision.service", 17),
     ]
     private static let units =
-        services.map(\.0) + ["altnet-providers.socket"]
+        services.map(\.0) + ["altnet-providers.socket", "altnet-wpa_supplicant@.path"]
     /// systemd 252 of Debian 12 has not heard of these, which are for Debian 13.
     private static let newer = ["RestartSteps", "RestartMaxDelaySec", "notify-reload", "RestartMode"]
 

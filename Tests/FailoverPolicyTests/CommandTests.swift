@@ -4,6 +4,20 @@ import Testing
 @testable import FailoverPolicy
 
 @Suite struct CommandTests {
+    /// In domain US a scan of all channels takes 14 s.
+    @Test func whatALongScanSawAtItsBeginningIsLookedAtAgain() {
+        var bench = Bench([Bench.home])
+        bench.send(.interface(isUp: true))
+        bench.send(.switchTo(Bench.home.id, id: 5))
+        bench.send(.supplicant(isAvailable: true))
+        bench.advance(by: .seconds(14))
+        bench.finishScan([bench.sight(Bench.home, -50, age: .seconds(12))])
+        #expect(bench.take().scans.map(\.frequencies) == [[], [Frequency(megahertz: 2412)]])
+        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.joinSucceeds()
+        #expect(bench.take().outcomes == [.committed])
+    }
+
     @Test func joinsWhatItSees() {
         var bench = Bench.online()
         bench.send(.switchTo(Bench.backup.id, id: 7))

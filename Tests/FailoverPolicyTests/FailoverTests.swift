@@ -288,7 +288,7 @@ import Testing
         var bench = Bench.online()
         bench.send(.scanned(id: nil, [bench.sight(Bench.home, -50), bench.sight(Bench.backup, -40)]))
         bench.send(.supplicant(isAvailable: false))
-        bench.send(.linkLost(isOwnDoing: true))
+        bench.send(.linkLost(.ownDoing))
         bench.advance(by: .seconds(2))
         bench.send(.supplicant(isAvailable: true))
         #expect(bench.target == Bench.home)

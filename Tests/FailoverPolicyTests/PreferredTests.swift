@@ -31,6 +31,20 @@ import Testing
         return scans
     }
 
+    /// The confirmation of 30 s and 5 s more, of which the join needs half a second, for an outage of some minutes.
+    @Test(arguments: [0, 1, 2, 3, 17, 60, 200])
+    func theWayHomeTakesNoLongerThanItHasTo(outage: Int) {
+        var bench = Self.away()
+        _ = Self.look(&bench, home: nil, for: .seconds(outage))
+        let back = bench.now
+        while bench.isOnline, bench.now - back < .seconds(60) {
+            bench.advance(by: .milliseconds(100))
+            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
+        }
+        #expect(bench.target == Bench.home)
+        #expect(bench.now - back >= .seconds(30) && bench.now - back <= .milliseconds(34_500))
+    }
+
     @Test func returnsWhenHomeIsBackForGood() throws {
         var bench = Self.away()
         let start = bench.now

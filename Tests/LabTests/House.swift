@@ -33,7 +33,8 @@ struct House {
         device = try await Device.atHome(
             self.home, in: lab, settings: servers.merging(settings) { $1 }, ipv6: backupHasOnlyIPv6)
         try await device.store([await self.backup.asStored(password: backupPassword, hidden: backupIsHidden)])
-        try await device.seen([self.backup], within: .seconds(30))
+        // A scan of all channels on a living link takes half a minute in domain US.
+        try await device.seen([self.backup], within: .seconds(120))
         pinger = try await lab.pinger()
         try await pinger.reply(within: .seconds(5))
     }

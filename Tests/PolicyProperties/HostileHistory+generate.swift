@@ -136,7 +136,7 @@ extension Stimulus {
         case 18...19: return .scanFailed(answer(using: &random))
         case 20...23: return .associated(answer(using: &random), accessPoint: accessPoint)
         case 24...26: return .joinFailed(answer(using: &random), random.element(JoinFailure.allCases))
-        case 27...28: return .linkLost(isOwnDoing: random.chance(1, in: 4))
+        case 27...28: return .linkLost(random.element(LinkEnd.allCases))
         case 29...30: return .address(random.chance(1, in: 2))
         case 31...35: return .signal(Int.random(in: -95 ... -30, using: &random))
         case 36...37: return .probed(answer(using: &random), random.element(ProbeResult.allCases))

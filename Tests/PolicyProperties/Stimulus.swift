@@ -18,7 +18,7 @@ package enum Stimulus: Hashable, Sendable {
     case scanFailed(Answer)
     case associated(Answer, accessPoint: Int)
     case joinFailed(Answer, JoinFailure)
-    case linkLost(isOwnDoing: Bool)
+    case linkLost(LinkEnd)
     case successorLost(Answer)
     case address(Bool)
     case successorAddress(Answer, Bool)
@@ -109,7 +109,7 @@ struct Orders {
         case .associated(let answer, let index):
             return .associated(epoch: answer.number(epoch), Neighbourhood.accessPoint(index))
         case .joinFailed(let answer, let failure): return .joinFailed(epoch: answer.number(epoch), failure)
-        case .linkLost(let isOwnDoing): return .linkLost(isOwnDoing: isOwnDoing)
+        case .linkLost(let end): return .linkLost(end)
         case .successorLost(let answer): return .successorLost(epoch: answer.number(epoch))
         case .address(let isReady): return .address(isReady: isReady)
         case .successorAddress(let answer, let isReady):

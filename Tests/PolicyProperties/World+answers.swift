@@ -48,7 +48,7 @@ extension World {
             self.link = nil
             watch = nil
             nextSample = nil
-            try send([.linkLost()])
+            try send([.linkLost(.silence)])
         case .interfaceUp: try bringInterfaceUp()
         case .confirmation(let id): try send([.confirmed(id: id)])
         }

@@ -74,7 +74,7 @@ extension World {
         link = nil
         watch = nil
         nextSample = nil
-        try send((hadLink ? [.linkLost(isOwnDoing: true)] : []) + [.interface(isUp: false)])
+        try send((hadLink ? [.linkLost(.ownDoing)] : []) + [.interface(isUp: false)])
     }
 
     private mutating func command(_ index: Int, confirmWithin: Int?, isConfirmed: Bool) throws(Violation) {

@@ -107,10 +107,10 @@ import Testing
                 path: path, limit: 1 << 24, agent: "1", settings: PolicySettings()
             ) { Issue.record("ended: \($0)") }
             let count = 4 * Recording.capacity
-            recording.queue.suspend()
+            recording.backlog.queue.suspend()
             for time in 0..<count { recording.append(.signal(-70), at: Instant(milliseconds: Int64(time)), []) }
-            recording.queue.resume()
-            recording.queue.sync {}
+            recording.backlog.queue.resume()
+            recording.backlog.queue.sync {}
             recording.append(.tick, at: Instant(milliseconds: Int64(count)), [])
             recording.finish()
             let run = try #require(try RecordReader.read(path).first)

@@ -1,5 +1,6 @@
 import AgentModel
 import AppServer
+import CMemory
 import Dispatch
 import EventLoop
 import Glibc
@@ -10,11 +11,22 @@ import Netlink
 /// The agent as a service: the device's side and the app's side, from start to the signal that ends them, and what the
 /// service manager is told meanwhile.
 public enum AgentService {
+    /// The signals that the service goes by are kept for it from now on, and none of them ends the process any more. To be
+    /// called before anything that takes its time.
+    public static func takeSignals() -> ProcessSignals { ProcessSignals([SIGTERM, SIGINT, SIGHUP]) }
+
+    /// Has the kernel spend no memory on speed that the agent has no use for. To be called before there are threads, whose
+    /// stacks would have 2 MB each.
+    public static func saveMemory() { _ = memory_without_huge_pages() }
+
     /// Runs until SIGTERM or SIGINT. The link stays up afterwards. SIGHUP has the settings read anew.
     /// - Parameters:
     ///   - settings: as read from `source` at the start.
+    ///   - signals: those of `takeSignals()`; what has come before is seen to first.
     ///   - sink: where the log goes.
-    public static func run(_ settings: AgentSettings, from source: SettingsSource, logTo sink: LogSink) async throws {
+    public static func run(
+        _ settings: AgentSettings, from source: SettingsSource, _ signals: ProcessSignals, logTo sink: LogSink
+    ) async throws {
         forbidCoreDumps()
         // On a board systemd has made them; at the bench nobody has.
         mkdir(settings.socketFolder, 0o755)
@@ -23,26 +35,34 @@ public enum AgentService {
         for note in settings.notes { log.notice("\(note)") }
         let manager = ServiceManager(socket: source.environment["NOTIFY_SOCKET"])
         let (happenings, teller) = AsyncStream.makeStream(of: Happening.self)
-        let signals = ProcessSignals([SIGTERM, SIGINT, SIGHUP]) { teller.yield(.signal($0)) }
+        signals.deliver { teller.yield(.signal($0)) }
         defer { signals.end() }
         let start = Task {
-            do { teller.yield(.started(try await RunningAgent(settings, manager, log))) } catch {
-                teller.yield(.failed(error))
-            }
+            do {
+                let agent = try await RunningAgent(settings, manager, log) { teller.yield(.waitsForWiFi) }
+                teller.yield(.started(agent))
+            } catch { teller.yield(.failed(error)) }
         }
         var reload = SettingsReload(running: settings)
         var agent: RunningAgent?
+        var isReady = false
         wait: for await happening in happenings {
             switch happening {
+            case .waitsForWiFi:
+                // As far as the service has come by itself: nobody who waits for it has to wait for a USB stick.
+                manager?.tell(.ready, .status("waiting for Wi-Fi in the kernel"))
+                isReady = true
             case .started(let running):
                 agent = running
                 await running.serve(watchdog: watchdogInterval(source.environment))
+                isReady = true
                 if reload.isPending { await running.device.apply(reload.running) }
             case .failed(let error): throw error
             case .signal(SIGHUP):
-                manager?.tell(.reloading(at: .sinceBoot))
+                // While it starts nobody waits for a reload, and READY would say that it has started.
+                if isReady { manager?.tell(.reloading(at: .sinceBoot)) }
                 await reload.run(source, sink, agent?.device, log)
-                manager?.tell(.ready)
+                if isReady { manager?.tell(.ready) }
             case .signal(let number):
                 log.notice("ending on \(number == SIGINT ? "SIGINT" : "SIGTERM"); the link stays up")
                 break wait
@@ -54,6 +74,7 @@ public enum AgentService {
     }
 
     private enum Happening: Sendable {
+        case waitsForWiFi
         case started(RunningAgent)
         case failed(any Error)
         case signal(Int32)
@@ -81,11 +102,14 @@ private struct RunningAgent: Sendable {
     private let tasks = TaskBag()
 
     /// Returns once programs of this machine are answered. Waits for a kernel without Wi-Fi, to which a USB stick may bring it.
-    init(_ settings: AgentSettings, _ manager: ServiceManager?, _ log: Logger) async throws {
+    /// - Parameter onWait: called once, when it has to wait for that.
+    init(
+        _ settings: AgentSettings, _ manager: ServiceManager?, _ log: Logger, onWait: @Sendable () -> Void
+    ) async throws {
         (self.manager, self.log) = (manager, log)
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let hub = EventHub()
-        device = try await Self.device(settings, hub, group, manager, log)
+        device = try await Self.device(settings, hub, group, log, onWait)
         server = AppServer(
             unix: settings.unixListener, lan: settings.lanListener(for: device.identity.key), service: device, hub: hub,
             limits: settings.serverLimits
@@ -101,8 +125,8 @@ private struct RunningAgent: Sendable {
     }
 
     private static func device(
-        _ settings: AgentSettings, _ hub: EventHub, _ group: MultiThreadedEventLoopGroup, _ manager: ServiceManager?,
-        _ log: Logger
+        _ settings: AgentSettings, _ hub: EventHub, _ group: MultiThreadedEventLoopGroup, _ log: Logger,
+        _ onWait: () -> Void
     ) async throws -> DeviceAgent {
         var isTold = false
         while true {
@@ -111,8 +135,7 @@ private struct RunningAgent: Sendable {
             } catch let error as NetlinkError where error.reason == .familyMissing("nl80211") {
                 if !isTold {
                     log.warning("\(error); waiting for it")
-                    // As far as the service has come by itself: nobody who waits for it has to wait for a USB stick.
-                    manager?.tell(.ready, .status("waiting for Wi-Fi in the kernel"))
+                    onWait()
                 }
                 isTold = true
                 try await Task.sleep(for: .seconds(5))

@@ -1,6 +1,7 @@
 import AgentModel
 import AppProtocol
 import Dispatch
+import EventLoop
 import Glibc
 import Logging
 import Synchronization
@@ -12,14 +13,8 @@ public final class LogSink: Sendable {
     private let descriptor: Int32
     /// Whether the journal of systemd reads it, which knows the time by itself and takes the level as a number.
     let isJournal: Bool
-    private let queue = DispatchQueue(label: "altnet.log", qos: .utility)
-    private let state: Mutex<State>
-
-    private struct State {
-        var level: Logger.Level
-        var waiting = 0
-        var lost = 0
-    }
+    private let lines = Backlog(label: "altnet.log", capacity: LogSink.capacity)
+    private let threshold: Mutex<Logger.Level>
 
     /// The most lines that wait to be written.
     static let capacity = 512
@@ -32,32 +27,22 @@ public final class LogSink: Sendable {
     ) {
         self.descriptor = descriptor
         isJournal = journal.map { Self.isStream($0, descriptor) } ?? false
-        state = Mutex(State(level: level))
+        threshold = Mutex(level)
     }
 
     /// What is less important is not logged.
     public var level: Logger.Level {
-        get { state.withLock(\.level) }
-        set { state.withLock { $0.level = newValue } }
+        get { threshold.withLock { $0 } }
+        set { threshold.withLock { $0 = newValue } }
     }
 
     /// Has a line written.
     /// - Parameter line: printable text.
     func put(_ line: String, _ level: Logger.Level) {
-        let lost: Int? = state.withLock { state in
-            guard state.waiting < Self.capacity else {
-                state.lost += 1
-                return nil
-            }
-            defer { state.lost = 0 }
-            state.waiting += 1
-            return state.lost
-        }
-        guard let lost else { return }
-        let bytes = (lost > 0 ? form(Self.loss(lost), .warning) : []) + form(line, level)
-        queue.async { [self] in
+        let bytes = form(line, level)
+        lines.add { [self] lost in
+            if lost > 0 { write(form(Self.loss(lost), .warning)) }
             write(bytes)
-            state.withLock { $0.waiting -= 1 }
         }
     }
 
@@ -66,12 +51,9 @@ public final class LogSink: Sendable {
 
     /// Waits until what was logged is written, and no longer than this.
     public func flush(within limit: DispatchTimeInterval = .seconds(1)) {
-        let lost = state.withLock { state in
-            defer { state.lost = 0 }
-            return state.lost
-        }
+        let lost = lines.takeLost()
         let end = DispatchSemaphore(value: 0)
-        queue.async { [self] in
+        lines.queue.async { [self] in
             if lost > 0 { write(form(Self.loss(lost), .warning)) }
             end.signal()
         }

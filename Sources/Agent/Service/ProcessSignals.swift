@@ -2,19 +2,48 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Tells of signals that the process gets, instead of what they would do to it.
-final class ProcessSignals: Sendable {
+/// Signals that the process gets, kept from the moment this is made, instead of what they would do to the process.
+public final class ProcessSignals: Sendable {
     private let sources: [SignalSource]
+    private let post = Mutex(Post.kept([]))
 
-    /// - Parameter onSignal: called with the signal's number, on any thread.
-    init(_ numbers: [Int32], onSignal: @escaping @Sendable (Int32) -> Void) {
-        sources = numbers.map { number in
-            signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number)
-            source.setEventHandler { onSignal(number) }
+    private enum Post {
+        case kept([Int32])
+        case delivered(@Sendable (Int32) -> Void)
+
+        var kept: [Int32] { if case .kept(let numbers) = self { numbers } else { [] } }
+    }
+
+    init(_ numbers: [Int32]) {
+        // All of them at once: to make the first source takes the longest.
+        for number in numbers { signal(number, SIG_IGN) }
+        let sources = numbers.map { DispatchSource.makeSignalSource(signal: $0) }
+        self.sources = sources.map(SignalSource.init)
+        for (number, source) in zip(numbers, sources) {
+            source.setEventHandler { [self] in came(number) }
             source.activate()
-            return SignalSource(source)
         }
+    }
+
+    /// - Parameter onSignal: called with a signal's number, on any thread: at once for what has come before, each once.
+    func deliver(_ onSignal: @escaping @Sendable (Int32) -> Void) {
+        let kept = post.withLock { post in
+            defer { post = .delivered(onSignal) }
+            return post.kept
+        }
+        for number in kept { onSignal(number) }
+    }
+
+    private func came(_ number: Int32) {
+        let onSignal: (@Sendable (Int32) -> Void)? = post.withLock { post in
+            switch post {
+            case .delivered(let onSignal): return onSignal
+            case .kept(let numbers):
+                if !numbers.contains(number) { post = .kept(numbers + [number]) }
+                return nil
+            }
+        }
+        onSignal?(number)
     }
 
     func end() { for source in sources { source.cancel() } }

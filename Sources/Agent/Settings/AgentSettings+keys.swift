@@ -6,7 +6,8 @@ extension AgentSettings {
     static let rootKeyCredential = "altnet.root-key"
 
     /// Where a packaged device has its root key, readable by root alone: systemd hands it over to the agent.
-    package static let packagedRootKey = "/etc/altnet/keys/root-key"
+    package static let packagedRootKey = packagedKeys + "/root-key"
+    private static let packagedKeys = "/etc/altnet/keys"
 
     /// Where the store is and what opens it: the root key in the file that is set, else the credential that systemd hands
     /// over, else the packaged device's for who may read that, else a file of its own in the state directory.
@@ -19,7 +20,11 @@ extension AgentSettings {
         if let directory = credentialsDirectory, access("\(directory)/\(Self.rootKeyCredential)", F_OK) == 0 {
             return .credential(name: Self.rootKeyCredential, directory: directory)
         }
-        return .file(
-            path: access(Self.packagedRootKey, R_OK) == 0 ? Self.packagedRootKey : stateDirectory + "/root-key")
+        let own = stateDirectory + "/root-key"
+        // After a factory reset there is neither, and the next is to be made where systemd looks for it.
+        let isPackaged =
+            access(Self.packagedRootKey, R_OK) == 0
+            || access(own, F_OK) != 0 && access(Self.packagedKeys, R_OK | X_OK) == 0
+        return .file(path: isPackaged ? Self.packagedRootKey : own)
     }
 }

@@ -46,6 +46,12 @@ public struct InvalidSettings: Error, Equatable, CustomStringConvertible {
     }
 
     public var description: String { lines.joined(separator: "\n") }
+
+    /// One line: the first, and how many more there are.
+    public var summary: String {
+        let more = problems.count > 1 ? " (and \(problems.count - 1) more: see 'altnet agent --check-config')" : ""
+        return problems.prefix(1).map(\.description).joined() + more
+    }
 }
 
 extension String {

@@ -73,7 +73,10 @@ extension Setting {
     static let rootKey = Setting(
         "ROOT_KEY", .path,
         .implied(
-            "systemd's credential altnet.root-key where there is one, else root-key in ALTNET_STATE_DIR",
+            """
+            systemd's credential altnet.root-key where there is one, else \(AgentSettings.packagedRootKey) for who may read \
+            that, else root-key in ALTNET_STATE_DIR
+            """,
             example: "/var/lib/altnet/root-key"),
         .onRestart, "The file of the root key, without which the key file cannot be read.")
     static let keyFileAnchor = Setting(

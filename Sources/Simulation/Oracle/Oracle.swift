@@ -32,8 +32,8 @@ public struct Oracle: Sendable {
         public let accessPoint: Int
     }
 
-    /// What the kernel takes at least to miss an access point's beacons (Docs/lab.md).
-    static let lossDetection: Int64 = 700
+    /// What the kernel takes at least to miss an access point's beacons (Docs/detection.md).
+    static let lossDetection = StackTiming().lossDetection.lowerBound
 
     /// The shortest time that an association and its handshake take.
     static let association: Int64 = 100

@@ -2,7 +2,7 @@ import AgentModel
 
 extension Double {
     /// With that many decimal places, 0 to 6; `-` for what is no number or beyond all sense.
-    func fixed(_ places: Int) -> String {
+    package func fixed(_ places: Int) -> String {
         let scale = [1, 10, 100, 1000, 10_000, 100_000, 1_000_000][Swift.min(Swift.max(places, 0), 6)]
         let scaled = (self * Double(scale)).rounded()
         guard abs(scaled) < 1e18 else { return "-" }

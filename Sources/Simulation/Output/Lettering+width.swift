@@ -3,12 +3,12 @@
 import AgentModel
 
 extension SVGDrawing.Lettering {
-    func width(of text: String) -> Double {
+    package func width(of text: String) -> Double {
         text.printable.unicodeScalars.reduce(0) { $0 + Self.share($1) } * size * (isBold ? 1.1 : 1)
     }
 
     /// The text cut to that width, with an ellipsis where something was cut off.
-    func fitted(_ text: String, to room: Double) -> String {
+    package func fitted(_ text: String, to room: Double) -> String {
         let text = text.printable
         guard width(of: text) > room else { return text }
         var rest = room - width(of: "…")
@@ -21,7 +21,7 @@ extension SVGDrawing.Lettering {
     }
 
     /// The text in lines of that width. A word that has no room in a line is cut.
-    func wrapped(_ text: String, to room: Double) -> [String] {
+    package func wrapped(_ text: String, to room: Double) -> [String] {
         text.split(whereSeparator: \.isWhitespace).reduce(into: [String]()) { lines, word in
             let word = fitted(String(word), to: room)
             if let line = lines.last, width(of: line + " " + word) <= room {

@@ -1,27 +1,40 @@
 /// Elements of a picture, one after the other. Everything that is text in it is escaped here and nowhere else.
 import AgentModel
 
-struct SVGDrawing {
-    private(set) var elements: [String] = []
+package struct SVGDrawing {
+    package private(set) var elements: [String] = []
 
-    enum Anchor: String { case start, middle, end }
+    package init() {}
+
+    package enum Anchor: String { case start, middle, end }
 
     /// How a text looks.
-    struct Lettering {
-        var size: Double
-        var colour = Palette.ink
-        var isBold = false
-        var anchor = Anchor.start
+    package struct Lettering {
+        package var size: Double
+        package var colour: String
+        package var isBold: Bool
+        package var anchor: Anchor
         /// A rim in the background's colour, for text that lies over lines.
-        var hasRim = false
+        package var hasRim: Bool
+
+        package init(
+            size: Double, colour: String = Palette.ink, isBold: Bool = false, anchor: Anchor = .start,
+            hasRim: Bool = false
+        ) {
+            (self.size, self.colour, self.isBold, self.anchor, self.hasRim) = (size, colour, isBold, anchor, hasRim)
+        }
     }
 
     /// How a line looks.
-    struct Stroke {
-        var colour: String
-        var width: Double
-        var dashes: String?
-        var opacity = 1.0
+    package struct Stroke {
+        package var colour: String
+        package var width: Double
+        package var dashes: String?
+        package var opacity: Double
+
+        package init(colour: String, width: Double, dashes: String? = nil, opacity: Double = 1) {
+            (self.colour, self.width, self.dashes, self.opacity) = (colour, width, dashes, opacity)
+        }
 
         fileprivate var attributes: String {
             "stroke=\"\(colour)\" stroke-width=\"\(width.coordinate)\""
@@ -30,14 +43,14 @@ struct SVGDrawing {
         }
     }
 
-    mutating func line(_ x1: Double, _ y1: Double, _ x2: Double, _ y2: Double, _ stroke: Stroke) {
+    package mutating func line(_ x1: Double, _ y1: Double, _ x2: Double, _ y2: Double, _ stroke: Stroke) {
         elements.append(
             "<line x1=\"\(x1.coordinate)\" y1=\"\(y1.coordinate)\" x2=\"\(x2.coordinate)\" y2=\"\(y2.coordinate)\" "
                 + "\(stroke.attributes)/>")
     }
 
     /// Lines through the points of each run, with gaps between the runs.
-    mutating func path(_ runs: [[(x: Double, y: Double)]], _ stroke: Stroke) {
+    package mutating func path(_ runs: [[(x: Double, y: Double)]], _ stroke: Stroke) {
         let steps = runs.filter { !$0.isEmpty }.map { run in
             "M" + run.map { "\($0.x.coordinate) \($0.y.coordinate)" }.joined(separator: "L")
         }
@@ -48,7 +61,7 @@ struct SVGDrawing {
     }
 
     /// - Parameter tip: shown by a browser where the pointer is over it.
-    mutating func box(
+    package mutating func box(
         x: Double, y: Double, width: Double, height: Double, colour: String, radius: Double = 0, opacity: Double = 1,
         tip: String? = nil
     ) {
@@ -59,12 +72,12 @@ struct SVGDrawing {
         elements.append(form + (tip.map { "><title>\(Self.escaped($0))</title></rect>" } ?? "/>"))
     }
 
-    mutating func circle(_ x: Double, _ y: Double, radius: Double, colour: String) {
+    package mutating func circle(_ x: Double, _ y: Double, radius: Double, colour: String) {
         elements.append(
             "<circle cx=\"\(x.coordinate)\" cy=\"\(y.coordinate)\" r=\"\(radius.coordinate)\" fill=\"\(colour)\"/>")
     }
 
-    mutating func text(_ text: String, _ x: Double, _ y: Double, _ lettering: Lettering) {
+    package mutating func text(_ text: String, _ x: Double, _ y: Double, _ lettering: Lettering) {
         let rim = "paint-order=\"stroke\" stroke=\"\(Palette.paper)\" stroke-width=\"3\" stroke-linejoin=\"round\""
         let attributes = [
             "x=\"\(x.coordinate)\" y=\"\(y.coordinate)\" font-size=\"\(lettering.size.coordinate)\"",
@@ -77,7 +90,7 @@ struct SVGDrawing {
     }
 
     /// The document. What was drawn is on its own background, so that it can be read on any page.
-    func document(width: Double, height: Double, title: String) -> String {
+    package func document(width: Double, height: Double, title: String) -> String {
         """
         <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(width.coordinate) \(height.coordinate)" \
         width="\(width.coordinate)" height="\(height.coordinate)" role="img" \

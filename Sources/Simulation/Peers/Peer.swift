@@ -10,6 +10,7 @@ public struct Peer: Sendable {
     public var timing: StackTiming {
         var timing = StackTiming()
         timing.extraAddressTime = extraAddressTime
+        timing.lossDetection = StackTiming.kernelsLossDetection
         return timing
     }
 

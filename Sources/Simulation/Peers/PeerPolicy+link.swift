@@ -48,9 +48,9 @@ extension PeerPolicy {
         endCommand(.committed)
     }
 
-    mutating func linkLost(isOwnDoing: Bool, at now: Instant) {
+    mutating func linkLost(_ end: LinkEnd, at now: Instant) {
         guard case .linked(let link) = phase else { return }
-        if link.isOnline, !isOwnDoing, habits.loyalty > .zero {
+        if link.isOnline, end != .ownDoing, habits.loyalty > .zero {
             loyalty = (link.network, now + habits.loyalty)
         }
         if let network = networks.first(where: { $0.id == link.network }) { remember(network, link, at: now) }

@@ -106,7 +106,7 @@ public struct PeerPolicy: LinkPolicy, Sendable {
         case .associated(let epoch, let accessPoint): associated(epoch, accessPoint, at: now)
         case .joinFailed(let epoch, let failure):
             if case .joining(let attempt) = phase, attempt.epoch == epoch { failed(attempt, failure, at: now) }
-        case .linkLost(let isOwnDoing): linkLost(isOwnDoing: isOwnDoing, at: now)
+        case .linkLost(let end): linkLost(end, at: now)
         case .address(let isReady): addressChanged(isReady: isReady, at: now)
         case .signal(let signal):
             if case .linked(var link) = phase {

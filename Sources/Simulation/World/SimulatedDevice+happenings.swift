@@ -113,7 +113,7 @@ extension SimulatedDevice {
         deferredScan = nil
         if let join { missed.append(.joinFailed(epoch: join.target.epoch, .timeout)) }
         join = nil
-        if hadLink { missed.append(.linkLost(isOwnDoing: true)) }
+        if hadLink { missed.append(.linkLost(.ownDoing)) }
         probe = nil
         isAsleep = true
     }
@@ -142,7 +142,7 @@ extension SimulatedDevice {
     mutating func noticeDeathOfSupplicant() {
         supplicant.noticed = .max
         tell(.supplicant(isAvailable: false))
-        if supplicant.hadLink { tell(.linkLost(isOwnDoing: true)) }
+        if supplicant.hadLink { tell(.linkLost(.ownDoing)) }
     }
 
     mutating func supplicantReturns() {

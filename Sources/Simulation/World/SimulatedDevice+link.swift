@@ -15,6 +15,7 @@ extension SimulatedDevice {
         var addressAt = Int64.max
         /// When it breaks, and until when that is known.
         var lossAt = Int64.max
+        var end = LinkEnd.other
         var searchedUntil = Int64.max
 
         init(accessPoint: Int, network: Int, id: NetworkID, key: AccessPointState.Key, since: Int64) {
@@ -28,7 +29,7 @@ extension SimulatedDevice {
 
     mutating func advance(_ link: Link) {
         if link.lossAt <= now {
-            loseLink()
+            loseLink(link.end)
             return
         }
         if link.searchedUntil <= now { searchForLoss(from: link.searchedUntil) }
@@ -44,8 +45,10 @@ extension SimulatedDevice {
 
     mutating func searchForLoss(from moment: Int64) {
         guard let link else { return }
-        let (loss, searched) = world.linkLoss(of: link.accessPoint, in: moment..<(moment + horizon))
+        let (loss, end, searched) = world.linkLoss(
+            of: link.accessPoint, in: moment..<(moment + horizon), patience: timing.lossDetection)
         self.link?.lossAt = loss ?? .max
+        self.link?.end = end
         self.link?.searchedUntil = loss == nil ? searched : .max
     }
 
@@ -60,10 +63,10 @@ extension SimulatedDevice {
     }
 
     /// The link is gone, and the policy had no part in it.
-    mutating func loseLink(isOwnDoing: Bool = false) {
+    mutating func loseLink(_ end: LinkEnd = .other) {
         guard link != nil else { return }
         dropLink()
-        tell(.linkLost(isOwnDoing: isOwnDoing))
+        tell(.linkLost(end))
     }
 
     mutating func dropLink() {

@@ -1,3 +1,5 @@
+import FailoverPolicy
+
 extension World {
     /// What a search waits for, in one span.
     enum Wanted {
@@ -90,28 +92,31 @@ extension World {
     }
 
     /// When a link made there breaks by itself, because the access point is off or cannot be heard: the kernel misses
-    /// some beacons, asks, and declares the link lost after 0.7 to 1.7 s (measured, Docs/lab.md). An access point that
-    /// was switched off does not know its stations any more when it is back.
+    /// some beacons, asks, and declares the link lost. An access point that was switched off does not know its stations any
+    /// more when it is back.
     ///
+    /// - Parameter patience: how long that takes (`StackTiming.lossDetection`).
     /// - Returns: the moment, or nil and where to look on.
-    func linkLoss(of accessPoint: Int, in range: Range<Int64>) -> (at: Int64?, searchedUntil: Int64) {
+    func linkLoss(
+        of accessPoint: Int, in range: Range<Int64>, patience: ClosedRange<Int64> = StackTiming().lossDetection
+    ) -> (at: Int64?, end: LinkEnd, searchedUntil: Int64) {
         var from = range.lowerBound
         while let silence = firstMoment(
             of: accessPoint, in: from..<max(from, range.upperBound), absence(of: accessPoint))
         {
-            let patience = noise(at: silence).number(.lossDetection, of: accessPoint, silence, in: 700...1700)
+            let patience = noise(at: silence).number(.lossDetection, of: accessPoint, silence, in: patience)
             let end = silence + patience
             let isOff = firstMoment(of: accessPoint, in: silence..<end) { $0.state.isOn ? .never : .always }
             if let isOff {
                 let isBack = firstMoment(of: accessPoint, in: isOff..<end) { $0.state.isOn ? .always : .never }
-                return (isBack ?? end, isBack ?? end)
+                return (isBack ?? end, isBack == nil ? .silence : .other, isBack ?? end)
             }
             guard let heard = firstMoment(of: accessPoint, in: silence..<end, presence(of: accessPoint)) else {
-                return (end, end)
+                return (end, .silence, end)
             }
             from = heard
         }
-        return (nil, max(from, range.upperBound))
+        return (nil, .other, max(from, range.upperBound))
     }
 
     private func absence(of accessPoint: Int) -> (Span) -> Wanted {

@@ -27,6 +27,7 @@ struct FactoryResetCommand: KeyFileSubcommand {
               74  a disk or a flash chip failed: run it again
               75  the agent runs
               77  this user may not do that
+              78  the agent's settings are not in order
             """)
 
     @OptionGroup var options: KeyFileOptions

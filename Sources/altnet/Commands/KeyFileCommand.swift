@@ -23,6 +23,7 @@ struct KeyFileCommand: AsyncParsableCommand {
               74  a disk or a flash chip failed
               75  the agent has the key file open
               77  this user may not do that
+              78  the agent's settings are not in order
             """,
         subcommands: [
             KeyFileInspect.self, KeyFileVerify.self, KeyFileExport.self, KeyFileImport.self, KeyFileRekey.self,

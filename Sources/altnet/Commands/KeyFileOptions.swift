@@ -50,12 +50,13 @@ extension AgentSettings {
 
     /// The settings as this machine's agent has them, for who does its work while it does not run.
     /// - Parameter file: nil for a packaged device's, if this is one.
+    /// - Throws: `CommandFailure`.
     static func ofThisMachine(
         file: String? = nil, _ environment: [String: String] = environmentOfProcess
     ) throws -> AgentSettings {
         let file = file ?? (access(packagedFile, R_OK) == 0 ? packagedFile : nil)
-        do { return try SettingsSource(file: file, environment: environment).read() } catch {
-            throw ValidationError("\(error)")
+        do throws(InvalidSettings) { return try SettingsSource(file: file, environment: environment).read() } catch {
+            throw CommandFailure(.badSettings, error.summary)
         }
     }
 }

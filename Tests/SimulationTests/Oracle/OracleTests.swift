@@ -51,7 +51,7 @@ import Testing
     @Test func withoutForesightItBeginsAtHomeAndNoticesLate() throws {
         let scenario = try ScenarioLibrary.scenario(named: "lab-power-cut")
         let reacting = Oracle.run(scenario, seed: 1, foresight: .none)
-        #expect(abs(reacting.outage.inSeconds - (0.4 + 0.7 + 0.4)) < 0.11)
+        #expect(abs(reacting.outage.inSeconds - (0.4 + 0.2 + 0.4)) < 0.11)
         #expect(reacting.way.map(\.accessPoint) == [0, 1])
         #expect(Oracle.run(scenario, seed: 1).way.map(\.accessPoint) == [1])
     }

@@ -195,7 +195,7 @@ import Testing
     /// The line is the one that set what contradicts, or else the last that set anything.
     @Test(arguments: [
         ("set margin 0\nset look.last 9s", 4, "margin is 0, and has to be 1 at least"),
-        ("set look.last 1s\nset margin 9", 4, "look.last is shorter than the first wait"),
+        ("set look.last 500ms\nset margin 9", 4, "look.last is shorter than the first wait"),
         (
             "set look.last 9s\nset twoPointFour.weak -85", 5,
             "twoPointFour.weak is -85, not above critical, which is -80"

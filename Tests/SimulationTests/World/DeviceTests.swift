@@ -134,8 +134,8 @@ import Testing
         let (log, _) = Scripted.run(
             Sketch.house(seconds: 60, [(20, .power(ap: "home", isOn: false))]), seed: seed,
             [(0, .join(1)), (3000, .join(1, epoch: 2)), (6000, .join(1, epoch: 3))])
-        let lost = try #require(log.moments { $0 == .linkLost() }.first)
-        #expect((20_700...21_700).contains(lost))
+        let lost = try #require(log.moments { $0 == .linkLost(.silence) }.first)
+        #expect((20_205...21_310).contains(lost))
     }
 
     @Test func aShortSilenceIsBorneAndALongOneIsNot() {
@@ -143,12 +143,12 @@ import Testing
             Sketch.house(
                 seconds: 60,
                 [
-                    (20, .interference(2400...2483, loss: 1, for: .milliseconds(600))),
+                    (20, .interference(2400...2483, loss: 1, for: .milliseconds(200))),
                     (30, .signal(ap: "home", -95, over: .zero)),
                 ]), [(0, .join(1))])
-        let lost = log.moments { $0 == .linkLost() }
+        let lost = log.moments { $0 == .linkLost(.silence) }
         #expect(lost.count == 1)
-        #expect(lost.allSatisfy { (30_700...31_700).contains($0) })
+        #expect(lost.allSatisfy { (30_205...31_310).contains($0) })
     }
 
     private func signals(_ changes: [(Double, Scenario.Change)], _ orders: [(Int64, PolicyAction)]) -> [Reading] {

@@ -127,7 +127,7 @@ import Testing
                 ]), [(0, .join(1)), (19_990, .scan(id: 7))])
         #expect(
             heard(log, after: 19_991) == [
-                .resumed, .scanFailed(id: 7), .linkLost(isOwnDoing: true), .otherUplink(.cellular),
+                .resumed, .scanFailed(id: 7), .linkLost(.ownDoing), .otherUplink(.cellular),
                 .otherUplink(nil),
             ])
         #expect(log.moments { $0 == .resumed } == [60_000])
@@ -144,7 +144,7 @@ import Testing
             log.heard.filter { $0.at >= 20_000 }.map(\.at) == [20_050, 20_050, 21_000, 23_050])
         #expect(
             heard(log, after: 20_000) == [
-                .supplicant(isAvailable: false), .linkLost(isOwnDoing: true),
+                .supplicant(isAvailable: false), .linkLost(.ownDoing),
                 .joinFailed(epoch: 2, .supplicantUnavailable), .supplicant(isAvailable: true),
             ])
     }

@@ -77,21 +77,23 @@ import Testing
     func aLinkBreaksWhereItsAccessPointWasSilentForLong(seed: UInt64) {
         let world = world(seed)
         for accessPoint in world.accessPoints {
+            let patience = StackTiming().lossDetection
             let silent = (0..<end + 5000).map { world.loss(of: accessPoint, at: $0) >= World.deafness }
             var from: Int64 = 0
             while let start = silent[Int(from)...].firstIndex(of: false), start < end {
-                let (loss, searched) = world.linkLoss(of: accessPoint, in: Int64(start)..<end)
+                let (loss, _, searched) = world.linkLoss(
+                    of: accessPoint, in: Int64(start)..<end, patience: patience)
                 if let loss {
                     #expect(loss > Int64(start))
-                    // Silent for at least 0.7 s by then, or off.
+                    // Silent for long by then, or off.
                     let before = silent[..<Int(min(loss, end + 4999))].lastIndex(of: false) ?? 0
                     let wasOff = (before..<Int(loss)).contains {
                         !world.span(of: accessPoint, at: Int64($0)).state.isOn
                     }
-                    let isBackFromOff = (max(0, loss - 1700)..<loss).contains {
+                    let isBackFromOff = (max(0, loss - patience.upperBound)..<loss).contains {
                         !world.span(of: accessPoint, at: $0).state.isOn
                     }
-                    #expect(wasOff || isBackFromOff || loss - Int64(before) >= 700)
+                    #expect(wasOff || isBackFromOff || loss - Int64(before) >= patience.lowerBound)
                     from = max(loss, Int64(start) + 1)
                 } else {
                     #expect(searched >= end)
@@ -99,7 +101,7 @@ import Testing
                     var run = 0
                     for isSilent in silent[start..<Int(end)] {
                         run = isSilent ? run + 1 : 0
-                        #expect(run <= 1701)
+                        #expect(run <= patience.upperBound + 1)
                     }
                     from = end
                 }

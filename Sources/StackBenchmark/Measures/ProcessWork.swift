@@ -1,0 +1,46 @@
+import FoundationEssentials
+import Lab
+
+/// What programs and their helper processes have done since they began, all threads of them (proc(5)).
+struct ProcessWork: Equatable {
+    /// Context switches, wanted or not.
+    var switches = 0
+    /// On a processor, in the kernel or out of it.
+    var processorTime = Duration.zero
+
+    init(switches: Int = 0, processorTime: Duration = .zero) {
+        self.switches = switches
+        self.processorTime = processorTime
+    }
+
+    init(of programs: [Program]) {
+        for process in programs.flatMap(\.processes) {
+            let folder = "/proc/\(process)/task"
+            for thread in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
+                let status = try? String(contentsOfFile: "\(folder)/\(thread)/status", encoding: .utf8)
+                let schedule = try? String(contentsOfFile: "\(folder)/\(thread)/schedstat", encoding: .utf8)
+                add(status: status ?? "", schedule: schedule ?? "")
+            }
+        }
+    }
+
+    /// - Parameters:
+    ///   - status: the text of `status` of a thread.
+    ///   - schedule: the text of its `schedstat`: nanoseconds on a processor, nanoseconds waited for one, times there.
+    mutating func add(status: String, schedule: String) {
+        for line in status.split(separator: "\n") where line.contains("voluntary_ctxt_switches:") {
+            switches += line.split(separator: "\t").last.flatMap { Int($0) } ?? 0
+        }
+        processorTime += .nanoseconds(schedule.split(separator: " ").first.flatMap { Int64($0) } ?? 0)
+    }
+
+    static func + (one: ProcessWork, other: ProcessWork) -> ProcessWork {
+        ProcessWork(
+            switches: one.switches + other.switches, processorTime: one.processorTime + other.processorTime)
+    }
+
+    static func - (later: ProcessWork, earlier: ProcessWork) -> ProcessWork {
+        ProcessWork(
+            switches: later.switches - earlier.switches, processorTime: later.processorTime - earlier.processorTime)
+    }
+}

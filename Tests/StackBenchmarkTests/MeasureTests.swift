@@ -1,0 +1,52 @@
+import Testing
+
+@testable import StackBenchmark
+
+/// What the kernel's files say (proc(5)).
+@Suite struct MeasureTests {
+    @Test func memoryOfProcessesIsAdded() {
+        let rollup = """
+            55d6b1c00000-7ffd3c5fe000 ---p 00000000 00:00 0                          [rollup]
+            Rss:                3460 kB
+            Pss:                1102 kB
+            Pss_Dirty:           312 kB
+            Pss_Anon:            300 kB
+            Pss_File:            802 kB
+            Anonymous:           300 kB
+
+            """
+        let memory = ProcessMemory(rollups: [rollup, rollup])
+        #expect(memory.proportional == 2204)
+        #expect(memory.anonymous == 600)
+        #expect(memory.dirty == 624)
+    }
+
+    @Test func workOfThreadsIsAdded() {
+        var work = ProcessWork()
+        let status = "Name:\taltnet\nvoluntary_ctxt_switches:\t150\nnonvoluntary_ctxt_switches:\t5\n"
+        work.add(status: status, schedule: "12000000 500 155\n")
+        work.add(status: status, schedule: "3000000 0 1\n")
+        #expect(work == ProcessWork(switches: 310, processorTime: .milliseconds(15)))
+        #expect(work - work == ProcessWork())
+        #expect(work + work == ProcessWork(switches: 620, processorTime: .milliseconds(30)))
+    }
+
+    @Test func aThreadThatIsGoneCountsNothing() {
+        var work = ProcessWork()
+        work.add(status: "", schedule: "")
+        #expect(work == ProcessWork())
+    }
+
+    @Test func theDiskIsFoundWhereItIsMounted() {
+        let mounts = "overlay / overlay rw 0 0\n/dev/loop0 /run/disk ext4 rw 0 0\n/dev/loop1 /run/disk2 ext4 rw 0 0\n"
+        #expect(Disk.device(at: "/run/disk", in: mounts) == "loop0")
+        #expect(Disk.device(at: "/", in: mounts) == nil)
+    }
+
+    @Test func sectorsWrittenAreTheSeventhFigure() {
+        let statistics =
+            "      98       12     2530       40       31        7      412      120        0      100      160\n"
+        #expect(Disk.sectorsWritten(statistics) == 412)
+        #expect(Disk.sectorsWritten("1 2 3") == nil)
+    }
+}

@@ -1,0 +1,107 @@
+import Measuring
+import Testing
+
+@testable import StackBenchmark
+
+@Suite struct PageTests {
+    private func runs(_ figure: Figure, _ values: [StackName: Double?]) -> [Run] {
+        values.map { stack, value in
+            let measured = value.map(Measured.value) ?? .never(limit: .seconds(120))
+            return Run(trial: "t", stack: stack.rawValue, time: .virtual, readings: [Reading(figure, measured)])
+        }
+    }
+
+    private func goal(_ text: String, in runs: [Run]) -> Goal? {
+        Goal.all(of: runs, in: .virtual).first { $0.text.contains(text) }
+    }
+
+    // MARK: Goals
+
+    @Test func aHardLossIsHeldAgainstIwds() throws {
+        let runs = self.runs(.hardLoss24CN, [.altnet: 0.9, .iwd: 2])
+        #expect(try #require(goal("at most 1.0 s", in: runs)).isMet)
+        let share = try #require(self.goal("half of iwd's", in: runs))
+        #expect(share.isMet && share.measured == 0.45)
+    }
+
+    @Test func theSlowestOfAllLossesCounts() throws {
+        let runs = self.runs(.hardLoss24CN, [.altnet: 0.5]) + self.runs(.hardLoss5US, [.altnet: 1.5])
+        let goal = try #require(self.goal("at most 1.0 s", in: runs))
+        #expect(!goal.isMet && goal.measured == 1.5)
+    }
+
+    @Test func whoNeverComesThereIsBeatenByAnything() throws {
+        let runs = self.runs(.wrongPassword40, [.altnet: 2, .iwd: nil, .connMan: nil])
+        #expect(try #require(goal("a quarter", in: runs)).measured == 0)
+    }
+
+    @Test func theBestPeerIsTheMeasure() throws {
+        let runs = self.runs(.wrongPassword40, [.altnet: 2, .iwd: 45, .networkManager: 4, .connMan: nil])
+        let goal = try #require(self.goal("a quarter", in: runs))
+        #expect(!goal.isMet && goal.measured == 0.5)
+    }
+
+    @Test func altnetThatNeverComesMeetsNothing() throws {
+        let runs = self.runs(.coldStart, [.altnet: nil, .iwd: nil])
+        #expect(!(try #require(goal("cold start", in: runs)).isMet))
+    }
+
+    @Test func whatWasNotMeasuredIsNoGoal() {
+        #expect(Goal.all(of: [], in: .virtual).isEmpty)
+        #expect(goal("half of iwd's", in: runs(.hardLoss24CN, [.altnet: 1])) == nil)
+    }
+
+    @Test func idlenessIsMeasuredBeyondTheSupplicants() throws {
+        let runs =
+            self.runs(.idleSwitches, [.altnet: 40]) + self.runs(.supplicantSwitches, [.altnet: 9, .supplicant: 7])
+        let goal = try #require(self.goal("context switches", in: runs))
+        #expect(goal.measured == 33 && !goal.isMet)
+    }
+
+    // MARK: Tables
+
+    @Test func aCellTellsHowManyTimesAltnetsItIs() {
+        let page = BenchmarkPage(
+            runs(.coldStart, [.altnet: 0.5, .iwd: 1, .connMan: nil]), machine: "", command: "make bench")
+        #expect(
+            page.markdown.contains("| Cold start until a ping, s | 0.50 | 1.00 ×2.0 | - | - | never in 120 s |"))
+    }
+
+    @Test func thePageTellsHowManyRunsThereAre() {
+        let once = runs(.coldStart, [.altnet: 0.5, .iwd: 1])
+        func isOneToTwo(_ runs: [Run]) -> Bool {
+            BenchmarkPage(runs, machine: "", command: "").markdown.contains("(least..most) of 1 to 2 runs, virtual")
+        }
+        #expect(!isOneToTwo(once))
+        #expect(isOneToTwo(once + runs(.coldStart, [.iwd: 2])))
+    }
+
+    @Test func thePageKeepsWhatAPersonWrote() throws {
+        let marks = BenchmarkPage.marks
+        let page = "# Title\n\n\(marks.begin)\nold\n\(marks.end)\n\nThe end.\n"
+        let written = try #require(BenchmarkPage.replacing(in: page, by: "new"))
+        #expect(written == "# Title\n\n\(marks.begin)\n\nnew\n\n\(marks.end)\n\nThe end.\n")
+        #expect(BenchmarkPage.replacing(in: written, by: "new") == written)
+        #expect(BenchmarkPage.replacing(in: "no marks", by: "new") == nil)
+    }
+
+    @Test func aRunThatFailedIsTold() {
+        let runs = [Run(trial: "restart", stack: "iwd", time: .virtual, failure: "it broke\nin two lines")]
+        let page = BenchmarkPage(runs, machine: "", command: "make bench")
+        #expect(page.markdown.contains("- restart, iwd, virtual time: it broke\n"))
+    }
+
+    // MARK: The plot
+
+    @Test func thePlotHasAPanelForWhatWasMeasured() {
+        let svg = BenchmarkPlot(runs(.coldStart, [.altnet: 0.5, .iwd: nil]), time: .virtual).svg
+        #expect(svg.hasPrefix("<svg ") && svg.hasSuffix("</svg>\n"))
+        #expect(svg.contains(">Cold start<"))
+        #expect(svg.contains(">0.50 s<") && svg.contains(">never (waited 120 s)<") && svg.contains(">not measured<"))
+        #expect(!svg.contains("loses power"))
+    }
+
+    @Test func anEmptyPlotIsAPicture() {
+        #expect(BenchmarkPlot([], time: .virtual).svg.hasSuffix("</svg>\n"))
+    }
+}
