@@ -2,6 +2,7 @@ import AgentModel
 import AppProtocol
 import EventLoop
 import FailoverPolicy
+import KeyFile
 import Netlink
 import Supplicant
 
@@ -11,14 +12,18 @@ extension DeviceAgent {
         log.trace("action: \(action)")
         switch action {
         case .join(let target): join(target)
-        case .leave: leave()
+        case .leave: leave(station)
+        case .joinBeside(let target): joinBeside(target)
+        // It was done before what follows of it.
+        case .useSuccessor: break
+        case .leaveSuccessor: leaveSuccessor()
         case .scan(let order): scan(order)
         case .cancelScan: cancelScan()
         case .watchSignal(let watch): watchSignal(watch)
         case .bringInterfaceUp: bringInterfaceUp()
         case .record(let decision): record(decision)
         case .store(.switchEnded(let id, let isCommitted)): switchEnded(id, isCommitted: isCommitted)
-        case .probe(let epoch, let limit): reach.probe(epoch: epoch, within: limit)
+        case .probe(let epoch, let limit): probe(epoch, within: limit)
         case .switchProgress(let id, let progress): switchProgressed(id, progress)
         }
     }
@@ -29,14 +34,20 @@ extension DeviceAgent {
             return
         }
         // Another access point of the same network is no other network: the address still counts there.
-        let isAnother = target.network != lastLinked
-        if isAnother { gate.close(over: addresses) } else { gate.open() }
+        let isAnother = target.network != station.lastLinked
+        if isAnother { station.gate.close(over: addresses) } else { station.gate.open() }
         reach.willJoin(another: isAnother)
+        join(network, target, with: station)
+    }
+
+    func join(_ network: StoredNetwork, _ target: LinkTarget, with station: Station) {
         let request = JoinRequest(
             ssid: network.ssid, credential: network.credential, isHidden: network.isHidden,
             bssid: target.bssid, frequencies: target.frequencies)
-        performOnLink { [self] in
-            do throws(SupplicantError) { try await supplicant.join(request, attempt: target.epoch) } catch .superseded {
+        performOnLink(of: station) { [self] in
+            do throws(SupplicantError) {
+                try await station.supplicant.join(request, attempt: target.epoch)
+            } catch .superseded {
                 return
             } catch {
                 log.warning("joining \(network.ssid): \(error)")
@@ -45,9 +56,11 @@ extension DeviceAgent {
         }
     }
 
-    private func leave() {
-        performOnLink { [self] in
-            do throws(SupplicantError) { try await supplicant.leave() } catch .superseded, .unavailable {} catch {
+    func leave(_ station: Station) {
+        station.grace = nil
+        performOnLink(of: station) { [self] in
+            do throws(SupplicantError) { try await station.supplicant.leave() } catch .superseded, .unavailable {} catch
+            {
                 log.warning("leaving the network: \(error)")
             }
         }
@@ -55,35 +68,41 @@ extension DeviceAgent {
 
     /// As soon as whoever signed in has logged off, which needs the link as it is, and only if nothing else is wanted by
     /// then.
-    private func performOnLink(_ order: @escaping @AgentLoop () async -> Void) {
-        linkOrders += 1
-        let number = linkOrders
+    private func performOnLink(of station: Station, _ order: @escaping @AgentLoop () async -> Void) {
+        station.linkOrders += 1
+        let number = station.linkOrders
         Task {
-            await reach.farewell?.value
-            if number == linkOrders { await order() }
+            if station === self.station { await reach.farewell?.value }
+            if number == station.linkOrders { await order() }
+        }
+    }
+
+    private func probe(_ epoch: UInt64, within limit: Duration) {
+        if let spare, epoch == policy.successor?.epoch {
+            reach.probeSuccessor(epoch: epoch, through: spare.network, within: limit)
+        } else {
+            reach.probe(epoch: epoch, within: limit)
         }
     }
 
     /// Whether a network that is there is left on purpose: for another one, or for none.
     func isLeaving(by actions: [PolicyAction], after event: PolicyEvent) -> Bool {
-        switch event {
-        case .linkLost, .interface(isUp: false), .supplicant(isAvailable: false): return false
-        default: break
-        }
+        guard !event.endsLink else { return false }
         return actions.contains { action in
             switch action {
-            case .join(let target): target.network != lastLinked
-            case .leave: true
+            case .join(let target): target.network != station.lastLinked
+            case .leave, .useSuccessor: true
             default: false
             }
         }
     }
 
     private func bringInterfaceUp() {
-        guard routes.link(named: settings.interface) != nil else { return }
-        log.notice("bringing \(settings.interface) up")
+        let interface = station.interface
+        guard routes.link(named: interface) != nil else { return }
+        log.notice("bringing \(interface) up")
         Task {
-            do { try await routes.setLink(settings.interface, up: true) } catch { log.warning("\(error)") }
+            do { try await routes.setLink(interface, up: true) } catch { log.warning("\(error)") }
         }
     }
 
@@ -109,6 +128,20 @@ extension DeviceAgent {
         log.notice("\(entry.text)")
         hub.publish(.decision(entry))
     }
+}
+
+extension PolicyEvent {
+    /// Whether the link in use has ended with it.
+    var endsLink: Bool {
+        switch self {
+        case .linkLost, .interface(isUp: false), .supplicant(isAvailable: false): true
+        default: false
+        }
+    }
+}
+
+extension PolicyAction {
+    var isSuccession: Bool { if case .useSuccessor = self { true } else { false } }
 }
 
 /// The last decisions, for whoever asks why.

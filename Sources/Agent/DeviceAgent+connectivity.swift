@@ -14,10 +14,8 @@ import Reachability
 extension DeviceAgent {
     /// - Throws: where targets with TLS are set and nobody can vouch for them.
     static func reachWatch(
-        _ settings: AgentSettings, routes: RouteMonitor, on group: any EventLoopGroup
+        _ settings: AgentSettings, through wifi: InterfaceNetwork, routes: RouteMonitor, on group: any EventLoopGroup
     ) throws(TrustError) -> ReachWatch {
-        let interface = settings.interface
-        let wifi = InterfaceNetwork(interface: interface, on: group)
         var lookOnline: (@Sendable (InterfaceNetwork, Duration) async -> ValidationLook)?
         if let source = settings.connectivity.source {
             let validator = OnlineValidator(source: source)
@@ -112,7 +110,7 @@ extension DeviceAgent {
         return (
             CaptiveNetwork(
                 ssid: network.ssid, bssid: bssid, security: sight?.security ?? .unknown,
-                interface: settings.interface, signal: sight?.signal, portal: reach.verdict?.portal, probe: probe,
+                interface: station.interface, signal: sight?.signal, portal: reach.verdict?.portal, probe: probe,
                 api: reach.captive.state.map(CaptiveNetwork.API.init)),
             NetworkName(ssid: network.ssid, hash: network.hash(localKey: identity.localKey))
         )

@@ -9,9 +9,11 @@ extension DeviceAgent {
     func observe(_ observation: Observation) {
         log.trace("observed: \(observation)")
         switch observation {
-        case .radio(let event): observe(event)
+        case .radio(let event, let interface):
+            if interface == station.interface { observe(event) } else { observeSpare(event) }
         case .route(let event): observe(event)
-        case .supplicant(let event): observe(event)
+        case .supplicant(let event, let interface):
+            if interface == station.interface { observe(event) } else { observeSpare(event) }
         }
     }
 
@@ -24,8 +26,12 @@ extension DeviceAgent {
         case .signalHigh(let level): signal?.crossed(level)
         // While wpa_supplicant is there, it reports the end of the link in order with everything else it does.
         case .disconnected: if !isSupplicantAvailable { handle(.linkLost(.ownDoing)) }
-        case .interfaceAdded: handle(.interface(isUp: isInterfaceUp))
-        case .interfaceRemoved: handle(.interface(isUp: false))
+        case .interfaceAdded:
+            handle(.interface(isUp: isInterfaceUp))
+            reviewHandover()
+        case .interfaceRemoved:
+            handle(.interface(isUp: false))
+            reviewHandover()
         case .resynchronise: resynchronise()
         case .scanStarted, .beaconLoss, .packetLoss, .connected, .connectionFailed, .regulatoryChanged: break
         }
@@ -33,10 +39,11 @@ extension DeviceAgent {
 
     private func observe(_ event: RouteEvent) {
         switch event {
-        case .linkChanged(let link) where link.name == settings.interface: handle(.interface(isUp: link.isUp))
-        case .linkRemoved(let link) where link.name == settings.interface: handle(.interface(isUp: false))
-        case .addressAdded(let address) where address.index == radio.interfaceIndex: gate.added(address)
-        case .addressRemoved(let address) where address.index == radio.interfaceIndex: gate.removed(address)
+        case .linkChanged(let link) where link.name == station.interface: handle(.interface(isUp: link.isUp))
+        case .linkRemoved(let link) where link.name == station.interface: handle(.interface(isUp: false))
+        case .linkChanged(let link), .linkRemoved(let link): if link.name == spare?.interface { reviewHandover() }
+        case .addressAdded(let address): station(of: address)?.gate.added(address)
+        case .addressRemoved(let address): station(of: address)?.gate.removed(address)
         default: break
         }
         switch event {
@@ -47,9 +54,13 @@ extension DeviceAgent {
         checkAddress()
     }
 
+    private func station(of address: Address) -> Station? {
+        stations.first { $0.radio.interfaceIndex == address.index }
+    }
+
     /// Tells the policy what else carries the traffic, where that has changed.
     private func checkOtherUplink() {
-        let found = routes.uplink(besides: radio.interfaceIndex)
+        let found = routes.uplink(besides: stations.compactMap(\.radio.interfaceIndex))
         guard found != otherUplink else { return }
         otherUplink = found
         handle(.otherUplink(found))
@@ -68,13 +79,14 @@ extension DeviceAgent {
         }
     }
 
-    /// Tells the policy whether the link can carry traffic.
+    /// Tells the policy whether the links can carry traffic.
     func checkAddress() {
-        let routes = routes.defaultRoutes.filter { $0.index == radio.interfaceIndex }
-        handle(.address(isReady: gate.isReady(addresses: addresses, routes: routes)))
+        handle(.address(isReady: hasAddress(station)))
+        guard let spare, let epoch = policy.successor?.epoch else { return }
+        handle(.successorAddress(epoch: epoch, isReady: hasAddress(spare)))
     }
 
-    private func linked(attempt: UInt64?, bssid: BSSID) {
+    func linked(attempt: UInt64?, bssid: BSSID) {
         // A link that no join of ours made.
         guard let attempt else { return askSupplicant() }
         handle(.associated(epoch: attempt, AccessPoint(bssid: bssid, frequency: policy.frequency(of: bssid))))
@@ -82,14 +94,14 @@ extension DeviceAgent {
     }
 
     private func supplicantAppeared() {
-        isSupplicantAvailable = true
+        station.isSupplicantAvailable = true
         askSupplicant()
         checkCountry()
     }
 
     private func supplicantDisappeared() {
-        isSupplicantAvailable = false
-        supplicantRetry = nil
+        station.isSupplicantAvailable = false
+        station.supplicantRetry = nil
         handle(.supplicant(isAvailable: false))
         // Usually the link goes with it, and the kernel's word for that may have come before.
         askKernel()
@@ -97,14 +109,15 @@ extension DeviceAgent {
 
     /// wpa_supplicant is there, for the first time or again: what is it doing?
     private func askSupplicant() {
-        supplicantQuestions += 1
-        let question = supplicantQuestions
+        station.supplicantQuestions += 1
+        let (station, question) = (station, station.supplicantQuestions)
         Task {
-            let status = try? await supplicant.status()
+            let status = try? await station.supplicant.status()
             // It may have died, or been asked again, in the meantime.
-            guard isSupplicantAvailable, question == supplicantQuestions else { return }
+            guard station.isSupplicantAvailable, question == station.supplicantQuestions, station === self.station
+            else { return }
             guard let status else {
-                supplicantRetry = LoopTimer(after: .seconds(1)) { [weak self] in self?.askSupplicant() }
+                station.supplicantRetry = LoopTimer(after: .seconds(1)) { [weak self] in self?.askSupplicant() }
                 return
             }
             adopt(status)
@@ -115,8 +128,8 @@ extension DeviceAgent {
     private func adopt(_ status: SupplicantStatus) {
         if status.state == .completed, let bssid = status.bssid, let network = status.ssid.flatMap(book.id(named:)) {
             guard case .offline = policy.phase else { return }
-            log.notice("\(settings.interface) is connected to \(status.ssid?.description ?? "") already")
-            gate.open()
+            log.notice("\(station.interface) is connected to \(status.ssid?.description ?? "") already")
+            station.gate.open()
             handle(.linkFound(network, AccessPoint(bssid: bssid, frequency: status.frequency)))
             checkAddress()
         } else {

@@ -59,8 +59,8 @@ extension DeviceAgent {
     /// - Returns: when the kernel has taken the scan on.
     func startScan(_ request: AppProtocol.ScanRequest) async throws(ProtocolError) -> ScanStarted {
         guard !scans.isScanning else { throw ProtocolError(.scanBusy, "a scan is running") }
-        guard radio.interfaceIndex != nil else { throw .interfaceMissing(settings.interface) }
-        guard isInterfaceUp else { throw ProtocolError(.radioFailed, "\(settings.interface) is down") }
+        guard radio.interfaceIndex != nil else { throw .interfaceMissing(station.interface) }
+        guard isInterfaceUp else { throw ProtocolError(.radioFailed, "\(station.interface) is down") }
         scans.lastRequested += 1
         let id = scans.lastRequested
         let refusal = await withCheckedContinuation { continuation in
@@ -143,7 +143,8 @@ extension DeviceAgent {
             scans.retry = nil
             handle(.scanFailed(id: order.id))
         }
-        if scans.isScanning { radio.abortScan() }
+        // It may have begun before the stations were exchanged.
+        if scans.isScanning { for station in stations { station.radio.abortScan() } }
     }
 
     func startDeferredScan() {

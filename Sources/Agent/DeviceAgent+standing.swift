@@ -28,7 +28,7 @@ extension DeviceAgent {
 
     /// Goes by other settings from now on, as far as they need no new start.
     public func apply(_ settings: AgentSettings) {
-        supplicant.timing.joinLimit = Supplicant.Timing(settings.policy).joinLimit
+        for station in stations { station.supplicant.timing.joinLimit = Supplicant.Timing(settings.policy).joinLimit }
         handle(.settings(settings.policy))
     }
 

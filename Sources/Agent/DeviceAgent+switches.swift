@@ -50,7 +50,7 @@ extension DeviceAgent {
         // The same network under the same password is the stored one, whichever way it is named.
         let target = namedNetworks.first { $0.hasSameKey(as: network) } ?? network
         let flags = currentStatus.flags
-        guard radio.interfaceIndex != nil else { throw .interfaceMissing(settings.interface) }
+        guard radio.interfaceIndex != nil else { throw .interfaceMissing(station.interface) }
         if let current = ledger.current {
             throw ProtocolError(
                 .switchInProgress, "a switch to \(current.name?.description ?? "another network") is under way",

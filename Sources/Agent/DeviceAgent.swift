@@ -3,13 +3,13 @@ import AppProtocol
 import AppServer
 import EventLoop
 import FailoverPolicy
+import InterfaceNetwork
 import KeyFile
 import Logging
 import NIOCore
 import Netlink
 import PolicyRecord
 import Reachability
-import Supplicant
 
 /// The agent: hands what happens to the policy, and has done what the policy wants.
 ///
@@ -21,9 +21,16 @@ public final class DeviceAgent {
     let identity: DeviceIdentity
     let seals: SealOpener
     let store: Store
-    let radio: WirelessRadio
     let routes: RouteMonitor
-    let supplicant: Supplicant
+    /// The station in use, and the one by which the next network is joined, where there is one.
+    var station: Station
+    var spare: Station?
+    var steering: RouteSteering?
+    /// How the device would move to another network, once that is known.
+    var handover: Handover?
+    var handoverReviews: UInt64 = 0
+    /// What the policy was told last.
+    var isSpareReady = false
     let reach: ReachWatch
     let claims: HotspotClaims
     let reachability: ReachabilityMonitor
@@ -52,22 +59,13 @@ public final class DeviceAgent {
     /// Of which networks the policy was told where they were.
     var remembered: Set<NetworkID> = []
     var history = DecisionHistory()
-    var gate = AddressGate()
-    /// Counts joins and leaves: one that had to wait is not done any more after the next.
-    var linkOrders: UInt64 = 0
     var scans = ScanDesk()
     var signal: SignalWatcher?
     /// What the policy was told last.
     var otherUplink: Uplink?
     var sleepWatch = SleepWatch()
-    var isSupplicantAvailable = false
-    /// How often wpa_supplicant was asked what it does: only the last answer counts.
-    var supplicantQuestions: UInt64 = 0
-    var supplicantRetry: LoopTimer?
     /// The network in use, as far as the book knows.
     private var used: NetworkID?
-    /// The network that the last link led to: joined again, its address still counts.
-    var lastLinked: NetworkID?
 
     private var onAddressChange: (Set<String>) -> Void = { _ in }
     var standing = Standing()
@@ -81,8 +79,8 @@ public final class DeviceAgent {
     private(set) var isHandling = false
 
     private init(
-        settings: AgentSettings, identity: DeviceIdentity, store: Store, state: StoredState, radio: WirelessRadio,
-        routes: RouteMonitor, supplicant: Supplicant, reach: ReachWatch, inbox: Inbox, recording: Recording?,
+        settings: AgentSettings, identity: DeviceIdentity, store: Store, state: StoredState, station: Station,
+        spare: Station?, routes: RouteMonitor, reach: ReachWatch, inbox: Inbox, recording: Recording?,
         hub: EventHub, log: Logger
     ) {
         self.settings = settings
@@ -90,9 +88,9 @@ public final class DeviceAgent {
         seals = SealOpener(identity.key)
         self.store = store
         self.state = state
-        self.radio = radio
+        self.station = station
+        self.spare = spare
         self.routes = routes
-        self.supplicant = supplicant
         self.reach = reach
         claims = HotspotClaims(of: reach.hotspots)
         reachability = ReachabilityMonitor(of: .internet, routes: routes)
@@ -114,19 +112,24 @@ public final class DeviceAgent {
         let inbox = Inbox()
         let routes = try await RouteMonitor { inbox.put(.route($0)) }
         // Before the store, which says what it found amiss each time it is opened.
-        let radio = try await WirelessRadio(interface: settings.interface) { inbox.put(.radio($0)) }
+        var radios: [WirelessRadio] = []
+        for interface in [settings.interface] + [settings.spareInterface].compactMap(\.self) {
+            radios.append(try await WirelessRadio(interface: interface) { inbox.put(.radio($0, interface)) })
+        }
         let store = try Store(settings)
         for finding in await store.report { log.log(level: finding.isSerious ? .error : .warning, "\(finding)") }
         let identity = try DeviceIdentity.load(from: settings.stateDirectory)
-        let agent = DeviceAgent(
-            settings: settings, identity: identity, store: store, state: await store.state,
-            radio: radio, routes: routes,
-            supplicant: Supplicant(
-                controlSocket: settings.controlSocket, replyDirectory: settings.socketFolder,
-                timing: .init(settings.policy), country: settings.country
-            ) { inbox.put(.supplicant($0)) }, reach: try reachWatch(settings, routes: routes, on: group), inbox: inbox,
+        let stations = radios.map { radio in
+            let interface = radio.interface
+            return Station(
+                settings, interface: interface, radio: radio, network: InterfaceNetwork(interface: interface, on: group)
+            ) { inbox.put(.supplicant($0, interface)) }
+        }
+        return DeviceAgent(
+            settings: settings, identity: identity, store: store, state: await store.state, station: stations[0],
+            spare: stations.dropFirst().first, routes: routes,
+            reach: try reachWatch(settings, through: stations[0].network, routes: routes, on: group), inbox: inbox,
             recording: settings.recording(log: log), hub: hub, log: log)
-        return agent
     }
 
     /// Sets to work.
@@ -143,11 +146,13 @@ public final class DeviceAgent {
         publishNetworks()
         if let pending = state.pendingSwitch { resume(pending) }
         beginReachWatch()
+        beginStations()
         inbox.deliver { [weak self] in self?.observe($0) }
         handle(.interface(isUp: isInterfaceUp))
-        otherUplink = routes.uplink(besides: radio.interfaceIndex)
+        otherUplink = routes.uplink(besides: stations.compactMap(\.radio.interfaceIndex))
         handle(.otherUplink(otherUplink))
-        supplicant.start()
+        for station in stations { station.supplicant.start() }
+        reviewHandover()
         updateStatus()
         hasBegun = true
     }
@@ -162,7 +167,11 @@ public final class DeviceAgent {
         reachability.stop()
         claims.stop()
         await reach.stop()
-        supplicant.stop()
+        steering = nil
+        for station in stations {
+            station.grace = nil
+            station.supplicant.stop()
+        }
         journalTimer = nil
         troubles.patience = nil
         await writeJournal()
@@ -185,6 +194,7 @@ public final class DeviceAgent {
             let actions = policy.handle(event, at: now)
             recording?.append(event, at: now, actions)
             if isLeaving(by: actions, after: event) { reach.logOff() }
+            if actions.contains(where: \.isSuccession) { useSuccessor(whileOldIsAlive: !event.endsLink) }
             // Before the actions: a probe is answered on the path that it is about.
             followPath()
             isNews = note(event) || isNews
@@ -193,7 +203,7 @@ public final class DeviceAgent {
         isHandling = false
         forgetWhatIsLeft()
         switch policy.phase {
-        case .online, .proving: lastLinked = policy.phase.network
+        case .online, .proving: station.lastLinked = policy.phase.network
         case .offline, .joining, .waitingForAddress: break
         }
         sleep()
@@ -234,7 +244,7 @@ public final class DeviceAgent {
 
     // MARK: Status
 
-    var isInterfaceUp: Bool { routes.link(named: settings.interface)?.isUp ?? false }
+    var isInterfaceUp: Bool { isUp(station) }
 
     /// The status as it follows from what is known, without a new measurement.
     var currentStatus: NetworkStatus {
@@ -253,6 +263,7 @@ public final class DeviceAgent {
             status.frequency = accessPoint.frequency
         }
         status.connectivity = reach.connectivity
+        status.handover = handover
         return status
     }
 
@@ -268,11 +279,8 @@ public final class DeviceAgent {
     /// Tells whoever has to know which addresses the device has now.
     func addressesChanged() { onAddressChange(Set(routes.addresses.map(\.text))) }
 
-    /// The interface's own addresses.
-    var addresses: [Address] {
-        routes.addresses.filter { $0.index == radio.interfaceIndex && $0.scope == .global }
-            .sorted { ($0.bytes.count, Hex.string($0.bytes)) < ($1.bytes.count, Hex.string($1.bytes)) }
-    }
+    /// Those of the interface in use.
+    var addresses: [Address] { addresses(of: station) }
 }
 
 extension FailoverPolicy.Phase {

@@ -4,9 +4,10 @@ import Supplicant
 
 /// What the device's parts report, in one order.
 enum Observation: Sendable {
-    case radio(RadioEvent)
+    /// Of the interface of this name.
+    case radio(RadioEvent, String)
     case route(RouteEvent)
-    case supplicant(SupplicantEvent)
+    case supplicant(SupplicantEvent, String)
 }
 
 /// Takes observations from the first moment on and keeps them until somebody is there to read them.

@@ -3,7 +3,7 @@ import AgentModel
 extension NetworkStatus: Codable {
     private enum CodingKeys: String, CodingKey {
         case state, network, uplink, carrier, flags, bssid, signal, quality, frequency, hash, addresses, since,
-            connectivity
+            connectivity, handover
     }
 
     public init(from decoder: any Decoder) throws {
@@ -20,7 +20,8 @@ extension NetworkStatus: Codable {
             hash: try container.decodeIfPresent(NetworkHash.self, forKey: .hash),
             addresses: try container.decodeIfPresent([String].self, forKey: .addresses) ?? [],
             since: try container.decode(Timestamp.self, forKey: .since),
-            connectivity: try container.decodeIfPresent(Connectivity.self, forKey: .connectivity))
+            connectivity: try container.decodeIfPresent(Connectivity.self, forKey: .connectivity),
+            handover: try container.decodeIfPresent(Handover.self, forKey: .handover))
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -39,6 +40,7 @@ extension NetworkStatus: Codable {
         try container.encode(addresses, forKey: .addresses)
         try container.encode(since, forKey: .since)
         try container.encodeIfPresent(connectivity, forKey: .connectivity)
+        try container.encodeIfPresent(handover, forKey: .handover)
     }
 }
 

@@ -22,12 +22,14 @@ public struct NetworkStatus: Sendable, Equatable {
     public var since: Timestamp
     /// How far the network leads; nil where the device does not look, as older ones do not.
     public var connectivity: Connectivity?
+    /// How the device would move to another network; nil where that is not known, as older devices do not say.
+    public var handover: Handover?
 
     public init(
         state: LinkState, uplink: Uplink?, carrier: Uplink? = nil, flags: NetworkFlags, ssid: SSID? = nil,
         bssid: BSSID? = nil,
         signal: Int? = nil, frequency: Frequency? = nil, hash: NetworkHash? = nil, addresses: [String] = [],
-        since: Timestamp, connectivity: Connectivity? = nil
+        since: Timestamp, connectivity: Connectivity? = nil, handover: Handover? = nil
     ) {
         self.state = state
         self.uplink = uplink
@@ -41,6 +43,7 @@ public struct NetworkStatus: Sendable, Equatable {
         self.addresses = addresses
         self.since = since
         self.connectivity = connectivity
+        self.handover = handover
     }
 
     /// 0 to 100, from the signal.

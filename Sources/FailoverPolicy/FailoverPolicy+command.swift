@@ -13,18 +13,21 @@ extension FailoverPolicy {
             return
         }
         actions.append(.switchProgress(id: id, .accepted))
+        let isUnderWay = attempt?.network == network || successor?.network == network
+        // What was being joined meanwhile was nobody's wish: the command replaces it, or makes it its own.
+        if !isUnderWay { giveUpSuccessor() }
         guard current != network else {
             choose(network, isVisit: isVisit, at: now)
             end(id, .committed)
             return
         }
-        // What was being joined meanwhile was nobody's wish: the command replaces it, or makes it its own.
-        let isUnderWay = attempt?.network == network
-        let cameFrom = isUnderWay ? nil : current ?? attempt?.network
+        let cameFrom = current ?? (isUnderWay ? nil : attempt?.network)
         command = Command(
             id: id, to: network, cameFrom: cameFrom, since: now, confirmWithin: confirmWithin, isVisit: isVisit,
             leaving: visit, joins: isUnderWay ? 1 : 0)
-        if isUnderWay {
+        if successor != nil {
+            onSuccessor { $0.follow(id) }
+        } else if isUnderWay {
             follow(id)
         } else if self.network(network) == nil {
             abandonCommand(.notFound, at: now)
@@ -47,6 +50,7 @@ extension FailoverPolicy {
             end(id, .rolledBack(.interrupted))
             return
         }
+        giveUpSuccessor()
         command = Command(id: id, .comeBack(.interrupted), to: cameFrom, cameFrom: nil, since: now)
         if case .waitingForAddress(var attempt, let accessPoint) = phase, attempt.network == cameFrom {
             attempt.purpose = .rollback(.interrupted)
@@ -57,7 +61,9 @@ extension FailoverPolicy {
     }
 
     /// When a command is given up that came before the device was ready for it; nil where it is ready.
-    var patienceEnd: Instant? { isReady ? nil : command.map { $0.since + settings.commandPatience } }
+    var patienceEnd: Instant? {
+        isReady || successor != nil ? nil : command.map { $0.since + settings.commandPatience }
+    }
 
     /// The device was not ready in time.
     mutating func losePatience(at now: Instant) {
@@ -75,7 +81,11 @@ extension FailoverPolicy {
             attempt.purpose = .commanded
             phase = .waitingForAddress(attempt, accessPoint)
             actions.append(.switchProgress(id: id, .waitingForAddress))
-        case .offline, .proving, .online: break
+        case .proving(var attempt, let accessPoint):
+            attempt.purpose = .commanded
+            phase = .proving(attempt, accessPoint)
+            actions.append(.switchProgress(id: id, .validating))
+        case .offline, .online: break
         }
     }
 
@@ -110,7 +120,7 @@ extension FailoverPolicy {
     }
 
     private var isJoiningForCommand: Bool {
-        switch attempt?.purpose {
+        switch (attempt ?? successor?.attempt)?.purpose {
         case .commanded, .rollback: true
         case .automatic, nil: false
         }
@@ -130,6 +140,9 @@ extension FailoverPolicy {
             // Another access point of the network may take it.
             self.command?.joins += 1
             join(command.destination, at: other, purpose: .commanded, cause: .retry, at: now)
+        } else if let current, current == command.cameFrom {
+            // It was never left.
+            endCommand(.rolledBack(failure))
         } else if let cameFrom = command.cameFrom, network(cameFrom) != nil, isReady {
             join(
                 cameFrom, at: sight(of: cameFrom, at: now), purpose: .rollback(failure), cause: .rollback, at: now)

@@ -6,13 +6,16 @@ extension FailoverPolicy {
     mutating func join(
         _ network: NetworkID, at bss: BSS?, purpose: Purpose, cause: PolicyDecision.Cause, at now: Instant
     ) {
+        let isBeside = isJoinedBeside(network)
         var leavesAWorkingLink = false
         if case .online(let link) = phase {
-            left(link, byOwnChoice: purpose == .automatic && link.network != network, at: now)
             leavesAWorkingLink = purpose == .automatic && link.uselessness == nil
-            actions.append(.watchSignal(nil))
+            if !isBeside {
+                left(link, byOwnChoice: purpose == .automatic && link.network != network, at: now)
+                actions.append(.watchSignal(nil))
+            }
         }
-        if visit?.network != network { visit = nil }
+        if !isBeside, visit?.network != network { visit = nil }
         let considered = considerations(choosing: network, at: now)
         record(
             .join, from: current, to: network, fromBSSID: phase.accessPoint?.bssid, toBSSID: bss?.bssid, cause,
@@ -21,14 +24,20 @@ extension FailoverPolicy {
         standings[network, default: Standing()].setOut(for: bss?.bssid, at: now)
         // The radio is needed now, and what a long scan of all channels would find is not.
         if let scan, scan.order.frequencies.isEmpty { actions.append(.cancelScan) }
-        weakness = Weakness()
-        phase = .joining(
+        let joining = Phase.joining(
             Attempt(
                 network: network, bssid: bss?.bssid, epoch: epoch, purpose: purpose, cause: cause,
-                deadline: now + settings.joinLimit, leftALivingLink: leavesAWorkingLink))
+                deadline: now + settings.joinLimit, leavesALivingLink: leavesAWorkingLink))
         let frequencies = bss.map { [$0.frequency] } ?? air.places(of: network)
-        actions.append(
-            .join(LinkTarget(network: network, bssid: bss?.bssid, frequencies: frequencies, epoch: epoch)))
+        let target = LinkTarget(network: network, bssid: bss?.bssid, frequencies: frequencies, epoch: epoch)
+        if isBeside {
+            successor = joining
+            actions.append(.joinBeside(target))
+        } else {
+            weakness = Weakness()
+            phase = joining
+            actions.append(.join(target))
+        }
         if case .commanded = purpose, let command { actions.append(.switchProgress(id: command.id, .joining)) }
     }
 
@@ -36,7 +45,7 @@ extension FailoverPolicy {
         guard case .joining(var attempt) = phase, attempt.epoch == epoch else { return }
         attempt.deadline =
             now
-            + (attempt.leftALivingLink
+            + (attempt.leavesALivingLink && predecessor == nil
                 ? min(settings.addressLimitAfterLeaving, settings.addressLimit) : settings.addressLimit)
         if let frequency = accessPoint.frequency { air.note(frequency, of: attempt.network) }
         phase = .waitingForAddress(attempt, accessPoint)
@@ -48,7 +57,7 @@ extension FailoverPolicy {
     mutating func addressChanged(isReady: Bool, at now: Instant) {
         switch phase {
         case .waitingForAddress(let attempt, let accessPoint) where isReady:
-            if case .commanded = attempt.purpose {
+            if attempt.purpose == .commanded || attempt.purpose == .automatic && predecessor != nil {
                 prove(attempt, accessPoint, at: now)
             } else {
                 goOnline(attempt, accessPoint, at: now)
@@ -84,6 +93,7 @@ extension FailoverPolicy {
 
     mutating func goOnline(_ attempt: Attempt, _ accessPoint: AccessPoint, at now: Instant) {
         let network = attempt.network
+        if let predecessor { succeed(predecessor, by: attempt, accessPoint, at: now) }
         standings[network, default: Standing()].joined()
         search = Search()
         weakness = Weakness()
@@ -104,11 +114,19 @@ extension FailoverPolicy {
         let signal = air.best(of: attempt.network, since: now - settings.joinLimit)?.signal
         record(.failed, from: attempt.network, fromBSSID: attempt.bssid, .failure(failure), signal: signal, at: now)
         strike(
-            attempt.network, at: attempt.bssid, failure, isRegretted: attempt.leftALivingLink, signal: signal, at: now)
-        phase = .offline
-        visit = nil
-        search.lookAgain(at: now, because: .failure(failure), settings: settings)
-        if !failure.isOfTheNetwork { search.pause(until: now + settings.look.first) }
+            attempt.network, at: attempt.bssid, failure, isRegretted: attempt.leavesALivingLink, signal: signal, at: now
+        )
+        if let predecessor {
+            // Nothing was left, and so there is nothing to return to.
+            phase = .online(predecessor)
+            self.predecessor = nil
+            actions.append(.leaveSuccessor(epoch: attempt.epoch))
+        } else {
+            phase = .offline
+            visit = nil
+            search.lookAgain(at: now, because: .failure(failure), settings: settings)
+            if !failure.isOfTheNetwork { search.pause(until: now + settings.look.first) }
+        }
         if attempt.cause == .preferred { homecoming.returnFailed(at: now) }
         switch attempt.purpose {
         case .commanded: commandedJoinFailed(failure, at: now)
@@ -157,10 +175,20 @@ extension FailoverPolicy {
     mutating func linkLost(_ end: LinkEnd, at now: Instant) {
         switch phase {
         case .online(let link): lose(link, .linkLost, end, at: now)
-        case .waitingForAddress(let attempt, _), .proving(let attempt, _): attemptFailed(attempt, .linkLost, at: now)
-        // While a join is under way the end of the link that was before is expected, and a new one is not there yet.
-        case .offline, .joining: break
+        case .offline, .joining, .waitingForAddress, .proving: lostAttempt(at: now)
         }
+    }
+
+    /// While a join is under way the end of the link that was before is expected, and a new one is not there yet.
+    mutating func lostAttempt(at now: Instant) {
+        switch phase {
+        case .waitingForAddress(let attempt, _), .proving(let attempt, _): attemptFailed(attempt, .linkLost, at: now)
+        case .offline, .joining, .online: break
+        }
+    }
+
+    mutating func joinFailed(epoch: UInt64, _ failure: JoinFailure, at now: Instant) {
+        if let attempt, attempt.epoch == epoch { attemptFailed(attempt, failure, at: now) }
     }
 
     private mutating func lose(_ link: Link, _ cause: PolicyDecision.Cause, _ end: LinkEnd, at now: Instant) {
@@ -176,6 +204,7 @@ extension FailoverPolicy {
             }
         }
         actions.append(.watchSignal(nil))
+        if successor != nil { return fallToSuccessor(because: cause, at: now) }
         // A scan of all channels takes seconds; what is needed now takes a fraction of one.
         if let scan, scan.order.frequencies.isEmpty, scan.order.reason != .commanded { actions.append(.cancelScan) }
         phase = .offline
@@ -193,7 +222,7 @@ extension FailoverPolicy {
     /// A link has ended that was in use.
     ///
     /// - Parameter byOwnChoice: not by command.
-    private mutating func left(_ link: Link, byOwnChoice: Bool, at now: Instant) {
+    mutating func left(_ link: Link, byOwnChoice: Bool, at now: Instant) {
         if now - link.since >= settings.provenAfter {
             standings[link.network]?.worked(at: link.accessPoint.bssid)
         }
@@ -203,6 +232,10 @@ extension FailoverPolicy {
 
     /// The link lives, but its address went and did not come back.
     mutating func addressGone(_ link: Link, at now: Instant) {
+        guard successor == nil else {
+            strike(link.network, at: nil, .noAddress, isRegretted: false, signal: weakness.judge.latest, at: now)
+            return lose(link, .failure(.noAddress), .ownDoing, at: now)
+        }
         let attempt = Attempt(
             network: link.network, bssid: nil, epoch: epoch, purpose: .automatic, cause: .failure(.noAddress),
             deadline: now)
@@ -230,7 +263,7 @@ extension FailoverPolicy {
         if isAvailable {
             search.startOver(at: now, settings: settings)
             proceed(at: now)
-        } else if attempt != nil || command != nil {
+        } else if attempt != nil || command != nil && successor == nil {
             // Whether a finished link outlives its supplicant depends on the driver: the kernel tells.
             interrupt(.supplicantUnavailable, at: now)
         }
@@ -241,7 +274,10 @@ extension FailoverPolicy {
         if let attempt {
             attemptFailed(attempt, failure, at: now)
         } else if case .online(let link) = phase, failure == .interfaceDown {
+            let hasSuccessor = successor != nil
             lose(link, .interfaceDown, .ownDoing, at: now)
+            // The other interface goes on with it.
+            if hasSuccessor { return }
         }
         abandonCommand(failure, at: now)
     }

@@ -5,13 +5,13 @@ extension FailoverPolicy {
     /// Counts what was not answered, and asks what is due to be asked.
     mutating func continueProof(at now: Instant) {
         if let proof, let deadline = proof.deadline, deadline <= now {
-            probed(epoch: epoch, proof.isSigningIn ? .captive : .failed, at: now)
+            probed(epoch: linkEpoch, proof.isSigningIn ? .captive : .failed, at: now)
         }
         guard let validation = settings.validation, var proof, let next = proof.next, next <= now else { return }
         let limit = proof.isDoubted ? validation.doubtLimit : validation.limit
         proof.asked(at: now, until: now + limit)
         self.proof = proof
-        actions.append(.probe(epoch: epoch, within: limit))
+        actions.append(.probe(epoch: linkEpoch, within: limit))
     }
 
     private var proof: Proof? {
@@ -37,7 +37,7 @@ extension FailoverPolicy {
     }
 
     mutating func probed(epoch: UInt64, _ result: ProbeResult, at now: Instant) {
-        guard let validation = settings.validation, epoch == self.epoch, let proof else { return }
+        guard let validation = settings.validation, epoch == linkEpoch, let proof else { return }
         guard proof.isUnderWay || result == .online && proof.isDoubted else {
             if result == .online { heard(validation, at: now) }
             return
@@ -59,7 +59,7 @@ extension FailoverPolicy {
     /// What was reached over the link does not answer any more: it counts as the first failure, and the probes begin.
     mutating func doubted(epoch: UInt64, at now: Instant) {
         // A commanded switch is probed as it is, and what is known to be useless cannot be doubted.
-        guard let validation = settings.validation, epoch == self.epoch, case .online(var link) = phase,
+        guard let validation = settings.validation, epoch == linkEpoch, case .online(var link) = phase,
             link.uselessness == nil
         else { return }
         link.proof.doubted(at: now, validation)
@@ -68,7 +68,7 @@ extension FailoverPolicy {
 
     /// A login page is no verdict while somebody is signing in, for as long as that may take.
     mutating func signingIn(epoch: UInt64, until end: Instant, at now: Instant) {
-        guard let validation = settings.validation, epoch == self.epoch, var proof else { return }
+        guard let validation = settings.validation, epoch == linkEpoch, var proof else { return }
         if case .proving(let attempt, _) = phase, attempt.isValidated { return }
         guard let end = proof.signingIn(until: end, at: now, validation) else {
             // Their time is over, and the login page is still there.
@@ -84,7 +84,7 @@ extension FailoverPolicy {
 
     /// Nobody was asked: that is no strike and no praise. A commanded switch waits for it once.
     mutating func postponed(epoch: UInt64, until moment: Instant, at now: Instant) {
-        guard let validation = settings.validation, epoch == self.epoch, var proof, proof.isUnderWay else { return }
+        guard let validation = settings.validation, epoch == linkEpoch, var proof, proof.isUnderWay else { return }
         let next = min(max(moment, now + validation.retry), now + max(validation.interval, validation.retry))
         proof.askAgain(at: next)
         self.proof = proof
@@ -95,19 +95,19 @@ extension FailoverPolicy {
         phase = .proving(attempt, accessPoint)
     }
 
-    // MARK: A commanded switch
+    // MARK: Before a link is in use
 
-    /// Address and route are there; the rest of the transaction follows.
+    /// Address and route are there. A commanded switch has to be proven, and so has what a living link is left for.
     mutating func prove(_ attempt: Attempt, _ accessPoint: AccessPoint, at now: Instant) {
-        guard let command else { return goOnline(attempt, accessPoint, at: now) }
         var attempt = attempt
         if let validation = settings.validation, !attempt.isValidated {
             let end = now + validation.limit * (validation.strikes + 1)
-            attempt.deadline = self.command?.hasToBeProven(by: end + (command.confirmWithin ?? .zero)) ?? end
+            let confirmation = command?.confirmWithin ?? .zero
+            attempt.deadline = command?.hasToBeProven(by: end + confirmation) ?? end
             attempt.deadline = min(attempt.deadline, end)
             attempt.proof.askAgain(at: now)
             phase = .proving(attempt, accessPoint)
-            actions.append(.switchProgress(id: command.id, .validating))
+            if let command { actions.append(.switchProgress(id: command.id, .validating)) }
         } else {
             attempt.isValidated = true
             askForConfirmation(attempt, accessPoint, at: now)
@@ -125,7 +125,15 @@ extension FailoverPolicy {
             attempt.proof.ended(well: true, next: nil)
             standings[attempt.network]?.wasUseful(at: now)
             askForConfirmation(attempt, accessPoint, at: now)
-        case .captive: attemptFailed(attempt, .captive, at: now)
+        case .captive:
+            // Somebody may sign in, over the link in use alone.
+            if let predecessor, attempt.purpose == .commanded {
+                succeed(predecessor, by: attempt, accessPoint, at: now)
+                attempt.proof.askAgain(at: now)
+                phase = .proving(attempt, accessPoint)
+            } else {
+                attemptFailed(attempt, .captive, at: now)
+            }
         case .failed:
             attempt.proof.ended(well: false, next: attempt.proof.retry(at: now, validation))
             phase = .proving(attempt, accessPoint)
@@ -145,6 +153,7 @@ extension FailoverPolicy {
 
     mutating func confirmed(_ id: UInt64, at now: Instant) {
         guard command?.id == id else { return }
+        guard successor == nil else { return onSuccessor { $0.confirmed(id, at: now) } }
         switch phase {
         case .proving(var attempt, let accessPoint):
             attempt.isConfirmed = true

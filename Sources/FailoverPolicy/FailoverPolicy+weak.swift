@@ -66,8 +66,8 @@ extension FailoverPolicy {
     mutating func reconsider(_ link: Link, at now: Instant) {
         judge(link, at: now)
         if now - link.since >= settings.provenAfter { standings[link.network]?.worked(at: link.accessPoint.bssid) }
-        // Without wpa_supplicant there is nothing to go to.
-        guard otherUplink == nil, isReady else { return }
+        // Without wpa_supplicant there is nothing to go to, and one move is enough at a time.
+        guard otherUplink == nil, isReady, successor == nil else { return }
         let isBad = isBad(link)
         if weakness.verdict >= .sagging || link.uselessness != nil, let better = betterAccessPoint(than: link, at: now)
         {
@@ -134,7 +134,9 @@ extension FailoverPolicy {
                 case .weak, .sagging, .doubtful, .fine: .weak
                 }
             }
-        restlessness.departs(from: link.accessPoint.bssid, to: better.bss.bssid, at: now, settings: settings)
+        if !isJoinedBeside(better.network.id) {
+            restlessness.departs(from: link.accessPoint.bssid, to: better.bss.bssid, at: now, settings: settings)
+        }
         join(better.network.id, at: better.bss, purpose: .automatic, cause: cause, at: now)
     }
 
@@ -186,7 +188,7 @@ extension FailoverPolicy {
 
     /// When to look, while the link lives.
     func lookMoments(_ link: Link) -> [Instant?] {
-        guard otherUplink == nil, isReady else { return [] }
+        guard otherUplink == nil, isReady, successor == nil else { return [] }
         return [isBad(link) ? weakness.nextScan : nextSurvey, homecomingMoment(link)]
     }
 

@@ -9,6 +9,10 @@ public struct FailoverPolicy: Sendable {
     public private(set) var settings: PolicySettings
     public internal(set) var networks: [KnownNetwork] = []
     public internal(set) var phase = Phase.offline
+    /// The link that is being made beside the one in use, to succeed it.
+    public internal(set) var successor: Phase?
+    /// The link in use, while something happens to its successor.
+    var predecessor: Link?
     /// When the policy wants to be told the time, at the latest.
     public private(set) var nextWake: Instant?
     /// The network in use, if it is not one of `networks` any more.
@@ -16,6 +20,8 @@ public struct FailoverPolicy: Sendable {
 
     var isInterfaceUp = false
     var isSupplicantAvailable = false
+    /// Whether another network can be joined beside the link in use.
+    var isSpareReady = false
     /// What carries the device's traffic instead of Wi-Fi.
     var otherUplink: Uplink?
     var air = Air()
@@ -85,21 +91,25 @@ public struct FailoverPolicy: Sendable {
             if self.network(network) != nil { air.remember(frequency, of: network) }
         case .interface(let isUp): interfaceChanged(isUp: isUp, at: now)
         case .supplicant(let isAvailable): supplicantChanged(isAvailable: isAvailable, at: now)
+        case .spare(let isReady): spareChanged(isReady: isReady, at: now)
         case .otherUplink(let uplink): otherUplinkChanged(uplink, at: now)
         case .linkFound(let network, let accessPoint): adopt(network, accessPoint, at: now)
         case .interrupted(let id, let target, let cameFrom): undo(id, target, cameFrom: cameFrom, at: now)
         case .scanned(let id, let results): scanned(id: id, results, at: now)
         case .scanFailed(let id): scanEnded(id: id, isComplete: false, at: now)
-        case .associated(let epoch, let accessPoint): associated(epoch: epoch, accessPoint, at: now)
-        case .joinFailed(let epoch, let failure):
-            if let attempt, attempt.epoch == epoch { attemptFailed(attempt, failure, at: now) }
+        case .associated(let epoch, let accessPoint):
+            onLink(epoch) { $0.associated(epoch: epoch, accessPoint, at: now) }
+        case .joinFailed(let epoch, let failure): onLink(epoch) { $0.joinFailed(epoch: epoch, failure, at: now) }
         case .linkLost(let end): linkLost(end, at: now)
+        case .successorLost(let epoch): if epoch == successor?.epoch { onSuccessor { $0.lostAttempt(at: now) } }
         case .address(let isReady): addressChanged(isReady: isReady, at: now)
+        case .successorAddress(let epoch, let isReady):
+            if epoch == successor?.epoch { onSuccessor { $0.addressChanged(isReady: isReady, at: now) } }
         case .signal(let signal): measured(signal, at: now)
-        case .probed(let epoch, let result): probed(epoch: epoch, result, at: now)
-        case .doubted(let epoch): doubted(epoch: epoch, at: now)
-        case .signingIn(let epoch, let end): signingIn(epoch: epoch, until: end, at: now)
-        case .postponed(let epoch, let moment): postponed(epoch: epoch, until: moment, at: now)
+        case .probed(let epoch, let result): onLink(epoch) { $0.probed(epoch: epoch, result, at: now) }
+        case .doubted(let epoch): onLink(epoch) { $0.doubted(epoch: epoch, at: now) }
+        case .signingIn(let epoch, let end): onLink(epoch) { $0.signingIn(epoch: epoch, until: end, at: now) }
+        case .postponed(let epoch, let moment): onLink(epoch) { $0.postponed(epoch: epoch, until: moment, at: now) }
         case .switchTo(let network, let id, let confirmWithin, let joinOnce):
             begin(network, id: id, confirmWithin: confirmWithin, joinOnce: joinOnce, at: now)
         case .confirmed(let id): confirmed(id, at: now)
@@ -111,6 +121,7 @@ public struct FailoverPolicy: Sendable {
 
     private var wakeMoment: Instant? {
         var moments = [scan?.deadline, interfaceUpAt, patienceEnd]
+        if let attempt = successor?.attempt { moments += [attempt.deadline, attempt.proof.moment] }
         switch phase {
         case .offline: moments += searchMoments
         case .joining(let attempt), .waitingForAddress(let attempt, _), .proving(let attempt, _):
@@ -133,6 +144,14 @@ public struct FailoverPolicy: Sendable {
             self.interfaceUpAt = now + settings.interfaceGrace
             actions.append(.bringInterfaceUp)
         }
+        // First the successor: the link in use may fall back on it.
+        onSuccessor { $0.expireLink(at: now) }
+        expireLink(at: now)
+        continueProof(at: now)
+        onSuccessor { $0.continueProof(at: now) }
+    }
+
+    private mutating func expireLink(at now: Instant) {
         switch phase {
         case .joining(let attempt) where attempt.deadline <= now: attemptFailed(attempt, .timeout, at: now)
         case .waitingForAddress(let attempt, _) where attempt.deadline <= now:
@@ -142,7 +161,6 @@ public struct FailoverPolicy: Sendable {
         case .online(let link): if let deadline = link.addressDeadline, deadline <= now { addressGone(link, at: now) }
         case .offline, .joining, .waitingForAddress, .proving: break
         }
-        continueProof(at: now)
     }
 
     /// Takes the next step that the present state calls for.
@@ -160,6 +178,7 @@ public struct FailoverPolicy: Sendable {
 
     private mutating func replaceNetworks(_ networks: [KnownNetwork], at now: Instant) {
         guard networks != self.networks else { return }
+        if let target = successor?.network, !networks.contains(where: { $0.id == target }) { giveUpSuccessor() }
         // A network in use stays in use until it is lost, also when it is no longer one to join.
         if let inUse = phase.network.flatMap(network), !networks.contains(where: { $0.id == inUse.id }) {
             retired = inUse
@@ -185,6 +204,8 @@ public struct FailoverPolicy: Sendable {
             weakness.doubtedSince = nil
             if weakness.verdict > .fine { weakness.nextScan = now }
             search.startOver(at: now, settings: settings)
+        } else if command == nil {
+            giveUpSuccessor()
         }
         proceed(at: now)
     }
@@ -214,6 +235,12 @@ public struct FailoverPolicy: Sendable {
         weakness = Weakness()
         search.startOver(at: now, settings: settings)
         homecoming.lookAgain(at: now)
+        refreshLink(at: now)
+        onSuccessor { $0.refreshLink(at: now) }
+        proceed(at: now)
+    }
+
+    private mutating func refreshLink(at now: Instant) {
         switch phase {
         case .offline: break
         case .joining(var attempt):
@@ -230,19 +257,13 @@ public struct FailoverPolicy: Sendable {
             phase = .online(link)
             watchSignal(of: link.accessPoint)
         }
-        proceed(at: now)
     }
 
     // MARK: What the rest reads
 
     var isReady: Bool { isInterfaceUp && isSupplicantAvailable }
 
-    var attempt: Attempt? {
-        switch phase {
-        case .joining(let attempt), .waitingForAddress(let attempt, _), .proving(let attempt, _): attempt
-        case .offline, .online: nil
-        }
-    }
+    var attempt: Attempt? { phase.attempt }
 
     /// The network in use.
     var current: NetworkID? {
@@ -251,7 +272,7 @@ public struct FailoverPolicy: Sendable {
     }
 
     /// Marks what the policy hears of the link that is there now.
-    public var linkEpoch: UInt64 { epoch }
+    public var linkEpoch: UInt64 { phase.epoch ?? epoch }
 
     /// Whether the device is in its network for this once, by a switch with `joinOnce`.
     public var isVisiting: Bool { visit != nil }

@@ -19,6 +19,22 @@ extension FailoverPolicy {
             }
         }
 
+        /// Marks what is heard of it.
+        public var epoch: UInt64? {
+            switch self {
+            case .offline: nil
+            case .joining(let attempt), .waitingForAddress(let attempt, _), .proving(let attempt, _): attempt.epoch
+            case .online(let link): link.epoch
+            }
+        }
+
+        var attempt: Attempt? {
+            switch self {
+            case .joining(let attempt), .waitingForAddress(let attempt, _), .proving(let attempt, _): attempt
+            case .offline, .online: nil
+            }
+        }
+
         public var accessPoint: AccessPoint? {
             switch self {
             case .offline, .joining: nil
@@ -45,8 +61,8 @@ extension FailoverPolicy {
         var wasPostponed = false
         /// The app has confirmed it already.
         var isConfirmed = false
-        /// A link that worked was given up for it, without anybody's command.
-        var leftALivingLink = false
+        /// A link that worked is given up for it, without anybody's command.
+        var leavesALivingLink = false
     }
 
     enum Purpose: Sendable, Hashable {

@@ -6,6 +6,13 @@ public enum PolicyAction: Sendable, Equatable {
     case join(LinkTarget)
     /// Be joined to nothing.
     case leave
+    /// Join this with the spare station, and leave the link in use as it is. Replaces an earlier such order.
+    case joinBeside(LinkTarget)
+    /// What was joined beside with this epoch is the link in use from now on, however far it has come. The one before is
+    /// left, after a while where it lives.
+    case useSuccessor(epoch: UInt64)
+    /// Give up what was joined beside with this epoch. The link in use stays as it is.
+    case leaveSuccessor(epoch: UInt64)
     case scan(ScanOrder)
     /// End the scan that is under way: the radio is needed for something better.
     case cancelScan

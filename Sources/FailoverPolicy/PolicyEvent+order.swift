@@ -25,20 +25,23 @@ extension PolicyEvent {
         case .scanFailed: 7
         case .interface: 8
         case .supplicant: 9
-        case .interrupted: 10
-        case .linkFound: 11
-        case .linkLost: 12
-        case .joinFailed: 13
-        case .associated: 14
-        case .address: 15
-        case .doubted: 16
-        case .signingIn: 17
-        case .postponed: 18
-        case .probed: 19
-        case .confirmed: 20
-        case .switchTo: 21
-        case .tick: 22
-        case .stop: 23
+        case .spare: 10
+        case .interrupted: 11
+        case .linkFound: 12
+        case .linkLost: 13
+        case .successorLost: 14
+        case .joinFailed: 15
+        case .associated: 16
+        case .address: 17
+        case .successorAddress: 18
+        case .doubted: 19
+        case .signingIn: 20
+        case .postponed: 21
+        case .probed: 22
+        case .confirmed: 23
+        case .switchTo: 24
+        case .tick: 25
+        case .stop: 26
         }
     }
 

@@ -12,6 +12,9 @@ public enum PolicyEvent: Sendable, Equatable {
     case interface(isUp: Bool)
     /// wpa_supplicant answers, or does not answer any more.
     case supplicant(isAvailable: Bool)
+    /// Whether another network can be joined beside the link in use: with a second station, which is ready, and which the
+    /// hardware lets be on another channel at the same time.
+    case spare(isReady: Bool)
     /// What else carries the device's traffic; nil where Wi-Fi is the only way out.
     case otherUplink(Uplink?)
     /// The agent found the device connected already when it started.
@@ -30,8 +33,12 @@ public enum PolicyEvent: Sendable, Equatable {
     case joinFailed(epoch: UInt64, JoinFailure)
     /// The current link is gone, without the policy having asked for it.
     case linkLost(LinkEnd = .other)
+    /// The link with this epoch, which is being made beside the one in use, is gone.
+    case successorLost(epoch: UInt64)
     /// Whether the current link has an address and a route.
     case address(isReady: Bool)
+    /// The same of the link with this epoch, which is being made beside the one in use.
+    case successorAddress(epoch: UInt64, isReady: Bool)
     /// A measurement of the current link, in dBm.
     case signal(Int)
     /// What came of the probe of the link with this epoch.

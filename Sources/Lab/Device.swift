@@ -81,10 +81,11 @@ public actor Device {
     /// Starts the agent and does not wait until it answers, nor listen to what it tells.
     public func launch() async throws {
         let recording = ["ALTNET_LOG_LEVEL": "trace", "ALTNET_RECORD": Self.record(in: lab)]
-        let environment = [
+        var environment = [
             "ALTNET_INTERFACE": lab.station.interface, "ALTNET_SUPPLICANT_DIR": lab.station.controlDirectory,
             "ALTNET_STATE_DIR": directory, "ALTNET_SOCKET": socket,
         ].merging(isRecording ? recording : [:]) { $1 }
+        environment["ALTNET_SPARE_INTERFACE"] = lab.station.spareInterface
         try prepareFolder()
         try LossDetection.boards().apply()
         let command = user.map { ["setpriv", "--reuid=\($0)", "--regid=\($0)", "--clear-groups", Self.binary] }
@@ -176,7 +177,7 @@ public actor Device {
         return try String(contentsOfFile: program.log, encoding: .utf8)
     }
 
-    func ask<Answer: Sendable>(
+    public func ask<Answer: Sendable>(
         _ question: (DeviceClient) async throws(ClientError) -> Answer
     ) async throws(ClientError) -> Answer {
         let client = try await client()

@@ -2,6 +2,16 @@ import AgentModel
 import FoundationEssentials
 import Glibc
 
+/// A second station interface of the device's.
+public enum SpareStation: String, Sendable, CaseIterable {
+    /// Of its radio, which is on two channels at a time.
+    case sameRadio
+    /// Of another radio.
+    case otherRadio
+    /// Of its radio, which is on one channel at a time.
+    case sameChannel
+}
+
 /// Access points, a station and the air between them, on this machine's kernel with simulated radios.
 ///
 /// A scenario reads like this:
@@ -30,6 +40,7 @@ public actor Lab {
     private nonisolated var commandLog: String { "\(directory)/commands.log" }
     private var accessPoints: [AccessPoint] = []
     private var greetings: [GatewayGreeting] = []
+    private var echoes: [EchoServer] = []
     private var pingers: [Pinger] = []
     private var programs: [Program] = []
 
@@ -44,14 +55,16 @@ public actor Lab {
     ///   - name: For the folder of the records.
     ///   - accessPoints: How many access points the scenario will set up, at most 90. Until one is, its radio is an idle
     ///     one of the device's.
+    ///   - spare: Whether the device has a second station interface.
     ///   - country: The regulatory domain, which decides how long a full scan takes: CN 2 s, DE 5 s, US 14 s.
     /// - Throws: What the scenario throws, and `LabError`.
     public static func run<Value: Sendable>(
-        _ name: String, accessPoints: Int, country: String = "CN",
+        _ name: String, accessPoints: Int, country: String = "CN", spare: SpareStation? = nil,
         isolation: isolated (any Actor)? = #isolation, scenario: (Lab) async throws -> Value
     ) async throws -> Value {
         if let obstacle { throw LabError.unavailable(reason: obstacle) }
-        let lab = try await Lab(name, accessPoints: accessPoints, country: country, lock: takeTurn())
+        let lab = try await Lab(
+            name, accessPoints: accessPoints, country: country, spare: spare, lock: takeTurn())
         let value: Value
         do {
             value = try await scenario(lab)
@@ -104,6 +117,7 @@ public actor Lab {
             settings: settings, signal: signal)
         accessPoints.append(accessPoint)
         greetings.append(try namespace.enter { () throws(LabError) in try GatewayGreeting(ssid.bytes) })
+        echoes.append(try namespace.enter { () throws(LabError) in try EchoServer() })
         return accessPoint
     }
 
@@ -154,6 +168,11 @@ public actor Lab {
         let pinger = try Pinger(target: address, identifier: UInt16(truncatingIfNeeded: 0xa17 + pingers.count))
         pingers.append(pinger)
         return pinger
+    }
+
+    /// Connects a program on the device to an access point, over whichever network is in use now.
+    public nonisolated func conversation(with accessPoint: AccessPoint) async throws -> Conversation {
+        try await Conversation(with: accessPoint.gateway)
     }
 
     /// Starts a program of the scenario's own, such as the agent; it is ended with the lab at the latest.
@@ -211,24 +230,35 @@ public actor Lab {
 
     // MARK: Beginning and end
 
-    private init(_ name: String, accessPoints: Int, country: String, lock: FileDescriptor) throws {
+    private init(
+        _ name: String, accessPoints: Int, country: String, spare: SpareStation?, lock: FileDescriptor
+    ) throws {
         self.name = name
         self.lock = lock
         directory = try Self.freshDirectory(for: name)
         let log = "\(directory)/commands.log"
         kernelLog = try KernelLog()
         try Self.removeLeftovers(log: log)
-        try Program.run("modprobe", ["mac80211_hwsim", "radios=\(accessPoints + 1)"], log: log)
+        let own = spare == .otherRadio ? 2 : 1
+        let channels = spare == .sameRadio ? ["channels=2"] : []
+        try Program.run("modprobe", ["mac80211_hwsim", "radios=\(accessPoints + own)"] + channels, log: log)
         try Program.run("iw", ["reg", "set", country], log: log)
         try LossDetection.kernels.apply()
         let radios = try Radio.all()
-        guard radios.count == accessPoints + 1 else {
-            throw LabError.unavailable(reason: "\(accessPoints + 1) radios asked for, \(radios.count) there")
+        guard radios.count == accessPoints + own else {
+            throw LabError.unavailable(reason: "\(accessPoints + own) radios asked for, \(radios.count) there")
         }
         namespaces = (1...accessPoints).map { NetworkNamespace(name: "ap\($0)") }
         try Self.batch(namespaces.map { "netns add \($0.name)" }, directory: directory, log: log)
-        freeRadios = radios.dropFirst().reversed()
-        station = try Station(radio: radios[0], directory: directory, country: country)
+        freeRadios = radios.dropFirst(own).reversed()
+        var spareInterface = spare == .otherRadio ? radios[1].interface : nil
+        if spare == .sameRadio || spare == .sameChannel {
+            let name = radios[0].interface + "b"
+            try Program.run("iw", ["phy", radios[0].phy, "interface", "add", name, "type", "managed"], log: log)
+            spareInterface = name
+        }
+        station = try Station(
+            radio: radios[0], spareInterface: spareInterface, directory: directory, country: country)
         // hwsim0 hears everything that is sent on any simulated radio.
         try NetworkInterface("hwsim0").setUp(true)
         capture = try Program(
@@ -240,6 +270,7 @@ public actor Lab {
     func end(failed: Bool) async throws {
         pingers.forEach { $0.end() }
         greetings.forEach { $0.end() }
+        echoes.forEach { $0.end() }
         for program in programs { await program.terminate() }
         await station.end()
         for accessPoint in accessPoints { await accessPoint.end() }

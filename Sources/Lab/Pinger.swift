@@ -18,8 +18,18 @@ public final class Pinger: Sendable {
     private let record = Mutex(Record())
 
     private struct Record {
-        var sent: UInt16 = 0
+        /// When each was sent, by its number.
+        var sent: [Moment] = []
+        var answered: Set<Int> = []
         var replies: [Moment] = []
+
+        /// The number on the wire begins anew after 65536: the latest that it can be.
+        mutating func answered(_ sequence: UInt16) {
+            replies.append(.now)
+            let latest = sent.count - 1
+            let age = Int(UInt16(truncatingIfNeeded: latest) &- sequence)
+            if latest >= age { answered.insert(latest - age) }
+        }
 
         func firstReply(after moment: Moment) -> Moment? {
             guard let last = replies.last, last > moment else { return nil }
@@ -58,6 +68,16 @@ public final class Pinger: Sendable {
         return zip(edges, edges.dropFirst()).map { $1 - $0 }.max() ?? .zero
     }
 
+    /// How many that were sent since `moment` were never answered. Those of the last second may still be.
+    public func lost(since moment: Moment) -> Int {
+        let end = Moment.now - .seconds(1)
+        return record.withLock { record in
+            record.sent.indices.count {
+                record.sent[$0] >= moment && record.sent[$0] < end && !record.answered.contains($0)
+            }
+        }
+    }
+
     /// Waits for a reply that comes after `moment` and tells when it came.
     @discardableResult
     public func reply(after moment: Moment = .now, within limit: Duration) async throws -> Moment {
@@ -87,8 +107,8 @@ public final class Pinger: Sendable {
 
     private func send() {
         let sequence = record.withLock { record in
-            record.sent &+= 1
-            return record.sent
+            record.sent.append(.now)
+            return UInt16(truncatingIfNeeded: record.sent.count - 1)
         }
         var words = [UInt16(0x0800), 0, identifier, sequence]
         let sum = words.reduce(UInt32(0)) { $0 + UInt32($1) }
@@ -105,7 +125,8 @@ public final class Pinger: Sendable {
             guard count >= header + 8, packet[header] == 0,
                 UInt16(packet[header + 4]) << 8 | UInt16(packet[header + 5]) == identifier
             else { continue }
-            record.withLock { $0.replies.append(.now) }
+            let sequence = UInt16(packet[header + 6]) << 8 | UInt16(packet[header + 7])
+            record.withLock { $0.answered(sequence) }
         }
     }
 }

@@ -9,6 +9,8 @@ import Glibc
 public actor Station {
     /// The network interface, usually `wlan0`.
     public nonisolated let interface: String
+    /// A second interface, if it has one.
+    public nonisolated let spareInterface: String?
     /// The folder with wpa_supplicant's control socket, as in its `ctrl_interface`.
     public nonisolated let controlDirectory: String
 
@@ -19,10 +21,13 @@ public actor Station {
     private let directory: String
     private let country: String
     private var supplicant: Program?
+    private var spareSupplicant: Program?
     private var dhcpcd: Program?
+    private var spareDHCPCD: Program?
 
-    init(radio: Radio, directory: String, country: String) throws(LabError) {
+    init(radio: Radio, spareInterface: String?, directory: String, country: String) throws(LabError) {
         self.radio = radio
+        self.spareInterface = spareInterface
         radioAddress = radio.address
         interface = radio.interface
         controlDirectory = "\(directory)/wpa_supplicant"
@@ -48,9 +53,10 @@ public actor Station {
 
             """
         try Lab.write(configuration + networks.map(\.supplicantBlock).joined(), to: path)
-        let log = "\(directory)/wpa_supplicant.log"
-        let supplicant = try Program(
-            "wpa_supplicant", ["-t", "-f", log, "-Dnl80211", "-i\(interface)", "-c\(path)"], log: log)
+        if spareSupplicant == nil, let spareInterface {
+            spareSupplicant = try start(spareInterface, path, log: "\(directory)/wpa_supplicant.spare.log")
+        }
+        let supplicant = try start(interface, path, log: "\(directory)/wpa_supplicant.log")
         self.supplicant = supplicant
         try await eventually(within: .seconds(10), "wpa_supplicant to answer") {
             guard supplicant.isRunning else {
@@ -60,7 +66,12 @@ public actor Station {
         }
     }
 
-    /// Ends wpa_supplicant without warning (SIGKILL).
+    private func start(_ interface: String, _ configuration: String, log: String) throws(LabError) -> Program {
+        try Program(
+            "wpa_supplicant", ["-t", "-f", log, "-Dnl80211", "-i\(interface)", "-c\(configuration)"], log: log)
+    }
+
+    /// Ends wpa_supplicant without warning (SIGKILL), the one of the first interface.
     public func killSupplicant() {
         supplicant?.kill()
         supplicant = nil
@@ -92,7 +103,11 @@ public actor Station {
         // An absolute path: dhcpcd reads it again on every change, from another directory.
         let path = "\(directory)/dhcpcd.conf"
         try Lab.write((ipv6 ? "" : "ipv4only\n") + Self.quickestDHCP, to: path)
+        // One for each: a dhcpcd of several interfaces waits for udev, which is not there.
         dhcpcd = try Program("dhcpcd", ["-B", "-d", "-f", path, interface], log: "\(directory)/dhcpcd.log")
+        guard let spareInterface, spareDHCPCD == nil else { return }
+        spareDHCPCD = try Program(
+            "dhcpcd", ["-B", "-d", "-f", path, spareInterface], log: "\(directory)/dhcpcd.spare.log")
     }
 
     /// Ends dhcpcd without warning (SIGKILL); the address stays.
@@ -148,6 +163,14 @@ public actor Station {
     /// The IPv4 address that the station has.
     public var address: IPv4Address? { link.address }
 
+    /// What `ip` tells of the device's routes or rules, such as `["rule"]` or `["route", "show", "table", "all"]`.
+    public func ip(_ arguments: [String]) throws -> String {
+        let log = "\(directory)/ip.log"
+        unlink(log)
+        try Program.run("ip", arguments, log: log)
+        return try String(contentsOfFile: log, encoding: .utf8)
+    }
+
     /// The SSID of the network through which `address` is reached: what its access point says on TCP port 7.
     public nonisolated func network(
         behind address: IPv4Address = Lab.everywhere, within limit: Duration = .seconds(1)
@@ -190,7 +213,9 @@ public actor Station {
     func end() async {
         // In order, so that it takes its helper processes, its address and its routes with it.
         await dhcpcd?.terminate()
+        await spareDHCPCD?.terminate()
         supplicant?.kill()
+        spareSupplicant?.kill()
     }
 
     private var control: ControlSocket { ControlSocket(path: "\(controlDirectory)/\(interface)", directory: directory) }

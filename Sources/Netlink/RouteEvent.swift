@@ -45,6 +45,8 @@ public struct DefaultRoute: Hashable, Sendable {
     public let index: Int
     /// Lower is preferred.
     public let metric: Int
+    /// Whether this agent made it, or one before it (`OwnRoute`).
+    public var isOwn = false
 }
 
 /// A route to one address through a gateway, in the main table: VPN clients make one to their server.

@@ -77,6 +77,11 @@ public final class RouteMonitor {
     /// Wi-Fi link that is asked about.
     public func uplink(besides own: Int?) -> Uplink? { table.bestCarrier.flatMap { $0.index == own ? nil : $0.kind } }
 
+    /// The same, of a device with several such interfaces.
+    public func uplink(besides own: [Int]) -> Uplink? {
+        table.bestCarrier.flatMap { own.contains($0.index) ? nil : $0.kind }
+    }
+
     public func link(named name: String) -> Link? { links.values.first { $0.name == name } }
 
     /// Whether an address on a link did not answer when it was asked for last.

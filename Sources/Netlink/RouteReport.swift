@@ -13,6 +13,10 @@ struct RouteReport: Equatable {
     let type: Int
     let table: UInt32
     let metric: Int
+    /// `RTPROT_*`: who made it.
+    let maker: UInt8
+    /// The address that packets are given which have none yet.
+    let source: IPAddress?
     /// Several where the traffic is spread over several.
     let hops: [Hop]
 
@@ -29,17 +33,20 @@ struct RouteReport: Equatable {
             let sourceLength = reader.take(UInt8.self),
             reader.take(UInt8.self) != nil,  // Type of service.
             let table = reader.take(UInt8.self),
-            reader.take(UInt16.self) != nil,  // Protocol and scope.
+            let maker = reader.take(UInt8.self),
+            reader.take(UInt8.self) != nil,  // Scope.
             let type = reader.take(UInt8.self), reader.take(UInt32.self) != nil
         else { return nil }
         let attributes = Attributes(reader.rest)
         self.family = family
         self.type = Int(type)
+        self.maker = maker
         prefixLength = Int(length)
         self.sourceLength = Int(sourceLength)
         destination = attributes[RTA_DST].flatMap { IPAddress(bytes: $0.bytes) }
         self.table = attributes[RTA_TABLE]?.number() ?? UInt32(table)
         metric = attributes[RTA_PRIORITY]?.count(as: UInt32.self) ?? 0
+        source = attributes[RTA_PREFSRC].flatMap { IPAddress(bytes: $0.bytes) }
         if let index = attributes[RTA_OIF]?.count(as: UInt32.self) {
             hops = [Hop(index: index, gateway: attributes.gateway)]
         } else {
@@ -54,7 +61,11 @@ struct RouteReport: Equatable {
     /// The routes to everywhere, one for each next hop.
     var defaultRoutes: [DefaultRoute] {
         guard type == RTN_UNICAST, prefixLength == 0 else { return [] }
-        return hops.map { DefaultRoute(family: family, gateway: $0.gateway, index: $0.index, metric: metric) }
+        return hops.map { hop in
+            DefaultRoute(
+                family: family, gateway: hop.gateway, index: hop.index, metric: metric,
+                isOwn: maker == OwnRoute.maker)
+        }
     }
 
     var hostRoute: HostRoute? {

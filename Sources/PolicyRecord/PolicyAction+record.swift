@@ -6,9 +6,11 @@ extension PolicyAction {
     /// that of its event and is left out.
     var recorded: String {
         switch self {
-        case .join(let target):
-            "join \(target.network.word) \(target.epoch) \(target.bssid.word) \(target.frequencies.word)"
+        case .join(let target): "join \(target.recorded)"
         case .leave: "leave"
+        case .joinBeside(let target): "joinBeside \(target.recorded)"
+        case .useSuccessor(let epoch): "useSuccessor \(epoch)"
+        case .leaveSuccessor(let epoch): "leaveSuccessor \(epoch)"
         case .scan(let order):
             "scan \(order.id) \(order.reason.rawValue) \(order.frequencies.word) \(order.ssids.word)"
         case .cancelScan: "cancelScan"
@@ -35,7 +37,7 @@ enum RecordedOrder: Equatable {
         var words = RecordWords(action[...])
         do throws(RecordWords.Fault) {
             switch try words.text("an action") {
-            case "join": self = .join(try words.next(), epoch: try words.next())
+            case "join", "joinBeside": self = .join(try words.next(), epoch: try words.next())
             case "scan": self = .scan(id: try words.next())
             default: return nil
             }
@@ -43,6 +45,10 @@ enum RecordedOrder: Equatable {
             return nil
         }
     }
+}
+
+extension LinkTarget {
+    fileprivate var recorded: String { "\(network.word) \(epoch) \(bssid.word) \(frequencies.word)" }
 }
 
 extension SwitchProgress {

@@ -10,6 +10,7 @@ extension PolicyEvent {
         case .remembered(let network, let frequency): "remembered \(network.word) \(frequency.word)"
         case .interface(let isUp): "interface \(isUp ? "up" : "down")"
         case .supplicant(let isAvailable): "supplicant \(isAvailable ? "available" : "gone")"
+        case .spare(let isReady): "spare \(isReady ? "ready" : "missing")"
         case .otherUplink(let uplink): "otherUplink \(uplink.word)"
         case .linkFound(let network, let accessPoint): "linkFound \(network.word) \(accessPoint.recorded)"
         case .interrupted(let id, let target, let cameFrom): "interrupted \(id) \(target.word) \(cameFrom.word)"
@@ -18,7 +19,10 @@ extension PolicyEvent {
         case .associated(let epoch, let accessPoint): "associated \(epoch) \(accessPoint.recorded)"
         case .joinFailed(let epoch, let failure): "joinFailed \(epoch) \(failure.word)"
         case .linkLost(let end): "linkLost \(end.word)"
+        case .successorLost(let epoch): "successorLost \(epoch)"
         case .address(let isReady): "address \(isReady ? "ready" : "missing")"
+        case .successorAddress(let epoch, let isReady):
+            "successorAddress \(epoch) \(isReady ? "ready" : "missing")"
         case .signal(let signal): "signal \(signal)"
         case .probed(let epoch, let result): "probed \(epoch) \(result.word)"
         case .doubted(let epoch): "doubted \(epoch)"
@@ -48,6 +52,7 @@ extension PolicyEvent {
         case "remembered": .remembered(try words.next(), try words.next())
         case "interface": .interface(isUp: try words.next(of: ["up": true, "down": false]))
         case "supplicant": .supplicant(isAvailable: try words.next(of: ["available": true, "gone": false]))
+        case "spare": .spare(isReady: try words.next(of: ["ready": true, "missing": false]))
         case "otherUplink": .otherUplink(try words.next())
         case "linkFound": .linkFound(try words.next(), try AccessPoint(&words))
         case "interrupted":
@@ -57,6 +62,10 @@ extension PolicyEvent {
         case "associated": .associated(epoch: try words.next(), try AccessPoint(&words))
         case "joinFailed": .joinFailed(epoch: try words.next(), try words.next())
         case "linkLost": .linkLost(try words.next())
+        case "successorLost": .successorLost(epoch: try words.next())
+        case "successorAddress":
+            .successorAddress(
+                epoch: try words.next(), isReady: try words.next(of: ["ready": true, "missing": false]))
         case "address": .address(isReady: try words.next(of: ["ready": true, "missing": false]))
         case "signal": .signal(try words.next())
         case "probed": .probed(epoch: try words.next(), try words.next())

@@ -35,6 +35,7 @@ extension HostileHistory {
         if random.chance(1, in: 4) { stimuli.append(.remembered(0, Neighbourhood.frequencies[0])) }
         if random.chance(1, in: 8) { stimuli.append(.linkFound(1)) }
         if random.chance(7, in: 8) { stimuli += [.interface(true), .supplicant(true)] }
+        if random.chance(1, in: 2) { stimuli.append(.spare(true)) }
         return [Step(delay: 0, stimuli: stimuli)]
     }
 }
@@ -78,7 +79,8 @@ extension Stimulus {
     fileprivate func isOfTheSameSource(as other: Stimulus) -> Bool {
         switch (self, other) {
         case (.networks, .networks), (.interface, .interface), (.supplicant, .supplicant), (.address, .address),
-            (.otherUplink, .otherUplink), (.signal, .signal), (.scanned, .scanned), (.linkFound, .linkFound),
+            (.spare, .spare), (.successorAddress, .successorAddress), (.otherUplink, .otherUplink), (.signal, .signal),
+            (.scanned, .scanned), (.linkFound, .linkFound),
             (.associated, .associated), (.interrupted, .interrupted), (.remembered, .remembered):
             true
         default: self == other
@@ -90,10 +92,11 @@ extension Stimulus {
         if random.chance(1, in: 2) {
             let index = policy.phase.network.map { $0.rawValue % Neighbourhood.networkCount }
             let accessPoint = (index ?? 0) + (random.chance(1, in: 3) ? Neighbourhood.networkCount : 0)
-            switch policy.phase {
+            switch random.chance(1, in: 2) ? policy.successor ?? policy.phase : policy.phase {
             case .offline: return .scanned(.latest, sights(using: &random))
             case .joining: return .associated(.latest, accessPoint: accessPoint)
-            case .waitingForAddress: return .address(true)
+            case .waitingForAddress:
+                return policy.successor == nil ? .address(true) : .successorAddress(.latest, true)
             case .proving:
                 return random.chance(1, in: 2)
                     ? .probed(.latest, random.chance(2, in: 3) ? .online : random.element(ProbeResult.allCases))
@@ -115,7 +118,7 @@ extension Stimulus {
     private static func anything(using random: inout SeededRandom) -> Stimulus {
         let network = Int.random(in: 0..<Neighbourhood.networkCount, using: &random)
         let accessPoint = Int.random(in: 0..<Neighbourhood.accessPointCount, using: &random)
-        switch Int.random(in: 0..<48, using: &random) {
+        switch Int.random(in: 0..<50, using: &random) {
         case 0...1:
             let indices = (0..<Neighbourhood.networkCount).filter { _ in random.chance(3, in: 4) }
             return .networks(
@@ -149,6 +152,9 @@ extension Stimulus {
         case 44: return .confirmed(answer(using: &random))
         case 45: return .resumed
         case 46: return .tick
+        case 47:
+            return random.chance(1, in: 2) ? .spare(random.chance(3, in: 4)) : .successorLost(answer(using: &random))
+        case 48: return .successorAddress(answer(using: &random), random.chance(1, in: 2))
         default: return random.chance(1, in: 16) ? .stop : .tick
         }
     }

@@ -16,6 +16,7 @@ struct LinkWatch {
     private var networks: [NetworkID: KnownNetwork] = [:]
     private var epoch: UInt64 = 0
     private var commandedAt: Instant?
+    private var hasSpare = false
 
     private struct Transmitter: Hashable {
         let bssid: BSSID
@@ -31,6 +32,7 @@ struct LinkWatch {
     init(settings: PolicySettings) { self.settings = settings }
 
     mutating func check(_ exchange: Exchange) throws(Violation) {
+        let hadSpare = hasSpare
         for event in exchange.events { note(event, in: exchange) }
         defer { networks = Dictionary(uniqueKeysWithValues: exchange.policy.networks.map { ($0.id, $0) }) }
         for network in exchange.policy.networks { networks[network.id] = network }
@@ -41,13 +43,17 @@ struct LinkWatch {
             case .record(let next):
                 note(next, in: exchange)
                 decision = next
-            case .join(let target):
+            case .join(let target), .joinBeside(let target):
                 guard let cause = decision, cause.kind == .join else {
                     throw Violation(.isExplained, "no decision before \(target)", at: exchange.at)
                 }
                 try check(target, cause, in: exchange)
                 epoch = target.epoch
-                doubt = nil
+                if case .join = action {
+                    try checkSpare(target, cause, hadSpare: hadSpare, in: exchange)
+                    doubt = nil
+                }
+            case .useSuccessor(let epoch): try checkSuccession(epoch, in: exchange)
             case .switchProgress(_, .accepted): commandedAt = exchange.at
             case .probe(let epoch, _): try checkProbe(epoch, in: exchange)
             default: break
@@ -75,6 +81,7 @@ struct LinkWatch {
             }
         case .networks: blocked = [:]
         case .otherUplink(let uplink): self.uplink = uplink
+        case .spare(let isReady): hasSpare = isReady
         default: break
         }
     }
@@ -175,14 +182,40 @@ struct LinkWatch {
             && (usedAt[network.id].map { bss.lastSeen > $0 } ?? true)
     }
 
+    /// With a spare station another network is joined beside the living link.
+    private func checkSpare(
+        _ target: LinkTarget, _ decision: PolicyDecision, hadSpare: Bool, in exchange: Exchange
+    ) throws(Violation) {
+        guard hadSpare, hasSpare, exchange.leavesLivingLink, target == exchange.firstJoin,
+            exchange.before.network != target.network
+        else { return }
+        throw Violation(.makesBeforeItBreaks, "\(decision.cause): the living link is left", at: exchange.at)
+    }
+
+    /// What was made beside is used when it carries traffic, or when nothing else is left.
+    private func checkSuccession(_ epoch: UInt64, in exchange: Exchange) throws(Violation) {
+        let isWhole = exchange.actions.contains { action in
+            switch action {
+            case .record(let decision): decision.kind == .online || decision.kind == .lost
+            case .switchProgress: true
+            default: false
+            }
+        }
+        let isProving = if case .proving = exchange.policy.phase { true } else { false }
+        guard isWhole || isProving else {
+            throw Violation(.makesBeforeItBreaks, "link \(epoch) is used and is none", at: exchange.at)
+        }
+    }
+
     private mutating func checkProbe(_ epoch: UInt64, in exchange: Exchange) throws(Violation) {
         if settings.validation == nil {
             throw Violation(.probesCurrentLink, "probes, and nobody set that", at: exchange.at)
         }
-        if epoch < self.epoch {
+        // The link in use is an older one than what is made beside it.
+        if epoch < self.epoch, epoch != exchange.before.epoch {
             throw Violation(.probesCurrentLink, "probes link \(epoch), the last is \(self.epoch)", at: exchange.at)
         }
-        self.epoch = epoch
+        self.epoch = max(epoch, self.epoch)
         switch exchange.policy.phase {
         case .offline, .joining: throw Violation(.probesCurrentLink, "probes without a link", at: exchange.at)
         default: break
@@ -192,7 +225,12 @@ struct LinkWatch {
 
 extension Exchange {
     fileprivate var firstJoin: LinkTarget? {
-        for case .join(let target) in actions { return target }
+        for action in actions {
+            switch action {
+            case .join(let target), .joinBeside(let target): return target
+            default: break
+            }
+        }
         return nil
     }
 

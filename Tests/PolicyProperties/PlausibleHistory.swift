@@ -51,7 +51,8 @@ extension World {
     /// The device starts, with three networks, of which nothing is there yet.
     mutating func begin() throws(Violation) {
         try take(Turn(delay: 0, change: .networks([0, 1, 2], preferred: 0)))
-        try send([.interface(isUp: true), .supplicant(isAvailable: true)])
+        try send(
+            [.interface(isUp: true), .supplicant(isAvailable: true)] + (traits.hasSpare ? [.spare(isReady: true)] : []))
     }
 }
 
@@ -63,6 +64,7 @@ extension PlausibleHistory {
         traits.noise = random.element([0, 15, 30])
         traits.isSupervised = random.chance(1, in: 2)
         traits.fullScan = random.element([2000, 5000, 14_000])
+        traits.hasSpare = random.chance(1, in: 2)
         let settings = PolicySettings.random(using: &random)
         var steps = (0..<length).map { _ in Turn.random(using: &random) }
         // In the end there is something to find.

@@ -9,6 +9,7 @@ package enum Stimulus: Hashable, Sendable {
     case remembered(Int, Frequency)
     case interface(Bool)
     case supplicant(Bool)
+    case spare(Bool)
     case otherUplink(Uplink?)
     /// The access point that the device is on already.
     case linkFound(Int)
@@ -18,7 +19,9 @@ package enum Stimulus: Hashable, Sendable {
     case associated(Answer, accessPoint: Int)
     case joinFailed(Answer, JoinFailure)
     case linkLost(LinkEnd)
+    case successorLost(Answer)
     case address(Bool)
+    case successorAddress(Answer, Bool)
     case signal(Int)
     case probed(Answer, ProbeResult)
     case doubted(Answer)
@@ -71,7 +74,7 @@ struct Orders {
         for action in actions {
             switch action {
             case .scan(let order): scan = order.id
-            case .join(let target): epoch = target.epoch
+            case .join(let target), .joinBeside(let target): epoch = target.epoch
             case .probe(let epoch, _): self.epoch = epoch
             default: break
             }
@@ -87,6 +90,7 @@ struct Orders {
         case .remembered(let index, let frequency): return .remembered(id(index), frequency)
         case .interface(let isUp): return .interface(isUp: isUp)
         case .supplicant(let isAvailable): return .supplicant(isAvailable: isAvailable)
+        case .spare(let isReady): return .spare(isReady: isReady)
         case .otherUplink(let uplink): return .otherUplink(uplink)
         case .linkFound(let index):
             return .linkFound(
@@ -106,7 +110,10 @@ struct Orders {
             return .associated(epoch: answer.number(epoch), Neighbourhood.accessPoint(index))
         case .joinFailed(let answer, let failure): return .joinFailed(epoch: answer.number(epoch), failure)
         case .linkLost(let end): return .linkLost(end)
+        case .successorLost(let answer): return .successorLost(epoch: answer.number(epoch))
         case .address(let isReady): return .address(isReady: isReady)
+        case .successorAddress(let answer, let isReady):
+            return .successorAddress(epoch: answer.number(epoch), isReady: isReady)
         case .signal(let signal): return .signal(signal)
         case .probed(let answer, let result): return .probed(epoch: answer.number(epoch), result)
         case .doubted(let answer): return .doubted(epoch: answer.number(epoch))

@@ -40,6 +40,8 @@ package enum Property: String, CaseIterable, Sendable {
     case visitsEndWithTheLink
     /// While another uplink carries the traffic a living link is neither left nor disturbed by scans.
     case restsOnOtherUplink
+    /// With a spare station a living link is left for another network only when the link to that one is there.
+    case makesBeforeItBreaks
 }
 
 /// What the properties promise in figures. `Docs/failover.md` repeats them.

@@ -44,7 +44,7 @@ package struct WatchedPolicy {
             at: now, awake: awake, isLate: isLate, events: events, actions: actions, before: before, policy: policy)
 
         try checkSilence(exchange)
-        try checkVisit()
+        try checkVisit(exchange)
         try switches.check(exchange)
         try links.check(exchange)
         try scans.check(exchange)
@@ -54,8 +54,10 @@ package struct WatchedPolicy {
         return actions
     }
 
-    private mutating func checkVisit() throws(Violation) {
+    private mutating func checkVisit(_ exchange: Exchange) throws(Violation) {
         guard policy.isVisiting else { return visited = nil }
+        // From one visit to the next there is nothing in between, where the next link is made before.
+        if exchange.actions.contains(where: { if case .useSuccessor = $0 { true } else { false } }) { visited = nil }
         let network = policy.phase.network
         if let visited, visited != network {
             throw Violation(.visitsEndWithTheLink, "still visits \(visited), in \(network?.rawValue ?? 0)", at: now)

@@ -6,14 +6,22 @@ extension World {
     mutating func answer(_ order: Answer.Order) throws(Violation) {
         switch order {
         case .scan(let order): try scanned(order)
-        case .join(let target): try joined(target)
+        case .join(let target): try joined(target, isBeside: false)
+        case .joinBeside(let target): try joined(target, isBeside: true)
         case .address(let epoch):
+            if var beside, beside.epoch == epoch, accessPoints[beside.accessPoint].givesAddress {
+                beside.hasAddress = true
+                self.beside = beside
+                return try send([.successorAddress(epoch: epoch, isReady: true)])
+            }
             guard var link, link.epoch == epoch, accessPoints[link.accessPoint].givesAddress else { return }
             link.hasAddress = true
             self.link = link
             try send([.address(isReady: true)])
         case .probe(let epoch):
-            guard let link, link.epoch == epoch || watched.policy.phase.network != nil else { return }
+            guard let link = beside?.epoch == epoch ? beside : link,
+                link.epoch == epoch || watched.policy.phase.network != nil
+            else { return }
             let site = accessPoints[link.accessPoint]
             // The budget for questions is used up now and then.
             if noise(salt: 10) > 2 { return try send([.postponed(epoch: epoch, until: now + .seconds(8))]) }
@@ -32,6 +40,10 @@ extension World {
             guard let link, link.epoch == epoch else { return }
             try send([.probed(epoch: epoch, accessPoints[link.accessPoint].internet)])
         case .linkBroken(let epoch):
+            if let beside, beside.epoch == epoch, !accessPoints[beside.accessPoint].isAlive {
+                self.beside = nil
+                return try send([.successorLost(epoch: epoch)])
+            }
             guard let link, link.epoch == epoch, !accessPoints[link.accessPoint].isAlive else { return }
             self.link = nil
             watch = nil
@@ -62,9 +74,11 @@ extension World {
         try send([.scanned(id: order.id, results)])
     }
 
-    private mutating func joined(_ target: LinkTarget) throws(Violation) {
-        guard isInterfaceUp else { return try send([.joinFailed(epoch: target.epoch, .interfaceDown)]) }
-        guard isSupplicantRunning else { return try send([.joinFailed(epoch: target.epoch, .supplicantUnavailable)]) }
+    private mutating func joined(_ target: LinkTarget, isBeside: Bool) throws(Violation) {
+        guard isInterfaceUp || isBeside else { return try send([.joinFailed(epoch: target.epoch, .interfaceDown)]) }
+        guard isSupplicantRunning || isBeside else {
+            return try send([.joinFailed(epoch: target.epoch, .supplicantUnavailable)])
+        }
         let fitting = accessPoints.indices.filter { index in
             let accessPoint = Neighbourhood.accessPoint(index)
             return accessPoints[index].isAlive && accessPoints[index].level > -92
@@ -82,7 +96,8 @@ extension World {
         case let fault?: return try send([.joinFailed(epoch: target.epoch, fault)])
         case nil: break
         }
-        link = Link(accessPoint: index, epoch: target.epoch)
+        let made = Link(accessPoint: index, epoch: target.epoch)
+        if isBeside { beside = made } else { link = made }
         answers.append(Answer(at: now + .seconds(1), order: .address(epoch: target.epoch)))
         try send([.associated(epoch: target.epoch, Neighbourhood.accessPoint(index))])
     }

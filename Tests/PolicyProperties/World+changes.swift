@@ -50,8 +50,10 @@ extension World {
 
     private mutating func change(_ index: Int, _ body: (inout Site) -> Void) {
         body(&accessPoints[index])
-        guard let link, link.accessPoint == index, !accessPoints[index].isAlive else { return }
-        answers.append(Answer(at: now + .seconds(1), order: .linkBroken(epoch: link.epoch)))
+        guard !accessPoints[index].isAlive else { return }
+        for link in [link, beside].compactMap(\.self) where link.accessPoint == index {
+            answers.append(Answer(at: now + .seconds(1), order: .linkBroken(epoch: link.epoch)))
+        }
     }
 
     private mutating func addressChanged(at index: Int) throws(Violation) {
@@ -92,10 +94,11 @@ extension World {
         answers.removeAll { answer in
             switch answer.order {
             case .interfaceUp, .linkBroken: false
-            case .scan, .join, .address, .probe, .silence, .signIn, .confirmation: true
+            case .scan, .join, .joinBeside, .address, .probe, .silence, .signIn, .confirmation: true
             }
         }
         watched = WatchedPolicy(settings: settings, at: now)
+        beside = nil
         watch = nil
         nextSample = nil
         var events: [PolicyEvent] = [.networks(networks)]
@@ -104,6 +107,7 @@ extension World {
             events.append(.interrupted(id: openSwitch.id, target: openSwitch.target, cameFrom: openSwitch.cameFrom))
         }
         events += [.interface(isUp: isInterfaceUp), .supplicant(isAvailable: isSupplicantRunning)]
+        if traits.hasSpare { events.append(.spare(isReady: true)) }
         let network = link.map { NetworkID(Neighbourhood.networkIndex(ofAccessPoint: $0.accessPoint)) }
         if let link, let network, networks.contains(where: { $0.id == network }) {
             events.append(.linkFound(network, Neighbourhood.accessPoint(link.accessPoint)))

@@ -17,6 +17,8 @@ package struct World {
     var uplink: Uplink?
     var networks: [KnownNetwork] = []
     var link: Link?
+    /// What is made beside it.
+    var beside: Link?
     var answers: [Answer] = []
     var watch: SignalWatch?
     var nextSample: Instant?
@@ -40,6 +42,8 @@ package struct World {
         package var isSupervised = true
         /// What a scan of all channels takes, in ms.
         package var fullScan = 3000
+        /// Whether another network can be joined beside the link in use.
+        package var hasSpare = false
 
         package init() {}
     }
@@ -72,6 +76,7 @@ package struct World {
         enum Order {
             case scan(ScanOrder)
             case join(LinkTarget)
+            case joinBeside(LinkTarget)
             case address(epoch: UInt64)
             case probe(epoch: UInt64)
             case silence(epoch: UInt64)
@@ -134,6 +139,11 @@ package struct World {
             let takes = isSupplicantRunning ? 300 + noise(salt: target.epoch) * 10 : 50
             expect(.join(target), in: max(50, takes))
         case .leave: cutLink()
+        case .joinBeside(let target):
+            leaveBeside()
+            expect(.joinBeside(target), in: max(50, 300 + noise(salt: target.epoch) * 10))
+        case .leaveSuccessor: leaveBeside()
+        case .useSuccessor(let epoch): useBeside(epoch)
         case .scan(let order):
             let takes = order.frequencies.isEmpty ? traits.fullScan : 100 * order.frequencies.count
             expect(.scan(order), in: takes)
@@ -157,6 +167,23 @@ package struct World {
 
     private mutating func expect(_ order: Answer.Order, in milliseconds: Int) {
         answers.append(Answer(at: now + .milliseconds(milliseconds), order: order))
+    }
+
+    private mutating func leaveBeside() {
+        beside = nil
+        answers.removeAll { if case .joinBeside = $0.order { true } else { false } }
+    }
+
+    private mutating func useBeside(_ epoch: UInt64) {
+        if isOnline { departures.append(now) }
+        watch = nil
+        nextSample = nil
+        link = beside
+        beside = nil
+        answers = answers.map { answer in
+            guard case .joinBeside(let target) = answer.order, target.epoch == epoch else { return answer }
+            return Answer(at: answer.at, order: .join(target))
+        }
     }
 
     private mutating func cutLink() {

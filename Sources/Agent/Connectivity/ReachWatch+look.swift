@@ -14,7 +14,7 @@ extension ReachWatch {
     }
 
     /// A little less than the policy's own limit, so that it hears why.
-    private static func shortened(_ limit: Duration) -> Duration {
+    static func shortened(_ limit: Duration) -> Duration {
         max(.milliseconds(100), limit - .milliseconds(200))
     }
 

@@ -29,7 +29,7 @@ final class ReachWatch {
         var captive: CaptiveWatch.Means
         /// Whether the gateway answers; true where there is none.
         var askGateway: @AgentLoop @Sendable (InterfaceNetwork, Duration) async -> Bool
-        /// The network bound to the Wi-Fi interface, and the unbound one.
+        /// The network bound to the Wi-Fi interface in use, and the unbound one.
         var wifi: InterfaceNetwork
         var unbound: InterfaceNetwork
     }
@@ -54,7 +54,7 @@ final class ReachWatch {
     }
 
     let required: ReachLevel
-    let means: Means
+    private(set) var means: Means
     var timing = Timing()
     var listeners = Listeners()
     private(set) var targets: [WatchedTarget] = []
@@ -78,6 +78,8 @@ final class ReachWatch {
     /// The look that is under way, and who waits for what it finds.
     var looking: ReachLook?
     var waiting: [(ReachVerdict) -> Void] = []
+    /// What is asked over a link that is not in use yet.
+    var successor: SuccessorReach?
     private var lookTimer: LoopTimer?
     private var flags: ReachabilityFlags = []
 
@@ -104,6 +106,7 @@ final class ReachWatch {
     }
 
     func stop() async {
+        leaveSuccessor()
         follow(.none)
         await hotspots?.shutDown()
     }
@@ -129,6 +132,9 @@ final class ReachWatch {
         if case .other = new { lookByItself() }
         listeners.changed()
     }
+
+    /// Another interface is the one in use from now on.
+    func use(_ wifi: InterfaceNetwork) { means.wifi = wifi }
 
     /// A join begins: what the DHCP client noted about another network says nothing of the new one.
     func willJoin(another isAnother: Bool) { means.wifi.willJoin(another: isAnother) }

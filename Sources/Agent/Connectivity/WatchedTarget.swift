@@ -56,6 +56,9 @@ final class WatchedTarget {
         }
     }
 
+    /// The same target, for a network of its own.
+    func twin() -> WatchedTarget { WatchedTarget(name: name, host: host, port: port, isTLS: isTLS, open: open) }
+
     private func heard(_ word: Word, from number: Int) {
         guard number == count else { return }
         onWord(self, word)

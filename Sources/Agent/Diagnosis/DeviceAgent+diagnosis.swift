@@ -20,7 +20,7 @@ extension DeviceAgent {
     }
 
     private func look(_ course: DiagnosisCourse) async {
-        let interface = settings.interface
+        let interface = station.interface
         course.facts.radio = DiagnosisFacts.Radio(
             interface: interface, isThere: routes.link(named: interface) != nil, isUp: isInterfaceUp,
             isSupplicantAvailable: isSupplicantAvailable)

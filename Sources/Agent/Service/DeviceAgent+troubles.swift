@@ -4,17 +4,17 @@ import Glibc
 
 extension DeviceAgent {
     private var trouble: Trouble? {
-        if routes.link(named: settings.interface) == nil {
-            return .noInterface(settings.interface, others: Self.wirelessInterfaces)
+        if routes.link(named: station.interface) == nil {
+            return .noInterface(station.interface, others: Self.wirelessInterfaces)
         }
         guard !isSupplicantAvailable else { return nil }
         return .noSupplicant(
-            .init(socket: settings.controlSocket), interface: settings.interface, socket: settings.controlSocket)
+            .init(socket: station.controlSocket), interface: station.interface, socket: station.controlSocket)
     }
 
     /// Says once what the agent waits for, and once that it is there.
     func reviewTroubles() {
-        let isThere = routes.link(named: settings.interface) != nil
+        let isThere = routes.link(named: station.interface) != nil
         guard !isThere || !isSupplicantAvailable || troubles.told != nil || troubles.waiting != nil else { return }
         let trouble = trouble
         if let told = troubles.told {

@@ -7,6 +7,10 @@ import Logging
 /// same names.
 public struct AgentSettings: Sendable {
     public var interface: String
+    /// A second interface, by which the next network is joined before the present one is left.
+    public var spareInterface: String?
+    /// How long the network that was left so is still there for what was begun in it.
+    public var spareGrace: Duration
     /// The folder of wpa_supplicant's control sockets; the socket is named after the interface.
     public var supplicantDirectory: String
     /// The country's code, of two capital letters, or 00; nil where that is left to others.
@@ -40,7 +44,8 @@ public struct AgentSettings: Sendable {
     /// The size in bytes that the record may grow to.
     public var recordLimit: Int
 
-    public var controlSocket: String { supplicantDirectory + "/" + interface }
+    public var controlSocket: String { controlSocket(of: interface) }
+    func controlSocket(of interface: String) -> String { supplicantDirectory + "/" + interface }
     /// The folder of `socketPath`, which is the agent's own.
     public var socketFolder: String {
         let folder = socketPath.prefix(upTo: socketPath.lastIndex(of: "/") ?? socketPath.startIndex)
@@ -63,6 +68,8 @@ public struct AgentSettings: Sendable {
         notes = collected.notes
         var reader = SettingsReader(given)
         interface = reader.interface(.interface)
+        spareInterface = reader.optionalInterface(.spareInterface, besides: interface)
+        spareGrace = reader.seconds(.spareGrace)
         supplicantDirectory = reader.path(.supplicantDirectory)
         country = reader.country(.country)
         stateDirectory = reader.path(.stateDirectory)

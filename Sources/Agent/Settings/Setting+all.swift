@@ -12,7 +12,8 @@ package struct SettingGroup: Sendable {
 extension Setting {
     /// Every setting there is, in the order in which they are explained.
     package static let groups = [
-        SettingGroup(title: "The device", settings: [interface, supplicantDirectory, country]),
+        SettingGroup(
+            title: "The device", settings: [interface, spareInterface, spareGrace, supplicantDirectory, country]),
         SettingGroup(
             title: "What is kept", settings: [stateDirectory, keyFile, rootKey, keyFileAnchor, maximumBackups]),
         SettingGroup(
@@ -45,6 +46,13 @@ extension Setting {
     static let interface = Setting(
         "INTERFACE", .interface, .value("wlan0"), .onRestart,
         "The Wi-Fi interface. It may be missing when the agent starts, as a USB stick may: the agent waits for it.")
+    static let spareInterface = Setting(
+        "SPARE_INTERFACE", .interface, .implied("none", example: "wlan1"), .onRestart,
+        "A second Wi-Fi interface, of another radio or of the same: with it the next network is joined, and found good, before "
+            + "the present one is left. It needs a wpa_supplicant and a DHCP client as the first does.")
+    static let spareGrace = seconds(
+        "SPARE_GRACE_S", 0...3600, standard: .seconds(30), .onRestart,
+        "How long the network that was left so stays joined, for what was begun in it.")
     static let supplicantDirectory = Setting(
         "SUPPLICANT_DIR", .path, .value("/run/wpa_supplicant"), .onRestart,
         "The folder of wpa_supplicant's control sockets. The one in it that is named after the interface is used. "

@@ -54,6 +54,13 @@ struct SettingsReader {
         value(of: setting) { text in text.isInterfaceName ? text : nil } ?? setting.example
     }
 
+    /// - Parameter other: one that it must not be.
+    mutating func optionalInterface(_ setting: Setting, besides other: String) -> String? {
+        value(of: setting, insteadAllowed: "\(setting.form.allowed), and not the one of ALTNET_INTERFACE") { text in
+            text.isInterfaceName && text != other ? text : nil
+        }
+    }
+
     mutating func permissions(_ setting: Setting) -> UInt32 {
         let number = { (text: String) in UInt32(text, radix: 8).flatMap { $0 <= 0o777 ? $0 : nil } }
         return value(of: setting, read: number) ?? number(setting.example) ?? 0

@@ -77,7 +77,13 @@ extension Shape {
             .optional("uplink", uplink), .optional("carrier", uplink), .optional("network", .integer(0...2)),
             .optional("signal", signal), .optional("quality", .integer(0...100)), .optional("hash", hash),
             .required("addresses", .list(.text)), .required("since", .time), .optional("connectivity", connectivity),
+            .optional("handover", handover),
         ] + radio)
+
+    private static let handover = Shape.object([
+        .required("mode", .oneOf(["makeBeforeBreak", "breakBeforeMake"])),
+        .optional("obstacle", .oneOf(Handover.Obstacle.allCases.map(\.rawValue))),
+    ])
 
     private static let uplink = Shape.oneOf(["wifi", "wired", "cellular", "other"])
 

@@ -115,8 +115,9 @@ public struct PeerPolicy: LinkPolicy, Sendable {
             }
         case .switchTo(let network, let id, _, _): begin(network, command: id, at: now)
         case .stop: hasStopped = true
-        case .settings, .otherUplink, .interrupted, .probed, .doubted, .signingIn, .postponed, .confirmed, .resumed,
-            .tick:
+        case .settings, .spare, .otherUplink, .interrupted, .successorLost, .successorAddress, .probed, .doubted,
+            .signingIn,
+            .postponed, .confirmed, .resumed, .tick:
             break
         }
     }

@@ -141,6 +141,8 @@ struct SimulatedDevice {
         switch action {
         case .join(let target): begin(target)
         case .leave: leave()
+        // No simulated device has a spare station.
+        case .joinBeside, .useSuccessor, .leaveSuccessor: break
         case .scan(let order): begin(order)
         case .cancelScan: cancelScan()
         case .watchSignal(let watch): begin(watch)

@@ -39,6 +39,7 @@ struct StatusView {
         }
         facts.append(("Uplink", network.uplink.map { Wording.uplink($0, over: network.carrier) } ?? "none"))
         if network.flags.contains(.switchInProgress) { facts.append(("Switch", "under way")) }
+        if let handover = network.handover { facts.append(("Moves", "\(handover)")) }
         facts.append(("Backups", "\(status.backups.networks.count) of \(status.backups.max) stored"))
         facts.append(("Device", "\(status.device.deviceId.printable), altnet \(status.device.firmware.printable)"))
         return facts

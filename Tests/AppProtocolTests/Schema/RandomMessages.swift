@@ -132,7 +132,10 @@ extension RandomMessages {
             bssid: maybe { $0.bssid() },
             signal: maybe { $0.signal() }, frequency: maybe { $0.frequency() }, hash: maybe { $0.hash() },
             addresses: many(0...4) { "192.0.2.\($0.integer(0...255))" }, since: time(),
-            connectivity: maybe { $0.connectivity() })
+            connectivity: maybe { $0.connectivity() },
+            handover: maybe { random in
+                random.maybe { $0.pick(Handover.Obstacle.allCases) }.map { .breakBeforeMake($0) } ?? .makeBeforeBreak
+            })
     }
 
     mutating func backups() -> BackupList {

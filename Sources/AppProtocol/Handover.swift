@@ -1,0 +1,46 @@
+/// How the device moves from one network to another.
+public enum Handover: Sendable, Hashable {
+    /// The next network is joined, and found good, before the present one is left.
+    case makeBeforeBreak
+    /// The present network is left first, and why.
+    case breakBeforeMake(Obstacle)
+
+    public var isMakeBeforeBreak: Bool { self == .makeBeforeBreak }
+
+    /// Why there is no second link.
+    public enum Obstacle: String, Sendable, CaseIterable, Codable {
+        /// The hardware could carry two links on two channels; no spare interface is set.
+        case notSet
+        /// The radio carries one link at a time.
+        case oneLink
+        /// The radio is on one channel at a time.
+        case oneChannel
+        /// There is no radio at the moment.
+        case radioMissing
+        /// The spare interface does not exist.
+        case spareMissing
+        /// The spare interface is down, or has no wpa_supplicant.
+        case spareNotReady
+
+        /// For a person.
+        public var text: String {
+            switch self {
+            case .notSet: "no spare interface is set; the radio could carry two links"
+            case .oneLink: "the radio carries one link at a time"
+            case .oneChannel: "the radio is on one channel at a time"
+            case .radioMissing: "there is no radio at the moment"
+            case .spareMissing: "the spare interface is missing"
+            case .spareNotReady: "the spare interface is down, or has no wpa_supplicant"
+            }
+        }
+    }
+}
+
+extension Handover: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .makeBeforeBreak: "make before break"
+        case .breakBeforeMake(let obstacle): "break before make: \(obstacle.text)"
+        }
+    }
+}

@@ -1,0 +1,172 @@
+import AppClient
+import AppProtocol
+import Lab
+import Testing
+
+extension Radios {
+    /// With a second station interface the next network is joined before the present one is left: nothing is lost.
+    @Suite struct MakeBeforeBreakTests {
+        static let spares = [SpareStation.sameRadio, .otherRadio]
+
+        /// How long the old network stays joined, in s.
+        private static let grace = 4
+
+        /// How many rules of the agent's there are.
+        private func rules(_ lab: Lab) async throws -> Int {
+            try await lab.station.ip(["rule"]).split(separator: "\n").count { $0.contains("lookup 2586") }
+        }
+
+        private func house(_ lab: Lab, backupSignal: Int = -60, backupPassword: String? = nil) async throws -> House {
+            let house = try await House(
+                lab, backupSignal: backupSignal, backupPassword: backupPassword,
+                settings: ["ALTNET_SPARE_GRACE_S": "\(Self.grace)"])
+            try await eventually(within: .seconds(10), "the spare station to be ready") {
+                try await house.device.ask { client throws(ClientError) in try await client.network() }.handover
+                    == .makeBeforeBreak
+            }
+            return house
+        }
+
+        @Test(arguments: spares) func aCommandedSwitchLosesNothing(_ spare: SpareStation) async throws {
+            try await scenario("commanded switch beside, \(spare)", accessPoints: 2, spare: spare) { lab in
+                let house = try await house(lab)
+                let old = try await lab.conversation(with: house.home)
+                let (mark, start) = (house.mark, ContinuousClock.now)
+                let accepted = try await house.device.switchNetwork(toStored: house.backup.ssid)
+                #expect(try await house.device.outcome(of: accepted, within: .seconds(20)).phase == .committed)
+                try await house.expectTraffic(through: house.backup)
+                // What was begun over the old network goes on in the grace.
+                try await old.heard(within: .seconds(1))
+                try await Task.sleep(for: .seconds(2))
+                try await old.heard(within: .seconds(1))
+                #expect(house.pinger.lost(since: start) == 0)
+                lab.report("altnet: longest gap of a commanded switch, \(spare)", house.pinger.longestGap(since: start))
+                house.expectWay([house.backup], since: mark)
+                // Then it is left, and nothing remains of it.
+                try await eventually(within: .seconds(Self.grace + 5), "the old network to be left") {
+                    await lab.station.joined() == nil
+                }
+                try await Task.sleep(for: .seconds(1))
+                #expect(try await rules(lab) == 1)
+
+                // And back, by the other interface.
+                let back = ContinuousClock.now
+                let second = try await house.device.switchNetwork(to: house.home)
+                #expect(try await house.device.outcome(of: second, within: .seconds(20)).phase == .committed)
+                try await house.expectTraffic(through: house.home)
+                try await Task.sleep(for: .seconds(Self.grace + 2))
+                try await house.expectTraffic(through: house.home)
+                #expect(house.pinger.lost(since: back) == 0)
+            }
+        }
+
+        @Test(arguments: spares) func aWeakSignalLosesNothing(_ spare: SpareStation) async throws {
+            try await scenario("weak signal beside, \(spare)", accessPoints: 2, spare: spare) { lab in
+                let house = try await house(lab, backupSignal: -40)
+                let (mark, start) = (house.mark, ContinuousClock.now)
+                try await house.home.setSignal(-85)
+                try await house.device.online(on: house.backup, within: .seconds(40))
+                lab.report("altnet: fade to online on the stronger network, \(spare)", .now - start)
+                try await house.expectTraffic(through: house.backup)
+                try await Task.sleep(for: .seconds(Self.grace + 2))
+                #expect(house.pinger.lost(since: start) == 0)
+                lab.report("altnet: longest gap of the move, \(spare)", house.pinger.longestGap(since: start))
+                house.expectWay([house.backup], since: mark)
+            }
+        }
+
+        @Test func aWrongPasswordCostsNothing() async throws {
+            try await scenario("wrong password beside", accessPoints: 2, spare: .sameRadio) { lab in
+                let house = try await house(lab, backupPassword: "not-the-password")
+                let (mark, start) = (house.mark, ContinuousClock.now)
+                let accepted = try await house.device.switchNetwork(toStored: house.backup.ssid)
+                let outcome = try await house.device.outcome(of: accepted, within: .seconds(60))
+                #expect(outcome.phase == .rolledBack)
+                #expect(outcome.reason?.rawValue == "wrongKey")
+                try await house.expectTraffic(through: house.home)
+                try await Task.sleep(for: .seconds(2))
+                #expect(house.pinger.lost(since: start) == 0)
+                house.expectWay([house.backup, house.backup], since: mark)
+            }
+        }
+
+        @Test func aNetworkWithoutAddressesCostsNothing() async throws {
+            try await scenario("no addresses beside", accessPoints: 2, spare: .sameRadio) { lab in
+                let house = try await house(lab)
+                try await house.backup.dhcp(false)
+                let (mark, start) = (house.mark, ContinuousClock.now)
+                let accepted = try await house.device.switchNetwork(toStored: house.backup.ssid)
+                let outcome = try await house.device.outcome(of: accepted, within: .seconds(60))
+                #expect(outcome.phase == .rolledBack)
+                #expect(outcome.reason?.rawValue == "noAddress")
+                try await house.expectTraffic(through: house.home)
+                try await Task.sleep(for: .seconds(2))
+                #expect(house.pinger.lost(since: start) == 0)
+                house.expectWay([house.backup], since: mark)
+            }
+        }
+
+        @Test func theOldAccessPointDiesInTheMiddle() async throws {
+            try await scenario("the old access point dies in the middle", accessPoints: 2, spare: .sameRadio) { lab in
+                let house = try await house(lab)
+                try await house.backup.dhcp(false)
+                let mark = house.mark
+                let accepted = try await house.device.switchNetwork(toStored: house.backup.ssid)
+                try await house.device.phase(.waitingForAddress, of: accepted, within: .seconds(20))
+                try await house.home.powerOff()
+                try await house.device.decision("lost", since: mark, within: .seconds(10))
+                try await house.backup.dhcp(true)
+                #expect(try await house.device.outcome(of: accepted, within: .seconds(30)).phase == .committed)
+                try await house.expectTraffic(through: house.backup)
+                house.expectWay([house.backup], since: mark)
+            }
+        }
+
+        /// In the middle of the move, and once more after it.
+        @Test func theAgentIsKilled() async throws {
+            try await scenario("killed beside", accessPoints: 2, spare: .sameRadio) { lab in
+                let house = try await house(lab)
+                try await house.backup.dhcp(false)
+                let start = ContinuousClock.now
+                let accepted = try await house.device.switchNetwork(toStored: house.backup.ssid)
+                try await house.device.phase(.waitingForAddress, of: accepted, within: .seconds(20))
+                await house.device.kill()
+                try await house.device.start()
+                try await house.device.phase(.rolledBack, of: accepted, within: .seconds(20))
+                try await house.device.online(on: house.home, within: .seconds(10))
+                try await house.expectTraffic(through: house.home)
+
+                try await house.backup.dhcp(true)
+                try await eventually(within: .seconds(10), "the spare station to be ready") {
+                    house.device.status?.handover == .makeBeforeBreak
+                }
+                let second = try await house.device.switchNetwork(toStored: house.backup.ssid)
+                #expect(try await house.device.outcome(of: second, within: .seconds(20)).phase == .committed)
+                await house.device.kill()
+                try await house.device.start()
+                try await house.device.online(on: house.backup, within: .seconds(10))
+                try await eventually(within: .seconds(10), "the old network to be left") {
+                    await lab.station.joined() == nil
+                }
+                try await house.expectTraffic(through: house.backup)
+                try await Task.sleep(for: .seconds(2))
+                #expect(house.pinger.lost(since: start) == 0)
+                #expect(try await rules(lab) == 1)
+            }
+        }
+
+        @Test func hardwareThatCannotSaysSoAndMovesAsEver() async throws {
+            try await scenario("one channel", accessPoints: 2, spare: .sameChannel) { lab in
+                let house = try await House(lab)
+                try await eventually(within: .seconds(10), "the device to say what the hardware allows") {
+                    house.device.status?.handover == .breakBeforeMake(.oneChannel)
+                }
+                let mark = house.mark
+                let accepted = try await house.device.switchNetwork(toStored: house.backup.ssid)
+                #expect(try await house.device.outcome(of: accepted, within: .seconds(20)).phase == .committed)
+                try await house.expectTraffic(through: house.backup)
+                house.expectWay([house.backup], since: mark)
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+import AgentModel
+import CNetlink
+import Testing
+
+@testable import Netlink
+
+/// Which routes and rules two stations need.
+@Suite struct SteeringPlanTests {
+    private let main = RT_TABLE_MAIN.rawValue
+
+    private func address(_ bytes: [UInt8], on index: Int, prefix: Int = 24) -> Address {
+        Address(
+            family: bytes.count == 4 ? .ipv4 : .ipv6, bytes: bytes, prefixLength: prefix, scope: .global, index: index,
+            isTentative: false)
+    }
+
+    private func route(_ gateway: [UInt8], on index: Int, metric: Int) -> DefaultRoute {
+        DefaultRoute(family: gateway.count == 4 ? .ipv4 : .ipv6, gateway: gateway, index: index, metric: metric)
+    }
+
+    private var home: Address { address([10, 1, 0, 23], on: 3) }
+    private var backup: Address { address([10, 2, 0, 42], on: 4) }
+    private var homeRoute: DefaultRoute { route([10, 1, 0, 1], on: 3, metric: 3003) }
+    private var backupRoute: DefaultRoute { route([10, 2, 0, 1], on: 4, metric: 3004) }
+
+    private func plan(
+        using used: Int?, _ addresses: [Address]? = nil, _ routes: [DefaultRoute]? = nil, stations: [Int?] = [3, 4]
+    ) -> SteeringPlan {
+        SteeringPlan(
+            stations: stations, used: used, addresses: addresses ?? [home, backup],
+            defaultRoutes: routes ?? [homeRoute, backupRoute])
+    }
+
+    private func preferred(_ plan: SteeringPlan) -> [OwnRoute] {
+        plan.routes.filter { $0.table == main && $0.prefixLength == 0 }
+    }
+
+    @Test func theStationInUseComesBeforeBothDHCPClientsRoutes() throws {
+        for (used, gateway) in [(3, [10, 1, 0, 1]), (4, [10, 2, 0, 1] as [UInt8])] {
+            let route = try #require(preferred(plan(using: used)).first)
+            #expect(preferred(plan(using: used)).count == 1)
+            #expect(route.index == used && route.gateway == gateway)
+            #expect(route.metric < 3003 && route.metric > 2000, "and after a cable's")
+            #expect(route.source == IPAddress(bytes: used == 3 ? home.bytes : backup.bytes))
+        }
+    }
+
+    @Test func packetsLeaveByTheStationWhoseAddressTheyHave() {
+        let plan = plan(using: 3)
+        for (address, gateway, table) in [(home, homeRoute, UInt32(25_863)), (backup, backupRoute, 25_864)] {
+            let rule = IPAddress(bytes: address.bytes).map { OwnRule(from: $0, table: table, priority: table) }
+            #expect(rule.map(plan.rules.contains) == true)
+            let inTable = plan.routes.filter { $0.table == table }
+            #expect(inTable.count == 2)
+            #expect(
+                inTable.contains { $0.prefixLength == 0 && $0.gateway == gateway.gateway && $0.index == address.index })
+            #expect(inTable.contains { $0.prefixLength == 24 && $0.gateway == nil && $0.index == address.index })
+        }
+    }
+
+    /// What is made of a plan is no part of the next one.
+    @Test func itsOwnRouteIsNotItsReason() {
+        var own = homeRoute
+        own.isOwn = true
+        #expect(preferred(plan(using: 3, nil, [own])).isEmpty)
+    }
+
+    @Test func aStationWithoutAddressOrDownHasNothing() {
+        #expect(plan(using: 3, []) == plan(using: nil, [], []))
+        #expect(plan(using: 3, [home], [homeRoute]).rules.count == 1)
+        #expect(plan(using: 3, stations: [nil, nil]).routes.isEmpty)
+        // The route of the DHCP client is not there yet.
+        #expect(preferred(plan(using: 3, nil, [])).isEmpty)
+    }
+
+    @Test func nothingComesBeforeARouteWithoutMetric() {
+        #expect(preferred(plan(using: 3, nil, [route([10, 1, 0, 1], on: 3, metric: 0)])).isEmpty)
+        #expect(preferred(plan(using: 3, nil, [route([10, 1, 0, 1], on: 3, metric: 1)])).map(\.metric) == [0])
+    }
+
+    @Test func twoNetworksWithTheSameNumbers() {
+        let twin = address([10, 1, 0, 99], on: 4)
+        let near = plan(using: 4, [home, twin], [homeRoute, route([10, 1, 0, 1], on: 4, metric: 3004)]).routes
+            .filter { $0.table == main && $0.prefixLength == 24 }
+        #expect(near.map(\.index) == [4])
+        #expect(plan(using: 4).routes.allSatisfy { $0.table != main || $0.prefixLength == 0 })
+    }
+
+    @Test func ipv6() throws {
+        let address = address([0x20, 1, 0xd, 0xb8] + [UInt8](repeating: 0, count: 11) + [7], on: 3, prefix: 64)
+        let gateway: [UInt8] = [0xfe, 0x80] + [UInt8](repeating: 0, count: 13) + [1]
+        let plan = plan(using: 3, [address], [route(gateway, on: 3, metric: 1024)])
+        #expect(preferred(plan).map(\.metric) == [960])
+        #expect(preferred(plan).first?.source == nil)
+        #expect(plan.rules.count == 1)
+        #expect(plan.routes.count { $0.table == 25_863 } == 3, "with the link-local network")
+    }
+}
