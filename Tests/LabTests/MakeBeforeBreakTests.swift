@@ -16,6 +16,14 @@ extension Radios {
             try await lab.station.ip(["rule"]).split(separator: "\n").count { $0.contains("lookup 2586") }
         }
 
+        /// The routes follow the device's decision within some milliseconds.
+        private func expectTraffic(through network: AccessPoint, in house: House) async throws {
+            try await eventually(within: .seconds(2), "the traffic to go through \(network.ssid)") {
+                try await house.lab.station.network() == network.ssid
+            }
+            try await house.expectTraffic(through: network)
+        }
+
         private func house(_ lab: Lab, backupSignal: Int = -60, backupPassword: String? = nil) async throws -> House {
             let house = try await House(
                 lab, backupSignal: backupSignal, backupPassword: backupPassword,
@@ -34,7 +42,7 @@ extension Radios {
                 let (mark, start) = (house.mark, ContinuousClock.now)
                 let accepted = try await house.device.switchNetwork(toStored: house.backup.ssid)
                 #expect(try await house.device.outcome(of: accepted, within: .seconds(20)).phase == .committed)
-                try await house.expectTraffic(through: house.backup)
+                try await expectTraffic(through: house.backup, in: house)
                 // What was begun over the old network goes on in the grace.
                 try await old.heard(within: .seconds(1))
                 try await Task.sleep(for: .seconds(2))
@@ -53,9 +61,9 @@ extension Radios {
                 let back = ContinuousClock.now
                 let second = try await house.device.switchNetwork(to: house.home)
                 #expect(try await house.device.outcome(of: second, within: .seconds(20)).phase == .committed)
-                try await house.expectTraffic(through: house.home)
+                try await expectTraffic(through: house.home, in: house)
                 try await Task.sleep(for: .seconds(Self.grace + 2))
-                try await house.expectTraffic(through: house.home)
+                try await expectTraffic(through: house.home, in: house)
                 #expect(house.pinger.lost(since: back) == 0)
             }
         }
@@ -67,7 +75,7 @@ extension Radios {
                 try await house.home.setSignal(-85)
                 try await house.device.online(on: house.backup, within: .seconds(40))
                 lab.report("altnet: fade to online on the stronger network, \(spare)", .now - start)
-                try await house.expectTraffic(through: house.backup)
+                try await expectTraffic(through: house.backup, in: house)
                 try await Task.sleep(for: .seconds(Self.grace + 2))
                 #expect(house.pinger.lost(since: start) == 0)
                 lab.report("altnet: longest gap of the move, \(spare)", house.pinger.longestGap(since: start))
@@ -83,7 +91,7 @@ extension Radios {
                 let outcome = try await house.device.outcome(of: accepted, within: .seconds(60))
                 #expect(outcome.phase == .rolledBack)
                 #expect(outcome.reason?.rawValue == "wrongKey")
-                try await house.expectTraffic(through: house.home)
+                try await expectTraffic(through: house.home, in: house)
                 try await Task.sleep(for: .seconds(2))
                 #expect(house.pinger.lost(since: start) == 0)
                 house.expectWay([house.backup, house.backup], since: mark)
@@ -99,7 +107,7 @@ extension Radios {
                 let outcome = try await house.device.outcome(of: accepted, within: .seconds(60))
                 #expect(outcome.phase == .rolledBack)
                 #expect(outcome.reason?.rawValue == "noAddress")
-                try await house.expectTraffic(through: house.home)
+                try await expectTraffic(through: house.home, in: house)
                 try await Task.sleep(for: .seconds(2))
                 #expect(house.pinger.lost(since: start) == 0)
                 house.expectWay([house.backup], since: mark)
@@ -117,7 +125,7 @@ extension Radios {
                 try await house.device.decision("lost", since: mark, within: .seconds(10))
                 try await house.backup.dhcp(true)
                 #expect(try await house.device.outcome(of: accepted, within: .seconds(30)).phase == .committed)
-                try await house.expectTraffic(through: house.backup)
+                try await expectTraffic(through: house.backup, in: house)
                 house.expectWay([house.backup], since: mark)
             }
         }
@@ -134,7 +142,7 @@ extension Radios {
                 try await house.device.start()
                 try await house.device.phase(.rolledBack, of: accepted, within: .seconds(20))
                 try await house.device.online(on: house.home, within: .seconds(10))
-                try await house.expectTraffic(through: house.home)
+                try await expectTraffic(through: house.home, in: house)
 
                 try await house.backup.dhcp(true)
                 try await eventually(within: .seconds(10), "the spare station to be ready") {
@@ -148,7 +156,7 @@ extension Radios {
                 try await eventually(within: .seconds(10), "the old network to be left") {
                     await lab.station.joined() == nil
                 }
-                try await house.expectTraffic(through: house.backup)
+                try await expectTraffic(through: house.backup, in: house)
                 try await Task.sleep(for: .seconds(2))
                 #expect(house.pinger.lost(since: start) == 0)
                 #expect(try await rules(lab) == 1)
@@ -164,7 +172,7 @@ extension Radios {
                 let mark = house.mark
                 let accepted = try await house.device.switchNetwork(toStored: house.backup.ssid)
                 #expect(try await house.device.outcome(of: accepted, within: .seconds(20)).phase == .committed)
-                try await house.expectTraffic(through: house.backup)
+                try await expectTraffic(through: house.backup, in: house)
                 house.expectWay([house.backup], since: mark)
             }
         }
