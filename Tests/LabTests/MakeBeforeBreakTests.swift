@@ -150,6 +150,7 @@ extension Radios {
                 }
                 let second = try await house.device.switchNetwork(toStored: house.backup.ssid)
                 #expect(try await house.device.outcome(of: second, within: .seconds(20)).phase == .committed)
+                try await expectTraffic(through: house.backup, in: house)
                 await house.device.kill()
                 try await house.device.start()
                 try await house.device.online(on: house.backup, within: .seconds(10))
