@@ -72,16 +72,19 @@ final class CaptiveWatch {
         timer = nil
         // Another one may be under way, from before it came into doubt.
         question?.cancel()
+        // Nobody waits for a look that is only a look again, and a wait would wake the processor ten times.
+        let patience: Duration = course.isDoubted ? .seconds(1) : .zero
         let number = course.ask()
         question = Task { [weak self] in
-            guard let answer = await self?.answer(of: network), !Task.isCancelled else { return }
+            guard let answer = await self?.answer(of: network, patience), !Task.isCancelled else { return }
             self?.answered(number, answer)
         }
     }
 
-    private func answer(of network: InterfaceNetwork) async -> CaptiveCourse.Answer {
+    /// - Parameter patience: how long it may take until the DHCP client has noted where to ask.
+    private func answer(of network: InterfaceNetwork, _ patience: Duration) async -> CaptiveCourse.Answer {
         let end = Instant.now + Self.limit
-        guard let url = await means.find(network, .seconds(1)), !Task.isCancelled else { return .nowhere }
+        guard let url = await means.find(network, patience), !Task.isCancelled else { return .nowhere }
         guard budget.take(for: .portalAPI) else { return .postponed(until: budget.next(for: .portalAPI)) }
         let look = await means.ask(url, network, max(.zero, end - .now))
         budget.spent(bytes: look.cost, for: .portalAPI)
