@@ -105,9 +105,16 @@ public actor Station {
         try Lab.write((ipv6 ? "" : "ipv4only\n") + Self.quickestDHCP, to: path)
         // One for each: a dhcpcd of several interfaces waits for udev, which is not there.
         dhcpcd = try Program("dhcpcd", ["-B", "-d", "-f", path, interface], log: "\(directory)/dhcpcd.log")
-        guard let spareInterface, spareDHCPCD == nil else { return }
+        if spareDHCPCD == nil { try startSpareDHCPClient() }
+    }
+
+    /// Starts that of the spare interface anew: one of a single interface ends with it.
+    public func startSpareDHCPClient() throws {
+        guard let spareInterface else { return }
+        spareDHCPCD?.kill()
         spareDHCPCD = try Program(
-            "dhcpcd", ["-B", "-d", "-f", path, spareInterface], log: "\(directory)/dhcpcd.spare.log")
+            "dhcpcd", ["-B", "-d", "-f", "\(directory)/dhcpcd.conf", spareInterface],
+            log: "\(directory)/dhcpcd.spare.log")
     }
 
     /// Ends dhcpcd without warning (SIGKILL); the address stays.
@@ -149,8 +156,8 @@ public actor Station {
     /// Sets the interface administratively up or down.
     public func setInterface(up: Bool) throws { try link.setUp(up) }
 
-    /// Takes the interface from the radio, as a driver that gives up does.
-    public func removeInterface() throws { try iw("dev", link.name, "del") }
+    /// Takes an interface from the radio, as a driver that gives up does: the first if nothing else is said.
+    public func removeInterface(_ name: String? = nil) throws { try iw("dev", name ?? link.name, "del") }
 
     /// Gives the radio an interface, which is down: the one it had if nothing else is said, or one more.
     public func addInterface(_ name: String? = nil) throws {

@@ -19,6 +19,17 @@ extension WirelessRadio {
         return phy
     }
 
+    /// Gives the radio of this interface one more, a station, which is down. Its address is the driver's choice.
+    /// - Parameter name: at most 15 bytes.
+    /// - Throws: `refused` where the name is taken or the radio has as many as it can.
+    public func addStation(_ name: String) async throws(NetlinkError) {
+        let attempted = "give the radio of \(interface) the interface \(name)"
+        var request = try request(NL80211_CMD_NEW_INTERFACE, attempting: attempted)
+        request.attributes.put(Int(NL80211_ATTR_IFNAME.rawValue), string: name)
+        request.attributes.put(NL80211_ATTR_IFTYPE, NL80211_IFTYPE_STATION.rawValue)
+        try await socket.perform(request, attempting: attempted)
+    }
+
     /// The regulatory domain in force: two letters, "00" for the world domain.
     public func regulatoryDomain() async throws(NetlinkError) -> String {
         let attempted = "read the regulatory domain"

@@ -1,5 +1,6 @@
 import AppClient
 import AppProtocol
+import FoundationEssentials
 import Lab
 import Testing
 
@@ -28,11 +29,15 @@ extension Radios {
             let house = try await House(
                 lab, backupSignal: backupSignal, backupPassword: backupPassword,
                 settings: ["ALTNET_SPARE_GRACE_S": "\(Self.grace)"])
+            try await expectSpare(in: house)
+            return house
+        }
+
+        private func expectSpare(in house: House) async throws {
             try await eventually(within: .seconds(10), "the spare station to be ready") {
                 try await house.device.ask { client throws(ClientError) in try await client.network() }.handover
                     == .makeBeforeBreak
             }
-            return house
         }
 
         @Test(arguments: spares) func aCommandedSwitchLosesNothing(_ spare: SpareStation) async throws {
@@ -80,6 +85,30 @@ extension Radios {
                 #expect(house.pinger.lost(since: start) == 0)
                 lab.report("altnet: longest gap of the move, \(spare)", house.pinger.longestGap(since: start))
                 house.expectWay([house.backup], since: mark)
+            }
+        }
+
+        @Test func aMissingSpareInterfaceIsMade() async throws {
+            try await scenario("the spare interface goes", accessPoints: 2, spare: .sameRadio) { lab in
+                let house = try await house(lab)
+                let spare = try #require(lab.station.spareInterface)
+                func index() throws -> String {
+                    try String(contentsOfFile: "/sys/class/net/\(spare)/ifindex", encoding: .utf8)
+                }
+                let before = try index()
+                try await lab.station.removeInterface(spare)
+                try await eventually(within: .seconds(5), "the agent to make another") {
+                    (try? index()) ?? before != before
+                }
+                try await lab.station.startSpareDHCPClient()
+                // Its wpa_supplicant finds it by itself.
+                try await Task.sleep(for: .seconds(1))
+                try await expectSpare(in: house)
+                let start = ContinuousClock.now
+                let accepted = try await house.device.switchNetwork(toStored: house.backup.ssid)
+                #expect(try await house.device.outcome(of: accepted, within: .seconds(20)).phase == .committed)
+                try await expectTraffic(through: house.backup, in: house)
+                #expect(house.pinger.lost(since: start) == 0)
             }
         }
 

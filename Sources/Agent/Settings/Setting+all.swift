@@ -49,7 +49,8 @@ extension Setting {
     static let spareInterface = Setting(
         "SPARE_INTERFACE", .interface, .implied("none", example: "wlan1"), .onRestart,
         "A second Wi-Fi interface, of another radio or of the same: with it the next network is joined, and found good, before "
-            + "the present one is left. It needs a wpa_supplicant and a DHCP client as the first does.")
+            + "the present one is left. Where there is none of that name, and the radio allows it, the agent makes it. It needs a "
+            + "wpa_supplicant and a DHCP client as the first does, which the Debian package sees to.")
     static let spareGrace = seconds(
         "SPARE_GRACE_S", 0...3600, standard: .seconds(30), .onRestart,
         "How long the network that was left so stays joined, for what was begun in it.")

@@ -79,10 +79,23 @@ extension DeviceAgent {
         let (links, channels) = phy.stationConcurrency
         let obstacle: Handover.Obstacle? = links < 2 ? .oneLink : channels < 2 ? .oneChannel : nil
         guard let spare else { return .breakBeforeMake(obstacle ?? .notSet) }
+        if obstacle == nil, spare.radio.interfaceIndex == nil { await addSpareInterface() }
         guard let other = try? await spare.radio.phy() else { return .breakBeforeMake(.spareMissing) }
         if other.index == phy.index, let obstacle { return .breakBeforeMake(obstacle) }
         guard isUp(spare), spare.isSupplicantAvailable else { return .breakBeforeMake(.spareNotReady) }
         return .makeBeforeBreak
+    }
+
+    /// Makes the spare interface, where the radio in use has room for it. It goes with the radio, and not with the agent.
+    private func addSpareInterface() async {
+        // The first interface is of a radio that may come back.
+        guard let name = settings.spareInterface, name == spare?.interface else { return }
+        do {
+            try await station.radio.addStation(name)
+            log.notice("the radio of \(station.interface) has the interface \(name) too now")
+        } catch {
+            log.warning("\(error)")
+        }
     }
 
     // MARK: The policy's orders
