@@ -61,6 +61,7 @@ public final class DeviceAgent {
     var history = DecisionHistory()
     var scans = ScanDesk()
     var signal: SignalWatcher?
+    var beacons: BeaconWatcher?
     /// What the policy was told last.
     var otherUplink: Uplink?
     var sleepWatch = SleepWatch()
@@ -163,6 +164,7 @@ public final class DeviceAgent {
         departure = nil
         wake = nil
         signal = nil
+        beacons = nil
         reachabilityChanges?.cancel()
         reachability.stop()
         claims.stop()
@@ -211,6 +213,7 @@ public final class DeviceAgent {
         reviewTroubles()
         updateStatus()
         updateStanding()
+        beacons?.lookForTraffic()
     }
 
     /// A network that is not one to join any more is forgotten when the device leaves it.

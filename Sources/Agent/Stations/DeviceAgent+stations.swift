@@ -131,10 +131,14 @@ extension DeviceAgent {
 
     func observeSpare(_ event: RadioEvent) {
         switch event {
-        case .scanFinished: startDeferredScan()
+        // It may be the same radio.
+        case .scanStarted: beacons?.scan(isUnderWay: true)
+        case .scanFinished:
+            beacons?.scan(isUnderWay: false)
+            startDeferredScan()
         case .disconnected: if spare?.isSupplicantAvailable != true { successorLost() }
         case .interfaceAdded, .interfaceRemoved, .resynchronise: reviewHandover()
-        case .scanStarted, .signalLow, .signalHigh, .beaconLoss, .packetLoss, .connected, .connectionFailed,
+        case .signalLow, .signalHigh, .beaconLoss, .packetLoss, .connected, .connectionFailed,
             .regulatoryChanged:
             break
         }
@@ -156,6 +160,7 @@ extension DeviceAgent {
         case .connected(let attempt?, let bssid): linked(attempt: attempt, bssid: bssid)
         case .connected(nil, _): leave(spare)
         case .disconnected: successorLost()
+        case .examined: break
         case .joinFailed(let attempt, let failure, let detail):
             log.notice("join \(attempt) failed (\(failure.rawValue)): \(detail)")
             handle(.joinFailed(epoch: attempt, failure))
