@@ -18,7 +18,8 @@ extension Radios {
                 try await Task.sleep(for: .seconds(time))
                 await noise.terminate()
                 let log = await house.device.log
-                lab.report("\(percent) % of the frames lost, \(time) s", "\(Self.count("seems silent", in: log)) questions")
+                let questions = Self.count("seems silent", in: log)
+                lab.report("\(percent) % of the frames lost, \(time) s", "\(questions) questions")
                 #expect(!log.contains("has fallen silent"))
                 #expect(house.device.way(since: mark) == [])
             }
@@ -53,7 +54,8 @@ extension Radios {
             }
         }
 
-        private static let airLoss = #filePath.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" }
+        private static let airLoss =
+            #filePath.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" }
             + "/board/lab/air-loss"
 
         private static func count(_ words: String, in log: String) -> Int {

@@ -51,6 +51,13 @@ import Testing
         #expect(goal("half of iwd's", in: runs(.hardLoss24CN, [.altnet: 1])) == nil)
     }
 
+    @Test func twoStationsLoseNothing() throws {
+        let runs = self.runs(.commandLost, [.altnet: 5, .altnetSpare: 0])
+        #expect(try #require(goal("commanded switch with two stations", in: runs)).isMet)
+        let worse = self.runs(.commandLost, [.altnetSpare: 1])
+        #expect(!(try #require(goal("commanded switch with two stations", in: worse)).isMet))
+    }
+
     @Test func idlenessIsMeasuredBeyondTheSupplicants() throws {
         let runs =
             self.runs(.idleSwitches, [.altnet: 40]) + self.runs(.supplicantSwitches, [.altnet: 9, .supplicant: 7])

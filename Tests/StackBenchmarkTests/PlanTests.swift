@@ -14,7 +14,12 @@ import Testing
         let jobs = plan().jobs
         #expect(jobs.map(\.trial) == BenchmarkPlan.trials)
         #expect(jobs[0].wanted == [BenchmarkPlan.Wanted(stack: "floor", done: 0, count: 5)])
-        #expect(jobs[1].wanted.map(\.stack) == StackName.allCases.map(\.rawValue))
+        #expect(jobs[1].wanted.map(\.stack) == ["altnet", "iwd", "wpa_supplicant", "NetworkManager", "ConnMan"])
+    }
+
+    @Test func aSecondStationIsPlayedWhereALivingLinkIsLeft() {
+        let trials = plan(stacks: [.altnetSpare]).jobs.map(\.trial)
+        #expect(trials == ["floor", "weak-signal", "home-returns", "command"])
     }
 
     @Test func theBeginningOfANameWillDo() {
@@ -46,9 +51,10 @@ import Testing
 
     @Test func ofAltnetOnlyTheBuildThatIsThereCounts() {
         let old = Run(trial: "restart", stack: "altnet", time: .virtual).stamped(altnet: "1")
+        let spare = Run(trial: "command", stack: "altnet-spare", time: .virtual).stamped(altnet: "1")
         let peer = Run(trial: "restart", stack: "iwd", time: .virtual).stamped(altnet: "1")
         #expect(peer.build == nil)
-        #expect([old, peer].current(altnet: "2") == [peer])
+        #expect([old, spare, peer].current(altnet: "2") == [peer])
         #expect([old, peer].current(altnet: "1") == [old, peer])
         #expect([old, peer].current(altnet: nil) == [old, peer])
     }

@@ -59,14 +59,15 @@ public struct BenchmarkPlot: Sendable {
 
     private func draw(_ question: String, _ figure: Figure, _ x: Double, _ y: Double, on drawing: inout SVGDrawing) {
         drawing.text(question, x, y + 16, .init(size: 14, isBold: true))
-        let summaries = StackName.allCases.map { runs.summary(figure, of: $0, in: time) }
-        let longest = summaries.compactMap(\.self).flatMap { [$0.median, $0.most] }.filter(\.isFinite).max() ?? 1
+        let bars = StackName.allCases.map { (stack: $0, summary: runs.summary(figure, of: $0, in: time)) }
+            .filter { $0.stack.spare == nil || $0.summary != nil }
+        let longest = bars.compactMap(\.summary).flatMap { [$0.median, $0.most] }.filter(\.isFinite).max() ?? 1
         let names = x + Self.nameWidth
         // Room for the figure at the end of the longest bar.
         let scale = (Self.panelWidth - Self.nameWidth - 110) / max(longest, .leastNormalMagnitude)
-        for (index, (stack, summary)) in zip(StackName.allCases, summaries).enumerated() {
+        for (index, (stack, summary)) in bars.enumerated() {
             let top = y + 26 + Double(index) * (Self.barHeight + Self.barGap)
-            let isOwn = stack == .altnet
+            let isOwn = stack.isAltnet
             let middle = top + Self.barHeight - 3
             drawing.text(stack.rawValue, names - 8, middle, .init(size: 12, isBold: isOwn, anchor: .end))
             guard let summary else {

@@ -6,6 +6,7 @@ public enum Figure: String, Codable, CaseIterable, Sendable {
     case hardLoss5US = "hard-loss-5-us"
     case weakSignal = "weak-signal"
     case weakSignalGap = "weak-signal-gap"
+    case weakSignalLost = "weak-signal-lost"
     case homeReturns = "home-returns"
     case coldStart = "cold-start"
     case wrongPassword40 = "wrong-password-40"
@@ -13,6 +14,7 @@ public enum Figure: String, Codable, CaseIterable, Sendable {
     case restart
     case deadInternet = "dead-internet"
     case commandGap = "command-gap"
+    case commandLost = "command-lost"
     case memory
     case memoryAnonymous = "memory-anonymous"
     case memoryDirty = "memory-dirty"
@@ -33,6 +35,7 @@ public enum Figure: String, Codable, CaseIterable, Sendable {
         case timesPerMinute = "/min"
         case millisecondsPerMinute = "ms/min"
         case kilobytesPerHour = "KiB/h"
+        case pings
     }
 
     public var unit: Unit {
@@ -41,6 +44,7 @@ public enum Figure: String, Codable, CaseIterable, Sendable {
         case .idleSwitches, .supplicantSwitches: .timesPerMinute
         case .idleProcessor, .supplicantProcessor: .millisecondsPerMinute
         case .idleDisk: .kilobytesPerHour
+        case .weakSignalLost, .commandLost: .pings
         default: .seconds
         }
     }
@@ -54,6 +58,7 @@ public enum Figure: String, Codable, CaseIterable, Sendable {
         case .hardLoss5US: "the same, backup on 5 GHz, domain US"
         case .weakSignal: "Signal falls to -85 dBm, backup at -40: until on the backup"
         case .weakSignalGap: "longest gap in a 20 ms ping of that move"
+        case .weakSignalLost: "pings lost in that move"
         case .homeReturns: "Preferred network returns: until back on it"
         case .coldStart: "Cold start until a ping"
         case .wrongPassword40: "Backup's password wrong, home returns after 40 s: until a ping"
@@ -61,6 +66,7 @@ public enum Figure: String, Codable, CaseIterable, Sendable {
         case .restart: "Access point restarts, away for 10 s: from its first beacon until a ping"
         case .deadInternet: "Internet cut behind a perfect signal: until a ping from the internet"
         case .commandGap: "Commanded switch: longest gap in a 20 ms ping"
+        case .commandLost: "pings lost in that switch"
         case .memory: "Memory (PSS) of all processes"
         case .memoryAnonymous: "of that, backed by no file"
         case .memoryDirty: "of that, dirty"

@@ -22,6 +22,12 @@ extension Goal {
         [
             Goal("weak signal: on the stronger network within 12 s", figures.altnet(.weakSignal), "s", atMost: 12),
             Goal("gap of that move, one radio: at most 0.5 s", figures.altnet(.weakSignalGap), "s", atMost: 0.5),
+            Goal(
+                "pings lost in that move with two stations: none", figures[.weakSignalLost, .altnetSpare], "",
+                atMost: 0),
+            Goal(
+                "pings lost in a commanded switch with two stations: none", figures[.commandLost, .altnetSpare], "",
+                atMost: 0),
             Goal("dead internet: elsewhere within 15 s", figures.altnet(.deadInternet), "s", atMost: 15),
             // 30 s of confirmation (ALTNET_RETURN_CONFIRM_S) and 5.
             Goal(
@@ -83,7 +89,7 @@ struct Medians {
     }
 
     func shareOfBestPeer(_ figure: Figure) -> Double? {
-        let peers = StackName.allCases.filter { $0 != .altnet && self[figure, $0] != nil }
+        let peers = StackName.allCases.filter { !$0.isAltnet && self[figure, $0] != nil }
         return peers.compactMap { share(figure, of: $0) }.max()
     }
 }

@@ -53,7 +53,7 @@ public struct RunStore: Sendable {
 extension Run {
     /// With the build of the program that was measured.
     public func stamped(altnet build: String?) -> Run {
-        guard stack == StackName.altnet.rawValue else { return self }
+        guard StackName(rawValue: stack)?.isAltnet == true else { return self }
         var run = self
         run.build = build
         return run
@@ -64,6 +64,6 @@ extension [Run] {
     /// Without those of other builds of altnet than this one, if it is known which.
     public func current(altnet build: String?) -> [Run] {
         guard let build else { return self }
-        return filter { $0.stack != StackName.altnet.rawValue || $0.build == build }
+        return filter { StackName(rawValue: $0.stack)?.isAltnet != true || $0.build == build }
     }
 }

@@ -32,13 +32,26 @@ public enum StackName: String, Codable, CaseIterable, Sendable {
     case supplicant = "wpa_supplicant"
     case networkManager = "NetworkManager"
     case connMan = "ConnMan"
+    /// altnet with a second station interface on the same radio, which makes before it breaks (Docs/handover.md).
+    case altnetSpare = "altnet-spare"
 
     /// As a heading.
-    public var title: String { self == .supplicant ? "wpa_supplicant + dhcpcd" : rawValue }
+    public var title: String {
+        switch self {
+        case .supplicant: "wpa_supplicant + dhcpcd"
+        case .altnetSpare: "altnet, two stations"
+        default: rawValue
+        }
+    }
+
+    /// Whether it is altnet, in one of its builds.
+    public var isAltnet: Bool { self == .altnet || self == .altnetSpare }
+
+    var spare: SpareStation? { self == .altnetSpare ? .sameRadio : nil }
 
     func stack(in lab: Lab) -> any NetworkStack {
         switch self {
-        case .altnet: AltnetStack(in: lab)
+        case .altnet, .altnetSpare: AltnetStack(in: lab)
         case .iwd: IwdStack(in: lab)
         case .supplicant: SupplicantStack(in: lab)
         case .networkManager: NetworkManagerStack(in: lab)

@@ -3,7 +3,9 @@ import Lab
 extension Run {
     /// All trials that can be played, by name, each with the stacks that it is played with.
     public static func stacks(of trial: String) -> [String] {
-        trial == Floor.name ? [Floor.name] : StackName.allCases.map(\.rawValue)
+        if trial == Floor.name { return [Floor.name] }
+        let isMove = Trial.all.contains { $0.name == trial && $0.isMove }
+        return StackName.allCases.filter { $0.spare == nil || isMove }.map(\.rawValue)
     }
 
     /// Plays one trial once, on this kernel.

@@ -3,9 +3,11 @@ import Lab
 
 /// The link lives, and another network is the better one.
 extension Trial {
-    /// Home falls to -85 dBm, while the backup is at -40: until a ping through the backup, and how long nothing went.
+    /// Home falls to -85 dBm, while the backup is at -40: until a ping through the backup, how long nothing went, and how many
+    /// pings were lost.
     static let weakSignal = Trial(
-        "weak-signal", plan: House.Plan(backupSignal: -40), figures: [.weakSignal, .weakSignalGap]
+        "weak-signal", plan: House.Plan(backupSignal: -40), isMove: true,
+        figures: [.weakSignal, .weakSignalGap, .weakSignalLost]
     ) { house in
         let pinger = try await house.lab.pinger(to: house.backup.gateway)
         let traffic = try await house.lab.pinger()
@@ -14,13 +16,15 @@ extension Trial {
         let fade = ContinuousClock.now
         try await house.home.setSignal(-85)
         let moved = try await house.time(from: fade, to: pinger, limit: .seconds(120))
-        guard case .value = moved else { return [.weakSignal: moved, .weakSignalGap: moved] }
-        try await traffic.reply(within: .seconds(10))
-        return [.weakSignal: moved, .weakSignalGap: .value(traffic.longestGap(since: fade) / .seconds(1))]
+        guard case .value = moved else {
+            return [.weakSignal: moved, .weakSignalGap: moved, .weakSignalLost: moved]
+        }
+        let (gap, lost) = try await traffic.harm(since: fade)
+        return [.weakSignal: moved, .weakSignalGap: gap, .weakSignalLost: lost]
     }
 
     /// The device is on the backup, and home, which it prefers, returns: until a ping through home.
-    static let homeReturns = Trial("home-returns", figures: [.homeReturns]) { house in
+    static let homeReturns = Trial("home-returns", isMove: true, figures: [.homeReturns]) { house in
         let limit = Duration.seconds(180)
         try await house.phase.wait()
         try await house.home.powerOff()
@@ -33,8 +37,8 @@ extension Trial {
         return [.homeReturns: try await house.time(from: back, to: pinger, limit: limit)]
     }
 
-    /// A person commands a change to the backup: how long nothing went.
-    static let command = Trial("command", figures: [.commandGap]) { house in
+    /// A person commands a change to the backup: how long nothing went, and how many pings were lost.
+    static let command = Trial("command", isMove: true, figures: [.commandGap, .commandLost]) { house in
         let pinger = try await house.lab.pinger(to: house.backup.gateway)
         let traffic = try await house.lab.pinger()
         try await traffic.reply(within: .seconds(5))
@@ -43,8 +47,18 @@ extension Trial {
         try await house.stack.change(to: house.backup)
         let limit = Duration.seconds(120)
         let moved = try await house.time(from: start, to: pinger, limit: limit)
-        guard case .value = moved else { return [.commandGap: moved] }
-        try await traffic.reply(within: .seconds(10))
-        return [.commandGap: .value(traffic.longestGap(since: start) / .seconds(1))]
+        guard case .value = moved else { return [.commandGap: moved, .commandLost: moved] }
+        let (gap, lost) = try await traffic.harm(since: start)
+        return [.commandGap: gap, .commandLost: lost]
+    }
+}
+
+extension Pinger {
+    /// How long nothing was answered at most, in seconds, and how many pings never were, once all of them had their second.
+    fileprivate func harm(since start: ContinuousClock.Instant) async throws -> (gap: Measured, lost: Measured) {
+        try await reply(within: .seconds(10))
+        let gap = longestGap(since: start) / .seconds(1)
+        try await Task.sleep(for: .seconds(2))
+        return (.value(gap), .value(Double(lost(since: start))))
     }
 }

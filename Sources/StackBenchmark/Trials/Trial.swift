@@ -8,17 +8,20 @@ public struct Trial: Sendable {
     let plan: House.Plan
     /// Whether it is an hour of waiting, which nobody has in clock time.
     public let isVirtualOnly: Bool
+    /// Whether a link that lives is left for another: then a second station interface makes a difference.
+    let isMove: Bool
     public let figures: [Figure]
     let play: @Sendable (House) async throws -> [Figure: Measured]
 
     init(
         _ name: String, country: String = "CN", plan: House.Plan = House.Plan(), isVirtualOnly: Bool = false,
-        figures: [Figure], play: @escaping @Sendable (House) async throws -> [Figure: Measured]
+        isMove: Bool = false, figures: [Figure], play: @escaping @Sendable (House) async throws -> [Figure: Measured]
     ) {
         self.name = name
         self.country = country
         self.plan = plan
         self.isVirtualOnly = isVirtualOnly
+        self.isMove = isMove
         self.figures = figures
         self.play = play
     }
@@ -35,7 +38,9 @@ public struct Trial: Sendable {
     ///
     /// - Parameter number: of the run, from 0.
     public func run(_ stack: StackName, number: Int) async throws -> [Reading] {
-        let measured = try await Lab.run("\(name) \(stack.rawValue)", accessPoints: 2, country: country) { lab in
+        let measured = try await Lab.run(
+            "\(name) \(stack.rawValue)", accessPoints: 2, country: country, spare: stack.spare
+        ) { lab in
             try await play(House(lab, plan: plan, stack: stack, phase: Phase(ofRun: number)))
         }
         return measured.map { Reading($0, $1) }
