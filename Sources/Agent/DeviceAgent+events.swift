@@ -77,7 +77,6 @@ extension DeviceAgent {
             let isSilent = station.isSilent
             station.isSilent = false
             handle(.linkLost(isSilent ? .silence : Self.end(reason: reason, locallyGenerated: locallyGenerated)))
-        case .examined: beacons?.lookForTraffic()
         case .joinFailed(let attempt, let failure, let detail):
             log.notice("join \(attempt) failed (\(failure.rawValue)): \(detail)")
             handle(.joinFailed(epoch: attempt, failure))
@@ -93,7 +92,6 @@ extension DeviceAgent {
 
     func linked(attempt: UInt64?, bssid: BSSID) {
         // A link that no join of ours made.
-        station.isSilent = false
         guard let attempt else { return askSupplicant() }
         handle(.associated(epoch: attempt, AccessPoint(bssid: bssid, frequency: policy.frequency(of: bssid))))
         checkAddress()

@@ -14,9 +14,6 @@ public enum SupplicantEvent: Sendable, Equatable {
     /// `locallyGenerated` tells a link that this station ended (to switch, to leave, or because no beacons came) from
     /// one that the access point ended.
     case disconnected(reason: Int, locallyGenerated: Bool)
-    /// wpa_supplicant was asked for its status, which is done now and then, and answered. Nothing has happened: this is for
-    /// whoever has something to look after while the processor is awake.
-    case examined
     /// The join did not lead to a link, and wpa_supplicant does not try any further. `detail` is the line of
     /// wpa_supplicant that says why, safe to print and without secrets.
     case joinFailed(attempt: UInt64, JoinFailure, detail: String)

@@ -12,6 +12,7 @@ extension DeviceAgent {
             return
         }
         guard beacons?.radio !== radio || beacons?.accessPoint != accessPoint.bssid else { return }
+        station.isSilent = false
         beacons = BeaconWatcher(
             beacons: settings.silentBeacons, of: accessPoint.bssid, radio: radio
         ) { [weak self] event in self?.observe(event, of: accessPoint) }

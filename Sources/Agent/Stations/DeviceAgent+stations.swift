@@ -160,7 +160,6 @@ extension DeviceAgent {
         case .connected(let attempt?, let bssid): linked(attempt: attempt, bssid: bssid)
         case .connected(nil, _): leave(spare)
         case .disconnected: successorLost()
-        case .examined: break
         case .joinFailed(let attempt, let failure, let detail):
             log.notice("join \(attempt) failed (\(failure.rawValue)): \(detail)")
             handle(.joinFailed(epoch: attempt, failure))
