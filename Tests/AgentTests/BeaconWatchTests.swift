@@ -42,6 +42,14 @@ import Testing
             return watch.sampled(station, at: now)
         }
 
+        mutating func expectFine(
+            beacons: UInt64 = 0, lost: UInt32 = 0, inactive: Duration = .milliseconds(4),
+            sourceLocation: SourceLocation = #_sourceLocation
+        ) {
+            let finding = sample(beacons: beacons, lost: lost, inactive: inactive)
+            #expect(finding == .fine, sourceLocation: sourceLocation)
+        }
+
         /// How long it takes until a power cut right after a sample is suspected.
         mutating func suspicion(framesLostEach lost: UInt32) -> Duration? {
             let cut = now
@@ -78,7 +86,7 @@ import Testing
         var link = Link()
         link.comeIntoUse()
         #expect(link.watch.next == link.now)
-        #expect(link.sample() == .fine)
+        link.expectFine()
         #expect(link.watch.next == link.now + .milliseconds(100))
         // Nobody looks at the traffic for a while.
         link.pass(.seconds(5), sending: 0)
@@ -90,87 +98,78 @@ import Testing
     @Test func aPowerCutIsSuspectedAfterThreeBeacons() throws {
         var link = Link()
         link.comeIntoUse()
-        for _ in 0..<5 { #expect(link.sample(beacons: 1) == .fine) }
-        let time = try #require(link.suspicion(framesLostEach: 5))
+        for _ in 0..<5 { link.expectFine(beacons: 1) }
+        let suspicion = link.suspicion(framesLostEach: 5)
+        let time = try #require(suspicion)
         #expect(time >= .milliseconds(308) && time <= .milliseconds(320))
     }
 
     @Test func threeFramesHaveToBeLost() throws {
         var link = Link()
         link.comeIntoUse()
-        #expect(link.sample(beacons: 1) == .fine)
-        #expect(link.suspicion(framesLostEach: 0) == nil)
-        #expect(link.sample(beacons: 1) == .fine)
-        let time = try #require(link.suspicion(framesLostEach: 1))
+        link.expectFine(beacons: 1)
+        let none = link.suspicion(framesLostEach: 0)
+        #expect(none == nil)
+        link.expectFine(beacons: 1)
+        let suspicion = link.suspicion(framesLostEach: 1)
+        let time = try #require(suspicion)
         #expect(time >= .milliseconds(308) && time <= .milliseconds(420))
     }
 
     @Test func anAcknowledgementIsALifeSign() {
         var link = Link()
         link.comeIntoUse()
-        #expect(link.sample(beacons: 1) == .fine)
-        for _ in 0..<15 { #expect(link.sample(lost: 3, inactive: .milliseconds(60)) == .fine) }
+        link.expectFine(beacons: 1)
+        for _ in 0..<15 { link.expectFine(lost: 3, inactive: .milliseconds(60)) }
     }
 
     @Test func twoMissingBeaconsAreNothing() {
         var link = Link()
         link.comeIntoUse()
         for _ in 0..<50 {
-            #expect(link.sample(beacons: 1) == .fine)
-            for time in [100, 200] { #expect(link.sample(lost: 9, inactive: .milliseconds(time)) == .fine) }
+            link.expectFine(beacons: 1)
+            for time in [100, 200] { link.expectFine(lost: 9, inactive: .milliseconds(time)) }
         }
     }
 
     @Test func whatAScanHidIsNothing() {
         var link = Link()
         link.comeIntoUse()
-        #expect(link.sample(beacons: 1) == .fine)
+        link.expectFine(beacons: 1)
         link.now = link.now + .milliseconds(600)
         link.watch.startOver(at: link.now)
-        #expect(link.sample(lost: 9, inactive: .milliseconds(700)) == .fine)
-        #expect(link.sample(lost: 9, inactive: .milliseconds(800)) == .fine)
+        link.expectFine(lost: 9, inactive: .milliseconds(700))
+        link.expectFine(lost: 9, inactive: .milliseconds(800))
     }
 
     @Test func whoWasAsleepBeginsAnew() {
         var link = Link()
         link.comeIntoUse()
-        #expect(link.sample(beacons: 1) == .fine)
+        link.expectFine(beacons: 1)
         link.now = link.now + .seconds(3600)
-        #expect(link.sample(lost: 9, inactive: .seconds(3600)) == .fine)
+        link.expectFine(lost: 9, inactive: .seconds(3600))
     }
 
     @Test func countsThatBeginAnewAreANewLink() {
         var link = Link()
         link.comeIntoUse()
-        #expect(link.sample(beacons: 1) == .fine)
+        link.expectFine(beacons: 1)
         link.now = link.now + .milliseconds(400)
         link.station.transmitFailed = 0
-        #expect(link.sample(inactive: .milliseconds(400)) == .fine)
+        link.expectFine(inactive: .milliseconds(400))
     }
 
-    @Test(arguments: [\StationInfo.hasBeacons, \.hasFramesLost, \.hasInactivity])
-    func aRadioThatDoesNotCountIsNotAskedAgain(_ count: WritableKeyPath<StationInfo, Bool>) {
+    @Test(arguments: 0..<3)
+    func aRadioThatDoesNotCountIsNotAskedAgain(_ missing: Int) {
         var link = Link()
         link.comeIntoUse()
-        link.station[keyPath: count] = false
-        #expect(link.watch.sampled(link.station, at: link.now) == .untold)
+        switch missing {
+        case 0: link.station.beaconsReceived = nil
+        case 1: link.station.transmitFailed = nil
+        default: link.station.inactive = nil
+        }
+        let finding = link.watch.sampled(link.station, at: link.now)
+        #expect(finding == .untold)
         #expect(link.watch.next == nil)
-    }
-}
-
-extension StationInfo {
-    fileprivate var hasBeacons: Bool {
-        get { beaconsReceived != nil }
-        set { if !newValue { beaconsReceived = nil } }
-    }
-
-    fileprivate var hasFramesLost: Bool {
-        get { transmitFailed != nil }
-        set { if !newValue { transmitFailed = nil } }
-    }
-
-    fileprivate var hasInactivity: Bool {
-        get { inactive != nil }
-        set { if !newValue { inactive = nil } }
     }
 }
