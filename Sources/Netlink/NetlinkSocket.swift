@@ -23,7 +23,6 @@ final class NetlinkSocket {
     /// Our address, where the kernel sends its answers.
     let port: UInt32
     private var watch: ReadWatch?
-    private var buffer = [UInt8](repeating: 0, count: NetlinkSocket.largestDatagram)
     private var isMissingMessages = false
     private var pending: [UInt32: PendingRequest] = [:]
     private var lastSequence: UInt32 = 0
@@ -33,6 +32,8 @@ final class NetlinkSocket {
 
     /// The kernel sizes its dumps by what the reader offers, up to 32 KiB (af_netlink.c, `netlink_recvmsg`).
     private static let largestDatagram = 32 * 1024
+    /// One for all sockets: what was read is copied before anybody else reads.
+    private static var buffer = [UInt8](repeating: 0, count: largestDatagram)
     /// Reads at most so many datagrams in a row, so that a flood does not keep timers and other sockets waiting.
     private static let datagramsPerTurn = 64
     private static let maximumParts = 16 * 1024
@@ -141,7 +142,7 @@ final class NetlinkSocket {
     // MARK: Receiving
 
     private func receive() {
-        let capacity = buffer.count
+        let capacity = Self.largestDatagram
         for _ in 0..<Self.datagramsPerTurn {
             var sender = sockaddr_nl()
             var senderLength = socklen_t(MemoryLayout.size(ofValue: sender))
@@ -149,14 +150,14 @@ final class NetlinkSocket {
             let length = withUnsafeMutablePointer(to: &sender) { sender in
                 sender.withMemoryRebound(to: sockaddr.self, capacity: 1) { sender in
                     recvfrom(
-                        handle.fileDescriptor, &buffer, capacity, Int32(MSG_TRUNC), sender, &senderLength)
+                        handle.fileDescriptor, &Self.buffer, capacity, Int32(MSG_TRUNC), sender, &senderLength)
                 }
             }
             switch length {
             case 0...capacity:
                 // Only the kernel has port zero: other processes may write to this socket too.
                 guard sender.nl_pid == 0 else { continue }
-                if dispatch(NetlinkDatagram(Array(buffer[..<length]))) { return receiveLater() }
+                if dispatch(NetlinkDatagram(Array(Self.buffer[..<length]))) { return receiveLater() }
             case ..<0 where errno == EAGAIN: return noteOverrun()
             case ..<0 where errno == EINTR: continue
             // ENOBUFS, a datagram that did not fit, or an error inside a dump: something is missing.

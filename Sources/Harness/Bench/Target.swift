@@ -33,5 +33,8 @@ public struct Target: Sendable {
         self.switchTime = switchTime
     }
 
+    /// How long one of several places may take where the device could be.
+    var patienceWithOnePlace: Duration { patience / 5 }
+
     var isNetwork: Bool { if case .network = endpoint { true } else { false } }
 }

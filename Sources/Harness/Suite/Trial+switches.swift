@@ -67,7 +67,7 @@ extension Trial {
     private func reopen(after wire: Wire, stream: String, on network: BenchNetwork?) async throws -> Wire? {
         for place in [network, nil] {
             follow(to: place)
-            guard let next = try? await open(handshake: nil, patience: .seconds(2)) else { continue }
+            guard let next = try? await open(handshake: nil, patience: target.patienceWithOnePlace) else { continue }
             transcript.note("connected again")
             do {
                 try await next.subscribe(since: wire.lastSequence, stream: stream)
@@ -86,9 +86,11 @@ extension Trial {
         while ContinuousClock.now < deadline {
             for place in [network, nil] {
                 follow(to: place)
-                guard let wire = try? await open(handshake: nil, patience: .seconds(2)) else { continue }
-                defer { Task { await wire.close() } }
-                guard let status: NetworkStatus = try? await wire.get(.getNetwork) else { continue }
+                guard let wire = try? await open(handshake: nil, patience: target.patienceWithOnePlace) else { continue }
+                let status: NetworkStatus? = try? await wire.get(.getNetwork)
+                // Before the next: the device serves a few at a time.
+                await wire.close()
+                guard let status else { continue }
                 if status.state == .online, status.ssid == ssid { return }
                 last = "\(status.state.rawValue) \(status.ssid?.description ?? "")"
             }
