@@ -1,0 +1,67 @@
+/// What a loop's thread has to do, and what it waits for.
+struct Agenda: Sendable {
+    /// Of a timer or a watch; none has it twice.
+    typealias Number = UInt64
+
+    struct Watch: Sendable {
+        let number: Number
+        let descriptor: Int32
+        fileprivate let action: @Sendable () -> Void
+    }
+
+    private struct Timer: Sendable {
+        let number: Number
+        let due: SuspendingClock.Instant
+        let latest: SuspendingClock.Instant
+        let action: @Sendable () -> Void
+    }
+
+    private var jobs: [UnownedJob] = []
+    /// The first due first; of those that are due at one time, the older first.
+    private var timers: [Timer] = []
+    private(set) var watches: [Watch] = []
+    /// Whether the thread waits, and nobody has woken it.
+    var isWaiting = false
+    private var lastNumber: Number = 0
+
+    mutating func add(_ job: UnownedJob) { jobs.append(job) }
+
+    mutating func add(
+        due: SuspendingClock.Instant, latest: SuspendingClock.Instant, _ action: @escaping @Sendable () -> Void
+    ) -> Number {
+        lastNumber += 1
+        let place = timers.firstIndex { $0.due > due } ?? timers.endIndex
+        timers.insert(Timer(number: lastNumber, due: due, latest: latest, action: action), at: place)
+        return lastNumber
+    }
+
+    mutating func add(descriptor: Int32, _ action: @escaping @Sendable () -> Void) -> Number {
+        lastNumber += 1
+        watches.append(Watch(number: lastNumber, descriptor: descriptor, action: action))
+        return lastNumber
+    }
+
+    mutating func remove(_ number: Number) {
+        timers.removeAll { $0.number == number }
+        watches.removeAll { $0.number == number }
+    }
+
+    mutating func takeJobs() -> [UnownedJob] {
+        defer { jobs = [] }
+        return jobs
+    }
+
+    /// The next timer that is due, which is none any more.
+    mutating func takeDue(at now: SuspendingClock.Instant) -> (@Sendable () -> Void)? {
+        guard let timer = timers.first, timer.due <= now else { return nil }
+        return timers.removeFirst().action
+    }
+
+    func action(of number: Number) -> (@Sendable () -> Void)? { watches.first { $0.number == number }?.action }
+
+    /// How long nothing has to be done; nil is for ever.
+    func patience(at now: SuspendingClock.Instant) -> Duration? {
+        guard jobs.isEmpty else { return .zero }
+        return timers.map(\.latest).min().map { max($0 - now, .zero) }
+    }
+}
