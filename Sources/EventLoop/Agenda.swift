@@ -52,16 +52,17 @@ struct Agenda: Sendable {
     }
 
     /// The next timer that is due, which is none any more.
-    mutating func takeDue(at now: SuspendingClock.Instant) -> (@Sendable () -> Void)? {
-        guard let timer = timers.first, timer.due <= now else { return nil }
-        return timers.removeFirst().action
+    /// - Parameter isQuiet: whether nothing else is to be done; else only what can wait no longer is due.
+    mutating func takeDue(at now: SuspendingClock.Instant, isQuiet: Bool) -> (@Sendable () -> Void)? {
+        let index = timers.firstIndex { $0.due <= now && (isQuiet || $0.latest <= now) }
+        return index.map { timers.remove(at: $0).action }
     }
 
     func action(of number: Number) -> (@Sendable () -> Void)? { watches.first { $0.number == number }?.action }
 
     /// How long nothing has to be done; nil is for ever.
     func patience(at now: SuspendingClock.Instant) -> Duration? {
-        guard jobs.isEmpty else { return .zero }
+        guard jobs.isEmpty, timers.first.map({ $0.due > now }) ?? true else { return .zero }
         return timers.map(\.latest).min().map { max($0 - now, .zero) }
     }
 }

@@ -85,9 +85,11 @@ final class LoopThread: SerialExecutor, TaskExecutor {
             for job in agenda.withLock({ $0.takeJobs() }) {
                 job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
             }
-            // One at a time: what it does may cancel what would be next.
-            while let action = agenda.withLock({ $0.takeDue(at: .now) }) { action() }
-            for number in wait() { agenda.withLock { $0.action(of: number) }?() }
+            let readable = wait()
+            for number in readable { agenda.withLock { $0.action(of: number) }?() }
+            // What came before a deadline counts before it, for as long as the deadline can wait. One timer at a time: what it
+            // does may cancel what would be next.
+            while let action = agenda.withLock({ $0.takeDue(at: .now, isQuiet: readable.isEmpty) }) { action() }
         }
     }
 

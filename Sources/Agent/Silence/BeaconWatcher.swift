@@ -81,7 +81,7 @@ final class BeaconWatcher {
     }
 
     private func sample() {
-        Task { [weak self] in
+        AgentLoop.begin { [weak self] in
             let station = try? await self?.radio.station()
             self?.sampled(station)
         }
