@@ -16,7 +16,14 @@ struct Agenda: Sendable {
         let action: @Sendable () -> Void
     }
 
-    private var jobs: [UnownedJob] = []
+    enum Job: Sendable {
+        /// Of the actor.
+        case isolated(UnownedJob)
+        /// Of a task that prefers the thread.
+        case preferring(UnownedJob, LoopTasks)
+    }
+
+    private var jobs: [Job] = []
     /// The first due first; of those that are due at one time, the older first.
     private var timers: [Timer] = []
     private(set) var watches: [Watch] = []
@@ -24,7 +31,7 @@ struct Agenda: Sendable {
     var isWaiting = false
     private var lastNumber: Number = 0
 
-    mutating func add(_ job: UnownedJob) { jobs.append(job) }
+    mutating func add(_ job: Job) { jobs.append(job) }
 
     mutating func add(
         due: SuspendingClock.Instant, latest: SuspendingClock.Instant, _ action: @escaping @Sendable () -> Void
@@ -46,7 +53,7 @@ struct Agenda: Sendable {
         watches.removeAll { $0.number == number }
     }
 
-    mutating func takeJobs() -> [UnownedJob] {
+    mutating func takeJobs() -> [Job] {
         defer { jobs = [] }
         return jobs
     }

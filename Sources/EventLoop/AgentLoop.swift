@@ -8,13 +8,14 @@ public actor AgentLoop {
     public static let shared = AgentLoop()
 
     static let thread = LoopThread(name: "altnet.agent")
+    private static let tasks = LoopTasks(thread)
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { Self.thread.asUnownedSerialExecutor() }
 
     /// Begins a task of the loop that is there for small things which come again and again: wherever it waits, it goes on without
     /// another thread. Swift resumes an ordinary task in its pool first, and that hands it over.
     public static nonisolated func begin(_ operation: @escaping @AgentLoop @Sendable () async -> Void) {
-        Task(executorPreference: thread) { await operation() }
+        Task(executorPreference: tasks) { await operation() }
     }
 
     /// Runs `operation` at once, trapping when the caller is not on the loop already: for callbacks of C libraries and

@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// It is no dispatch queue: there, one thread waits and another one is woken to do what is to be done, which is made anew
 /// where nothing was to be done for five seconds.
-final class LoopThread: SerialExecutor, TaskExecutor {
+final class LoopThread: SerialExecutor {
     private let agenda = Mutex(Agenda())
     private let bell = Bell()
     /// The thread, as pthread_self(3) names it; 0 until it runs.
@@ -34,8 +34,10 @@ final class LoopThread: SerialExecutor, TaskExecutor {
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
-        change { $0.add(job) }
+        change { $0.add(.isolated(job)) }
     }
+
+    fileprivate func enqueue(_ job: UnownedJob, of tasks: LoopTasks) { change { $0.add(.preferring(job, tasks)) } }
 
     func checkIsolated() { precondition(isRunningHere, "not on the loop's thread") }
 
@@ -83,7 +85,12 @@ final class LoopThread: SerialExecutor, TaskExecutor {
         thread.store(pthread_self(), ordering: .relaxed)
         while true {
             for job in agenda.withLock({ $0.takeJobs() }) {
-                job.runSynchronously(isolatedTo: asUnownedSerialExecutor(), taskExecutor: asUnownedTaskExecutor())
+                switch job {
+                case .isolated(let job): job.runSynchronously(on: asUnownedSerialExecutor())
+                case .preferring(let job, let tasks):
+                    job.runSynchronously(
+                        isolatedTo: asUnownedSerialExecutor(), taskExecutor: tasks.asUnownedTaskExecutor())
+                }
             }
             let readable = wait()
             for number in readable { agenda.withLock { $0.action(of: number) }?() }
@@ -114,6 +121,16 @@ final class LoopThread: SerialExecutor, TaskExecutor {
         if descriptors[watches.count].revents != 0 { bell.silence() }
         return zip(watches, descriptors).filter { $1.revents != 0 }.map(\.0.number)
     }
+}
+
+/// The tasks that prefer a loop's thread. No other task is run as one of them: Swift would have it wait its turn at each call to
+/// the loop's actor, although it is where it wants to be.
+final class LoopTasks: TaskExecutor {
+    private let thread: LoopThread
+
+    init(_ thread: LoopThread) { self.thread = thread }
+
+    func enqueue(_ job: consuming ExecutorJob) { thread.enqueue(UnownedJob(job), of: self) }
 }
 
 /// Ends somebody's wait (eventfd(2)).
