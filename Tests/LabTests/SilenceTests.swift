@@ -36,15 +36,6 @@ extension Radios {
             }
         }
 
-        @Test func aPowerCutIsNoticedByTheAgentWhileTheDeviceIsInUse() async throws {
-            try await scenario("power cut in use", accessPoints: 2) { lab in
-                let house = try await House(lab)
-                try await house.pinger.reply(after: .now + .seconds(12), within: .seconds(15))
-                try await house.expectFailover(within: .seconds(5))
-                #expect(await house.device.log.contains("has fallen silent"))
-            }
-        }
-
         @Test func whereItIsOffTheKernelNoticesAlone() async throws {
             try await scenario("power cut, watch off", accessPoints: 2) { lab in
                 let house = try await House(lab, settings: ["ALTNET_SILENT_BEACONS": "0"])

@@ -6,7 +6,7 @@ extension Trial {
     private static let patience = Duration.seconds(120)
 
     /// A device that is in use has been so for a while; the pings are the traffic.
-    private static let inUse = Duration.seconds(12)
+    private static let inUse = Duration.seconds(15)
 
     /// Home's power is cut while the device is in use: until a ping through the backup.
     static func hardLoss(_ figure: Figure, channel: Int, country: String) -> Trial {
