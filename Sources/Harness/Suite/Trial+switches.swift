@@ -86,7 +86,9 @@ extension Trial {
         while ContinuousClock.now < deadline {
             for place in [network, nil] {
                 follow(to: place)
-                guard let wire = try? await open(handshake: nil, patience: target.patienceWithOnePlace) else { continue }
+                guard let wire = try? await open(handshake: nil, patience: target.patienceWithOnePlace) else {
+                    continue
+                }
                 let status: NetworkStatus? = try? await wire.get(.getNetwork)
                 // Before the next: the device serves a few at a time.
                 await wire.close()
