@@ -110,6 +110,7 @@ extension DeviceAgent {
         signal = watch.map { watch in
             SignalWatcher(watch, radio: radio, log: log) { [weak self] signal in self?.measured(signal) }
         }
+        watchBeacons(watch != nil)
     }
 
     private func measured(_ reading: Int) {

@@ -19,7 +19,9 @@ extension DeviceAgent {
 
     private func observe(_ event: RadioEvent) {
         switch event {
+        case .scanStarted: beacons?.scan(isUnderWay: true)
         case .scanFinished(let aborted):
+            beacons?.scan(isUnderWay: false)
             if !aborted, !scans.isScanning { readForeignScan() }
             startDeferredScan()
         case .signalLow(let level): signal?.crossed(level)
@@ -33,7 +35,7 @@ extension DeviceAgent {
             handle(.interface(isUp: false))
             reviewHandover()
         case .resynchronise: resynchronise()
-        case .scanStarted, .beaconLoss, .packetLoss, .connected, .connectionFailed, .regulatoryChanged: break
+        case .beaconLoss, .packetLoss, .connected, .connectionFailed, .regulatoryChanged: break
         }
     }
 
@@ -72,7 +74,9 @@ extension DeviceAgent {
         case .unavailable: supplicantDisappeared()
         case .connected(let attempt, let bssid): linked(attempt: attempt, bssid: bssid)
         case .disconnected(let reason, let locallyGenerated):
-            handle(.linkLost(Self.end(reason: reason, locallyGenerated: locallyGenerated)))
+            let isSilent = station.isSilent
+            station.isSilent = false
+            handle(.linkLost(isSilent ? .silence : Self.end(reason: reason, locallyGenerated: locallyGenerated)))
         case .joinFailed(let attempt, let failure, let detail):
             log.notice("join \(attempt) failed (\(failure.rawValue)): \(detail)")
             handle(.joinFailed(epoch: attempt, failure))
@@ -151,6 +155,7 @@ extension DeviceAgent {
     /// Events were lost: ask for everything that the agent goes by.
     private func resynchronise() {
         handle(.interface(isUp: isInterfaceUp))
+        beacons?.scan(isUnderWay: false)
         readForeignScan()
         askKernel()
     }

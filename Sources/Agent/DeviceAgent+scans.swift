@@ -90,7 +90,7 @@ extension DeviceAgent {
     }
 
     /// Runs a scan, with `onEnd` at its end, and then what waited for it.
-    private func run(
+    func run(
         _ request: Netlink.ScanRequest, inPortions: Bool = false, onStart: @escaping @AgentLoop () -> Void = {},
         onEnd: @escaping @AgentLoop (ScanEnd) -> Void
     ) {

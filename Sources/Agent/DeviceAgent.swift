@@ -61,6 +61,7 @@ public final class DeviceAgent {
     var history = DecisionHistory()
     var scans = ScanDesk()
     var signal: SignalWatcher?
+    var beacons: BeaconWatcher?
     /// What the policy was told last.
     var otherUplink: Uplink?
     var sleepWatch = SleepWatch()
@@ -151,7 +152,10 @@ public final class DeviceAgent {
         handle(.interface(isUp: isInterfaceUp))
         otherUplink = routes.uplink(besides: stations.compactMap(\.radio.interfaceIndex))
         handle(.otherUplink(otherUplink))
-        for station in stations { station.supplicant.start() }
+        for station in stations {
+            station.supplicant.onSupervised = { [weak self] in self?.beacons?.lookForTraffic() }
+            station.supplicant.start()
+        }
         reviewHandover()
         updateStatus()
         hasBegun = true
@@ -163,6 +167,7 @@ public final class DeviceAgent {
         departure = nil
         wake = nil
         signal = nil
+        beacons = nil
         reachabilityChanges?.cancel()
         reachability.stop()
         claims.stop()
@@ -211,6 +216,7 @@ public final class DeviceAgent {
         reviewTroubles()
         updateStatus()
         updateStanding()
+        beacons?.lookForTraffic()
     }
 
     /// A network that is not one to join any more is forgotten when the device leaves it.

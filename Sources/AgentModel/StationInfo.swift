@@ -9,9 +9,11 @@ public struct StationInfo: Hashable, Sendable {
     public var beaconSignalAverage: Int?
     /// Beacons received since the association.
     public var beaconsReceived: UInt64?
+    /// From one beacon to the next, as the access point announces it.
+    public var beaconInterval: Duration?
     /// Beacons missed since the association.
     public var beaconLossCount: UInt32?
-    /// Time since anything was received from the access point.
+    /// Time since the access point acknowledged anything, or anything but beacons was received from it.
     public var inactive: Duration?
     /// Time since the association.
     public var connected: Duration?

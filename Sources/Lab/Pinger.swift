@@ -98,7 +98,8 @@ public final class Pinger: Sendable {
         }
     }
 
-    func end() {
+    /// Sends no more.
+    public func end() {
         timer.cancel()
         arrivals.cancel()
     }

@@ -10,6 +10,8 @@ extension StationInfo {
         signalAverage = info[NL80211_STA_INFO_SIGNAL_AVG]?.decibels
         beaconSignalAverage = info[NL80211_STA_INFO_BEACON_SIGNAL_AVG]?.decibels
         beaconsReceived = info[NL80211_STA_INFO_BEACON_RX]?.number()
+        beaconInterval = info[NL80211_STA_INFO_BSS_PARAM]?.nested[NL80211_STA_BSS_PARAM_BEACON_INTERVAL]?
+            .number(as: UInt16.self).map { .microseconds(Int64($0) * Self.timeUnit) }
         beaconLossCount = info[NL80211_STA_INFO_BEACON_LOSS]?.number()
         inactive = info[NL80211_STA_INFO_INACTIVE_TIME]?.number(as: UInt32.self).map { .milliseconds($0) }
         connected = info[NL80211_STA_INFO_CONNECTED_TIME]?.number(as: UInt32.self).map { .seconds($0) }
@@ -17,6 +19,11 @@ extension StationInfo {
         transmitBitRate = info[NL80211_STA_INFO_TX_BITRATE]?.bitRate
         transmitFailed = info[NL80211_STA_INFO_TX_FAILED]?.number()
     }
+}
+
+extension StationInfo {
+    /// In which beacon intervals are counted, in microseconds (IEEE 802.11-2020, 9.4.1.3).
+    private static let timeUnit: Int64 = 1024
 }
 
 extension AttributeValue {

@@ -3,6 +3,10 @@ import CNetlink
 import Glibc
 
 extension WirelessRadio {
+    /// How many frames went out, since some moment of the driver's choice; nil while the interface is missing. Nothing waits
+    /// and no answer comes later, so this may be asked whenever the processor is awake.
+    public var framesSent: UInt64? { LinkFiles.system.framesSent(of: interface) }
+
     /// Measures the current link. Nil while there is none.
     public func station() async throws(NetlinkError) -> StationInfo? {
         guard let bssid = try await associatedBSSID() else { return nil }

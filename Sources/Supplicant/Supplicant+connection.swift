@@ -142,7 +142,9 @@ extension Supplicant {
         guard let channel, isGreeted else { return }
         Task {
             _ = try? await channel.ask(.status) { [self] answer in adopt(answer) }
-            if self.channel === channel, isGreeted { supervise() }
+            guard self.channel === channel, isGreeted else { return }
+            supervise()
+            onSupervised()
         }
     }
 }

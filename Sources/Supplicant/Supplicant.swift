@@ -13,6 +13,9 @@ public final class Supplicant {
     /// What is changed counts from the next command, attempt or look on.
     public var timing: Timing
     let onEvent: @AgentLoop @Sendable (SupplicantEvent) -> Void
+    /// Called when wpa_supplicant was asked how it is (`Timing.supervision`) and has answered: the processor is awake then, and
+    /// whoever has something to look after now and then need not wake it again.
+    public var onSupervised: () -> Void = {}
 
     var isStarted = false
     /// The conversation under way, and whether wpa_supplicant has been told yet to send its events and to leave all

@@ -14,12 +14,15 @@ import Testing
         try Shell.runBlocking(
             """
             cd \(folder)
-            mkdir -p bus/usb/drivers/qmi_wwan usb1 eth1 wlan0 long0
+            mkdir -p bus/usb/drivers/qmi_wwan usb1 eth1/statistics wlan0/statistics long0/statistics
             ln -s ../bus/usb/drivers/qmi_wwan usb1/driver
             ln -s ../usb1 eth1/device
             printf 'INTERFACE=eth1\\nIFINDEX=7\\n' > eth1/uevent
             printf 'INTERFACE=wlan0\\nDEVTYPE=wlan\\nIFINDEX=3\\n' > wlan0/uevent
+            printf '18446744073709551615\\n' > wlan0/statistics/tx_packets
+            printf -- '-1\\n' > eth1/statistics/tx_packets
             head -c 5000 /dev/zero > long0/uevent
+            head -c 5000 /dev/zero > long0/statistics/tx_packets
             """)
         try body(LinkFiles(folder: folder))
     }
@@ -31,6 +34,9 @@ import Testing
             #expect(files.deviceType(of: "wlan0") == "wlan")
             #expect(files.driver(of: "wlan0") == nil)
             #expect(files.deviceType(of: "long0") == nil)
+            #expect(files.framesSent(of: "wlan0") == .max)
+            #expect(files.framesSent(of: "eth1") == nil)
+            #expect(files.framesSent(of: "long0") == nil)
         }
     }
 
@@ -39,6 +45,7 @@ import Testing
         try withFiles { files in
             #expect(files.deviceType(of: name) == nil)
             #expect(files.driver(of: name) == nil)
+            #expect(files.framesSent(of: name) == nil)
         }
     }
 }

@@ -67,6 +67,7 @@ import Testing
         #expect(station.signalAverage != nil)
         #expect(station.beaconSignalAverage != nil)
         #expect(station.beaconsReceived != nil)
+        #expect(station.beaconInterval == .microseconds(102_400))
         #expect(station.beaconLossCount == 0)
         #expect(station.inactive == .milliseconds(160))
         #expect(station.connected == .zero)

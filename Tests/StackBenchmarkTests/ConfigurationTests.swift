@@ -54,5 +54,7 @@ import Testing
         #expect(AltnetStack.settings(withInternet: true)["ALTNET_VALIDATION_URL"] == Upstream.validationURL)
     }
 
-    @Test func everyStackIsAHeading() { #expect(Set(StackName.allCases.map(\.title)).count == StackName.allCases.count) }
+    @Test func everyStackIsAHeading() {
+        #expect(Set(StackName.allCases.map(\.title)).count == StackName.allCases.count)
+    }
 }

@@ -11,6 +11,8 @@ public struct AgentSettings: Sendable {
     public var spareInterface: String?
     /// How long the network that was left so is still there for what was begun in it.
     public var spareGrace: Duration
+    /// After so many missing beacons a silent access point is asked whether it is there, while the device is in use; 0: never.
+    public var silentBeacons: Int
     /// The folder of wpa_supplicant's control sockets; the socket is named after the interface.
     public var supplicantDirectory: String
     /// The country's code, of two capital letters, or 00; nil where that is left to others.
@@ -70,6 +72,7 @@ public struct AgentSettings: Sendable {
         interface = reader.interface(.interface)
         spareInterface = reader.optionalInterface(.spareInterface, besides: interface)
         spareGrace = reader.seconds(.spareGrace)
+        silentBeacons = reader.number(.silentBeacons)
         supplicantDirectory = reader.path(.supplicantDirectory)
         country = reader.country(.country)
         stateDirectory = reader.path(.stateDirectory)

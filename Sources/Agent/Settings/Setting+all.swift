@@ -24,7 +24,7 @@ extension Setting {
             settings: [
                 weak2G, critical2G, floor2G, weak5G, critical5G, floor5G, margin, criticalConfirmation,
                 weakConfirmation,
-                fadingHorizon, returnConfirmation, stayAfterCommand, scanShare,
+                fadingHorizon, silentBeacons, returnConfirmation, stayAfterCommand, scanShare,
             ]),
         SettingGroup(title: "How long a network is tried", settings: [joinLimit, addressLimit, wrongKeyBlock]),
         SettingGroup(
@@ -144,6 +144,10 @@ extension Setting {
         "FADING_HORIZON_S", 0...300, standard: policy.fadingHorizon, .onReload,
         "A weak link that falls so fast that it will be critical within this is left as if it were; "
             + "0: it has to be critical already.")
+    static let silentBeacons = number(
+        "SILENT_BEACONS", 0...20, standard: 3, .onRestart,
+        "While the device sends much, an access point is asked whether it is there after so many missing beacons, and the link "
+            + "left at once if it does not answer; 0: lost links are left to the kernel to notice.")
     static let returnConfirmation = seconds(
         "RETURN_CONFIRM_S", 0...86_400, standard: policy.preferredConfirmation.first, .onReload,
         "The preferred network has to be good for this long before it is returned to; "

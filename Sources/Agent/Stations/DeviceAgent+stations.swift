@@ -144,10 +144,14 @@ extension DeviceAgent {
 
     func observeSpare(_ event: RadioEvent) {
         switch event {
-        case .scanFinished: startDeferredScan()
+        // It may be the same radio.
+        case .scanStarted: beacons?.scan(isUnderWay: true)
+        case .scanFinished:
+            beacons?.scan(isUnderWay: false)
+            startDeferredScan()
         case .disconnected: if spare?.isSupplicantAvailable != true { successorLost() }
         case .interfaceAdded, .interfaceRemoved, .resynchronise: reviewHandover()
-        case .scanStarted, .signalLow, .signalHigh, .beaconLoss, .packetLoss, .connected, .connectionFailed,
+        case .signalLow, .signalHigh, .beaconLoss, .packetLoss, .connected, .connectionFailed,
             .regulatoryChanged:
             break
         }

@@ -23,6 +23,10 @@ final class Station {
     var linkOrders: UInt64 = 0
     /// The network that the last link led to: joined again, its address still counts.
     var lastLinked: NetworkID?
+    /// Whether its radio counts what tells a silent access point.
+    var countsBeacons = true
+    /// Whether its link was ended because the access point has fallen silent.
+    var isSilent = false
     /// Until the link is left that was in use before.
     var grace: LoopTimer?
 

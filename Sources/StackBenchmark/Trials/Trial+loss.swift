@@ -5,12 +5,16 @@ import Lab
 extension Trial {
     private static let patience = Duration.seconds(120)
 
-    /// Home's power is cut: until a ping through the backup.
+    /// A device that is in use has been so for a while; the pings are the traffic.
+    private static let inUse = Duration.seconds(15)
+
+    /// Home's power is cut while the device is in use: until a ping through the backup.
     static func hardLoss(_ figure: Figure, channel: Int, country: String) -> Trial {
         Trial(
             figure.rawValue, country: country, plan: House.Plan(backupChannel: channel), figures: [figure]
         ) { house in
             let pinger = try await house.lab.pinger(to: house.backup.gateway)
+            try await Task.sleep(for: inUse)
             try await house.phase.wait()
             let cut = ContinuousClock.now
             try await house.home.powerOff()

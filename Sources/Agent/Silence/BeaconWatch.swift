@@ -1,0 +1,103 @@
+import AgentModel
+
+/// Finds out that the access point has fallen silent, from what the radio counts, sooner than the kernel does. It costs some
+/// wake-ups a second, so it works only while the device sends much: a device that is idle is left to the kernel's own watch.
+struct BeaconWatch {
+    /// What a sample of the counts says.
+    enum Finding {
+        case fine
+        /// No beacon, nothing acknowledged, and frames lost in the end. Not a proof: the access point may look at another
+        /// channel just now.
+        case silent
+        /// The radio does not count what is needed.
+        case untold
+    }
+
+    /// After so many missing beacons the access point is taken for silent.
+    private let beacons: Int
+    /// Since when the device's frames are counted, and how many there had been.
+    private var count: (frames: UInt64, since: Instant)?
+    /// When the counts have changed last.
+    private var heard: Heard?
+    /// When the counts are wanted next; nil while the device sends little.
+    private(set) var next: Instant?
+
+    private struct Heard {
+        var beacons: UInt64
+        var framesLost: UInt32
+        var latest: Instant
+    }
+
+    init(beacons: Int) { self.beacons = beacons }
+
+    // MARK: Whether the device is in use
+
+    /// Takes in how many frames the device has sent in all. To be called whenever the processor is awake.
+    mutating func sent(_ frames: UInt64, at now: Instant) {
+        guard let count, frames >= count.frames else { return countAnew(frames, at: now) }
+        guard isCountDue(at: now) else { return }
+        let time = now - count.since
+        if Double(frames - count.frames) >= Self.framesPerSecond * (time / .seconds(1)) {
+            if next == nil { next = now }
+        } else {
+            next = nil
+            heard = nil
+        }
+        countAnew(frames, at: now)
+    }
+
+    /// Whether the number of frames that the device has sent is of any use now.
+    func isCountDue(at now: Instant) -> Bool {
+        guard let count else { return true }
+        return now - count.since >= (next == nil ? Self.shortestCount : Self.longestCount)
+    }
+
+    private mutating func countAnew(_ frames: UInt64, at now: Instant) { count = (frames, now) }
+
+    /// So many make it likely that three are lost while three beacons are missing. What the agent itself sends to see
+    /// whether the network leads somewhere is less.
+    static let framesPerSecond = 10.0
+    /// A device is in use when it has sent that many for so long, and no more when it has not.
+    static let shortestCount = Duration.seconds(5)
+    static let longestCount = Duration.seconds(10)
+
+    // MARK: Whether the access point is there
+
+    /// Takes in the counts of the link, where `next` has come.
+    mutating func sampled(_ station: StationInfo, at now: Instant) -> Finding {
+        guard let count = station.beaconsReceived, let framesLost = station.transmitFailed,
+            let inactive = station.inactive
+        else {
+            next = nil
+            return .untold
+        }
+        let latest = now + Self.pace
+        guard let heard, heard.beacons == count, heard.framesLost <= framesLost, now <= heard.latest + Self.patience
+        else {
+            heard = Heard(beacons: count, framesLost: framesLost, latest: now)
+            next = latest
+            return .fine
+        }
+        let interval = station.beaconInterval ?? Self.usualInterval
+        let due = heard.latest + interval * beacons + Self.tolerance
+        next = now < due ? min(latest, due) : latest
+        let isSilent = now >= due && framesLost - heard.framesLost >= Self.framesLost && inactive >= interval
+        return isSilent ? .silent : .fine
+    }
+
+    /// What was counted says nothing: the radio was on other channels.
+    mutating func startOver(at now: Instant) {
+        heard = nil
+        if next != nil { next = now + Self.pace }
+    }
+
+    /// About one beacon comes in that time.
+    private static let pace = Duration.milliseconds(100)
+    /// A beacon may be as late, where somebody else has the air.
+    private static let tolerance = Duration.milliseconds(5)
+    /// Each of them was sent up to 8 times, and none was acknowledged.
+    private static let framesLost: UInt32 = 3
+    private static let usualInterval = Duration.microseconds(102_400)
+    /// Whoever was away for longer, asleep or held up, knows nothing of what was meanwhile.
+    private static let patience = Duration.seconds(2)
+}

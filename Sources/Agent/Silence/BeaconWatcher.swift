@@ -1,0 +1,114 @@
+import AgentModel
+import EventLoop
+import Logging
+import Netlink
+
+/// Samples the radio's counts while the device is in use (`BeaconWatch`), and has the access point asked when it seems silent.
+@AgentLoop
+final class BeaconWatcher {
+    /// What there is to tell.
+    enum Event {
+        /// The access point is to be asked, and the answer told by `asked(isThere:)`.
+        case suspected
+        /// It is gone.
+        case confirmed
+        /// The radio does not count what is needed.
+        case untold
+    }
+
+    let radio: WirelessRadio
+    let accessPoint: BSSID
+    private let onEvent: (Event) -> Void
+    private var watch: BeaconWatch
+    private var timer: LoopTimer?
+    private var phase = Phase.watching
+
+    private enum Phase {
+        case watching
+        /// A scan is under way, our own or another program's.
+        case disturbed
+        case asking
+        /// It did not answer; a last look at the counts is to confirm that.
+        case unanswered
+        case over
+    }
+
+    init(beacons: Int, of accessPoint: BSSID, radio: WirelessRadio, onEvent: @escaping (Event) -> Void) {
+        self.accessPoint = accessPoint
+        self.radio = radio
+        self.onEvent = onEvent
+        watch = BeaconWatch(beacons: beacons)
+        lookForTraffic()
+    }
+
+    /// The processor is awake, whatever for: has the device come into use?
+    func lookForTraffic() {
+        guard timer == nil, phase == .watching else { return }
+        countTraffic()
+        plan()
+    }
+
+    /// - Parameter isUnderWay: whether a scan begins or ends.
+    func scan(isUnderWay: Bool) {
+        guard phase == .watching || phase == .disturbed else { return }
+        phase = isUnderWay ? .disturbed : .watching
+        watch.startOver(at: .now)
+        plan()
+    }
+
+    /// The access point was asked, as wanted by `suspected`.
+    func asked(isThere: Bool) {
+        guard phase == .asking else { return }
+        if isThere {
+            phase = .watching
+            watch.startOver(at: .now)
+            plan()
+        } else {
+            phase = .unanswered
+            sample()
+        }
+    }
+
+    private func countTraffic() {
+        let now = Instant.now
+        if watch.isCountDue(at: now), let frames = radio.framesSent { watch.sent(frames, at: now) }
+    }
+
+    private func plan() {
+        timer = nil
+        guard phase == .watching, let next = watch.next else { return }
+        timer = LoopTimer(after: next - .now) { [weak self] in self?.sample() }
+    }
+
+    private func sample() {
+        Task { [weak self] in
+            let station = try? await self?.radio.station()
+            self?.sampled(station)
+        }
+    }
+
+    private func sampled(_ station: StationInfo?) {
+        guard phase == .watching || phase == .unanswered else { return }
+        // Without an answer the link has ended, which is told by others, or the kernel is busy.
+        let finding = station.map { watch.sampled($0, at: .now) }
+        switch (finding, phase) {
+        case (.untold, _): end(.untold)
+        case (.silent, .unanswered): end(.confirmed)
+        case (.silent, _):
+            phase = .asking
+            timer = nil
+            onEvent(.suspected)
+        case (.fine, _), (nil, _):
+            phase = .watching
+            if finding == nil { watch.startOver(at: .now) }
+            countTraffic()
+            plan()
+        }
+    }
+
+    private func end(_ event: Event) {
+        phase = .over
+        timer = nil
+        onEvent(event)
+    }
+}
