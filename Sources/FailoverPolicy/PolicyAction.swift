@@ -91,7 +91,7 @@ public struct ScanOrder: Hashable, Sendable {
     private static let portionTime = Duration.milliseconds(230) * portion
 
     /// For how long the radio was on other channels in a scan of this duration.
-    func airTime(of duration: Duration) -> Duration {
+    public func airTime(of duration: Duration) -> Duration {
         guard isInPortions else { return duration }
         return (duration + Self.pause) * (Self.portionTime / (Self.portionTime + Self.pause))
     }
