@@ -102,14 +102,18 @@ extension DeviceAgent {
         }
     }
 
-    /// Scans all channels that the radio may use, a few at a time.
+    /// Scans all channels that the radio may use, a few at a time. What a portion finds is known at once: the link may be lost
+    /// before the last one.
     private func endOfPortions(of request: Netlink.ScanRequest) async -> ScanEnd {
         let channels = (try? await radio.phy())?.usableChannels.map(\.frequency).filter(\.isWiFi) ?? []
         guard channels.count > ScanOrder.portion else { return await end(of: request) }
         // The kernel forgets what it saw after 30 s, which may be before the last portion.
         var found: [BSSID: BSS] = [:]
         for start in stride(from: 0, to: channels.count, by: ScanOrder.portion) {
-            if start > 0 { try? await Task.sleep(for: ScanOrder.pause) }
+            if start > 0 {
+                scanned(Array(found.values))
+                try? await Task.sleep(for: ScanOrder.pause)
+            }
             if Task.isCancelled { return .aborted }
             var portion = request
             portion.frequencies = Array(channels[start...].prefix(ScanOrder.portion))
