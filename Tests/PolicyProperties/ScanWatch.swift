@@ -6,7 +6,7 @@ struct ScanWatch {
     private var uplink: Uplink?
     private var lastOrder: UInt64?
     /// The scan under way.
-    private var current: (order: ScanOrder, since: Instant)?
+    private var current: (id: UInt64, isFull: Bool, since: Instant)?
     /// The device slept in the middle of the scan under way: what it took is anybody's guess.
     private var isSleptOver = false
     private var fullScan = Duration.seconds(6)
@@ -33,7 +33,7 @@ struct ScanWatch {
                 throw Violation(.freshNumbers, "scan \(order.id) after scan \(lastOrder)", at: exchange.at)
             }
             lastOrder = order.id
-            current = (order, exchange.at)
+            current = (order.id, order.frequencies.isEmpty, exchange.at)
             isSleptOver = false
             guard case .online = exchange.before, case .online(let link) = exchange.policy.phase,
                 order.reason != .commanded
@@ -54,7 +54,7 @@ struct ScanWatch {
             // A weak link earns its scans at the larger share, and what it saved up may be spent when it is well again.
             if isWeak { calm.refill(at: exchange.at) }
         case .otherUplink(let uplink): self.uplink = uplink
-        case .scanFailed(let id) where current?.order.id == id: current = nil
+        case .scanFailed(let id) where current?.id == id: current = nil
         // A scan dies with its interface, and what answers to it later says nothing of its time.
         case .interface(isUp: false): current = nil
         default: break
@@ -64,11 +64,11 @@ struct ScanWatch {
     /// What a scan of all channels costs the policy learns from those that it has done.
     /// Less than a second is no scan.
     private mutating func ended(_ id: UInt64, in exchange: Exchange) {
-        guard let scan = current, scan.order.id == id else { return }
-        let time = scan.order.airTime(of: exchange.at - scan.since)
-        guard isSleptOver || exchange.at - scan.since < settings.scanLimit else { return }
+        guard let scan = current, scan.id == id else { return }
+        let time = exchange.at - scan.since
+        guard isSleptOver || time < settings.scanLimit else { return }
         current = nil
-        guard scan.order.frequencies.isEmpty, case .online = exchange.before else { return }
+        guard scan.isFull, case .online = exchange.before else { return }
         // In doubt it was cheap: what is not known is no violation. Where the link was left at the same moment, the policy may
         // not have learned from it.
         let learned = isSleptOver ? .seconds(1) : min(max(time, .seconds(1)), settings.scanReserve)

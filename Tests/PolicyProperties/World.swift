@@ -146,9 +146,7 @@ package struct World {
         case .useSuccessor(let epoch): useBeside(epoch)
         case .scan(let order):
             let takes = order.frequencies.isEmpty ? traits.fullScan : 100 * order.frequencies.count
-            // 230 ms for each channel, and the link's own channel between two portions.
-            let portions = order.isInPortions ? (takes - 1) / (230 * ScanOrder.portion) : 0
-            expect(.scan(order), in: takes + portions * Int(ScanOrder.pause.milliseconds))
+            expect(.scan(order), in: takes)
         case .cancelScan:
             for index in answers.indices {
                 if case .scan = answers[index].order { answers[index] = Answer(at: now, order: answers[index].order) }
