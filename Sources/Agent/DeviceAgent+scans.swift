@@ -6,9 +6,7 @@ import Netlink
 
 /// Which scans of ours are under way or wait for the radio.
 struct ScanDesk {
-    var isScanning: Bool { underWay != nil }
-    /// From the beginning of a scan to its end; cancelled, no further portion of it begins.
-    var underWay: Task<Void, Never>?
+    var isScanning = false
     /// The policy's scan that has to wait until somebody else's has ended.
     var deferred: ScanOrder?
     /// Looks whether the radio is free for it.
@@ -47,8 +45,7 @@ extension DeviceAgent {
             scans.deferred = order
             return
         }
-        let request = Netlink.ScanRequest(ssids: order.ssids, frequencies: order.frequencies)
-        run(request, inPortions: order.isInPortions) { [weak self] end in
+        run(Netlink.ScanRequest(ssids: order.ssids, frequencies: order.frequencies)) { [weak self] end in
             guard let self else { return }
             switch end {
             case .finished(let results): scanned(results, for: order)
@@ -91,38 +88,20 @@ extension DeviceAgent {
 
     /// Runs a scan, with `onEnd` at its end, and then what waited for it.
     func run(
-        _ request: Netlink.ScanRequest, inPortions: Bool = false, onStart: @escaping @AgentLoop () -> Void = {},
+        _ request: Netlink.ScanRequest, onStart: @escaping @AgentLoop () -> Void = {},
         onEnd: @escaping @AgentLoop (ScanEnd) -> Void
     ) {
-        scans.underWay = Task {
-            let end = inPortions ? await endOfPortions(of: request) : await end(of: request, onStart)
-            scans.underWay = nil
+        scans.isScanning = true
+        Task {
+            let end = await end(of: request, onStart)
+            scans.isScanning = false
             onEnd(end)
             if scans.retry == nil { startDeferredScan() }
         }
     }
 
-    /// Scans all channels that the radio may use, a few at a time.
-    private func endOfPortions(of request: Netlink.ScanRequest) async -> ScanEnd {
-        let channels = (try? await radio.phy())?.usableChannels.map(\.frequency).filter(\.isWiFi) ?? []
-        guard channels.count > ScanOrder.portion else { return await end(of: request) }
-        // The kernel forgets what it saw after 30 s, which may be before the last portion.
-        var found: [BSSID: BSS] = [:]
-        for start in stride(from: 0, to: channels.count, by: ScanOrder.portion) {
-            if start > 0 { try? await Task.sleep(for: ScanOrder.pause) }
-            if Task.isCancelled { return .aborted }
-            var portion = request
-            portion.frequencies = Array(channels[start...].prefix(ScanOrder.portion))
-            switch await end(of: portion) {
-            case .finished(let results): for bss in results { found[bss.bssid] = bss }
-            case let end: return end
-            }
-        }
-        return .finished(Array(found.values))
-    }
-
     private func end(
-        of request: Netlink.ScanRequest, _ onStart: @escaping @AgentLoop () -> Void = {}
+        of request: Netlink.ScanRequest, _ onStart: @escaping @AgentLoop () -> Void
     ) async -> ScanEnd {
         do throws(NetlinkError) {
             return switch try await radio.scan(await fitting(request), deadline: .seconds(50), onStart: onStart) {
@@ -164,10 +143,8 @@ extension DeviceAgent {
             scans.retry = nil
             handle(.scanFailed(id: order.id))
         }
-        guard let underWay = scans.underWay else { return }
-        underWay.cancel()
         // It may have begun before the stations were exchanged.
-        for station in stations { station.radio.abortScan() }
+        if scans.isScanning { for station in stations { station.radio.abortScan() } }
     }
 
     func startDeferredScan() {

@@ -17,9 +17,6 @@ public struct Frequency: Hashable, Sendable, Comparable {
 
     public var band: Band { megahertz < 3000 ? .twoPointFour : megahertz < 5950 ? .five : .six }
 
-    /// Whether it is in a band of `Band`, and not one of those around 900 MHz or 60 GHz, in which other radios speak.
-    public var isWiFi: Bool { channel != nil }
-
     public static func < (left: Self, right: Self) -> Bool { left.megahertz < right.megahertz }
 }
 

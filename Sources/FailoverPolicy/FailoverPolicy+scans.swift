@@ -45,7 +45,7 @@ extension FailoverPolicy {
         let isFull = scan.order.frequencies.isEmpty
         if isComplete {
             if isFull {
-                if case .online = phase { budget.measured(scan.order.airTime(of: now - scan.since)) }
+                if case .online = phase { budget.measured(now - scan.since) }
                 search.scannedEverywhere(for: now - scan.since, at: now)
             }
             noteAbsences(after: scan.order, since: scan.since, at: now)

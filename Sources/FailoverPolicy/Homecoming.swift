@@ -62,9 +62,12 @@ struct Homecoming: Hashable, Sendable {
             let end = (goodSince ?? now) + confirmation(settings)
             nextLook = end > now ? min(end, now + lookBetween(settings)) : now + lookBetween(settings)
         case .poor, nil:
-            // One scan does not always show what is there.
+            // One scan does not always show what is there: where it was good, the next one follows at once.
             misses += 1
-            guard misses > 1 || quality == .poor else { return }
+            guard misses > 1 || quality == .poor else {
+                if goodSince != nil { nextLook = now + .seconds(1) }
+                return
+            }
             goodSince = nil
             goodLooks = 0
         }

@@ -78,23 +78,6 @@ public struct ScanOrder: Hashable, Sendable {
         /// A commanded switch joins only what it sees.
         case commanded
     }
-
-    /// Whether it looks at all channels on a link that is fine. The radio makes such a scan in portions, and is back on the
-    /// link's channel in between: while mac80211 scans, it does not notice that the access point is gone.
-    public var isInPortions: Bool { frequencies.isEmpty && (reason == .survey || reason == .preferred) }
-    /// So many channels make a portion.
-    public static let portion = 8
-    /// Until the next portion begins: the kernel looks for lost beacons 0.3 to 1.3 s after the radio is back
-    /// (Docs/detection.md).
-    public static let pause = Duration.milliseconds(1500)
-    /// What a portion takes at most: the radio returns to the link's channel between two others (Docs/lab.md).
-    private static let portionTime = Duration.milliseconds(230) * portion
-
-    /// For how long the radio was on other channels in a scan of this duration.
-    func airTime(of duration: Duration) -> Duration {
-        guard isInPortions else { return duration }
-        return (duration + Self.pause) * (Self.portionTime / (Self.portionTime + Self.pause))
-    }
 }
 
 /// How to measure the signal of the link.

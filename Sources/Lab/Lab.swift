@@ -27,6 +27,9 @@ public actor Lab {
     /// Every access point answers at this address, so it is reached through whichever is joined.
     public static let everywhere = IPv4Address(10, 99, 0, 1)
 
+    /// The folder of the sources that this was built from.
+    public static let checkout = #filePath.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" }
+
     /// What is noted and logged about the scenario, on a file system in memory.
     public nonisolated let directory: String
     public nonisolated let station: Station

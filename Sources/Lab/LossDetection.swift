@@ -21,8 +21,7 @@ struct LossDetection {
 
     /// Read once, because a scenario's time goes on meanwhile.
     private static let rule = try? String(contentsOfFile: rulePath, encoding: .utf8)
-    private static let rulePath =
-        #filePath.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" } + "/board/udev/90-altnet-radio.rules"
+    private static let rulePath = Lab.checkout + "/board/udev/90-altnet-radio.rules"
 
     /// Counts for what is joined from now on.
     func apply() throws(LabError) {

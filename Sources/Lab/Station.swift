@@ -137,9 +137,7 @@ public actor Station {
 
         """
 
-    /// As it is in the sources that this was built from.
-    private static let hook =
-        #filePath.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" } + "/board/dhcpcd/altnet-lease"
+    private static let hook = Lab.checkout + "/board/dhcpcd/altnet-lease"
 
     /// Of wpa_supplicant and dhcpcd, those that were started here.
     public var programs: [Program] { [supplicant, dhcpcd].compactMap(\.self) }

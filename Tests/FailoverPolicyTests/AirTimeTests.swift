@@ -29,21 +29,6 @@ import Testing
         #expect(spent >= allowed / 2, "and it is used: \(spent)")
     }
 
-    @Test func whatIsScannedInPortionsIsPaidForWithoutThePauses() {
-        func airTime(_ reason: ScanOrder.Reason, _ channels: Frequency...) -> Duration {
-            let order = ScanOrder(id: 1, frequencies: channels, ssids: [], reason: reason)
-            return order.airTime(of: .milliseconds(3 * 1840 + 2 * 1500))
-        }
-        for reason in [ScanOrder.Reason.survey, .preferred] {
-            #expect((.milliseconds(5519) ... .milliseconds(5521)).contains(airTime(reason)))
-        }
-        // The device waits for these.
-        for reason in [ScanOrder.Reason.weak, .unusable, .commanded, .offline] {
-            #expect(airTime(reason) == .milliseconds(8520))
-        }
-        #expect(airTime(.preferred, Frequency(megahertz: 2412)) == .milliseconds(8520))
-    }
-
     @Test func whileNothingIsJoinedNothingIsSaved() {
         var settings = PolicySettings()
         settings.scanReserve = .milliseconds(1)

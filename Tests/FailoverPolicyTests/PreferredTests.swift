@@ -51,6 +51,21 @@ import Testing
         #expect(bench.now - back >= soonest && bench.now - back <= soonest + .milliseconds(4500))
     }
 
+    /// Every third look misses it, as scans do.
+    @Test func aLookThatMissesIsRepeatedAtOnce() {
+        var bench = Self.away()
+        let back = bench.now
+        var looks = 0
+        while bench.isOnline, bench.now - back < .seconds(60) {
+            bench.advance(by: .milliseconds(100))
+            guard bench.policy.scan != nil else { continue }
+            looks += 1
+            bench.finishScan(looks.isMultiple(of: 3) ? [] : [bench.sight(Bench.home, -50)])
+        }
+        #expect(bench.target == Bench.home)
+        #expect(bench.now - back <= .seconds(30) + .milliseconds(5500))
+    }
+
     @Test func returnsWhenHomeIsBackForGood() throws {
         var bench = Self.away()
         let start = bench.now

@@ -15,7 +15,7 @@ extension Radios {
 
                 await upstream.broker.kill()
                 try await house.device.broker(.failed, because: .connectionRefused, within: .seconds(20))
-                #expect(house.device.connectivity?.internet == .yes)
+                try await house.expectInternet()
                 try await house.expectDiagnosis(of: [.target])
                 let status = try await house.device.commandLine(["status"])
                 #expect(status.contains("connection refused"), "\(status)")
@@ -80,7 +80,7 @@ extension Radios {
                 try await house.device.connectivity(within: .seconds(20), "the server's silence to be noticed") {
                     $0.targets.allSatisfy { !$0.isOnline && $0.reason == .timedOut }
                 }
-                #expect(house.device.connectivity?.internet == .yes)
+                try await house.expectInternet()
                 try await server.firewall(.reject)
                 try await house.device.connectivity(within: .seconds(40), "the server's refusal to be noticed") {
                     $0.targets.allSatisfy { !$0.isOnline && $0.reason == .connectionRefused }

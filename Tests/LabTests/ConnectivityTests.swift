@@ -151,7 +151,9 @@ extension Radios {
                 #expect(await lab.station.address == nil)
                 let seen = try await lab.station.curl("http://[\(Upstream.mirror6)]/address").text
                 #expect(seen.hasPrefix("2001:db8:2:"))
-                #expect(house.device.connectivity?.level == .target)
+                try await house.device.connectivity(within: .seconds(5), "the level of a target") {
+                    $0.level == .target
+                }
             }
         }
     }

@@ -1,7 +1,6 @@
 import AgentModel
 import AppProtocol
 import Lab
-import Netlink
 import Testing
 
 extension Radios {
@@ -37,29 +36,6 @@ extension Radios {
                 lab.report("altnet: power cut to first ping", back - cut)
                 try await house.expectTraffic(through: house.backup)
                 house.expectWay([house.backup], since: mark)
-            }
-        }
-
-        /// While mac80211 scans it does not notice the loss: in domain US, in one piece, for half a minute.
-        @Test func accessPointLosesPowerWhileAllChannelsAreScanned() async throws {
-            try await scenario("power cut during a scan of all channels", accessPoints: 2) { lab in
-                let house = try await House(lab)
-                try await lab.setRegulatoryDomain("US")
-                let journal = Journal<RadioEvent>()
-                let radio = try await WirelessRadio(interface: lab.station.interface) { journal.record($0) }
-                // What was never seen is looked for everywhere.
-                let nowhere = NewNetwork(ssid: try SSID("Nowhere"), password: Secret(text: "nowhere-password"))
-                try await house.device.store([await house.backup.asStored(), nowhere])
-                try await journal.next(within: .seconds(60)) { $0 == .scanFinished(aborted: false) }
-                try await journal.next { $0 == .scanStarted }
-                let mark = house.mark
-                let cut = ContinuousClock.now
-                try await house.home.powerOff()
-                try await house.device.online(on: house.backup, within: .seconds(15))
-                let back = try await house.pinger.reply(after: cut + .milliseconds(100), within: .seconds(5))
-                lab.report("altnet: power cut during a scan of all channels to first ping", back - cut)
-                house.expectWay([house.backup], since: mark)
-                withExtendedLifetime(radio) {}
             }
         }
 

@@ -23,6 +23,14 @@ extension House {
         try await lab.station.seen(as: "\(address)", within: .seconds(10))
     }
 
+    /// The device knows that the network leads to the internet, and as far as `level`. Where a server that had shown it
+    /// fails, others are asked first, and until they answer nobody knows.
+    func expectInternet(level: ReachLevel? = nil) async throws {
+        try await device.connectivity(within: .seconds(20), "the internet to be known as reached") {
+            $0.internet == .yes && (level == nil || $0.level == level)
+        }
+    }
+
     /// `altnet diagnose` says which layer is broken, and what to do.
     ///
     /// - Parameter layers: the lowest broken one is one of these.

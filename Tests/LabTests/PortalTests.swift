@@ -63,7 +63,7 @@ extension Radios {
                     $0.portal?.state == .authenticated && $0.portal?.provider == "click-through"
                 }
                 try await house.device.broker(.ready, within: .seconds(30))
-                #expect(house.device.connectivity?.internet == .yes)
+                try await house.expectInternet()
 
                 // Nothing says how long it lasts, so every 300 s the provider looks whether it still does.
                 try await house.device.connectivity(within: .seconds(320), "the provider to look after it") {
@@ -72,7 +72,7 @@ extension Radios {
                 try await house.device.connectivity(within: .seconds(30), "it to be well") {
                     $0.portal?.state == .authenticated
                 }
-                #expect(house.device.connectivity?.internet == .yes && house.device.connectivity?.level == .target)
+                try await house.expectInternet(level: .target)
 
                 try await house.home.signEverybodyOut()
                 try await house.device.connectivity(within: .seconds(30), "the end of the session to be noticed") {

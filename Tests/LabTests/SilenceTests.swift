@@ -45,9 +45,7 @@ extension Radios {
             }
         }
 
-        private static let airLoss =
-            #filePath.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" }
-            + "/board/lab/air-loss"
+        private static let airLoss = Lab.checkout + "/board/lab/air-loss"
 
         private static func count(_ words: String, in log: String) -> Int {
             log.split(separator: "\n").count { $0.contains(words) }

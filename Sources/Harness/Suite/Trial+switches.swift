@@ -42,7 +42,11 @@ extension Trial {
         var phases: [SwitchPhase] = []
         while ContinuousClock.now < deadline {
             guard let event = try await wire.nextEvent(within: .seconds(3)) else {
-                wire = try await reopen(after: wire, stream: stream, on: network) ?? wire
+                if let next = try await reopen(after: wire, stream: stream, on: network) {
+                    // It may be alive, and the device serves a few at a time; if it is dead, this takes seconds.
+                    Task { [wire] in await wire.close() }
+                    wire = next
+                }
                 continue
             }
             var status = event.progress

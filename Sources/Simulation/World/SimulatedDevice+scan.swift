@@ -7,8 +7,6 @@ extension SimulatedDevice {
         let order: ScanOrder
         let since: Int64
         var end: Int64
-        /// For how long the radio is on the link's channel between portions.
-        let pauses: Int64
         let isOnLink: Bool
         var isAborted = false
     }
@@ -26,11 +24,7 @@ extension SimulatedDevice {
             deferredScan = order
             return
         }
-        let portions = order.isInPortions ? (world.scenario.radio.channels - 1) / ScanOrder.portion : 0
-        let pauses = Int64(portions) * ScanOrder.pause.milliseconds
-        scan = Scan(
-            order: order, since: now, end: now + scanTime(of: order.frequencies) + pauses, pauses: pauses,
-            isOnLink: link != nil)
+        scan = Scan(order: order, since: now, end: now + scanTime(of: order.frequencies), isOnLink: link != nil)
     }
 
     private var isRadioFree: Bool {
@@ -67,7 +61,7 @@ extension SimulatedDevice {
 
     mutating func end(_ scan: Scan) {
         self.scan = nil
-        account.scanned(from: min(now, scan.since + scan.pauses), to: now, isOnLink: scan.isOnLink)
+        account.scanned(from: scan.since, to: now, isOnLink: scan.isOnLink)
         if scan.isAborted {
             tell(.scanFailed(id: scan.order.id))
         } else {

@@ -53,17 +53,19 @@ public struct RunStore: Sendable {
 extension Run {
     /// With the build of the program that was measured.
     public func stamped(altnet build: String?) -> Run {
-        guard StackName(rawValue: stack)?.isAltnet == true else { return self }
+        guard isAltnet else { return self }
         var run = self
         run.build = build
         return run
     }
+
+    fileprivate var isAltnet: Bool { StackName(rawValue: stack)?.isAltnet ?? false }
 }
 
 extension [Run] {
     /// Without those of other builds of altnet than this one, if it is known which.
     public func current(altnet build: String?) -> [Run] {
         guard let build else { return self }
-        return filter { StackName(rawValue: $0.stack)?.isAltnet != true || $0.build == build }
+        return filter { !$0.isAltnet || $0.build == build }
     }
 }

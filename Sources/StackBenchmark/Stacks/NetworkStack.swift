@@ -44,7 +44,7 @@ public enum StackName: String, Codable, CaseIterable, Sendable {
         }
     }
 
-    /// Whether it is altnet, in one of its builds.
+    /// Whether it is altnet, with one station or two.
     public var isAltnet: Bool { self == .altnet || self == .altnetSpare }
 
     var spare: SpareStation? { self == .altnetSpare ? .sameRadio : nil }
