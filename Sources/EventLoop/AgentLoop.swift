@@ -14,7 +14,10 @@ public actor AgentLoop {
 
     /// Begins a task of the loop that is there for small things which come again and again: wherever it waits, it goes on without
     /// another thread. Swift resumes an ordinary task in its pool first, and that hands it over.
-    public static nonisolated func begin(_ operation: @escaping @AgentLoop @Sendable () async -> Void) {
+    @discardableResult
+    public static nonisolated func begin(
+        _ operation: @escaping @AgentLoop @Sendable () async -> Void
+    ) -> Task<Void, Never> {
         Task(executorPreference: tasks) { await operation() }
     }
 

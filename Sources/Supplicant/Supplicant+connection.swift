@@ -144,7 +144,6 @@ extension Supplicant {
             _ = try? await channel.ask(.status) { [self] answer in adopt(answer) }
             guard self.channel === channel, isGreeted else { return }
             supervise()
-            onSupervised()
         }
     }
 }

@@ -21,6 +21,7 @@ final class BeaconWatcher {
     private let onEvent: (Event) -> Void
     private var watch: BeaconWatch
     private var timer: LoopTimer?
+    private var trafficTimer: LoopTimer?
     private var phase = Phase.watching
 
     private enum Phase {
@@ -39,7 +40,18 @@ final class BeaconWatcher {
         self.onEvent = onEvent
         watch = BeaconWatch(beacons: beacons)
         lookForTraffic()
+        waitForTraffic()
     }
+
+    /// Whatever else comes at such intervals comes at the same time, and wakes the processor for both.
+    private func waitForTraffic() {
+        trafficTimer = LoopTimer(every: Self.trafficInterval) { [weak self] in
+            self?.lookForTraffic()
+            self?.waitForTraffic()
+        }
+    }
+
+    private static let trafficInterval = Duration.seconds(10)
 
     /// The processor is awake, whatever for: has the device come into use?
     func lookForTraffic() {
@@ -108,7 +120,7 @@ final class BeaconWatcher {
 
     private func end(_ event: Event) {
         phase = .over
-        timer = nil
+        (timer, trafficTimer) = (nil, nil)
         onEvent(event)
     }
 }
