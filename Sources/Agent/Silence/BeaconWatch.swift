@@ -17,7 +17,7 @@ struct BeaconWatch {
     private let beacons: Int
     /// Since when the device's frames are counted, and how many there had been.
     private var count: (frames: UInt64, since: Instant)?
-    /// When the counts have changed last.
+    /// When there was a sign of life last.
     private var heard: Heard?
     /// When the counts are wanted next; nil while the device sends little.
     private(set) var next: Instant?
@@ -33,7 +33,7 @@ struct BeaconWatch {
         var beacons: UInt64
         var framesLost: UInt32
         var latest: Instant
-        /// There was a scan since.
+        /// There was a scan since. mac80211 counts no beacons while it scans: acknowledgements are signs of life then.
         var isDisturbed: Bool
     }
 
@@ -88,17 +88,21 @@ struct BeaconWatch {
         }
         let latest = now + Self.pace
         guard scan != .leftAlone, let heard, heard.beacons == count, heard.framesLost <= framesLost,
-            now <= heard.latest + Self.patience
+            now <= heard.latest + Self.patience, !heard.isDisturbed || inactive > Self.pace
         else {
-            heard = Heard(beacons: count, framesLost: framesLost, latest: now, isDisturbed: scan != .none)
+            let isDisturbed = scan != .none
+            heard = Heard(
+                beacons: count, framesLost: framesLost, latest: isDisturbed ? now - min(inactive, Self.pace) : now,
+                isDisturbed: isDisturbed)
             next = latest
             return .fine
         }
         let interval = station.beaconInterval ?? Self.usualInterval
-        let due = heard.latest + interval * (heard.isDisturbed ? 2 * beacons : beacons) + Self.tolerance
+        let silence = interval * (heard.isDisturbed ? 2 * beacons : beacons)
+        let due = heard.latest + silence + Self.tolerance
         next = now < due ? min(latest, due) : latest
         guard now >= due, framesLost - heard.framesLost >= Self.framesLost,
-            inactive >= interval * (heard.isDisturbed ? beacons : 1)
+            inactive >= (heard.isDisturbed ? silence : interval)
         else { return .fine }
         if scan == .watched {
             suspicionsInScans = min(suspicionsInScans + 1, Self.mostScansLeftAlone)
@@ -114,7 +118,7 @@ struct BeaconWatch {
     }
 
     /// A scan begins or ends, our own or another program's. During it the radio is away from its channel for 0.125 s at most, and
-    /// then back for 0.2 s (mac80211, scan.c), so in twice the time it is there for as many beacons.
+    /// then back for 0.2 s (mac80211, scan.c): in twice the time it is there for as long as without.
     mutating func scan(isUnderWay: Bool) {
         guard isUnderWay else { return scan = .none }
         guard scan == .none else { return }
