@@ -26,8 +26,6 @@ final class BeaconWatcher {
 
     private enum Phase {
         case watching
-        /// A scan is under way, our own or another program's.
-        case disturbed
         case asking
         /// It did not answer; a last look at the counts is to confirm that.
         case unanswered
@@ -62,23 +60,25 @@ final class BeaconWatcher {
 
     /// - Parameter isUnderWay: whether a scan begins or ends.
     func scan(isUnderWay: Bool) {
-        guard phase == .watching || phase == .disturbed else { return }
-        phase = isUnderWay ? .disturbed : .watching
-        watch.startOver(at: .now)
-        plan()
+        // What begins while the access point is asked is the question.
+        if phase == .watching || !isUnderWay { watch.scan(isUnderWay: isUnderWay) }
     }
 
     /// The access point was asked, as wanted by `suspected`.
     func asked(isThere: Bool) {
         guard phase == .asking else { return }
         if isThere {
-            phase = .watching
             watch.startOver(at: .now)
-            plan()
+            goOn()
         } else {
             phase = .unanswered
             sample()
         }
+    }
+
+    private func goOn() {
+        phase = .watching
+        plan()
     }
 
     private func countTraffic() {
@@ -111,10 +111,9 @@ final class BeaconWatcher {
             timer = nil
             onEvent(.suspected)
         case (.fine, _), (nil, _):
-            phase = .watching
             if finding == nil { watch.startOver(at: .now) }
             countTraffic()
-            plan()
+            goOn()
         }
     }
 
