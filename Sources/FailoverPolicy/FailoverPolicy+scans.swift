@@ -46,7 +46,7 @@ extension FailoverPolicy {
         if isComplete {
             if isFull {
                 if case .online = phase { budget.measured(now - scan.since) }
-                search.scannedEverywhere(for: now - scan.since, at: now)
+                if !knownPlaces.isEmpty { search.scannedEverywhere(for: now - scan.since, at: now) }
             }
             noteAbsences(after: scan.order, since: scan.since, at: now)
         }

@@ -72,7 +72,8 @@ struct Search: Sendable, Hashable {
         fulls += 1
     }
 
-    /// While all channels are scanned, the known ones are not looked at: where that takes long, it is done seldomer.
+    /// While all channels are scanned, the known ones are not looked at: where that takes long, it is done seldomer. Where none
+    /// is known, nothing else is looked at anyway.
     mutating func scannedEverywhere(for duration: Duration, at now: Instant) {
         nextFull = nextFull.map { max($0, now + min(duration, Self.longestFullScan) * 5) }
     }
@@ -100,7 +101,8 @@ extension FailoverPolicy {
         return [knownPlaces.isEmpty ? nil : search.nextLook, search.nextFull]
     }
 
-    private var knownPlaces: [Frequency] { Set(networks.flatMap { air.places(of: $0.id) }).sorted() }
+    /// The channels on which networks of the list were ever seen.
+    var knownPlaces: [Frequency] { Set(networks.flatMap { air.places(of: $0.id) }).sorted() }
 
     /// Joins the best network that was just seen, or looks for one.
     mutating func seek(at now: Instant) {

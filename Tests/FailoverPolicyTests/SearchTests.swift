@@ -110,6 +110,27 @@ import Testing
         #expect(full.count >= 15)
     }
 
+    /// A look at all channels keeps from looking at the known ones, so a long one is made seldomer, where there are known ones.
+    @Test(arguments: [true, false]) func aLongLookAtEverythingWaitsWhereChannelsAreKnown(isKnown: Bool) {
+        var bench = Bench()
+        bench.start()
+        if isKnown { bench.send(.scanned(id: nil, [bench.sight(Bench.home, -50, age: .seconds(60))])) }
+        var starts: [Instant] = []
+        while starts.count < 5 {
+            if let scan = bench.policy.scan {
+                if scan.order.frequencies.isEmpty {
+                    starts.append(bench.now)
+                    bench.advance(by: .seconds(9))
+                }
+                bench.finishScan()
+            } else {
+                bench.advance(by: .milliseconds(500))
+            }
+        }
+        let waits = zip(starts.dropFirst(), starts).map { (($0 - $1).milliseconds + 500) / 1000 }
+        #expect(isKnown ? waits.allSatisfy { $0 >= 9 * 6 } : waits == [10, 20, 30, 30])
+    }
+
     @Test func aScanThatNeverEndsIsGivenUp() {
         var bench = Bench()
         bench.start()
