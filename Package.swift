@@ -31,7 +31,8 @@ let package = Package(
     targets: [
         // What everything is made of.
         .target(name: "AgentModel", swiftSettings: strict),
-        .target(name: "EventLoop", dependencies: ["AgentModel"], swiftSettings: strict),
+        .systemLibrary(name: "CLoop"),
+        .target(name: "EventLoop", dependencies: ["AgentModel", "CLoop"], swiftSettings: strict),
         .systemLibrary(name: "CSpawn"),
         .target(
             name: "ChildProcess", dependencies: [.target(name: "CSpawn", condition: .when(platforms: [.linux]))],
@@ -159,7 +160,7 @@ let package = Package(
         .testTarget(name: "AgentModelTests", dependencies: ["AgentModel", "Randomness"], swiftSettings: strict),
         .testTarget(name: "ChildProcessTests", dependencies: ["ChildProcess"], swiftSettings: strict),
         .testTarget(name: "BoardTests", dependencies: ["PipedPrograms"], swiftSettings: strict),
-        .testTarget(name: "EventLoopTests", dependencies: ["EventLoop"], swiftSettings: strict),
+        .testTarget(name: "EventLoopTests", dependencies: ["AgentModel", "EventLoop"], swiftSettings: strict),
         .testTarget(
             name: "NetlinkTests", dependencies: ["Netlink", "CNetlink", "NetworkNamespaces", "Randomness"],
             swiftSettings: strict),

@@ -22,7 +22,7 @@ extension DeviceAgent {
         case .scanStarted: beacons?.scan(isUnderWay: true)
         case .scanFinished(let aborted):
             beacons?.scan(isUnderWay: false)
-            if !aborted, !scans.isScanning { readForeignScan() }
+            if !aborted, !scans.isScanning { Task { await readScanResults() } }
             startDeferredScan()
         case .signalLow(let level): signal?.crossed(level)
         case .signalHigh(let level): signal?.crossed(level)
@@ -156,7 +156,7 @@ extension DeviceAgent {
     private func resynchronise() {
         handle(.interface(isUp: isInterfaceUp))
         beacons?.scan(isUnderWay: false)
-        readForeignScan()
+        Task { await readScanResults() }
         askKernel()
     }
 
@@ -171,13 +171,6 @@ extension DeviceAgent {
             } catch {
                 log.warning("\(error)")
             }
-        }
-    }
-
-    /// Somebody else scanned: what was found serves as well.
-    private func readForeignScan() {
-        Task {
-            do { scanned(try await radio.scanResults()) } catch { log.warning("\(error)") }
         }
     }
 }

@@ -9,6 +9,8 @@ struct ScanDesk {
     var isScanning = false
     /// The policy's scan that has to wait until somebody else's has ended.
     var deferred: ScanOrder?
+    /// What the radio is needed for as soon as the scan under way has ended, before anybody is told of the end.
+    var urgent: (@AgentLoop () -> Void)?
     /// Looks whether the radio is free for it.
     var retry: LoopTimer?
     /// How many names the radio can call in one scan, the call to everybody included; nil until it was asked.
@@ -50,7 +52,12 @@ extension DeviceAgent {
             switch end {
             case .finished(let results): scanned(results, for: order)
             case .failed(let error) where error.isBusy: postpone(order)
-            case .aborted, .failed: handle(.scanFailed(id: order.id))
+            case .failed: handle(.scanFailed(id: order.id))
+            case .aborted:
+                Task {
+                    await self.readScanResults()
+                    self.handle(.scanFailed(id: order.id))
+                }
             }
         }
     }
@@ -71,13 +78,22 @@ extension DeviceAgent {
                 if let error = end.error, !start.hasBegun { return start.wasRefused(error) }
                 start.began()
                 guard let self else { return }
-                if case .finished(let results) = end { scanned(results) }
+                switch end {
+                case .finished(let results): scanned(results)
+                case .aborted: Task { await self.readScanResults() }
+                case .failed: break
+                }
                 scans.lastEnded = id
                 hub.publish(.scanFinished(ScanFinished(scanId: id, outcome: end.outcome, networks: end.count)))
             }
         }
         if let refusal { throw ProtocolError(refusal) }
         return ScanStarted(scanId: id)
+    }
+
+    /// Somebody else scanned, or a scan of ours was cut short: what was found serves as well.
+    func readScanResults() async {
+        do { scanned(try await radio.scanResults()) } catch { log.warning("\(error)") }
     }
 
     /// Whoever scanned, what was found is for the policy, and then for providers to claim.
@@ -95,6 +111,9 @@ extension DeviceAgent {
         Task {
             let end = await end(of: request, onStart)
             scans.isScanning = false
+            let urgent = scans.urgent
+            scans.urgent = nil
+            urgent?()
             onEnd(end)
             if scans.retry == nil { startDeferredScan() }
         }
@@ -145,6 +164,15 @@ extension DeviceAgent {
         }
         // It may have begun before the stations were exchanged.
         if scans.isScanning { for station in stations { station.radio.abortScan() } }
+    }
+
+    /// Ends a scan of ours that is under way, and of nobody else, because the radio is needed.
+    /// - Returns: whether there is one, after which `urgent` comes.
+    func endScan(for urgent: @escaping @AgentLoop () -> Void) -> Bool {
+        guard scans.isScanning, radio.isScanning else { return false }
+        scans.urgent = urgent
+        radio.abortScan()
+        return true
     }
 
     func startDeferredScan() {

@@ -152,10 +152,7 @@ public final class DeviceAgent {
         handle(.interface(isUp: isInterfaceUp))
         otherUplink = routes.uplink(besides: stations.compactMap(\.radio.interfaceIndex))
         handle(.otherUplink(otherUplink))
-        for station in stations {
-            station.supplicant.onSupervised = { [weak self] in self?.beacons?.lookForTraffic() }
-            station.supplicant.start()
-        }
+        for station in stations { station.supplicant.start() }
         reviewHandover()
         updateStatus()
         hasBegun = true

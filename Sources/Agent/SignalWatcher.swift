@@ -23,7 +23,7 @@ final class SignalWatcher {
         interval = watch.interval
         setThreshold()
         // The kernel tells of crossings only, and nobody has measured this link yet.
-        wait(min(interval, Self.firstSample))
+        waitForFirst()
     }
 
     private static let firstSample = Duration.seconds(1)
@@ -45,16 +45,16 @@ final class SignalWatcher {
 
     private func isUnsupervised() {
         interval = watch.unsupervisedInterval
-        wait(min(interval, Self.firstSample))
+        waitForFirst()
     }
 
-    private func wait(_ time: Duration) {
-        // A tenth of the time as leeway lets the kernel wake the processor for several things at once.
-        timer = LoopTimer(after: time, leeway: time / 10) { [weak self] in
-            guard let self else { return }
-            measure()
-            wait(interval)
-        }
+    private func waitForFirst() {
+        timer = LoopTimer(after: min(interval, Self.firstSample)) { [weak self] in self?.sample() }
+    }
+
+    private func sample() {
+        measure()
+        timer = LoopTimer(every: interval) { [weak self] in self?.sample() }
     }
 
     /// The kernel saw the signal cross the threshold, at this level where the driver says it.
@@ -63,7 +63,7 @@ final class SignalWatcher {
     }
 
     private func measure() {
-        Task { [weak self] in
+        AgentLoop.begin { [weak self] in
             guard let strength = try? await self?.radio.station()?.strength else { return }
             self?.onReading(strength)
         }

@@ -1,5 +1,3 @@
-import Dispatch
-
 /// The one thread of execution on which the agent decides and touches the radio.
 ///
 /// Everything that is `@AgentLoop` runs there, one piece after the other, so the device's state needs no locks and an
@@ -9,13 +7,22 @@ import Dispatch
 public actor AgentLoop {
     public static let shared = AgentLoop()
 
-    private static let executor = QueueExecutor(label: "altnet.agent")
-    static var queue: DispatchQueue { executor.queue }
+    static let thread = LoopThread(name: "altnet.agent")
+    private static let tasks = LoopTasks(thread)
 
-    public nonisolated var unownedExecutor: UnownedSerialExecutor { Self.executor.asUnownedSerialExecutor() }
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { Self.thread.asUnownedSerialExecutor() }
+
+    /// Begins a task of the loop that is there for small things which come again and again: wherever it waits, it goes on without
+    /// another thread. Swift resumes an ordinary task in its pool first, and that hands it over.
+    @discardableResult
+    public static nonisolated func begin(
+        _ operation: @escaping @AgentLoop @Sendable () async -> Void
+    ) -> Task<Void, Never> {
+        Task(executorPreference: tasks) { await operation() }
+    }
 
     /// Runs `operation` at once, trapping when the caller is not on the loop already: for callbacks of C libraries and
-    /// of Dispatch, which the compiler cannot see to be on it.
+    /// of the thread, which the compiler cannot see to be on it.
     public static nonisolated func assumeIsolated<Value: Sendable>(
         _ operation: @AgentLoop () throws -> Value
     ) rethrows -> Value {

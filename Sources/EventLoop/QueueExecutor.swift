@@ -2,7 +2,7 @@ import Dispatch
 
 /// Runs an actor's jobs on a serial dispatch queue of its own, so that they may block without holding up other actors.
 public final class QueueExecutor: SerialExecutor {
-    let queue: DispatchQueue
+    private let queue: DispatchQueue
 
     public init(label: String) { queue = DispatchQueue(label: label) }
 

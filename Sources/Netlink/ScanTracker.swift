@@ -21,6 +21,9 @@ struct ScanTracker: Equatable {
 
     var isIdle: Bool { state == .idle }
 
+    /// Whether the scan that is under way is ours.
+    var isRunning: Bool { state == .running }
+
     mutating func request() { state = .requested(since: .nothing) }
 
     /// The kernel accepted the scan.

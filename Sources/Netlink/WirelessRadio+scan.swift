@@ -29,6 +29,9 @@ extension WirelessRadio {
         return .finished(try await scanResults())
     }
 
+    /// Whether a scan of our own is under way, and so nobody else's.
+    public var isScanning: Bool { scans.isRunning }
+
     /// Asks for the end of a scan; without one nothing happens. The end is an event.
     public func abortScan() {
         let attempted = "abort the scan on \(interface)"

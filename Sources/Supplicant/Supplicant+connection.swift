@@ -134,17 +134,16 @@ extension Supplicant {
 
     func supervise() {
         let interval = process == nil || attempt != nil ? timing.closeSupervision : timing.supervision
-        supervision = LoopTimer(after: interval, leeway: interval / 10) { [weak self] in self?.examine() }
+        supervision = LoopTimer(every: interval) { [weak self] in self?.examine() }
     }
 
     /// Sees whether wpa_supplicant is still there and where its events said it was.
     private func examine() {
         guard let channel, isGreeted else { return }
-        Task {
+        AgentLoop.begin { [self] in
             _ = try? await channel.ask(.status) { [self] answer in adopt(answer) }
             guard self.channel === channel, isGreeted else { return }
             supervise()
-            onSupervised()
         }
     }
 }

@@ -13,9 +13,6 @@ public final class Supplicant {
     /// What is changed counts from the next command, attempt or look on.
     public var timing: Timing
     let onEvent: @AgentLoop @Sendable (SupplicantEvent) -> Void
-    /// Called when wpa_supplicant was asked how it is (`Timing.supervision`) and has answered: the processor is awake then, and
-    /// whoever has something to look after now and then need not wake it again.
-    public var onSupervised: () -> Void = {}
 
     var isStarted = false
     /// The conversation under way, and whether wpa_supplicant has been told yet to send its events and to leave all
@@ -48,8 +45,8 @@ public final class Supplicant {
         /// Between attempts to connect: the first, doubling up to the last.
         public var retry: ClosedRange<Duration> = .milliseconds(100) ... .seconds(5)
         /// Between looks at whether events were lost. wpa_supplicant holds back everybody's events once another program
-        /// that asked for them has stopped to read, such as a suspended wpa_cli.
-        public var supervision: Duration = .seconds(10)
+        /// that asked for them has stopped to read, such as a suspended wpa_cli. Of a link that is lost the kernel tells as well.
+        public var supervision: Duration = .seconds(30)
         /// The same during a join, and where the kernel does not tell of the death of wpa_supplicant's process.
         public var closeSupervision: Duration = .milliseconds(500)
 

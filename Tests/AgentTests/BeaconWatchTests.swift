@@ -50,9 +50,9 @@ import Testing
             #expect(finding == .fine, sourceLocation: sourceLocation)
         }
 
-        /// How long it takes until a power cut right after a sample is suspected.
-        mutating func suspicion(framesLostEach lost: UInt32) -> Duration? {
-            let cut = now
+        /// How long it takes until a power cut is suspected, which was right after the last sample where nothing else is said.
+        mutating func suspicion(framesLostEach lost: UInt32, since cut: Instant? = nil) -> Duration? {
+            let cut = cut ?? now
             while now < cut + .seconds(3) {
                 guard let next = watch.next else { return nil }
                 if sample(lost: lost, inactive: max(next, now) - cut) == .silent { return now - cut }
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func whatAScanHidIsNothing() {
+    @Test func whoStartsOverForgetsWhatWas() {
         var link = Link()
         link.comeIntoUse()
         link.expectFine(beacons: 1)
@@ -140,6 +140,88 @@ import Testing
         link.watch.startOver(at: link.now)
         link.expectFine(lost: 9, inactive: .milliseconds(700))
         link.expectFine(lost: 9, inactive: .milliseconds(800))
+    }
+
+    // MARK: While there is a scan
+
+    @Test func aPowerCutDuringAScanIsSuspectedAfterSixBeacons() throws {
+        var link = Link()
+        link.comeIntoUse()
+        link.watch.scan(isUnderWay: true)
+        for _ in 0..<5 { link.expectFine() }
+        let suspicion = link.suspicion(framesLostEach: 5)
+        let time = try #require(suspicion)
+        #expect(time >= .milliseconds(615) && time <= .milliseconds(640))
+    }
+
+    @Test func aScanThatBeginsOrEndsAfterAPowerCutMakesItNoDifference() throws {
+        for isAtTheBeginning in [true, false] {
+            var link = Link()
+            link.comeIntoUse()
+            link.expectFine(beacons: 1)
+            if !isAtTheBeginning { link.watch.scan(isUnderWay: true) }
+            let cut = link.now
+            for time in [100, 200] { link.expectFine(lost: 9, inactive: .milliseconds(time)) }
+            link.watch.scan(isUnderWay: isAtTheBeginning)
+            let suspicion = link.suspicion(framesLostEach: 5, since: cut)
+            let time = try #require(suspicion)
+            #expect(time >= .milliseconds(615) && time <= .milliseconds(720))
+        }
+    }
+
+    /// Beacons are not counted, and what was sent when the radio was back on its channel got lost two times in three.
+    @Test func aScanOnALinkThatLivesIsNothing() {
+        var link = Link()
+        link.comeIntoUse()
+        link.watch.scan(isUnderWay: true)
+        for _ in 0..<50 {
+            link.expectFine(inactive: .milliseconds(30))
+            for time in [130, 230, 330, 430, 530] { link.expectFine(lost: 3, inactive: .milliseconds(time)) }
+        }
+    }
+
+    @Test func anAcknowledgementThatNoSampleSawIsALifeSign() {
+        var link = Link()
+        link.comeIntoUse()
+        link.watch.scan(isUnderWay: true)
+        for _ in 0..<15 { link.expectFine(lost: 3, inactive: .milliseconds(290)) }
+    }
+
+    /// Radios that scan by themselves count beacons meanwhile.
+    @Test func aBeaconDuringAScanIsALifeSign() {
+        var link = Link()
+        link.comeIntoUse()
+        link.watch.scan(isUnderWay: true)
+        for sample in 1..<50 {
+            link.expectFine(beacons: sample % 5 == 0 ? 1 : 0, lost: 3, inactive: .milliseconds(100 * sample))
+        }
+    }
+
+    @Test func afterTheScanThreeBeaconsAreEnoughAgain() throws {
+        var link = Link()
+        link.comeIntoUse()
+        link.watch.scan(isUnderWay: true)
+        link.expectFine(beacons: 1)
+        link.watch.scan(isUnderWay: false)
+        link.expectFine(beacons: 1)
+        let suspicion = link.suspicion(framesLostEach: 5)
+        #expect(try #require(suspicion) <= .milliseconds(320))
+    }
+
+    /// A radio of which nothing is heard while it scans: each suspicion ends a scan, and is wrong.
+    @Test func mostScansComeToTheirEndEvenWhereAllAreSuspected() {
+        var link = Link()
+        link.comeIntoUse()
+        var scansEnded: [Int] = []
+        for scan in 0..<28 {
+            link.expectFine(beacons: 1)
+            link.watch.scan(isUnderWay: true)
+            let suspicion = link.suspicion(framesLostEach: 5)
+            link.watch.scan(isUnderWay: false)
+            link.watch.startOver(at: link.now)
+            if suspicion != nil { scansEnded.append(scan) }
+        }
+        #expect(scansEnded == [0, 2, 5, 9, 14, 20, 27])
     }
 
     @Test func whoWasAsleepBeginsAnew() {

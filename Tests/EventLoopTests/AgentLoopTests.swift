@@ -1,3 +1,4 @@
+import AgentModel
 import EventLoop
 import Glibc
 import Testing
@@ -11,6 +12,40 @@ import Testing
         let cancelled = LoopTimer(after: .zero) { Issue.record("fired after it was cancelled") }
         cancelled.cancel()
         await fired(after: .milliseconds(5))
+    }
+
+    @Test @AgentLoop func aTimerThatAnotherOneCancelsNeverFires() async {
+        let timers = Timers()
+        timers.first = LoopTimer(after: .zero) { timers.second = nil }
+        timers.second = LoopTimer(after: .zero) { Issue.record("fired after it was cancelled") }
+        await fired(after: .milliseconds(5))
+    }
+
+    @Test @AgentLoop func aTimerForIntervalsFiresAtMultiplesOfThem() async {
+        let interval = Duration.milliseconds(50)
+        let start = Instant.now.milliseconds
+        var timer: LoopTimer?
+        await withCheckedContinuation { continuation in
+            timer = LoopTimer(every: interval) { continuation.resume() }
+        }
+        timer?.cancel()
+        #expect(Instant.now.milliseconds / interval.milliseconds > start / interval.milliseconds)
+    }
+
+    /// Swift resumes what waited elsewhere, and gives the loop what is to be done on it.
+    @Test func isReachedFromOtherThreads() async {
+        for _ in 0..<1000 { await visit() }
+    }
+
+    @Test @AgentLoop func aTaskOfTheLoopStaysOnItsThread() async {
+        let thread = pthread_self()
+        let resumed = await withCheckedContinuation { done in
+            AgentLoop.begin {
+                await withCheckedContinuation { waiting in Task { @AgentLoop in waiting.resume() } }
+                done.resume(returning: await threadOfNoActor())
+            }
+        }
+        #expect(resumed == thread)
     }
 
     @Test @AgentLoop func hearsOfReadableDescriptors() async throws {
@@ -32,6 +67,15 @@ import Testing
         await withCheckedContinuation { continuation in watch?.cancel { continuation.resume() } }
         close(reader)
     }
+}
+
+@AgentLoop private func visit() { AgentLoop.shared.preconditionIsolated() }
+
+@concurrent private func threadOfNoActor() async -> pthread_t { pthread_self() }
+
+@AgentLoop private final class Timers {
+    var first: LoopTimer?
+    var second: LoopTimer?
 }
 
 /// Waits until a timer has fired.

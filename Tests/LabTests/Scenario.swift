@@ -31,11 +31,11 @@ private let hasFailed = Mutex(false)
 
 /// Runs `body` in a fresh lab; the records of a scenario that failed are kept. What the agent recorded must replay exactly.
 func scenario(
-    _ name: String, accessPoints: Int = 1, spare: SpareStation? = nil,
+    _ name: String, accessPoints: Int = 1, country: String = "CN", spare: SpareStation? = nil,
     isolation: isolated (any Actor)? = #isolation,
     body: (Lab) async throws -> Void
 ) async throws {
-    try await Lab.run(name, accessPoints: accessPoints, spare: spare) { lab in
+    try await Lab.run(name, accessPoints: accessPoints, country: country, spare: spare) { lab in
         hasFailed.withLock { $0 = false }
         try await body(lab)
         expectReplay(in: lab)

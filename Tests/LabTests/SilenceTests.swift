@@ -10,16 +10,15 @@ extension Radios {
         func lostFramesAreNoSilence(percent: Int) async throws {
             try await scenario("\(percent) percent lost", accessPoints: 2) { lab in
                 let house = try await House(lab)
-                let time = ProcessInfo.processInfo.environment["LAB_NOISE_S"].flatMap { Int($0) } ?? 30
                 // The agent sees within ten seconds that the device is in use.
                 try await house.pinger.reply(after: .now + .seconds(12), within: .seconds(15))
                 let noise = try await lab.start(Self.airLoss, ["\(Double(percent) / 100)"])
                 let mark = house.mark
-                try await Task.sleep(for: .seconds(time))
+                try await Task.sleep(for: Self.noise)
                 await noise.terminate()
                 let log = await house.device.log
                 let questions = Self.count("seems silent", in: log)
-                lab.report("\(percent) % of the frames lost, \(time) s", "\(questions) questions")
+                lab.report("\(percent) % of the frames lost, \(Self.noise)", "\(questions) questions")
                 #expect(!log.contains("has fallen silent"))
                 #expect(house.device.way(since: mark) == [])
             }
@@ -45,9 +44,11 @@ extension Radios {
             }
         }
 
-        private static let airLoss = Lab.checkout + "/board/lab/air-loss"
+        static let noise = Duration.seconds(
+            ProcessInfo.processInfo.environment["LAB_NOISE_S"].flatMap { Int($0) } ?? 30)
+        static let airLoss = Lab.checkout + "/board/lab/air-loss"
 
-        private static func count(_ words: String, in log: String) -> Int {
+        static func count(_ words: String, in log: String) -> Int {
             log.split(separator: "\n").count { $0.contains(words) }
         }
     }

@@ -21,20 +21,21 @@ import Testing
         #expect(memory.dirty == 624)
     }
 
-    @Test func workOfThreadsIsAdded() {
-        var work = ProcessWork()
+    @Test func theWorkOfAThreadIsRead() {
         let status = "Name:\taltnet\nvoluntary_ctxt_switches:\t150\nnonvoluntary_ctxt_switches:\t5\n"
-        work.add(status: status, schedule: "12000000 500 155\n")
-        work.add(status: status, schedule: "3000000 0 1\n")
-        #expect(work == ProcessWork(switches: 310, processorTime: .milliseconds(15)))
+        let work = ProcessWork(status: status, schedule: "12000000 500 155\n")
+        #expect(work == ProcessWork(switches: 155, processorTime: .milliseconds(12)))
         #expect(work - work == ProcessWork())
-        #expect(work + work == ProcessWork(switches: 620, processorTime: .milliseconds(30)))
+        #expect(work + work == ProcessWork(switches: 310, processorTime: .milliseconds(24)))
+        #expect(ProcessWork(status: "", schedule: "") == ProcessWork())
     }
 
-    @Test func aThreadThatIsGoneCountsNothing() {
-        var work = ProcessWork()
-        work.add(status: "", schedule: "")
-        #expect(work == ProcessWork())
+    @Test func aThreadThatIsGoneCountsWithWhatWasSeenOfItLast() {
+        var tally = WorkTally([1: ProcessWork(switches: 100)])
+        #expect(tally.work == ProcessWork())
+        tally.note([1: ProcessWork(switches: 103), 2: ProcessWork(switches: 5, processorTime: .milliseconds(1))])
+        tally.note([1: ProcessWork(switches: 104), 3: ProcessWork(switches: 2)])
+        #expect(tally.work == ProcessWork(switches: 11, processorTime: .milliseconds(1)))
     }
 
     @Test func theDiskIsFoundWhereItIsMounted() {

@@ -75,7 +75,7 @@ final class CaptiveWatch {
         // Nobody waits for a look that is only a look again, and a wait would wake the processor ten times.
         let patience: Duration = course.isDoubted ? .seconds(1) : .zero
         let number = course.ask()
-        question = Task { [weak self] in
+        question = AgentLoop.begin { [weak self] in
             guard let answer = await self?.answer(of: network, patience), !Task.isCancelled else { return }
             self?.answered(number, answer)
         }

@@ -122,7 +122,7 @@ final class ReachLook {
     ) {
         pending.insert(question)
         tasks.append(
-            Task { [weak self] in
+            AgentLoop.begin { [weak self] in
                 let note = await answer()
                 self?.heard(question, note)
             })

@@ -13,19 +13,34 @@ struct BeaconWatch {
         case untold
     }
 
-    /// After so many missing beacons the access point is taken for silent.
+    /// After so many missing beacons the access point is taken for silent, and after twice as many while there is a scan.
     private let beacons: Int
     /// Since when the device's frames are counted, and how many there had been.
     private var count: (frames: UInt64, since: Instant)?
-    /// When the counts have changed last.
+    /// When there was a sign of life last.
     private var heard: Heard?
     /// When the counts are wanted next; nil while the device sends little.
     private(set) var next: Instant?
+
+    /// Whether a scan is under way, and what it is to the watch.
+    private var scan = Scan.none
+    /// How often a scan was suspected to hide silence. After each time so many scans are left alone, and most come to their end
+    /// even where it is always wrong.
+    private var suspicionsInScans = 0
+    private var scansToLeaveAlone = 0
 
     private struct Heard {
         var beacons: UInt64
         var framesLost: UInt32
         var latest: Instant
+        /// There was a scan since. mac80211 counts no beacons while it scans: acknowledgements are signs of life then.
+        var isDisturbed: Bool
+    }
+
+    private enum Scan {
+        case none
+        case watched
+        case leftAlone
     }
 
     init(beacons: Int) { self.beacons = beacons }
@@ -72,23 +87,44 @@ struct BeaconWatch {
             return .untold
         }
         let latest = now + Self.pace
-        guard let heard, heard.beacons == count, heard.framesLost <= framesLost, now <= heard.latest + Self.patience
+        guard scan != .leftAlone, let heard, heard.beacons == count, heard.framesLost <= framesLost,
+            now <= heard.latest + Self.patience, !heard.isDisturbed || inactive > Self.pace
         else {
-            heard = Heard(beacons: count, framesLost: framesLost, latest: now)
+            let isDisturbed = scan != .none
+            heard = Heard(
+                beacons: count, framesLost: framesLost, latest: isDisturbed ? now - min(inactive, Self.pace) : now,
+                isDisturbed: isDisturbed)
             next = latest
             return .fine
         }
         let interval = station.beaconInterval ?? Self.usualInterval
-        let due = heard.latest + interval * beacons + Self.tolerance
+        let silence = interval * (heard.isDisturbed ? 2 * beacons : beacons)
+        let due = heard.latest + silence + Self.tolerance
         next = now < due ? min(latest, due) : latest
-        let isSilent = now >= due && framesLost - heard.framesLost >= Self.framesLost && inactive >= interval
-        return isSilent ? .silent : .fine
+        guard now >= due, framesLost - heard.framesLost >= Self.framesLost,
+            inactive >= (heard.isDisturbed ? silence : interval)
+        else { return .fine }
+        if scan == .watched {
+            suspicionsInScans = min(suspicionsInScans + 1, Self.mostScansLeftAlone)
+            scansToLeaveAlone = suspicionsInScans
+        }
+        return .silent
     }
 
-    /// What was counted says nothing: the radio was on other channels.
+    /// What was counted says nothing, and counts from now on.
     mutating func startOver(at now: Instant) {
         heard = nil
         if next != nil { next = now + Self.pace }
+    }
+
+    /// A scan begins or ends, our own or another program's. During it the radio is away from its channel for 0.125 s at most, and
+    /// then back for 0.2 s (mac80211, scan.c): in twice the time it is there for as long as without.
+    mutating func scan(isUnderWay: Bool) {
+        guard isUnderWay else { return scan = .none }
+        guard scan == .none else { return }
+        heard?.isDisturbed = true
+        scan = scansToLeaveAlone == 0 ? .watched : .leftAlone
+        scansToLeaveAlone = max(0, scansToLeaveAlone - 1)
     }
 
     /// About one beacon comes in that time.
@@ -98,6 +134,7 @@ struct BeaconWatch {
     /// Each of them was sent up to 8 times, and none was acknowledged.
     private static let framesLost: UInt32 = 3
     private static let usualInterval = Duration.microseconds(102_400)
+    private static let mostScansLeftAlone = 10
     /// Whoever was away for longer, asleep or held up, knows nothing of what was meanwhile.
     private static let patience = Duration.seconds(2)
 }

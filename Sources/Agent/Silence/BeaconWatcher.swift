@@ -21,12 +21,11 @@ final class BeaconWatcher {
     private let onEvent: (Event) -> Void
     private var watch: BeaconWatch
     private var timer: LoopTimer?
+    private var trafficTimer: LoopTimer?
     private var phase = Phase.watching
 
     private enum Phase {
         case watching
-        /// A scan is under way, our own or another program's.
-        case disturbed
         case asking
         /// It did not answer; a last look at the counts is to confirm that.
         case unanswered
@@ -39,7 +38,18 @@ final class BeaconWatcher {
         self.onEvent = onEvent
         watch = BeaconWatch(beacons: beacons)
         lookForTraffic()
+        waitForTraffic()
     }
+
+    /// Whatever else comes at such intervals comes at the same time, and wakes the processor for both.
+    private func waitForTraffic() {
+        trafficTimer = LoopTimer(every: Self.trafficInterval) { [weak self] in
+            self?.lookForTraffic()
+            self?.waitForTraffic()
+        }
+    }
+
+    private static let trafficInterval = Duration.seconds(10)
 
     /// The processor is awake, whatever for: has the device come into use?
     func lookForTraffic() {
@@ -50,23 +60,25 @@ final class BeaconWatcher {
 
     /// - Parameter isUnderWay: whether a scan begins or ends.
     func scan(isUnderWay: Bool) {
-        guard phase == .watching || phase == .disturbed else { return }
-        phase = isUnderWay ? .disturbed : .watching
-        watch.startOver(at: .now)
-        plan()
+        // What begins while the access point is asked is the question.
+        if phase == .watching || !isUnderWay { watch.scan(isUnderWay: isUnderWay) }
     }
 
     /// The access point was asked, as wanted by `suspected`.
     func asked(isThere: Bool) {
         guard phase == .asking else { return }
         if isThere {
-            phase = .watching
             watch.startOver(at: .now)
-            plan()
+            goOn()
         } else {
             phase = .unanswered
             sample()
         }
+    }
+
+    private func goOn() {
+        phase = .watching
+        plan()
     }
 
     private func countTraffic() {
@@ -81,7 +93,7 @@ final class BeaconWatcher {
     }
 
     private func sample() {
-        Task { [weak self] in
+        AgentLoop.begin { [weak self] in
             let station = try? await self?.radio.station()
             self?.sampled(station)
         }
@@ -99,16 +111,15 @@ final class BeaconWatcher {
             timer = nil
             onEvent(.suspected)
         case (.fine, _), (nil, _):
-            phase = .watching
             if finding == nil { watch.startOver(at: .now) }
             countTraffic()
-            plan()
+            goOn()
         }
     }
 
     private func end(_ event: Event) {
         phase = .over
-        timer = nil
+        (timer, trafficTimer) = (nil, nil)
         onEvent(event)
     }
 }

@@ -16,6 +16,7 @@ extension DeviceAgent {
         beacons = BeaconWatcher(
             beacons: settings.silentBeacons, of: accessPoint.bssid, radio: radio
         ) { [weak self] event in self?.observe(event, of: accessPoint) }
+        beacons?.scan(isUnderWay: scans.isScanning)
     }
 
     private func observe(_ event: BeaconWatcher.Event, of accessPoint: AccessPoint) {
@@ -30,9 +31,12 @@ extension DeviceAgent {
 
     /// Asks the access point whether it is there, by a scan of its own channel, which the radio does not leave for that.
     private func ask(_ accessPoint: AccessPoint) {
-        guard !scans.isScanning, let frequency = accessPoint.frequency,
+        guard policy.phase.accessPoint == accessPoint, let frequency = accessPoint.frequency,
             let network = policy.phase.network.flatMap({ book[$0] })
         else { return asked(accessPoint, isThere: true) }
+        // Another program's scan is not ended.
+        if endScan(for: { [weak self] in self?.ask(accessPoint) }) { return }
+        guard !scans.isScanning else { return asked(accessPoint, isThere: true) }
         log.debug("\(accessPoint.bssid) seems silent: is it there?")
         let start = Instant.now
         run(Netlink.ScanRequest(ssids: [network.ssid], asksEverybody: false, frequencies: [frequency])) {

@@ -1,7 +1,4 @@
-import FoundationEssentials
-import Lab
-
-/// What programs and their helper processes have done since they began, all threads of them (proc(5)).
+/// What threads have done since they began (proc(5)).
 struct ProcessWork: Equatable {
     /// Context switches, wanted or not.
     var switches = 0
@@ -13,25 +10,16 @@ struct ProcessWork: Equatable {
         self.processorTime = processorTime
     }
 
-    init(of programs: [Program]) {
-        for process in programs.flatMap(\.processes) {
-            let folder = "/proc/\(process)/task"
-            for thread in (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? [] {
-                let status = try? String(contentsOfFile: "\(folder)/\(thread)/status", encoding: .utf8)
-                let schedule = try? String(contentsOfFile: "\(folder)/\(thread)/schedstat", encoding: .utf8)
-                add(status: status ?? "", schedule: schedule ?? "")
-            }
-        }
-    }
-
+    /// Of one thread.
     /// - Parameters:
-    ///   - status: the text of `status` of a thread.
+    ///   - status: the text of its `status`.
     ///   - schedule: the text of its `schedstat`: nanoseconds on a processor, nanoseconds waited for one, times there.
-    mutating func add(status: String, schedule: String) {
+    init(status: String, schedule: String) {
+        self.init()
         for line in status.split(separator: "\n") where line.contains("voluntary_ctxt_switches:") {
             switches += line.split(separator: "\t").last.flatMap { Int($0) } ?? 0
         }
-        processorTime += .nanoseconds(schedule.split(separator: " ").first.flatMap { Int64($0) } ?? 0)
+        processorTime = .nanoseconds(schedule.split(separator: " ").first.flatMap { Int64($0) } ?? 0)
     }
 
     static func + (one: ProcessWork, other: ProcessWork) -> ProcessWork {

@@ -35,10 +35,14 @@ extension Trial {
 
         let programs = await house.stack.programs
         let memory = ProcessMemory(of: programs)
-        let before = programs.map { ProcessWork(of: [$0]) }
+        var meters = programs.map { WorkMeter($0) }
         let written = try await disk.written
-        try await Task.sleep(for: .seconds(3600))
-        let works = zip(programs, before).map { (program: $0, work: ProcessWork(of: [$0]) - $1) }
+        let end = ContinuousClock.now + .seconds(3600)
+        while .now < end {
+            try await Task.sleep(for: WorkMeter.interval)
+            for index in meters.indices { meters[index].look() }
+        }
+        let works = meters.map { (program: $0.program, work: $0.work) }
         for (program, work) in works {
             let memory = "\(Int(ProcessMemory(of: [program]).proportional)) KiB"
             let time = "\((work.processorTime / .milliseconds(1)).fixed(0)) ms on the processor"
