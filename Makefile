@@ -169,7 +169,7 @@ order: ## Write anew which functions of the program lie side by side, as the vir
 # On a real board: BOARD=[user@]host, and for its access points HOOK=program NETWORKS=file (Docs/board-test.md).
 board-test: deps ## Test the arm64 package on a virtual board with systemd, or on BOARD=user@host
 	@$(MAKE) --no-print-directory deb ARCH=arm64
-	$(BUILD) altnet-lab
+	$(SWIFT) build --product altnet-lab
 	board/test/run $(if $(BOARD),--board $(BOARD)) $(if $(HOOK),--hook $(HOOK)) $(if $(NETWORKS),--networks $(NETWORKS)) \
 	    $(if $(ONLY),--only $(ONLY)) "$$(ls -t .board/debian/altnet_*_arm64.deb | head -n 1)"
 

@@ -330,8 +330,3 @@ if Context.environment["ALTNET_FUZZ"] != nil {
     ]
     package.targets += fuzzers
 }
-
-// An agent that gets stuck when it is told to, with ALTNET_STUCK set only: what the watchdog is tested with (Docs/service.md).
-if Context.environment["ALTNET_STUCK"] != nil {
-    for target in package.targets where target.name == "Agent" { target.swiftSettings = strict + [.define("STUCK")] }
-}

@@ -1,7 +1,6 @@
 import Agent
 import AgentModel
 import ArgumentParser
-import ChildProcess
 import Glibc
 
 struct AgentCommand: AsyncParsableCommand {
@@ -28,30 +27,12 @@ struct AgentCommand: AsyncParsableCommand {
 
     func run() async throws {
         if checkConfig { return try check() }
-        AgentService.saveMemory()
-        let signals = AgentService.takeSignals()
-        let source = self.source
-        let sink = LogSink(journal: source.environment["JOURNAL_STREAM"])
-        defer { sink.flush() }
-        let settings: AgentSettings
-        do throws(InvalidSettings) { settings = try source.read() } catch {
-            for line in error.lines { sink.complain(line) }
-            throw ExitCode(ExitStatus.badSettings.rawValue)
-        }
-        sink.level = settings.logLevel
-        do { try await AgentService.run(settings, from: source, signals, logTo: sink) } catch {
-            sink.complain("\(error)")
-            throw ExitCode(ExitStatus(startFailure: error).rawValue)
-        }
-    }
-
-    private var source: SettingsSource {
-        SettingsSource(file: settings, environment: AgentSettings.environmentOfProcess)
+        try await AgentProcess(settings: settings).run()
     }
 
     private func check() throws {
         let settings: AgentSettings
-        do throws(InvalidSettings) { settings = try source.read() } catch {
+        do throws(InvalidSettings) { settings = try AgentProcess(settings: self.settings).source.read() } catch {
             throw complained(of: error.lines)
         }
         let fit = settings.fit()
@@ -64,18 +45,6 @@ struct AgentCommand: AsyncParsableCommand {
     private func complained(of problems: [String]) -> ExitCode {
         for problem in problems { try? TextOutput(descriptor: STDERR_FILENO).put(problem.printable + "\n") }
         return ExitCode(ExitStatus.badSettings.rawValue)
-    }
-}
-
-extension AgentSettings {
-    /// The process's environment without what is meant for the command line, which is no setting of the agent.
-    static var environmentOfProcess: [String: String] {
-        let variables = ChildProcess.ownEnvironment.compactMap { variable -> (String, String)? in
-            guard let equals = variable.firstIndex(of: "=") else { return nil }
-            return (String(variable[..<equals]), String(variable[variable.index(after: equals)...]))
-        }
-        return Dictionary(variables) { first, _ in first }
-            .filter { !DeviceOptions.Variable.ofTheCommandLine.contains($0.key) }
     }
 }
 

@@ -155,9 +155,6 @@ private struct RunningAgent: Sendable {
             let watchdog = Watchdog(stations: stations, interval: interval, log: log)
             tasks.add(Task { await watchdog.run { manager.tell(.alive) } })
         }
-        #if STUCK
-            getStuck()
-        #endif
     }
 
     /// The link stays up.
@@ -167,15 +164,4 @@ private struct RunningAgent: Sendable {
         await device.stop()
         try? await group.shutdownGracefully()
     }
-
-    #if STUCK
-        /// For the test of the watchdog: the loop blocks when the file of this name appears.
-        private func getStuck() {
-            log.critical("this agent is built to get stuck")
-            Task { @AgentLoop in
-                while access("/run/altnet/stuck", F_OK) != 0 { try? await Task.sleep(for: .seconds(1)) }
-                while true { sleep(3600) }
-            }
-        }
-    #endif
 }
