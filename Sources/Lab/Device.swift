@@ -86,6 +86,7 @@ public actor Device {
             "ALTNET_STATE_DIR": directory, "ALTNET_SOCKET": socket,
         ].merging(isRecording ? recording : [:]) { $1 }
         environment["ALTNET_SPARE_INTERFACE"] = lab.station.spareInterface
+        environment.merge(UnitEnvironment.memory) { own, _ in own }
         try prepareFolder()
         try LossDetection.boards().apply()
         let command = user.map { ["setpriv", "--reuid=\($0)", "--regid=\($0)", "--clear-groups", Self.binary] }

@@ -1,5 +1,6 @@
 import Testing
 
+@testable import Lab
 @testable import StackBenchmark
 
 /// What the kernel's files say (proc(5)).
@@ -36,6 +37,12 @@ import Testing
         tally.note([1: ProcessWork(switches: 103), 2: ProcessWork(switches: 5, processorTime: .milliseconds(1))])
         tally.note([1: ProcessWork(switches: 104), 3: ProcessWork(switches: 2)])
         #expect(tally.work == ProcessWork(switches: 11, processorTime: .milliseconds(1)))
+    }
+
+    @Test func memoryIsUsedAsTheUnitSays() {
+        let unit = "[Service]\nEnvironment=A=1\nEnvironment=MALLOC_ARENA_MAX=1 MALLOC_X=\n# Environment=MALLOC_Y=2\n"
+        #expect(UnitEnvironment.memory(in: unit) == ["MALLOC_ARENA_MAX": "1", "MALLOC_X": ""])
+        #expect(UnitEnvironment.memory["MALLOC_ARENA_MAX"] == "1")
     }
 
     @Test func theDiskIsFoundWhereItIsMounted() {

@@ -147,6 +147,7 @@ private struct RunningAgent: Sendable {
     func serve(watchdog interval: Duration?) async {
         manager?.tell(.ready, .status(await device.standingText))
         tasks.add(Task { await NetworkDoor(server: server, log: log).open() })
+        tasks.add(Task { await ProgramPages.keepFew() })
         if let manager, let interval {
             let stations: [Watchdog.Station] = [
                 .agentLoop, .eventLoops(of: group, name: "the event loop of the connections"),
