@@ -57,5 +57,6 @@ extension Watchdog.Station {
     }
 }
 
-/// Not a closure, which would not have to hop.
-@AgentLoop private func visitAgentLoop() {}
+/// Not a closure, which would not have to hop. It asks where it is, for the optimiser leaves out the way to where nothing
+/// is done.
+@AgentLoop private func visitAgentLoop() { AgentLoop.shared.preconditionIsolated() }
