@@ -40,7 +40,8 @@ import Testing
     @Test func aConnectionThatEndsFailsWhatWaits() async throws {
         let folder = try SocketFolder()
         let listener = try RawSocket.listening(at: folder.socket)
-        let client = try await DeviceClient(connectingTo: .unixSocket(path: folder.socket))
+        let client = try await DeviceClient(
+            connectingTo: .unixSocket(path: folder.socket), timeout: .seconds(120))
         var accepted: RawSocket? = try await listener.accepted()
         async let answer = client.network()
         _ = try await accepted?.line()
@@ -72,7 +73,9 @@ import Testing
     private func withImpostor(answering answer: String, _ body: (DeviceClient) async throws -> Void) async throws {
         let folder = try SocketFolder()
         let listener = try RawSocket.listening(at: folder.socket)
-        let client = try await DeviceClient(connectingTo: .unixSocket(path: folder.socket))
+        // The impostor answers when it gets its turn, and other tests may have the processors for a while.
+        let client = try await DeviceClient(
+            connectingTo: .unixSocket(path: folder.socket), timeout: .seconds(120))
         let socket = try await listener.accepted()
         async let answered: Void = {
             _ = try await socket.line()

@@ -8,9 +8,9 @@ enum ProgramPages {
     /// Lets them go once the start is over, and every hour.
     static func keepFew() async {
         var pause = Duration.seconds(30)
-        while (try? await Task.sleep(for: pause)) != nil {
-            _ = memory_unmap_program()
-            pause = .seconds(3600)
-        }
+        while (try? await Task.sleep(for: pause)) != nil, letGo() { pause = .seconds(3600) }
     }
+
+    /// - Returns: false where the program does not know where its file is mapped.
+    static func letGo() -> Bool { memory_unmap_program() == 0 }
 }
