@@ -42,14 +42,14 @@ extension Trial {
             try await Task.sleep(for: WorkMeter.interval)
             for index in meters.indices { meters[index].look() }
         }
-        let works = meters.map { (program: $0.program, work: $0.work) }
-        for (program, work) in works {
+        for meter in meters {
+            let (program, work) = (meter.program, meter.work)
             let memory = "\(Int(ProcessMemory(of: [program]).proportional)) KiB"
             let time = "\((work.processorTime / .milliseconds(1)).fixed(0)) ms on the processor"
             house.lab.report("an hour of \(program.name)", "\(memory), \(work.switches) context switches, \(time)")
         }
-        let work = works.map(\.work).reduce(ProcessWork(), +)
-        let supplicantWork = works.filter(\.program.isSupplicant).map(\.work).reduce(ProcessWork(), +)
+        let work = meters.map(\.work).reduce(ProcessWork(), +)
+        let supplicantWork = meters.filter(\.program.isSupplicant).map(\.work).reduce(ProcessWork(), +)
         let writtenInAnHour = try await disk.written - written
         guard try await house.lab.station.network() == house.home.ssid else {
             throw LabError.unexpected("it was not idle: it left home")
