@@ -66,10 +66,11 @@ public final class AppServer: Sendable {
         let place = try socket.claim()
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         do {
-            let (local, remote) = (ConnectionTasks(), ConnectionTasks())
+            let loop = group.next()
+            let (local, remote) = (ConnectionTasks(on: loop), ConnectionTasks(on: loop))
             let unixListener = try await listen(at: place, on: group, local)
             let lanListener =
-                inNetwork ? try await lan?.listen(on: group.next()) { self.welcome($0, remote) } : nil
+                inNetwork ? try await lan?.listen(on: loop) { self.welcome($0, remote) } : nil
             let file = try socket.publish(place)
             running.withLock {
                 $0 = Running(
