@@ -100,6 +100,7 @@ private struct RunningAgent: Sendable {
     private let manager: ServiceManager?
     private let log: Logger
     private let tasks = TaskBag()
+    private let spareMemory: SpareMemory
 
     /// Returns once programs of this machine are answered. Waits for a kernel without Wi-Fi, to which a USB stick may bring it.
     /// - Parameter onWait: called once, when it has to wait for that.
@@ -107,6 +108,7 @@ private struct RunningAgent: Sendable {
         _ settings: AgentSettings, _ manager: ServiceManager?, _ log: Logger, onWait: @Sendable () -> Void
     ) async throws {
         (self.manager, self.log) = (manager, log)
+        spareMemory = await SpareMemory()
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let hub = EventHub()
         device = try await Self.device(settings, hub, group, log, onWait)
@@ -147,7 +149,6 @@ private struct RunningAgent: Sendable {
     func serve(watchdog interval: Duration?) async {
         manager?.tell(.ready, .status(await device.standingText))
         tasks.add(Task { await NetworkDoor(server: server, log: log).open() })
-        tasks.add(Task { await ProgramPages.keepFew() })
         if let manager, let interval {
             let stations: [Watchdog.Station] = [
                 .agentLoop, .eventLoops(of: group, name: "the event loop of the connections"),
