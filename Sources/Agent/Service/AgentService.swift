@@ -114,7 +114,7 @@ private struct RunningAgent: Sendable {
         device = try await Self.device(settings, hub, group, log, onWait)
         server = AppServer(
             unix: settings.unixListener, lan: settings.lanListener(for: device.identity.key), service: device, hub: hub,
-            limits: settings.serverLimits
+            limits: settings.serverLimits, on: group.next()
         ) { notice in log.log(level: notice.level, "\(notice)") }
         // First, because it fails where another agent is at work, whose supplicant is not to be touched.
         try await server.start(inNetwork: false)
@@ -152,7 +152,6 @@ private struct RunningAgent: Sendable {
         if let manager, let interval {
             let stations: [Watchdog.Station] = [
                 .agentLoop, .eventLoops(of: group, name: "the event loop of the connections"),
-                Watchdog.Station(name: "the event loop of the app protocol") { [server] in await server.visit() },
             ]
             let watchdog = Watchdog(stations: stations, interval: interval, log: log)
             tasks.add(Task { await watchdog.run { manager.tell(.alive) } })
