@@ -32,7 +32,7 @@ import Testing
         var bench = lastResort()
         let backup = try #require(bench.policy.attempt)
         bench.advance(by: .milliseconds(1100))
-        #expect(bench.take().scans.map(\.frequencies) == [[Self.homeChannel]], "the backup's own channel is being heard")
+        #expect(bench.take().scans.map(\.frequencies) == [[Self.homeChannel]], "not the backup's own")
         bench.finishScan([sightOfBackup(in: bench)])
         #expect(bench.target == Bench.backup)
         bench.advance(by: .milliseconds(1100))
