@@ -11,7 +11,8 @@ public struct Event: Sendable, Equatable {
         self.body = body
     }
 
-    public enum Body: Sendable, Equatable {
+    /// Kept in its place is only where it is: the cases differ much in size, and many events are kept.
+    public indirect enum Body: Sendable, Equatable {
         case networkChanged(NetworkStatus)
         case signal(SignalReading)
         case scanFinished(ScanFinished)

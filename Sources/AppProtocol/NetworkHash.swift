@@ -10,8 +10,18 @@ import Crypto
 /// The name that app and device give a network with its password, so that neither has to send the password again:
 /// `Base64(SHA256(localKey + ssid + password))` over bytes. An open network has the empty password.
 public struct NetworkHash: Hashable, Sendable {
+    /// Its 32 bytes. In place, not as text: each event that is kept has one or two.
+    private let (first, second, third, fourth): (UInt64, UInt64, UInt64, UInt64)
+
     /// Standard Base64 with padding (RFC 4648, clause 4): 44 characters.
-    public let base64: String
+    public var base64: String {
+        withUnsafeBytes(of: (first, second, third, fourth)) { Data($0).base64EncodedString() }
+    }
+
+    /// - Parameter bytes: 32 of them.
+    private init(_ bytes: UnsafeRawBufferPointer) {
+        (first, second, third, fourth) = bytes.loadUnaligned(as: (UInt64, UInt64, UInt64, UInt64).self)
+    }
 
     /// - Parameters:
     ///   - localKey: the key that the device and its owner's app share.
@@ -21,7 +31,7 @@ public struct NetworkHash: Hashable, Sendable {
         localKey.withBytes { hash.update(bufferPointer: $0) }
         hash.update(data: ssid.bytes)
         password?.withBytes { hash.update(bufferPointer: $0) }
-        base64 = Data(hash.finalize()).base64EncodedString()
+        self = hash.finalize().withUnsafeBytes { NetworkHash($0) }
     }
 
     /// - Returns: nil unless `base64` stands for 32 bytes and is written as this type writes them.
@@ -29,7 +39,7 @@ public struct NetworkHash: Hashable, Sendable {
         guard base64.utf8.count == 44, let bytes = Data(base64Encoded: base64), bytes.count == 32,
             bytes.base64EncodedString() == base64
         else { return nil }
-        self.base64 = base64
+        self = bytes.withUnsafeBytes { NetworkHash($0) }
     }
 }
 

@@ -24,6 +24,7 @@ public final class AppServer: Sendable {
     private let hub: EventHub
     private let limits: Limits
     private let clock: ServerClock
+    private let loop: any EventLoop
     private let notify: @Sendable (Notice) -> Void
     private let running = Mutex<Running?>(nil)
 
@@ -32,10 +33,12 @@ public final class AppServer: Sendable {
     ///   - lan: where apps in the network connect; nil if they may not.
     ///   - service: answers everything but `events.subscribe`, which `hub` does.
     ///   - clock: measures every limit of time.
+    ///   - loop: serves the connections. It has to go on until the server has stopped.
     ///   - notify: is told what happens to connections. It must not block.
     public init(
         unix: UnixListenerSettings, lan: LANListenerSettings? = nil, service: any DeviceService, hub: EventHub,
         limits: Limits = Limits(), clock: any Clock<Duration> = ContinuousClock(),
+        on loop: any EventLoop = MultiThreadedEventLoopGroup.singleton.next(),
         notify: @escaping @Sendable (Notice) -> Void = { _ in }
     ) {
         let clock = ServerClock(clock)
@@ -44,6 +47,7 @@ public final class AppServer: Sendable {
         access = LocalAccess(ownUser: geteuid(), group: group, readers: unix.readers)
         self.lan = lan.map { LANListener($0, limits: limits.lan, clock: clock, notify: notify) }
         self.clock = clock
+        self.loop = loop
         self.notify = notify
         self.service = service
         self.hub = hub
@@ -64,20 +68,21 @@ public final class AppServer: Sendable {
     /// - Parameter inNetwork: false to leave the network out until `startInNetwork`.
     public func start(inNetwork: Bool = true) async throws(AppServerError) {
         let place = try socket.claim()
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
-        do {
-            let (local, remote) = (ConnectionTasks(), ConnectionTasks())
-            let unixListener = try await listen(at: place, on: group, local)
-            let lanListener =
-                inNetwork ? try await lan?.listen(on: group.next()) { self.welcome($0, remote) } : nil
+        let (local, remote) = (ConnectionTasks(on: loop), ConnectionTasks(on: loop))
+        var listeners: [any Channel] = []
+        do throws(AppServerError) {
+            let unixListener = try await listen(at: place, local)
+            listeners.append(unixListener)
+            let lanListener = inNetwork ? try await lan?.listen(on: loop) { self.welcome($0, remote) } : nil
+            if let lanListener { listeners.append(lanListener) }
             let file = try socket.publish(place)
             running.withLock {
                 $0 = Running(
-                    group: group, unixListener: unixListener, lanListener: lanListener, local: local, remote: remote,
-                    file: file)
+                    unixListener: unixListener, lanListener: lanListener, local: local, remote: remote, file: file)
             }
         } catch {
-            try? await group.shutdownGracefully()
+            for listener in listeners { try? await listener.close() }
+            lan?.closeRest()
             throw error
         }
     }
@@ -86,21 +91,15 @@ public final class AppServer: Sendable {
     /// already, where there are to be none, and where the server does not run.
     /// - Throws: where another program has the port, for one; then it may be tried again.
     public func startInNetwork() async throws(AppServerError) {
-        let place = running.withLock { $0.flatMap { $0.lanListener == nil ? ($0.group, $0.remote) : nil } }
-        guard let lan, let (group, remote) = place else { return }
-        let listener = try await lan.listen(on: group.next()) { self.welcome($0, remote) }
+        let remote = running.withLock { $0.flatMap { $0.lanListener == nil ? $0.remote : nil } }
+        guard let lan, let remote else { return }
+        let listener = try await lan.listen(on: loop) { self.welcome($0, remote) }
         let isTaken = running.withLock { running in
-            guard running?.group === group, running?.lanListener == nil else { return false }
+            guard running?.remote === remote, running?.lanListener == nil else { return false }
             running?.lanListener = listener
             return true
         }
         if !isTaken { try? await listener.close() }
-    }
-
-    /// Returns when the server's event loop has let it pass, at once where the server does not run.
-    public func visit() async {
-        guard let group = running.withLock({ $0?.group }) else { return }
-        for loop in group.makeIterator() { try? await loop.submit {}.get() }
     }
 
     /// Ends every connection and removes the socket file.
@@ -116,11 +115,10 @@ public final class AppServer: Sendable {
         lan?.stopWatching()
         await running.local.stop()
         await running.remote.stop()
-        try? await running.group.shutdownGracefully()
+        lan?.closeRest()
     }
 
     private struct Running {
-        let group: MultiThreadedEventLoopGroup
         let unixListener: any Channel
         var lanListener: (any Channel)?
         let local: ConnectionTasks
@@ -128,11 +126,9 @@ public final class AppServer: Sendable {
         let file: ServerSocketFile.Identity
     }
 
-    private func listen(
-        at path: String, on group: MultiThreadedEventLoopGroup, _ connections: ConnectionTasks
-    ) async throws(AppServerError) -> any Channel {
+    private func listen(at path: String, _ connections: ConnectionTasks) async throws(AppServerError) -> any Channel {
         do {
-            return try await ServerBootstrap(group: group)
+            return try await ServerBootstrap(group: loop)
                 .serverChannelOption(.backlog, value: 128)
                 .serverChannelInitializer { channel in
                     channel.eventLoop.makeCompletedFuture {

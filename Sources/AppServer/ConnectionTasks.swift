@@ -1,3 +1,4 @@
+import NIOCore
 import Synchronization
 
 /// The tasks that serve the open connections.
@@ -5,6 +6,9 @@ import Synchronization
 /// They are not the children of one accepting task: a connection that still waited in its sequence when the server stops
 /// would be dropped, and NIO traps on an asynchronous channel that nobody served. Here each has its task from the moment
 /// it exists.
+///
+/// They run on the event loop that the connections are of: nothing is handed over to Swift's pool and back, which would
+/// have threads of its own for it.
 final class ConnectionTasks: Sendable {
     private struct State {
         var lastTicket = 0
@@ -12,7 +16,10 @@ final class ConnectionTasks: Sendable {
         var isStopping = false
     }
 
+    private let executor: EventLoopTasks
     private let state = Mutex(State())
+
+    init(on loop: any EventLoop) { executor = EventLoopTasks(loop) }
 
     /// - Parameter serve: is told how many connections there are, its own included.
     func start(_ serve: @escaping @Sendable (_ count: Int) async -> Void) {
@@ -20,7 +27,7 @@ final class ConnectionTasks: Sendable {
             state.lastTicket += 1
             let ticket = state.lastTicket
             let count = state.tasks.count + 1
-            let task = Task {
+            let task = Task(executorPreference: executor) {
                 await serve(count)
                 self.state.withLock { _ = $0.tasks.removeValue(forKey: ticket) }
             }

@@ -97,6 +97,11 @@ final class LANListener: Sendable {
     /// What is still open is not watched any more: it is about to be closed.
     func stopWatching() { patrol.stop() }
 
+    /// Closes what is still open: the connections whose clients have not shown the key.
+    func closeRest() {
+        for link in state.withLock({ Array($0.links.values) }) { link.channel.close(promise: nil) }
+    }
+
     private func bind(
         _ address: String, on eventLoop: any EventLoop, _ tls: NIOLoopBound<PreSharedKeyTLS>,
         _ welcome: @escaping @Sendable (Client) -> Void

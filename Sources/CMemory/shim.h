@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <link.h>
+#include <malloc.h>
 #include <stdint.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -10,6 +11,9 @@
 
 /// The kernel gives this process no page of 2 MB where it needs one of 4 kB, as for the stack of a thread (prctl(2)).
 static inline int memory_without_huge_pages(void) { return prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0); }
+
+/// Gives whole pages back that lie between what is used of the heap, and behind it (malloc_trim(3)).
+static inline void memory_give_back_heap(void) { malloc_trim(0); }
 
 /// Unmaps the program's instructions and constants, which the kernel maps again where they are used (MADV_DONTNEED of madvise(2),
 /// on the segments that are not written to).

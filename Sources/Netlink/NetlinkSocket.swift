@@ -32,8 +32,6 @@ final class NetlinkSocket {
 
     /// The kernel sizes its dumps by what the reader offers, up to 32 KiB (af_netlink.c, `netlink_recvmsg`).
     private static let largestDatagram = 32 * 1024
-    /// One for all sockets: what was read is copied before anybody else reads.
-    private static var buffer = [UInt8](repeating: 0, count: largestDatagram)
     /// Reads at most so many datagrams in a row, so that a flood does not keep timers and other sockets waiting.
     private static let datagramsPerTurn = 64
     private static let maximumParts = 16 * 1024
@@ -142,29 +140,43 @@ final class NetlinkSocket {
     // MARK: Receiving
 
     private func receive() {
-        let capacity = Self.largestDatagram
         for _ in 0..<Self.datagramsPerTurn {
+            switch nextDatagram() {
+            // Only the kernel has port zero: other processes may write to this socket too.
+            case .datagram(_, sender: 1...): continue
+            case .datagram(let bytes, _): if dispatch(NetlinkDatagram(bytes)) { return receiveLater() }
+            case .failed(errno: EAGAIN): return noteOverrun()
+            case .failed(errno: EINTR): continue
+            // ENOBUFS, a datagram that did not fit, or an error inside a dump: something is missing.
+            default: isMissingMessages = true
+            }
+        }
+        receiveLater()
+    }
+
+    private enum Received {
+        /// From the sender of that port.
+        case datagram([UInt8], sender: UInt32)
+        case failed(errno: Int32)
+    }
+
+    private func nextDatagram() -> Received {
+        // Kept, it would be 32 KiB of memory for ever: what is not written to is none.
+        withUnsafeTemporaryAllocation(byteCount: Self.largestDatagram, alignment: 1) { buffer in
             var sender = sockaddr_nl()
             var senderLength = socklen_t(MemoryLayout.size(ofValue: sender))
             // With MSG_TRUNC the result is what the datagram had, not what fitted.
             let length = withUnsafeMutablePointer(to: &sender) { sender in
                 sender.withMemoryRebound(to: sockaddr.self, capacity: 1) { sender in
                     recvfrom(
-                        handle.fileDescriptor, &Self.buffer, capacity, Int32(MSG_TRUNC), sender, &senderLength)
+                        handle.fileDescriptor, buffer.baseAddress, buffer.count, Int32(MSG_TRUNC), sender, &senderLength
+                    )
                 }
             }
-            switch length {
-            case 0...capacity:
-                // Only the kernel has port zero: other processes may write to this socket too.
-                guard sender.nl_pid == 0 else { continue }
-                if dispatch(NetlinkDatagram(Array(Self.buffer[..<length]))) { return receiveLater() }
-            case ..<0 where errno == EAGAIN: return noteOverrun()
-            case ..<0 where errno == EINTR: continue
-            // ENOBUFS, a datagram that did not fit, or an error inside a dump: something is missing.
-            default: isMissingMessages = true
-            }
+            guard length >= 0 else { return .failed(errno: errno) }
+            guard length <= buffer.count else { return .failed(errno: EMSGSIZE) }
+            return .datagram(Array(buffer[..<length]), sender: sender.nl_pid)
         }
-        receiveLater()
     }
 
     /// Everything that is left after an overrun has been read, so what is still not answered never will be: apart from

@@ -34,8 +34,8 @@ import Testing
     @Test func whatIsWrittenAsDefaultIsTheDefault() async throws {
         try await inFolder { folder in
             let standard = try AgentSettings(environment: [:])
-            let lines = try uncommented(of: Self.file).filter {
-                if case .value? = Setting.byName[$0.name]?.standard { true } else { false }
+            let lines = try uncommented(of: Self.file).filter { line in
+                if case .value? = Setting.all.first(where: { $0.name == line.name })?.standard { true } else { false }
             }
             #expect(lines.count > 30)
             try write(lines.map { "\($0.name)=\($0.value)\n" }.joined(), to: folder + "/conf")

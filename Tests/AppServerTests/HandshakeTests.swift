@@ -50,6 +50,16 @@ import Testing
         }
     }
 
+    @Test func aServerThatStopsEndsHandshakesToo() async throws {
+        let clock = ManualClock()
+        try await withNetworkServer(clock: clock) { server, port async throws in
+            let silent = try RawSocket.connecting(toPort: port)
+            await clock.sleeps(for: .seconds(10))
+            await server.stop()
+            #expect(try await silent.line() == nil)
+        }
+    }
+
     /// Every possible place to break a handshake off.
     @Test func truncatedHandshakes() async throws {
         let notices = Notices()

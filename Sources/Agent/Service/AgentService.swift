@@ -100,6 +100,7 @@ private struct RunningAgent: Sendable {
     private let manager: ServiceManager?
     private let log: Logger
     private let tasks = TaskBag()
+    private let spareMemory: SpareMemory
 
     /// Returns once programs of this machine are answered. Waits for a kernel without Wi-Fi, to which a USB stick may bring it.
     /// - Parameter onWait: called once, when it has to wait for that.
@@ -107,12 +108,13 @@ private struct RunningAgent: Sendable {
         _ settings: AgentSettings, _ manager: ServiceManager?, _ log: Logger, onWait: @Sendable () -> Void
     ) async throws {
         (self.manager, self.log) = (manager, log)
+        spareMemory = await SpareMemory()
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let hub = EventHub()
         device = try await Self.device(settings, hub, group, log, onWait)
         server = AppServer(
             unix: settings.unixListener, lan: settings.lanListener(for: device.identity.key), service: device, hub: hub,
-            limits: settings.serverLimits
+            limits: settings.serverLimits, on: group.next()
         ) { notice in log.log(level: notice.level, "\(notice)") }
         // First, because it fails where another agent is at work, whose supplicant is not to be touched.
         try await server.start(inNetwork: false)
@@ -147,11 +149,9 @@ private struct RunningAgent: Sendable {
     func serve(watchdog interval: Duration?) async {
         manager?.tell(.ready, .status(await device.standingText))
         tasks.add(Task { await NetworkDoor(server: server, log: log).open() })
-        tasks.add(Task { await ProgramPages.keepFew() })
         if let manager, let interval {
             let stations: [Watchdog.Station] = [
                 .agentLoop, .eventLoops(of: group, name: "the event loop of the connections"),
-                Watchdog.Station(name: "the event loop of the app protocol") { [server] in await server.visit() },
             ]
             let watchdog = Watchdog(stations: stations, interval: interval, log: log)
             tasks.add(Task { await watchdog.run { manager.tell(.alive) } })

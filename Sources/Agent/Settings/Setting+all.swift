@@ -10,36 +10,38 @@ package struct SettingGroup: Sendable {
 }
 
 extension Setting {
-    /// Every setting there is, in the order in which they are explained.
-    package static let groups = [
-        SettingGroup(
-            title: "The device", settings: [interface, spareInterface, spareGrace, supplicantDirectory, country]),
-        SettingGroup(
-            title: "What is kept", settings: [stateDirectory, keyFile, rootKey, keyFileAnchor, maximumBackups]),
-        SettingGroup(
-            title: "Apps",
-            settings: [socket, socketMode, socketGroup, socketReaders, lanPort, lanConnections, providers]),
-        SettingGroup(
-            title: "When a link is left",
-            settings: [
-                weak2G, critical2G, floor2G, weak5G, critical5G, floor5G, margin, criticalConfirmation,
-                weakConfirmation,
-                fadingHorizon, silentBeacons, returnConfirmation, stayAfterCommand, scanShare,
-            ]),
-        SettingGroup(title: "How long a network is tried", settings: [joinLimit, addressLimit, wrongKeyBlock]),
-        SettingGroup(
-            title: "How far the network has to lead",
-            settings: [
-                requiredLevel, targets, authorities, keepAlive, keepAliveRetry, keepAliveCount, keepAliveRequest,
-                validationURL, validationStatus, validationBody, validationInterval, validationLimit, validationStrikes,
-                validationRetry, validationDoubtLimit, signInLimit, noInternetRetry, validationQuestions,
-                validationVolume,
-            ]),
-        SettingGroup(title: "Log and recording", settings: [logLevel, record, recordLimit]),
-    ]
+    /// Every setting there is, in the order in which they are explained. Made when asked for: who runs has read them.
+    package static var groups: [SettingGroup] {
+        [
+            SettingGroup(
+                title: "The device", settings: [interface, spareInterface, spareGrace, supplicantDirectory, country]),
+            SettingGroup(
+                title: "What is kept", settings: [stateDirectory, keyFile, rootKey, keyFileAnchor, maximumBackups]),
+            SettingGroup(
+                title: "Apps",
+                settings: [socket, socketMode, socketGroup, socketReaders, lanPort, lanConnections, providers]),
+            SettingGroup(
+                title: "When a link is left",
+                settings: [
+                    weak2G, critical2G, floor2G, weak5G, critical5G, floor5G, margin, criticalConfirmation,
+                    weakConfirmation,
+                    fadingHorizon, silentBeacons, returnConfirmation, stayAfterCommand, scanShare,
+                ]),
+            SettingGroup(title: "How long a network is tried", settings: [joinLimit, addressLimit, wrongKeyBlock]),
+            SettingGroup(
+                title: "How far the network has to lead",
+                settings: [
+                    requiredLevel, targets, authorities, keepAlive, keepAliveRetry, keepAliveCount, keepAliveRequest,
+                    validationURL, validationStatus, validationBody, validationInterval, validationLimit,
+                    validationStrikes,
+                    validationRetry, validationDoubtLimit, signInLimit, noInternetRetry, validationQuestions,
+                    validationVolume,
+                ]),
+            SettingGroup(title: "Log and recording", settings: [logLevel, record, recordLimit]),
+        ]
+    }
 
-    package static let all = groups.flatMap(\.settings)
-    package static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
+    package static var all: [Setting] { groups.flatMap(\.settings) }
 
     // MARK: The device
 

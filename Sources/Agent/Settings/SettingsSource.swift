@@ -20,6 +20,8 @@ public struct SettingsSource: Sendable {
         var given: [String: SettingsReader.Given] = [:]
         var notes: [String] = []
         var problems: [InvalidSetting] = []
+        /// Of all settings that there are.
+        fileprivate let names = Setting.all.map(\.name)
     }
 
     func collect() -> Collected {
@@ -41,8 +43,8 @@ public struct SettingsSource: Sendable {
 extension SettingsSource.Collected {
     /// A misspelt setting would silently be no setting at all.
     fileprivate mutating func take(_ name: String, _ value: String, from origin: SettingOrigin) {
-        guard Setting.byName[name] != nil else {
-            let nearest = Setting.all.map(\.name).min { $0.distance(to: name) < $1.distance(to: name) } ?? ""
+        guard names.contains(name) else {
+            let nearest = names.min { $0.distance(to: name) < $1.distance(to: name) } ?? ""
             problems.append(
                 InvalidSetting(
                     String(name.prefix(80)).printable, "is no setting of altnet",
