@@ -27,7 +27,10 @@ extension FailoverPolicy {
         let joining = Phase.joining(
             Attempt(
                 network: network, bssid: bss?.bssid, epoch: epoch, purpose: purpose, cause: cause,
-                deadline: now + settings.joinLimit, leavesALivingLink: leavesAWorkingLink))
+                deadline: now + settings.joinLimit,
+                replaceableFrom: purpose == .automatic && !isBeside ? replaceable(network, from: now) : nil,
+                rivals: Set(candidates(at: now).map(\.network.id)),
+                leavesALivingLink: leavesAWorkingLink))
         let frequencies = bss.map { [$0.frequency] } ?? air.places(of: network)
         let target = LinkTarget(network: network, bssid: bss?.bssid, frequencies: frequencies, epoch: epoch)
         if isBeside {
@@ -47,6 +50,7 @@ extension FailoverPolicy {
             now
             + (attempt.leavesALivingLink && predecessor == nil
                 ? min(settings.addressLimitAfterLeaving, settings.addressLimit) : settings.addressLimit)
+        if !isSuspect(attempt.network, at: now) { attempt.replaceableFrom = nil }
         if let frequency = accessPoint.frequency { air.note(frequency, of: attempt.network) }
         phase = .waitingForAddress(attempt, accessPoint)
         if case .commanded = attempt.purpose, let command {

@@ -167,7 +167,7 @@ extension FailoverPolicy {
         candidate.rank.reputation == .sound && candidate.rank.quality == .good
     }
 
-    private func bestCandidate(at now: Instant) -> Candidate? {
+    func bestCandidate(at now: Instant) -> Candidate? {
         candidates(at: now).first { isOpen($0, at: now) }
     }
 

@@ -125,7 +125,7 @@ public struct FailoverPolicy: Sendable {
         switch phase {
         case .offline: moments += searchMoments
         case .joining(let attempt), .waitingForAddress(let attempt, _), .proving(let attempt, _):
-            moments += [attempt.deadline, attempt.proof.moment]
+            moments += [attempt.deadline, attempt.proof.moment, replacementMoment(attempt)]
         case .online(let link):
             moments += [link.addressDeadline, link.proof.moment]
             if scan == nil, command == nil { moments += lookMoments(link) }
@@ -171,7 +171,8 @@ public struct FailoverPolicy: Sendable {
             switch phase {
             case .offline: seek(at: now)
             case .online(let link): reconsider(link, at: now)
-            case .joining, .waitingForAddress, .proving: break
+            case .joining(let attempt), .waitingForAddress(let attempt, _): seekReplacement(of: attempt, at: now)
+            case .proving: break
             }
         }
     }

@@ -54,6 +54,10 @@ extension FailoverPolicy {
         /// Why it is made.
         let cause: PolicyDecision.Cause
         var deadline: Instant
+        /// From when on another network that is seen takes its place.
+        var replaceableFrom: Instant?
+        /// The networks that were in range when it began.
+        var rivals: Set<NetworkID> = []
         var proof = Proof()
         /// What the device needs was reached.
         var isValidated = false

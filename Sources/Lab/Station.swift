@@ -52,7 +52,9 @@ public actor Station {
             sae_pwe=2
 
             """
-        try Lab.write(configuration + networks.map(\.supplicantBlock).joined(), to: path)
+        // As in the package's file. The peer is as Debian has it: with Wi-Fi Direct.
+        let choice = networks.isEmpty ? "p2p_disabled=1\n" : networks.map(\.supplicantBlock).joined()
+        try Lab.write(configuration + choice, to: path)
         if spareSupplicant == nil, let spareInterface {
             spareSupplicant = try start(spareInterface, path, log: "\(directory)/wpa_supplicant.spare.log")
         }

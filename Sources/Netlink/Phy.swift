@@ -49,6 +49,15 @@ public struct Phy: Hashable, Sendable {
     /// Channels that may be used now.
     public var usableChannels: [Channel] { channels.filter { !$0.isDisabled } }
 
+    /// Where a look at every channel goes; empty where that is simply all that may be used. A radio that can do IEEE 802.11ah as
+    /// well has most of its channels below 1 GHz, as many as 51 in the US, and wpa_supplicant joins nothing there.
+    var worthScanning: [Frequency] {
+        let isMixed = usableChannels.contains { $0.frequency < Self.lowest }
+        return isMixed ? usableChannels.map(\.frequency).filter { $0 >= Self.lowest } : []
+    }
+
+    private static let lowest = Frequency(megahertz: 2000)
+
     public var bands: Set<Band> { Set(usableChannels.map(\.frequency.band)) }
 
     /// The most links to different access points at a time, and on how many channels: 2 and 2 or more allow joining the

@@ -77,6 +77,8 @@ import Testing
         let supplicant = try Board.text(of: "wpa_supplicant/wpa_supplicant.conf")
         #expect(supplicant.contains("\nctrl_interface=DIR=\(folder) GROUP=altnet\n"))
         #expect(supplicant.contains("\nupdate_config=0\n"))
+        // The lab's has it too.
+        #expect(supplicant.contains("\np2p_disabled=1\n"))
         let unit = try Board.text(of: "systemd/altnet-wpa_supplicant@.service")
         #expect(unit.contains("\nRuntimeDirectory=\(folder.dropFirst("/run/".count))\n"))
         // Removed with the service, it would be gone for the agent while the service starts anew.

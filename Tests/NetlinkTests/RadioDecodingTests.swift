@@ -127,6 +127,19 @@ import Testing
         #expect(poor.stationConcurrency == (links: 1, channels: 1))
     }
 
+    /// Which is the radio of the lab: every channel that Linux knows, those of sensors below 1 GHz among them.
+    @Test func looksNowhereBelowWiFi() throws {
+        var phy = try #require(Phy([try NetlinkMessage(Fixture.radioChannels)]))
+        func channel(_ megahertz: Int, isDisabled: Bool = false) -> Phy.Channel {
+            Phy.Channel(
+                frequency: Frequency(megahertz: megahertz), isDisabled: isDisabled, isPassive: false, isRadar: false)
+        }
+        phy.channels = [channel(902, isDisabled: true), channel(2412), channel(2484, isDisabled: true), channel(5180)]
+        #expect(phy.worthScanning.isEmpty, "the kernel knows where")
+        phy.channels[0] = channel(902)
+        #expect(phy.worthScanning.map(\.megahertz) == [2412, 5180])
+    }
+
     @Test func countsConcurrentStations() {
         func phy(_ combinations: [Phy.InterfaceCombination]) -> Phy {
             var phy = Phy([.nl80211 { $0.put(NL80211_ATTR_WIPHY, UInt32(0)) }])!

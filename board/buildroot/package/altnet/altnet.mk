@@ -34,6 +34,7 @@ define ALTNET_INSTALL_TARGET_CMDS
 	cp -a $(@D)/root/. $(TARGET_DIR)/
 	mkdir -p $(TARGET_DIR)/etc/altnet/keys $(TARGET_DIR)/var/lib/altnet $(TARGET_DIR)/etc/default
 	$(SED) 's,^#* *ALTNET_INTERFACE=.*,ALTNET_INTERFACE=$(ALTNET_INTERFACE),' $(TARGET_DIR)/etc/altnet/altnet.conf
+	$(ALTNET_LEAVE_OUT_DIRECT)
 	$(ALTNET_INSTALL_WRITABLE)
 endef
 
@@ -42,6 +43,13 @@ define ALTNET_INSTALL_INIT_SYSV
 	printf 'INTERFACE=%s\nWRITABLE=%s\n' '$(ALTNET_INTERFACE)' '$(ALTNET_WRITABLE)' >$(TARGET_DIR)/etc/default/altnet
 	$(INSTALL) -D -m 0755 $(ALTNET_PKGDIR)/S45altnet $(TARGET_DIR)/etc/init.d/S45altnet
 endef
+
+# Without its mode of an access point, Buildroot's wpa_supplicant has no Wi-Fi Direct, nor the line that leaves it off.
+ifneq ($(BR2_PACKAGE_WPA_SUPPLICANT_AP_SUPPORT),y)
+define ALTNET_LEAVE_OUT_DIRECT
+	$(SED) '/^p2p_disabled=/d' $(TARGET_DIR)/etc/altnet/wpa_supplicant.conf
+endef
+endif
 
 # Its units are in the package. It takes the interface over from the first start on, which is what an image is for.
 define ALTNET_INSTALL_INIT_SYSTEMD
