@@ -29,7 +29,7 @@ extension FailoverPolicy {
                 network: network, bssid: bss?.bssid, epoch: epoch, purpose: purpose, cause: cause,
                 deadline: now + settings.joinLimit,
                 replaceableFrom: purpose == .automatic && !isBeside ? replaceable(network, from: now) : nil,
-                rivals: Set(candidates(at: now).map(\.network.id)),
+                rivals: Set(candidates(at: now).map(\.network.id) + [current].compactMap(\.self)),
                 leavesALivingLink: leavesAWorkingLink))
         let frequencies = bss.map { [$0.frequency] } ?? air.places(of: network)
         let target = LinkTarget(network: network, bssid: bss?.bssid, frequencies: frequencies, epoch: epoch)

@@ -45,9 +45,8 @@ extension FailoverPolicy {
 
     private func isBetter(_ candidate: Candidate, than attempt: Attempt, at now: Instant) -> Bool {
         guard candidate.network.id != attempt.network else { return false }
-        let isSound = candidate.rank.reputation == .sound
-        guard isSuspect(attempt.network, at: now) else { return isSound && candidate.rank.quality == .good }
-        // One that failed as well has to have come meanwhile: else none of them got its time.
-        return isSound || !attempt.rivals.contains(candidate.network.id)
+        // A suspect one was joined for a reason though others were there: what has come since counts.
+        guard !isSuspect(attempt.network, at: now) else { return !attempt.rivals.contains(candidate.network.id) }
+        return candidate.rank.reputation == .sound && candidate.rank.quality == .good
     }
 }

@@ -56,7 +56,7 @@ extension FailoverPolicy {
         var deadline: Instant
         /// From when on another network that is seen takes its place.
         var replaceableFrom: Instant?
-        /// The networks that were in range when it began.
+        /// The networks that were in range when it began, and the one that was left for it.
         var rivals: Set<NetworkID> = []
         var proof = Proof()
         /// What the device needs was reached.

@@ -138,6 +138,29 @@ import Testing
         #expect(joins <= 4)
     }
 
+    /// The way home is gone although home failed before: being in range is no reason to go back at once.
+    @Test func thePreferredNetworkGetsItsTime() {
+        var bench = Bench([Bench.home, Bench.backup])
+        bench.start()
+        bench.finishScan([bench.sight(Bench.home, -50), sightOfBackup(in: bench)])
+        bench.joinFails(.wrongKey)
+        #expect(bench.target == Bench.backup)
+        bench.joinSucceeds(frequency: 2437)
+        let start = bench.now
+        while bench.target == Bench.backup, bench.now - start < .seconds(600) {
+            bench.advance(by: .milliseconds(500))
+            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50), sightOfBackup(in: bench)]) }
+        }
+        #expect(bench.target == Bench.home)
+        bench.associates()
+        _ = bench.take()
+        bench.advance(by: .milliseconds(1100))
+        bench.finishScan([bench.sight(Bench.home, -50), sightOfBackup(in: bench)])
+        #expect(bench.target == Bench.home)
+        bench.send(.address(isReady: true))
+        #expect(bench.isOnline)
+    }
+
     @Test func whatWasCommandedIsNotReplaced() {
         var bench = Bench.online([Bench.home, Bench.backup])
         bench.send(.scanned(id: nil, [sightOfBackup(in: bench), bench.sight(Bench.home, -50)]))
