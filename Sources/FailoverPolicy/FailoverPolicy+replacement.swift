@@ -34,7 +34,9 @@ extension FailoverPolicy {
             // The first time that counts as a failure: two that are slow must not take each other's place for ever.
             guard isSuspect(attempt.network, at: now) else { return attemptFailed(attempt, .timeout, at: now) }
             if attempt.cause == .preferred { homecoming.returnFailed(at: now) }
-            join(best.network.id, at: best.bss, purpose: .automatic, cause: search.cause, at: now)
+            // There is no search where a living link was left for it.
+            let cause = search.since == nil ? .failure(.timeout) : search.cause
+            join(best.network.id, at: best.bss, purpose: .automatic, cause: cause, at: now)
         } else if scan == nil, search.nextLook.map({ $0 <= now }) ?? true {
             let places = places(besides: attempt.network)
             guard !places.isEmpty else { return }
