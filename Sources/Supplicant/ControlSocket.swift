@@ -21,7 +21,6 @@ final class ControlSocket {
     private let fileDescriptor: Int32
     private let watch: ReadWatch
     private let control: OpaquePointer
-    private var buffer = [UInt8](repeating: 0, count: maximumLength)
     private var isOpen = true
 
     /// - Parameters:
@@ -53,15 +52,24 @@ final class ControlSocket {
     /// The next datagram that is there already, or nil.
     func receive() throws(SupplicantError) -> Arrival? {
         guard isOpen else { return nil }
-        var sender: Int32 = 0
-        let length = buffer.withUnsafeMutableBytes {
-            wpa_client_receive(fileDescriptor, $0.baseAddress, $0.count, &sender)
+        // Kept, it would be memory for ever.
+        let received = withUnsafeTemporaryAllocation(byteCount: Self.maximumLength, alignment: 1) { buffer in
+            var sender: Int32 = 0
+            let length = wpa_client_receive(fileDescriptor, buffer.baseAddress, buffer.count, &sender)
+            guard length >= 0 else { return Received.failed(errno: errno) }
+            guard length <= buffer.count else { return .arrived(.oversized) }
+            return .arrived(.datagram(ArraySlice(buffer[..<length]), sender: sender))
         }
-        guard length >= 0 else {
-            if errno == EAGAIN || errno == EINTR { return nil }
-            throw .system(attempt: "receive from wpa_supplicant", errno: errno)
+        switch received {
+        case .arrived(let arrival): return arrival
+        case .failed(EAGAIN), .failed(EINTR): return nil
+        case .failed(let errno): throw .system(attempt: "receive from wpa_supplicant", errno: errno)
         }
-        return length <= buffer.count ? .datagram(buffer[..<length], sender: sender) : .oversized
+    }
+
+    private enum Received {
+        case arrived(Arrival)
+        case failed(errno: Int32)
     }
 
     func close() {
