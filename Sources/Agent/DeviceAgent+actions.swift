@@ -43,7 +43,7 @@ extension DeviceAgent {
     func join(_ network: StoredNetwork, _ target: LinkTarget, with station: Station) {
         let request = JoinRequest(
             ssid: network.ssid, credential: network.credential, isHidden: network.isHidden,
-            bssid: target.bssid, frequencies: target.frequencies)
+            bssid: target.bssid, frequencies: target.frequencies, offer: target.offer)
         performOnLink(of: station) { [self] in
             do throws(SupplicantError) {
                 try await station.supplicant.join(request, attempt: target.epoch)

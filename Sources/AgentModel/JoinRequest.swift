@@ -8,13 +8,18 @@ public struct JoinRequest: Sendable, Equatable {
     public let bssid: BSSID?
     /// Where to look for it. Empty means everywhere, which takes seconds.
     public let frequencies: [Frequency]
+    /// What that access point was seen to offer; nil if it is not known which it will be.
+    public let offer: Security?
 
-    public init(ssid: SSID, credential: Credential, isHidden: Bool, bssid: BSSID?, frequencies: [Frequency]) {
+    public init(
+        ssid: SSID, credential: Credential, isHidden: Bool, bssid: BSSID?, frequencies: [Frequency], offer: Security?
+    ) {
         self.ssid = ssid
         self.credential = credential
         self.isHidden = isHidden
         self.bssid = bssid
         self.frequencies = frequencies
+        self.offer = offer
     }
 
     /// What opens the network.

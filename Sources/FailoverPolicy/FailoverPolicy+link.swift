@@ -32,7 +32,8 @@ extension FailoverPolicy {
                 rivals: Set(candidates(at: now).map(\.network.id) + [current].compactMap(\.self)),
                 leavesALivingLink: leavesAWorkingLink))
         let frequencies = bss.map { [$0.frequency] } ?? air.places(of: network)
-        let target = LinkTarget(network: network, bssid: bss?.bssid, frequencies: frequencies, epoch: epoch)
+        let target = LinkTarget(
+            network: network, bssid: bss?.bssid, frequencies: frequencies, offer: bss?.security, epoch: epoch)
         if isBeside {
             successor = joining
             actions.append(.joinBeside(target))
@@ -266,6 +267,7 @@ extension FailoverPolicy {
         isSupplicantAvailable = isAvailable
         if isAvailable {
             search.startOver(at: now, settings: settings)
+            if scan == nil, bestCandidate(at: now) == nil { search.forgetGlance() }
             proceed(at: now)
         } else if attempt != nil || command != nil && successor == nil {
             // Whether a finished link outlives its supplicant depends on the driver: the kernel tells.

@@ -19,7 +19,7 @@ struct Search: Sendable, Hashable {
     private(set) var breadth = Breadth.nothing
 
     /// How far the last look went.
-    enum Breadth { case nothing, likelyPlaces, wide }
+    enum Breadth { case nothing, likeliestPlace, likelyPlaces, wide }
 
     struct Place: Hashable {
         let network: NetworkID
@@ -53,8 +53,14 @@ struct Search: Sendable, Hashable {
         nextLastResort = nextLastResort ?? now + settings.lastResort.first
     }
 
-    /// A look at a few channels, which is followed by a wider one at once if it shows nothing good.
-    mutating func glanced() { breadth = .likelyPlaces }
+    /// A look at one channel or a few, which is followed by a wider one at once if it shows nothing good.
+    mutating func glanced() { breadth = breadth == .nothing && silence == nil ? .likeliestPlace : .likelyPlaces }
+
+    /// Whether a wider look follows the last one.
+    var isGlancing: Bool { breadth == .likeliestPlace || breadth == .likelyPlaces }
+
+    /// What a glance showed is too old, or it showed nothing.
+    mutating func forgetGlance() { if isGlancing { breadth = .nothing } }
 
     /// - Parameter isSpare: another uplink carries the traffic, so there is no hurry.
     mutating func looked(at now: Instant, isSpare: Bool, settings: PolicySettings) {
@@ -106,7 +112,8 @@ extension FailoverPolicy {
 
     /// Joins the best network that was just seen, or looks for one.
     mutating func seek(at now: Instant) {
-        guard isReady, !networks.isEmpty else { return }
+        guard isInterfaceUp, !networks.isEmpty else { return }
+        guard isSupplicantAvailable else { return lookAhead(at: now) }
         if let notBefore = search.notBefore {
             guard notBefore <= now else { return }
             search.pause(until: nil)
@@ -116,20 +123,27 @@ extension FailoverPolicy {
         if best?.rank.reputation != .sound, let last = lastResort(at: now) {
             search.tookLastResort(at: now, settings: settings)
             join(last.network.id, at: last.bss, purpose: .automatic, cause: .lastResort, at: now)
-        } else if let best, search.breadth != .likelyPlaces || isSure(best) {
+        } else if let best, !search.isGlancing || isSure(best) {
             join(best.network.id, at: best.bss, purpose: .automatic, cause: search.cause, at: now)
         } else if scan == nil {
             orderSearch(at: now)
         }
     }
 
+    /// While the supplicant is starting the radio has nothing to do: what is seen meanwhile can be joined at once.
+    private mutating func lookAhead(at now: Instant) {
+        guard command == nil, scan == nil, search.breadth == .nothing, let place = likelyPlaces(at: now).first else { return }
+        search.glanced()
+        orderScan([place], reason: .offline, at: now)
+    }
+
     private mutating func orderSearch(at now: Instant) {
         let places = knownPlaces
         if let nextLook = search.nextLook, nextLook <= now, !places.isEmpty {
-            let likely = search.breadth == .nothing ? likelyPlaces(at: now) : []
-            guard likely.isEmpty || likely.count == places.count else {
+            let glance = glance(at: now)
+            guard glance.isEmpty || glance.count == places.count else {
                 search.glanced()
-                orderScan(likely, reason: .offline, at: now)
+                orderScan(glance, reason: .offline, at: now)
                 return
             }
             search.looked(at: now, isSpare: otherUplink != nil, settings: settings)
@@ -140,6 +154,17 @@ extension FailoverPolicy {
         } else if !search.isReported {
             search.isReported = true
             record(.search, .noCandidate, considered: considerations(choosing: nil, at: now), at: now)
+        }
+    }
+
+    /// Where to look before looking everywhere. A channel takes 60 ms, so the likeliest comes alone; but where an access point
+    /// fell silent, the best network's other places may be silent with it, and the others are looked at together with them.
+    private func glance(at now: Instant) -> [Frequency] {
+        switch search.breadth {
+        case .nothing where search.silence == nil: Array(likelyPlaces(at: now).prefix(1))
+        case .nothing: likelyPlaces(at: now)
+        case .likeliestPlace: Array(likelyPlaces(at: now).dropFirst())
+        case .likelyPlaces, .wide: []
         }
     }
 

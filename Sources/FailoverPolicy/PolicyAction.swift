@@ -37,13 +37,16 @@ public struct LinkTarget: Hashable, Sendable {
     public let bssid: BSSID?
     /// Channels to look for it on. Empty if it is not known where it is.
     public let frequencies: [Frequency]
+    /// What that access point was seen to offer; nil for any of the network's.
+    public let offer: Security?
     /// Comes back with the outcome, so that an answer to an earlier order is known as such.
     public let epoch: UInt64
 
-    public init(network: NetworkID, bssid: BSSID?, frequencies: [Frequency], epoch: UInt64) {
+    public init(network: NetworkID, bssid: BSSID?, frequencies: [Frequency], offer: Security?, epoch: UInt64) {
         self.network = network
         self.bssid = bssid
         self.frequencies = frequencies
+        self.offer = offer
         self.epoch = epoch
     }
 }

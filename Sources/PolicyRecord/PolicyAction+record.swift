@@ -48,7 +48,7 @@ enum RecordedOrder: Equatable {
 }
 
 extension LinkTarget {
-    fileprivate var recorded: String { "\(network.word) \(epoch) \(bssid.word) \(frequencies.word)" }
+    fileprivate var recorded: String { "\(network.word) \(epoch) \(bssid.word) \(frequencies.word) \(offer.word)" }
 }
 
 extension SwitchProgress {

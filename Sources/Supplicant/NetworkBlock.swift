@@ -30,12 +30,12 @@ struct NetworkBlock: Sendable {
             let list = request.frequencies.map { "\($0.megahertz)" }.joined(separator: " ")
             settings.append(Setting(name: "scan_freq", value: .plain(list)))
         }
-        settings += try Self.security(request.credential, keyManagement)
+        settings += try Self.security(request.credential, offer: request.offer, keyManagement)
         self.settings = settings
     }
 
     private static func security(
-        _ credential: JoinRequest.Credential, _ keyManagement: Set<String>
+        _ credential: JoinRequest.Credential, offer: Security?, _ keyManagement: Set<String>
     ) throws(SupplicantError) -> [Setting] {
         switch credential {
         case .none:
@@ -47,8 +47,10 @@ struct NetworkBlock: Sendable {
             return chosen([method])
         case .passphrase(let passphrase, let psk):
             guard psk.count == 32 else { throw .unsupported("a pre-shared key of other than 32 bytes") }
-            // All at once: the access point's offer decides, and SAE comes before PSK where both are offered.
-            let methods = ["WPA-PSK", "WPA-PSK-SHA256", "SAE"].filter(keyManagement.contains)
+            // All at once: the access point's offer decides, and SAE comes before PSK where both are offered. But where SAE is not
+            // among it, wpa_supplicant would reckon SAE's password elements of three groups first, for nothing.
+            let known = ["WPA-PSK", "WPA-PSK-SHA256"] + (offer == .wpa2 ? [] : ["SAE"])
+            let methods = known.filter(keyManagement.contains)
             guard !methods.isEmpty else { throw .unsupported("networks with a password") }
             var settings = chosen(methods) + [Setting(name: "psk", value: .secret(psk))]
             if methods.contains("SAE") { settings.append(Setting(name: "sae_password", value: .secret(passphrase))) }

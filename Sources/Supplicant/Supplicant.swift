@@ -42,8 +42,9 @@ public final class Supplicant {
         public var requestLimit: Duration = .seconds(2)
         /// For the outcome of a join, counted from its acceptance.
         public var joinLimit: Duration = .seconds(20)
-        /// Between attempts to connect: the first, doubling up to the last.
-        public var retry: ClosedRange<Duration> = .milliseconds(100) ... .seconds(5)
+        /// Between attempts to connect: the first, doubling up to the last. The first is short: the kernel tells of a socket's
+        /// file a moment before anybody can connect to it (bind(2) makes the file first).
+        public var retry: ClosedRange<Duration> = .milliseconds(2) ... .seconds(5)
         /// Between looks at whether events were lost. wpa_supplicant holds back everybody's events once another program
         /// that asked for them has stopped to read, such as a suspended wpa_cli. Of a link that is lost the kernel tells as well.
         public var supervision: Duration = .seconds(30)

@@ -51,7 +51,11 @@ import Testing
         bench.send(.remembered(Bench.backup.id, Frequency(megahertz: 5180)))
         bench.send(.remembered(NetworkID(99), Frequency(megahertz: 5200)))
         bench.start()
-        #expect(bench.take().scans.map(\.frequencies) == [[2437, 5180].map { Frequency(megahertz: $0) }])
+        bench.finishScan()
+        bench.finishScan()
+        #expect(
+            bench.take().scans.map(\.frequencies)
+                == [[2437], [5180], [2437, 5180]].map { $0.map { Frequency(megahertz: $0) } })
     }
 
     @Test func aFrequencyThatChangedIsNotForgottenForAnOldOne() {

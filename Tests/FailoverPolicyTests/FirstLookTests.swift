@@ -32,10 +32,65 @@ import Testing
 
     @Test func anAccessPointThatEndedTheLinkMayBeThereStill() {
         var bench = Self.lost(.other)
-        #expect(bench.take().scans.map(\.frequencies) == [Self.channels(2412, 2437, 2462)])
-        bench.advance(by: .milliseconds(200))
-        bench.finishScan([bench.sight(Bench.home, -50), bench.sight(Bench.backup, -60, channel: 2437)])
+        #expect(bench.take().scans.map(\.frequencies) == [Self.channels(2412)])
+        bench.advance(by: .milliseconds(60))
+        bench.finishScan([bench.sight(Bench.home, -50)])
         #expect(bench.target == Bench.home)
+    }
+
+    @Test func theLikeliestPlaceComesAloneAndThenTheOthers() {
+        var bench = Self.lost(.other)
+        bench.finishScan()
+        #expect(bench.policy.scan?.order.frequencies == Self.channels(2437, 2462))
+        bench.finishScan([bench.sight(Bench.backup, -60, channel: 2437), bench.sight(Bench.spare, -70, channel: 2462)])
+        #expect(bench.target == Bench.backup)
+        #expect(bench.take().joins.map(\.offer) == [.wpa2])
+    }
+
+    @Test func whatIsPoorAtTheLikeliestPlaceWaitsForTheOthers() {
+        var bench = Self.lost(.other)
+        bench.finishScan([bench.sight(Bench.home, -78)])
+        #expect(bench.target == nil)
+        bench.finishScan([bench.sight(Bench.backup, -60, channel: 2437)])
+        #expect(bench.target == Bench.backup)
+    }
+
+    private static func starting() -> Bench {
+        var bench = Bench([Bench.home, Bench.backup])
+        bench.send(.remembered(Bench.home.id, Frequency(megahertz: 2412)))
+        bench.send(.remembered(Bench.backup.id, Frequency(megahertz: 2437)))
+        bench.send(.interface(isUp: true))
+        return bench
+    }
+
+    @Test func looksWhileTheSupplicantStarts() {
+        var bench = Self.starting()
+        #expect(bench.take().scans.map(\.frequencies) == [Self.channels(2412)])
+        bench.advance(by: .milliseconds(60))
+        bench.finishScan([bench.sight(Bench.home, -50)])
+        #expect(bench.target == nil && bench.policy.scan == nil)
+        bench.advance(by: .milliseconds(60))
+        bench.send(.supplicant(isAvailable: true))
+        #expect(bench.target == Bench.home)
+        #expect(bench.take().scans.isEmpty)
+    }
+
+    @Test func aSupplicantThatIsQuickerWaitsForTheLook() {
+        var bench = Self.starting()
+        bench.send(.supplicant(isAvailable: true))
+        #expect(bench.take().scans.count == 1)
+        bench.finishScan([bench.sight(Bench.home, -50)])
+        #expect(bench.target == Bench.home)
+    }
+
+    @Test func whatWasSeenLongBeforeTheSupplicantIsLookedForAgain() {
+        var bench = Self.starting()
+        bench.finishScan([bench.sight(Bench.home, -50)])
+        _ = bench.take()
+        bench.advance(by: .seconds(60))
+        #expect(bench.take().scans.isEmpty, "once, and no more while nothing can be joined")
+        bench.send(.supplicant(isAvailable: true))
+        #expect(bench.take().scans.map(\.frequencies) == [Self.channels(2412)])
     }
 
     @Test func everywhereItWasSeenComesNextAndThenEverywhere() {

@@ -102,10 +102,10 @@ enum Example {
 
     static func request(
         _ ssid: [UInt8] = Array("Home".utf8), _ credential: JoinRequest.Credential? = nil, isHidden: Bool = false,
-        bssid: BSSID? = nil, frequencies: [Int] = []
+        bssid: BSSID? = nil, frequencies: [Int] = [], offer: Security? = nil
     ) throws -> JoinRequest {
         JoinRequest(
             ssid: try SSID(bytes: ssid), credential: credential ?? .passphrase(Secret(text: passphrase), psk: psk),
-            isHidden: isHidden, bssid: bssid, frequencies: frequencies.map { Frequency(megahertz: $0) })
+            isHidden: isHidden, bssid: bssid, frequencies: frequencies.map { Frequency(megahertz: $0) }, offer: offer)
     }
 }

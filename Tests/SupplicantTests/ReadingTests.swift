@@ -116,6 +116,13 @@ import Testing
         let open = try Example.request([1], JoinRequest.Credential.none)
         #expect(try keyManagement(closed, everything) == .plain("WPA-PSK WPA-PSK-SHA256 SAE"))
         #expect(try keyManagement(closed, ["NONE", "WPA-PSK"]) == .plain("WPA-PSK"))
+        for offer in [Security.wpa3, .wpa2wpa3] {
+            let offered = try Example.request(offer: offer)
+            #expect(try keyManagement(offered, everything) == .plain("WPA-PSK WPA-PSK-SHA256 SAE"))
+        }
+        let old = try Example.request(offer: .wpa2)
+        #expect(try keyManagement(old, everything) == .plain("WPA-PSK WPA-PSK-SHA256"))
+        #expect(try !NetworkBlock(old, keyManagement: everything).settings.contains { $0.name == "sae_password" })
         #expect(try keyManagement(open, everything) == .plain("OWE"))
         #expect(try keyManagement(open, ["NONE", "WPA-PSK"]) == .plain("NONE"))
         #expect(throws: SupplicantError.self) { try keyManagement(closed, ["NONE"]) }

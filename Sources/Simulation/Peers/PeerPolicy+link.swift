@@ -6,7 +6,10 @@ extension PeerPolicy {
         let epoch = nextNumber()
         phase = .joining(Attempt(network: network, bssid: bss?.bssid, epoch: epoch, deadline: now + habits.joinLimit))
         let channels = bss.map { [$0.frequency] } ?? (channels[network] ?? []).sorted()
-        actions.append(.join(LinkTarget(network: network, bssid: bss?.bssid, frequencies: channels, epoch: epoch)))
+        actions.append(
+            .join(
+                LinkTarget(
+                    network: network, bssid: bss?.bssid, frequencies: channels, offer: bss?.security, epoch: epoch)))
     }
 
     mutating func associated(_ epoch: UInt64, _ accessPoint: AccessPoint, at now: Instant) {

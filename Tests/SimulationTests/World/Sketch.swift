@@ -98,7 +98,7 @@ extension PolicyAction {
         .join(
             LinkTarget(
                 network: NetworkID(number), bssid: nil, frequencies: megahertz.map(Frequency.init(megahertz:)),
-                epoch: epoch))
+                offer: nil, epoch: epoch))
     }
 
     static func scan(_ megahertz: [Int] = [], id: UInt64 = 1, calling names: [SSID] = []) -> PolicyAction {
