@@ -162,8 +162,10 @@ deb-test: ## Install, upgrade, remove and purge the package in a fresh Debian 13
 	@board/install-dependencies debootstrap
 	@set -e; packages=$$(ls -t .board/debian/altnet_*_amd64.deb); $(if $(filter 0,$(shell id -u)),,sudo) board/debian/test $$(echo "$$packages" | head -n 1)
 
-order: ## Write anew which functions of the program lie side by side, as the virtual board shows it
+order: deps ## Write anew which functions of the program lie side by side, as the virtual board and the lab show it
 	@$(MAKE) --no-print-directory deb ARCH=arm64
+	$(SHIP) altnet
+	$(SWIFT) build --product altnet-lab
 	board/order
 
 # On a real board: BOARD=[user@]host, and for its access points HOOK=program NETWORKS=file (Docs/board-test.md).
