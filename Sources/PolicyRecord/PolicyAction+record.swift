@@ -3,7 +3,7 @@ import FailoverPolicy
 
 extension PolicyAction {
     /// The action as the words of a line. Two actions are the same exactly if their words are; the moment of a decision is
-    /// that of its event and is left out.
+    /// that of its event and is left out, and what an access point to join offers is what was seen of it last.
     var recorded: String {
         switch self {
         case .join(let target): "join \(target.recorded)"
@@ -48,7 +48,7 @@ enum RecordedOrder: Equatable {
 }
 
 extension LinkTarget {
-    fileprivate var recorded: String { "\(network.word) \(epoch) \(bssid.word) \(frequencies.word) \(offer.word)" }
+    fileprivate var recorded: String { "\(network.word) \(epoch) \(bssid.word) \(frequencies.word)" }
 }
 
 extension SwitchProgress {

@@ -59,11 +59,11 @@ import Testing
                     cause: .failure(.wrongKey), signal: signal,
                     considered: [.init(ssid: Fixture.home, bss: Fixture.sights[0], verdict: verdict)]))
         }
-        func join(_ bssid: BSSID?, _ frequencies: [Int], offer: Security? = nil, epoch: UInt64) -> PolicyAction {
+        func join(_ bssid: BSSID?, _ frequencies: [Int], epoch: UInt64) -> PolicyAction {
             .join(
                 LinkTarget(
                     network: NetworkID(1), bssid: bssid,
-                    frequencies: frequencies.map { Frequency(megahertz: $0) }, offer: offer, epoch: epoch))
+                    frequencies: frequencies.map { Frequency(megahertz: $0) }, offer: nil, epoch: epoch))
         }
         func scan(_ id: UInt64, _ reason: ScanOrder.Reason, ssids: [SSID]) -> PolicyAction {
             .scan(ScanOrder(id: id, frequencies: [], ssids: ssids, reason: reason))
@@ -71,7 +71,6 @@ import Testing
         let watch = SignalWatch(threshold: -70, interval: .seconds(5), unsupervisedInterval: .seconds(2))
         let actions: [PolicyAction] = [
             join(nil, [], epoch: 1), join(Fixture.other, [], epoch: 1), join(nil, [2412], epoch: 1),
-            join(Fixture.other, [], offer: .wpa2, epoch: 1), join(Fixture.other, [], offer: .wpa3, epoch: 1),
             join(nil, [], epoch: 2), .leave, scan(1, .weak, ssids: []), scan(2, .weak, ssids: []),
             scan(1, .survey, ssids: []), scan(1, .weak, ssids: [Fixture.dash]), .cancelScan, .watchSignal(nil),
             .watchSignal(watch), .probe(epoch: 1, within: .milliseconds(2500)), .bringInterfaceUp, decision(.chosen),
