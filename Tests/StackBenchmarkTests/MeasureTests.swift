@@ -13,13 +13,14 @@ import Testing
             Pss_Dirty:           312 kB
             Pss_Anon:            300 kB
             Pss_File:            802 kB
+            Pss_Shmem:            12 kB
             Anonymous:           300 kB
 
             """
         let memory = ProcessMemory(rollups: [rollup, rollup])
         #expect(memory.proportional == 2204)
         #expect(memory.anonymous == 600)
-        #expect(memory.dirty == 624)
+        #expect(memory.dirty == 600)
     }
 
     @Test func theWorkOfAThreadIsRead() {

@@ -7,7 +7,7 @@ struct ProcessMemory: Equatable {
     var proportional = 0.0
     /// Of that, what no file backs.
     var anonymous = 0.0
-    /// Of that, what was written to.
+    /// Of that, what was written to. What the lab starts lies in a file system in memory, and is dirty by that: it is left out.
     var dirty = 0.0
 
     init(of programs: [Program]) {
@@ -29,6 +29,7 @@ struct ProcessMemory: Equatable {
             case "Pss:": proportional += value
             case "Pss_Anon:": anonymous += value
             case "Pss_Dirty:": dirty += value
+            case "Pss_Shmem:": dirty -= value
             default: break
             }
         }
