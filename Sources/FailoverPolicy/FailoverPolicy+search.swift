@@ -132,7 +132,9 @@ extension FailoverPolicy {
 
     /// While the supplicant is starting the radio has nothing to do: what is seen meanwhile can be joined at once.
     private mutating func lookAhead(at now: Instant) {
-        guard command == nil, scan == nil, search.breadth == .nothing, let place = likelyPlaces(at: now).first else { return }
+        guard command == nil, scan == nil, search.breadth == .nothing, let place = likelyPlaces(at: now).first else {
+            return
+        }
         search.glanced()
         orderScan([place], reason: .offline, at: now)
     }
