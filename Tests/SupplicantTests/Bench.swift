@@ -49,7 +49,7 @@ final class EventLog {
     }
 
     /// The next event that was not taken yet, or nil when none came in `limit`.
-    func next(within limit: Duration = .seconds(15)) async -> SupplicantEvent? {
+    func next(within limit: Duration = .seconds(120)) async -> SupplicantEvent? {
         if read == all.count {
             let timer = LoopTimer(after: limit) { [weak self] in self?.wake() }
             await withCheckedContinuation { waiter = $0 }
@@ -72,10 +72,10 @@ struct Bench {
     /// Time limits that never pass by themselves in a test that does not mean them to.
     nonisolated static var patient: Supplicant.Timing {
         var timing = Supplicant.Timing()
-        timing.requestLimit = .seconds(10)
-        timing.joinLimit = .seconds(30)
-        timing.supervision = .seconds(30)
-        timing.closeSupervision = .seconds(30)
+        timing.requestLimit = .seconds(60)
+        timing.joinLimit = .seconds(120)
+        timing.supervision = .seconds(120)
+        timing.closeSupervision = .seconds(120)
         timing.retry = .milliseconds(5) ... .milliseconds(20)
         return timing
     }

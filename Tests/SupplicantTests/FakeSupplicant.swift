@@ -69,7 +69,7 @@ final class FakeSupplicant: @unchecked Sendable {  // All state is touched on it
 
     /// Waits until its commands and networks are as they should be. Returns false when they are not in time.
     func reaches(_ condition: @escaping @Sendable (View) -> Bool) async -> Bool {
-        queue.asyncAfter(deadline: .now() + 15) {
+        queue.asyncAfter(deadline: .now() + 120) {
             for waiter in self.waiters { waiter.continuation.resume(returning: false) }
             self.waiters = []
         }

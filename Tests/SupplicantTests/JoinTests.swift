@@ -153,7 +153,7 @@ private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 
         }
     }
 
-    @Test(arguments: [(Duration.milliseconds(20), Duration.seconds(30)), (.seconds(30), .milliseconds(20))])
+    @Test(arguments: [(Duration.milliseconds(20), Duration.seconds(120)), (.seconds(120), .milliseconds(20))])
     @AgentLoop func findsALinkWhoseEventWasLost(_ joinLimit: Duration, _ supervision: Duration) async throws {
         var timing = Bench.patient
         timing.joinLimit = joinLimit
