@@ -11,7 +11,7 @@ final class RawSocket: Sendable {
         // A program that a test beside this one starts would hold the connection open.
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         // A test that waits for what does not come fails instead of hanging.
-        var limit = timeval(tv_sec: 60, tv_usec: 0)
+        var limit = timeval(tv_sec: 180, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
