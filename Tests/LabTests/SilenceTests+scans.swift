@@ -20,6 +20,25 @@ extension Radios.SilenceTests {
         }
     }
 
+    /// The same of a device that sends nothing.
+    @Test func anIdlePowerCutDuringAScan() async throws {
+        try await scenario("idle power cut during a scan", accessPoints: 2, country: "US") { lab in
+            let house = try await House(lab)
+            house.pinger.end()
+            try await Task.sleep(for: .seconds(25))
+            let client = try await house.device.client()
+            async let scan = client.scan(within: .seconds(60)).finished.outcome
+            try await Task.sleep(for: .seconds(3))
+            let cut = ContinuousClock.now
+            try await house.home.powerOff()
+            try await house.device.online(on: house.backup, within: .seconds(8))
+            lab.report("idle power cut during a scan in US to the backup", ContinuousClock.now - cut)
+            #expect(try await scan == .aborted)
+            await client.close()
+            #expect(await house.device.log.contains("seems silent"))
+        }
+    }
+
     /// Lost frames are no silence while scans go on, either. `LAB_NOISE_S` for how long each, `LAB_NOISE` for how many percent.
     @Test(arguments: ["CN", "US"])
     func lostFramesAreNoSilenceDuringScans(country: String) async throws {

@@ -1,7 +1,8 @@
 import AgentModel
 
 /// Finds out that the access point has fallen silent, from what the radio counts, sooner than the kernel does. It costs some
-/// wake-ups a second, so it works only while the device sends much: a device that is idle is left to the kernel's own watch.
+/// wake-ups a second, so it works only while the device sends much, and while the radio scans, for then the kernel's own watch
+/// rests. All else of a device that is idle is left to that.
 struct BeaconWatch {
     /// What a sample of the counts says.
     enum Finding {
@@ -19,8 +20,12 @@ struct BeaconWatch {
     private var count: (frames: UInt64, since: Instant)?
     /// When there was a sign of life last.
     private var heard: Heard?
-    /// When the counts are wanted next; nil while the device sends little.
+    /// Whether the device sends much.
+    private var isInUse = false
+    /// When the counts are wanted next; nil while nothing is watched.
     private(set) var next: Instant?
+    /// When they were told last.
+    private var lastSample: Instant?
 
     /// Whether a scan is under way, and what it is to the watch.
     private var scan = Scan.none
@@ -52,19 +57,28 @@ struct BeaconWatch {
         guard let count, frames >= count.frames else { return countAnew(frames, at: now) }
         guard isCountDue(at: now) else { return }
         let time = now - count.since
-        if Double(frames - count.frames) >= Self.framesPerSecond * (time / .seconds(1)) {
-            if next == nil { next = now }
-        } else {
-            next = nil
-            heard = nil
-        }
+        isInUse = Double(frames - count.frames) >= Self.framesPerSecond * (time / .seconds(1))
+        begin(at: now)
+        stopIfIdle()
         countAnew(frames, at: now)
+    }
+
+    private var isWatching: Bool { isInUse || scan == .watched }
+
+    private mutating func begin(at now: Instant) {
+        if isWatching, next == nil { next = now }
+    }
+
+    private mutating func stopIfIdle() {
+        guard !isWatching else { return }
+        next = nil
+        heard = nil
     }
 
     /// Whether the number of frames that the device has sent is of any use now.
     func isCountDue(at now: Instant) -> Bool {
         guard let count else { return true }
-        return now - count.since >= (next == nil ? Self.shortestCount : Self.longestCount)
+        return now - count.since >= (isInUse ? Self.longestCount : Self.shortestCount)
     }
 
     private mutating func countAnew(_ frames: UInt64, at now: Instant) { count = (frames, now) }
@@ -86,15 +100,19 @@ struct BeaconWatch {
             next = nil
             return .untold
         }
-        let latest = now + Self.pace
-        guard scan != .leftAlone, let heard, heard.beacons == count, heard.framesLost <= framesLost,
-            now <= heard.latest + Self.patience, !heard.isDisturbed || inactive > Self.pace
+        let pace = isInUse ? Self.pace : Self.idlePace
+        let latest = now + pace
+        let wasAway = lastSample.map { now > $0 + Self.patience } ?? false
+        lastSample = now
+        guard scan != .leftAlone, !wasAway, let heard, heard.beacons == count, heard.framesLost <= framesLost,
+            !heard.isDisturbed || inactive > pace
         else {
             let isDisturbed = scan != .none
             heard = Heard(
-                beacons: count, framesLost: framesLost, latest: isDisturbed ? now - min(inactive, Self.pace) : now,
+                beacons: count, framesLost: framesLost, latest: isDisturbed ? now - min(inactive, pace) : now,
                 isDisturbed: isDisturbed)
             next = latest
+            stopIfIdle()
             return .fine
         }
         let interval = station.beaconInterval ?? Self.usualInterval
@@ -103,7 +121,10 @@ struct BeaconWatch {
         next = now < due ? min(latest, due) : latest
         guard now >= due, framesLost - heard.framesLost >= Self.framesLost,
             inactive >= (heard.isDisturbed ? silence : interval)
-        else { return .fine }
+        else {
+            stopIfIdle()
+            return .fine
+        }
         if scan == .watched {
             suspicionsInScans = min(suspicionsInScans + 1, Self.mostScansLeftAlone)
             scansToLeaveAlone = suspicionsInScans
@@ -119,16 +140,22 @@ struct BeaconWatch {
 
     /// A scan begins or ends, our own or another program's. During it the radio is away from its channel for 0.125 s at most, and
     /// then back for 0.2 s (mac80211, scan.c): in twice the time it is there for as long as without.
-    mutating func scan(isUnderWay: Bool) {
+    ///
+    /// A device that is idle is watched until then, and for one sample more: the access point may be asked just now.
+    mutating func scan(isUnderWay: Bool, at now: Instant) {
         guard isUnderWay else { return scan = .none }
         guard scan == .none else { return }
         heard?.isDisturbed = true
         scan = scansToLeaveAlone == 0 ? .watched : .leftAlone
         scansToLeaveAlone = max(0, scansToLeaveAlone - 1)
+        begin(at: now)
     }
 
     /// About one beacon comes in that time.
     private static let pace = Duration.milliseconds(100)
+    /// Of an idle device: whenever the radio leaves its channel and returns, mac80211 sends a frame that says so, which is
+    /// acknowledged (offchannel.c).
+    private static let idlePace = Duration.milliseconds(500)
     /// A beacon may be as late, where somebody else has the air.
     private static let tolerance = Duration.milliseconds(5)
     /// Each of them was sent up to 8 times, and none was acknowledged.

@@ -3,7 +3,8 @@ import EventLoop
 import Logging
 import Netlink
 
-/// Samples the radio's counts while the device is in use (`BeaconWatch`), and has the access point asked when it seems silent.
+/// Samples the radio's counts while the device is in use or the radio scans (`BeaconWatch`), and has the access point asked when it
+/// seems silent.
 @AgentLoop
 final class BeaconWatcher {
     /// What there is to tell.
@@ -61,7 +62,9 @@ final class BeaconWatcher {
     /// - Parameter isUnderWay: whether a scan begins or ends.
     func scan(isUnderWay: Bool) {
         // What begins while the access point is asked is the question.
-        if phase == .watching || !isUnderWay { watch.scan(isUnderWay: isUnderWay) }
+        guard phase == .watching || !isUnderWay else { return }
+        watch.scan(isUnderWay: isUnderWay, at: .now)
+        if timer == nil { plan() }
     }
 
     /// The access point was asked, as wanted by `suspected`.

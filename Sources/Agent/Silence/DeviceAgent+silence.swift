@@ -2,7 +2,7 @@ import AgentModel
 import FailoverPolicy
 import Netlink
 
-// An access point that falls silent while the device is in use.
+// An access point that falls silent while the device is in use, or the radio scans.
 extension DeviceAgent {
     /// Watches the access point of the link in use, or none.
     func watchBeacons(_ isLinked: Bool) {
