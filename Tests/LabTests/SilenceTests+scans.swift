@@ -40,12 +40,17 @@ extension Radios.SilenceTests {
     }
 
     /// Lost frames are no silence while scans go on, either. `LAB_NOISE_S` for how long each, `LAB_NOISE` for how many percent.
-    @Test(arguments: ["CN", "US"])
-    func lostFramesAreNoSilenceDuringScans(country: String) async throws {
+    @Test(arguments: [("CN", true), ("US", true), ("US", false)])
+    func lostFramesAreNoSilenceDuringScans(country: String, isInUse: Bool) async throws {
         let percent = ProcessInfo.processInfo.environment["LAB_NOISE"].flatMap { Int($0) } ?? 30
         try await scenario("scans, \(percent) percent lost", accessPoints: 2, country: country) { lab in
             let house = try await House(lab)
-            try await house.pinger.reply(after: .now + .seconds(12), within: .seconds(15))
+            if isInUse {
+                try await house.pinger.reply(after: .now + .seconds(12), within: .seconds(15))
+            } else {
+                house.pinger.end()
+                try await Task.sleep(for: .seconds(25))
+            }
             let noise = try await lab.start(Self.airLoss, ["\(Double(percent) / 100)"])
             let mark = house.mark
             let start = ContinuousClock.now
@@ -59,7 +64,8 @@ extension Radios.SilenceTests {
             let log = await house.device.log
             let aborted = outcomes.count { $0 != .finished }
             lab.report(
-                "\(percent) % of the frames lost during scans, domain \(country), \(ContinuousClock.now - start)",
+                "\(percent) % of the frames lost during scans, domain \(country), \(isInUse ? "in use" : "idle"), "
+                    + "\(ContinuousClock.now - start)",
                 "\(outcomes.count) scans, \(aborted) ended early, \(Self.count("seems silent", in: log)) questions")
             #expect(aborted == 0 || percent > 30)
             #expect(!log.contains("has fallen silent"))
