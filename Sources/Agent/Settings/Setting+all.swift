@@ -149,7 +149,8 @@ extension Setting {
     static let silentBeacons = number(
         "SILENT_BEACONS", 0...20, standard: 3, .onRestart,
         "While the device sends much or the radio scans, an access point is asked whether it is there after so many missing "
-            + "beacons, and the link left at once if it does not answer; 0: lost links are left to the kernel to notice.")
+            + "beacons, and the link left at once if it does not answer; 0: lost links are left to the kernel to notice."
+    )
     static let returnConfirmation = seconds(
         "RETURN_CONFIRM_S", 0...86_400, standard: policy.preferredConfirmation.first, .onReload,
         "The preferred network has to be good for this long before it is returned to; "
