@@ -36,6 +36,9 @@ public actor Station {
         self.country = country
     }
 
+    /// The radio's interface, by the name that it has now.
+    public nonisolated var currentInterface: String? { radio.currentInterface }
+
     // MARK: wpa_supplicant
 
     /// Starts wpa_supplicant and returns once its control socket answers.

@@ -24,8 +24,7 @@ extension Radios.SilenceTests {
     @Test func anIdlePowerCutDuringAScan() async throws {
         try await scenario("idle power cut during a scan", accessPoints: 2, country: "US") { lab in
             let house = try await House(lab)
-            house.pinger.end()
-            try await Task.sleep(for: .seconds(25))
+            try await Self.becomeIdle(house)
             let client = try await house.device.client()
             async let scan = client.scan(within: .seconds(60)).finished.outcome
             try await Task.sleep(for: .seconds(3))
@@ -45,12 +44,7 @@ extension Radios.SilenceTests {
         let percent = ProcessInfo.processInfo.environment["LAB_NOISE"].flatMap { Int($0) } ?? 30
         try await scenario("scans, \(percent) percent lost", accessPoints: 2, country: country) { lab in
             let house = try await House(lab)
-            if isInUse {
-                try await house.pinger.reply(after: .now + .seconds(12), within: .seconds(15))
-            } else {
-                house.pinger.end()
-                try await Task.sleep(for: .seconds(25))
-            }
+            if isInUse { try await Self.comeIntoUse(house) } else { try await Self.becomeIdle(house) }
             let noise = try await lab.start(Self.airLoss, ["\(Double(percent) / 100)"])
             let mark = house.mark
             let start = ContinuousClock.now

@@ -1,5 +1,4 @@
 import AgentModel
-import FoundationEssentials
 import Lab
 
 /// iwd with its own DHCP client (`EnableNetworkConfiguration`, iwd.config(5)) and the D-Bus that it needs. It knows no
@@ -30,18 +29,9 @@ actor IwdStack: NetworkStack {
     func stop() async { await iwd?.terminate() }
 
     func change(to network: AccessPoint) async throws {
-        guard let interface else { throw LabError.unexpected("iwd has no interface") }
+        // iwd has made its own, under whatever name was free.
+        guard let interface = lab.station.currentInterface else { throw LabError.unexpected("iwd has no interface") }
         _ = try await lab.start("iwctl", ["station", interface, "connect", "\(network.ssid)"])
-    }
-
-    /// The one that iwd has made for itself has the radio's address, and whatever name was free.
-    private var interface: String? {
-        let root = "/sys/class/net"
-        let names = (try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []
-        return names.first { name in
-            let address = try? String(contentsOfFile: "\(root)/\(name)/address", encoding: .utf8)
-            return address.flatMap { BSSID($0.split(separator: "\n").first ?? "") } == lab.station.radioAddress
-        }
     }
 
     var programs: [Program] { get async { await [iwd, bus.program].compactMap(\.self) } }
