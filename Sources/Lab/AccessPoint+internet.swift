@@ -52,15 +52,21 @@ extension AccessPoint {
     ///   - page: what it asks for.
     ///   - answersForEverybody: every server in the internet seems to answer, and it is the portal: TLS on port 443,
     ///     HTTP on all others. Otherwise it does so on port 80 alone, and rejects all else.
-    public func captivePortal(_ page: PortalPage = .terms, answersForEverybody: Bool = false) async throws {
+    ///   - apiSays: what its API (RFC 8908) answers, whatever is true; nil for the truth.
+    public func captivePortal(
+        _ page: PortalPage = .terms, answersForEverybody: Bool = false, apiSays: String? = nil
+    ) async throws {
         await internet?.portal?.end()
         let portal = CaptivePortal(
-            page, ofNetwork: networkNumber, at: gateway, in: namespace, directory: directory)
+            page, apiSays: apiSays, ofNetwork: networkNumber, at: gateway, in: namespace, directory: directory)
         try await portal.start()
         internet?.portal = portal
         internet?.portalAnswersForEverybody = answersForEverybody
         try renewPortal()
     }
+
+    /// How often devices have asked the API of its captive portal.
+    public var timesAskedOfPortal: Int { internet?.portal?.timesAsked ?? 0 }
 
     /// It is open to everybody again.
     public func endCaptivePortal() async throws {

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 
 /// What a captive portal asks for.
@@ -19,6 +20,8 @@ actor CaptivePortal {
     private let gateway: IPv4Address
     private let page: PortalPage
     private let host: String
+    /// What the API answers whatever is true; nil for the truth.
+    private let lie: String?
     private var programs: [Program] = []
 
     /// The name that its certificate is for.
@@ -28,10 +31,11 @@ actor CaptivePortal {
     static func api(ofNetwork number: Int) -> String { "https://\(name(ofNetwork: number))/api" }
 
     init(
-        _ page: PortalPage, ofNetwork number: Int, at gateway: IPv4Address, in namespace: NetworkNamespace,
-        directory: String
+        _ page: PortalPage, apiSays lie: String?, ofNetwork number: Int, at gateway: IPv4Address,
+        in namespace: NetworkNamespace, directory: String
     ) {
         self.page = page
+        self.lie = lie
         host = Self.name(ofNetwork: number)
         self.namespace = namespace
         self.directory = directory
@@ -47,6 +51,8 @@ actor CaptivePortal {
             try Lab.write(text, to: "\(scripts)/\(script)")
             guard chmod("\(scripts)/\(script)", 0o755) == 0 else { throw LabError.lastCall("chmod \(scripts)") }
         }
+        unlink(lies)
+        if let lie { try Lab.write(lie, to: lies) }
         if access(certificate, F_OK) != 0 {
             try TrustStore.makeCertificate(certificate, key: key, for: host, directory: directory)
             try TrustStore.add(certificate, directory: directory)
@@ -68,6 +74,13 @@ actor CaptivePortal {
         programs = []
     }
 
+    /// How often a machine has asked, since the lab began.
+    nonisolated var timesAsked: Int {
+        (try? String(contentsOfFile: asked, encoding: .utf8))?.split(separator: "\n").count ?? 0
+    }
+
+    private var lies: String { "\(directory)/\(name).lie" }
+    private nonisolated var asked: String { "\(directory)/\(name).asked" }
     private var certificate: String { "\(directory)/\(name).crt" }
     private var key: String { "\(directory)/\(name).key" }
 
@@ -112,8 +125,11 @@ actor CaptivePortal {
     private var state: String {
         """
         #!/bin/sh
+        echo "$QUERY_STRING" >>'\(asked)'
         printf 'Content-Type: application/captive+json\\r\\nCache-Control: private\\r\\n\\r\\n'
-        if nft get element \(FirewallRules.routers) \(FirewallRules.signedIn) "{ $QUERY_STRING }" >/dev/null 2>&1; then
+        if [ -e '\(lies)' ]; then
+            cat '\(lies)'
+        elif nft get element \(FirewallRules.routers) \(FirewallRules.signedIn) "{ $QUERY_STRING }" >/dev/null 2>&1; then
             echo '{"captive": false, "seconds-remaining": 600, "can-extend-session": false}'
         else
             echo '{"captive": true, "user-portal-url": "https://\(host)/splash"}'
