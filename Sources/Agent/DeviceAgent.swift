@@ -32,6 +32,7 @@ public final class DeviceAgent {
     /// What the policy was told last.
     var isSpareReady = false
     let reach: ReachWatch
+    let outside: NetworkReadings
     let claims: HotspotClaims
     let reachability: ReachabilityMonitor
     var reachabilityChanges: Task<Void, Never>?
@@ -81,7 +82,8 @@ public final class DeviceAgent {
 
     private init(
         settings: AgentSettings, identity: DeviceIdentity, store: Store, state: StoredState, station: Station,
-        spare: Station?, routes: RouteMonitor, reach: ReachWatch, inbox: Inbox, recording: Recording?,
+        spare: Station?, routes: RouteMonitor, reach: ReachWatch, outside: NetworkReadings, inbox: Inbox,
+        recording: Recording?,
         hub: EventHub, log: Logger
     ) {
         self.settings = settings
@@ -93,6 +95,7 @@ public final class DeviceAgent {
         self.spare = spare
         self.routes = routes
         self.reach = reach
+        self.outside = outside
         claims = HotspotClaims(of: reach.hotspots)
         reachability = ReachabilityMonitor(of: .internet, routes: routes)
         self.inbox = inbox
@@ -120,16 +123,19 @@ public final class DeviceAgent {
         let store = try Store(settings)
         for finding in await store.report { log.log(level: finding.isSerious ? .error : .warning, "\(finding)") }
         let identity = try DeviceIdentity.load(from: settings.stateDirectory)
+        let outside = NetworkReadings(ReadingMarks(in: settings.socketFolder + "/reading", log: log))
         let stations = radios.map { radio in
             let interface = radio.interface
             return Station(
-                settings, interface: interface, radio: radio, network: InterfaceNetwork(interface: interface, on: group)
+                settings, interface: interface, radio: radio,
+                network: InterfaceNetwork(interface: interface, on: group, watchedBy: outside.marks)
             ) { inbox.put(.supplicant($0, interface)) }
         }
         return DeviceAgent(
             settings: settings, identity: identity, store: store, state: await store.state, station: stations[0],
             spare: stations.dropFirst().first, routes: routes,
-            reach: try reachWatch(settings, through: stations[0].network, routes: routes, on: group), inbox: inbox,
+            reach: try reachWatch(settings, through: stations[0].network, routes: routes, on: group, watchedBy: outside),
+            outside: outside, inbox: inbox,
             recording: settings.recording(log: log), hub: hub, log: log)
     }
 
@@ -178,6 +184,7 @@ public final class DeviceAgent {
         troubles.patience = nil
         await writeJournal()
         recording?.finish()
+        outside.marks.finish()
     }
 
     // MARK: Events and actions

@@ -11,7 +11,7 @@ extension NetworkReference: Codable {
 
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        let password = try container.decodeIfPresent(String.self, forKey: .password)
+        let password = try container.decodeIfPresent(Secret.self, forKey: .password)
         let sealed = try container.decodeIfPresent(SealedPassword.self, forKey: .sealed)
         let security = try container.decodeIfPresent(Security.self, forKey: .security)
         let isOpen = security?.isOpenToAll ?? false
@@ -27,7 +27,8 @@ extension NetworkReference: Codable {
         }
         let credential: NetworkCredential =
             switch (password, sealed) {
-            case (nil, nil) where isOpen, ("", nil) where isOpen: .none
+            case (nil, nil) where isOpen: .none
+            case (let password?, nil) where isOpen && password.count == 0: .none
             case (nil, nil):
                 throw Self.error(.passwordMissing, "the network has no password", at: .password, of: decoder)
             case (_?, _?):
@@ -44,11 +45,12 @@ extension NetworkReference: Codable {
                 isHidden: try container.decodeIfPresent(Bool.self, forKey: .hidden) ?? false))
     }
 
-    private static func password(_ text: String, isOpen: Bool, _ decoder: any Decoder) throws(ProtocolError) -> Secret {
+    private static func password(
+        _ password: Secret, isOpen: Bool, _ decoder: any Decoder
+    ) throws(ProtocolError) -> Secret {
         guard !isOpen else {
             throw error(.invalidPassword, "an open network has no password", at: .password, of: decoder)
         }
-        let password = Secret(text: text)
         do {
             try Passphrase.validate(password)
         } catch {

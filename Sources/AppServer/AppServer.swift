@@ -216,6 +216,7 @@ private typealias ByteChannel = NIOAsyncChannel<ByteBuffer, Never>
 
 extension ByteChannel {
     fileprivate init(wrapping channel: any Channel) throws {
+        try channel.pipeline.syncOperations.addHandler(ReadBytesWiper())
         try self.init(
             wrappingChannelSynchronously: channel,
             configuration: .init(backPressureStrategy: .init(lowWatermark: 1, highWatermark: 2)))

@@ -19,6 +19,23 @@ public enum AgentService {
     /// stacks would have 2 MB each.
     public static func saveMemory() { _ = memory_without_huge_pages() }
 
+    /// Has the heap overwrite what is given back: passwords and keys go through memory of NIO, of BoringSSL and of Foundation,
+    /// which do not. To be called before any of them is in memory.
+    ///
+    /// glibc keeps small blocks for each thread without that, unless it is told before it starts
+    /// (`glibc.malloc.tcache_count=0` in `$GLIBC_TUNABLES`, as `altnet.service` has it): where it was not, the process begins
+    /// anew.
+    public static func overwriteFreedMemory() {
+        let setting = "glibc.malloc.tcache_count=0"
+        let tunables = getenv("GLIBC_TUNABLES").map { String(cString: $0) } ?? ""
+        if !tunables.split(separator: ":").contains(Substring(setting)) {
+            setenv("GLIBC_TUNABLES", tunables.isEmpty ? setting : "\(tunables):\(setting)", 1)
+            // It returns only where it fails, and then the agent is better than none.
+            execv("/proc/self/exe", CommandLine.unsafeArgv)
+        }
+        _ = memory_overwrite_freed()
+    }
+
     /// Runs until SIGTERM or SIGINT. The link stays up afterwards. SIGHUP has the settings read anew.
     /// - Parameters:
     ///   - settings: as read from `source` at the start.
