@@ -66,7 +66,7 @@ extension ProtocolError {
             case .keyNotFound(let key, let context): .malformed(at: context.codingPath + [key], "is missing")
             case .valueNotFound(_, let context): .malformed(at: context.codingPath, "is null")
             case .typeMismatch(let type, let context) where type == Int.self:
-                .malformed(at: context.codingPath, "is not a whole number, or not one of 64 bits")
+                .malformed(at: context.codingPath, "is not a whole number of at most 64 bits")
             case .typeMismatch(_, let context): .malformed(at: context.codingPath, "has the wrong type")
             case .dataCorrupted(let context) where context.codingPath.isEmpty:
                 ProtocolError(.malformed, "the line is not a JSON object")
