@@ -73,8 +73,10 @@ public final class DeviceAgent {
     var standing = Standing()
     /// What keeps the agent from its work.
     var troubles = TroubleDesk()
-    /// Whether a switch may be taken on: before that, one that a restart cut short has the word.
-    private(set) var hasBegun = false
+    /// Before that, a switch that a restart cut short has the word.
+    private var hasBegun = false
+    /// Those who want to switch, and wait until it has.
+    private var early: [CheckedContinuation<Void, Never>] = []
     private var status: NetworkStatus?
     private var wake: LoopTimer?
     private var events: [PolicyEvent] = []
@@ -107,7 +109,8 @@ public final class DeviceAgent {
     }
 
     /// Puts an agent together. It touches nothing before `begin`, and then it keeps what link it finds.
-    /// - Throws: where the agent could not do anything useful: no nl80211, a key file that is in use or unreadable.
+    /// - Throws: where the agent could not do anything useful: a key file that is in use or unreadable. A kernel without
+    ///   nl80211 may get it later.
     /// - Parameter group: on which everything runs that the agent does in the network.
     public static func prepare(
         settings: AgentSettings, hub: EventHub, on group: any EventLoopGroup, log: Logger
@@ -162,6 +165,14 @@ public final class DeviceAgent {
         reviewHandover()
         updateStatus()
         hasBegun = true
+        for continuation in early { continuation.resume() }
+        early = []
+    }
+
+    /// Returns when the agent has set to work, which is a moment after programs of this machine are answered.
+    func isAtWork() async {
+        guard !hasBegun else { return }
+        await withCheckedContinuation { early.append($0) }
     }
 
     /// Lets go of everything, and keeps what was learnt. The link stays up.

@@ -50,6 +50,16 @@ public struct LineSplitter: Sendable {
         start = 0
     }
 
+    /// What came after the last line feed, for a stream that has ended; nil where that is nothing. To be taken once, after
+    /// ``next()`` has returned nil.
+    public mutating func last() -> Output? {
+        guard !isOverlong else { return nil }
+        let line = Array(buffer[start...])
+        start = buffer.count
+        scanned = start
+        return line.isEmpty || line == [UInt8(ascii: "\r")] ? nil : .line(line)
+    }
+
     private mutating func giveUp() -> Output {
         isOverlong = true
         buffer = []

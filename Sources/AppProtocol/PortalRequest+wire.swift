@@ -48,7 +48,7 @@ extension PortalAnswer: Codable {
             throw ProtocolError.malformed(at: decoder.codingPath + [CodingKeys.values], complaint)
         }
         self.init(
-            id: try container.decode(Int.self, forKey: .id),
+            id: try container.wholeNumber(forKey: .id),
             values: try values.map { try Self.checked($0, at: decoder.codingPath + [CodingKeys.values]) })
     }
 

@@ -42,7 +42,7 @@ package struct RequestLine<Content: RequestContent>: Sendable {
             }
             self.id = id
             do {
-                guard try members.decode(Int.self, forKey: .v) == Content.version else {
+                guard try members.wholeNumber(forKey: .v) == Content.version else {
                     throw ProtocolError(
                         .unsupportedVersion, "this \(Content.reader) speaks version \(Content.version) of the protocol",
                         details: ["version": .number(Content.version)])

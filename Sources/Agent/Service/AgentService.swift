@@ -6,7 +6,6 @@ import EventLoop
 import Glibc
 import Logging
 import NIOPosix
-import Netlink
 
 /// The agent as a service: the device's side and the app's side, from start to the signal that ends them, and what the
 /// service manager is told meanwhile.
@@ -56,8 +55,7 @@ public enum AgentService {
         defer { signals.end() }
         let start = Task {
             do {
-                let agent = try await RunningAgent(settings, manager, log) { teller.yield(.waitsForWiFi) }
-                teller.yield(.started(agent))
+                teller.yield(.started(try await RunningAgent(settings, manager, log)))
             } catch { teller.yield(.failed(error)) }
         }
         var reload = SettingsReload(running: settings)
@@ -65,10 +63,6 @@ public enum AgentService {
         var isReady = false
         wait: for await happening in happenings {
             switch happening {
-            case .waitsForWiFi:
-                // As far as the service has come by itself: nobody who waits for it has to wait for a USB stick.
-                manager?.tell(.ready, .status("waiting for Wi-Fi in the kernel"))
-                isReady = true
             case .started(let running):
                 agent = running
                 await running.serve(watchdog: watchdogInterval(source.environment))
@@ -91,7 +85,6 @@ public enum AgentService {
     }
 
     private enum Happening: Sendable {
-        case waitsForWiFi
         case started(RunningAgent)
         case failed(any Error)
         case signal(Int32)
@@ -119,16 +112,13 @@ private struct RunningAgent: Sendable {
     private let tasks = TaskBag()
     private let spareMemory: SpareMemory
 
-    /// Returns once programs of this machine are answered. Waits for a kernel without Wi-Fi, to which a USB stick may bring it.
-    /// - Parameter onWait: called once, when it has to wait for that.
-    init(
-        _ settings: AgentSettings, _ manager: ServiceManager?, _ log: Logger, onWait: @Sendable () -> Void
-    ) async throws {
+    /// Returns once programs of this machine are answered.
+    init(_ settings: AgentSettings, _ manager: ServiceManager?, _ log: Logger) async throws {
         (self.manager, self.log) = (manager, log)
         spareMemory = await SpareMemory()
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let hub = EventHub()
-        device = try await Self.device(settings, hub, group, log, onWait)
+        device = try await DeviceAgent.prepare(settings: settings, hub: hub, on: group, log: log)
         server = AppServer(
             unix: settings.unixListener, lan: settings.lanListener(for: device.identity.key), service: device, hub: hub,
             limits: settings.serverLimits, on: group.next()
@@ -141,25 +131,6 @@ private struct RunningAgent: Sendable {
             manager?.tell(.status(standing))
         }
         log.notice("altnet \(Version.current) keeps \(settings.interface) online, answers at \(settings.socketPath)")
-    }
-
-    private static func device(
-        _ settings: AgentSettings, _ hub: EventHub, _ group: MultiThreadedEventLoopGroup, _ log: Logger,
-        _ onWait: () -> Void
-    ) async throws -> DeviceAgent {
-        var isTold = false
-        while true {
-            do {
-                return try await DeviceAgent.prepare(settings: settings, hub: hub, on: group, log: log)
-            } catch let error as NetlinkError where error.reason == .familyMissing("nl80211") {
-                if !isTold {
-                    log.warning("\(error); waiting for it")
-                    onWait()
-                }
-                isTold = true
-                try await Task.sleep(for: .seconds(5))
-            }
-        }
     }
 
     /// From now on the service is there for everybody.
