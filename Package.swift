@@ -232,7 +232,7 @@ let package = Package(
             name: "AgentTests",
             dependencies: [
                 "Agent", "AppClient", "AppProtocol", "ConnectionMonitor", "OnlineValidation", "HotspotProviders",
-                "KeyFile", "KeyFileSimulation", "PipedPrograms", "Randomness",
+                "KeyFile", "KeyFileSimulation", "PipedPrograms", "Randomness", "altnet",
             ],
             swiftSettings: strict),
         .testTarget(
