@@ -14,7 +14,7 @@ LAB := board/lab/run $(if $(DIRECT),--direct)
 # A crash is told within seconds; with all threads and full symbols it takes minutes.
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
-.PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol fuzz-foundation fuzz-dns fuzz-web fuzz-connection \
+.PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web fuzz-connection \
     fuzz-portal bench bench-keyfile bench-protocol bench-policy man completions build board deb deb-test order board-test format lint \
     clean deps
 
@@ -66,7 +66,7 @@ torture-policy: deps ## Look for a history in which the failover policy breaks a
 	$(BUILD) altnet-lab
 	$(RELEASE)/altnet-lab torture-policy $(if $(SEQUENCES),--sequences $(SEQUENCES))
 
-fuzz: fuzz-keyfile fuzz-protocol fuzz-foundation fuzz-dns fuzz-web fuzz-connection fuzz-portal ## Fuzz every decoder of outside bytes (SECONDS=600 each)
+fuzz: fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web fuzz-connection fuzz-portal ## Fuzz every decoder of outside bytes (SECONDS=600 each)
 
 FUZZ = ALTNET_FUZZ=1 $(SWIFT) build -c release --scratch-path .build/fuzz --product
 
@@ -81,12 +81,6 @@ fuzz-protocol: deps ## Fuzz the app protocol with libFuzzer (SECONDS=600)
 	@mkdir -p .build/corpus-protocol
 	@sed -n 's/^\(->\|<-\) //p' Docs/protocol.md | split --lines=1 - .build/corpus-protocol/example-
 	SWIFT_BACKTRACE=enable=no .build/fuzz/release/protocol-fuzz .build/corpus-protocol -dict=Tests/ProtocolFuzz/protocol.dict -max_len=4096 -max_total_time=$(or $(SECONDS),600)
-
-fuzz-foundation: deps ## Hold how JSON and Base64 are read against the toolchain's Foundation, with libFuzzer (SECONDS=600)
-	$(FUZZ) foundation-fuzz
-	@mkdir -p .build/corpus-foundation
-	@sed -n 's/^\(->\|<-\) //p' Docs/protocol.md | split --lines=1 - .build/corpus-foundation/example-
-	SWIFT_BACKTRACE=enable=no .build/fuzz/release/foundation-fuzz .build/corpus-foundation -dict=Tests/FoundationFuzz/json.dict -max_len=512 -max_total_time=$(or $(SECONDS),600)
 
 fuzz-dns: deps ## Fuzz the reader of DNS messages with libFuzzer (SECONDS=600)
 	$(FUZZ) dns-fuzz

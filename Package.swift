@@ -38,9 +38,6 @@ let package = Package(
             name: "ChildProcess", dependencies: [.target(name: "CSpawn", condition: .when(platforms: [.linux]))],
             swiftSettings: strict),
 
-        // What ships has this in the place of the toolchain's FoundationEssentials (Docs/footprint.md). Here it is tested.
-        .target(name: "SmallFoundation", path: "Sources/SmallFoundation/Sources", swiftSettings: strict),
-
         // The device side.
         .systemLibrary(name: "CMemory"),
         .systemLibrary(
@@ -141,9 +138,6 @@ let package = Package(
         .target(
             name: "PolicyProperties", dependencies: ["AgentModel", "FailoverPolicy", "Randomness"],
             path: "Tests/PolicyProperties", swiftSettings: strict),
-        .target(
-            name: "FoundationComparison", dependencies: ["SmallFoundation"], path: "Tests/FoundationComparison",
-            swiftSettings: strict),
         .target(name: "Randomness", path: "Tests/Randomness", swiftSettings: strict),
         .target(name: "Measuring", path: "Tests/Measuring", swiftSettings: strict),
         .target(
@@ -154,9 +148,6 @@ let package = Package(
         .target(
             name: "KeyFileSimulation", dependencies: ["AgentModel", "KeyFile", "Randomness"],
             path: "Tests/KeyFileSimulation", swiftSettings: strict),
-        .testTarget(
-            name: "SmallFoundationTests", dependencies: ["SmallFoundation", "FoundationComparison", "Randomness"],
-            swiftSettings: strict),
         .testTarget(name: "AgentModelTests", dependencies: ["AgentModel", "Randomness"], swiftSettings: strict),
         .testTarget(name: "ChildProcessTests", dependencies: ["ChildProcess"], swiftSettings: strict),
         .testTarget(name: "BoardTests", dependencies: ["PipedPrograms"], swiftSettings: strict),
@@ -241,7 +232,7 @@ let package = Package(
             name: "AgentTests",
             dependencies: [
                 "Agent", "AppClient", "AppProtocol", "ConnectionMonitor", "OnlineValidation", "HotspotProviders",
-                "KeyFile", "KeyFileSimulation", "PipedPrograms", "Randomness",
+                "KeyFile", "KeyFileSimulation", "PipedPrograms", "Randomness", "altnet",
             ],
             swiftSettings: strict),
         .testTarget(
@@ -290,7 +281,7 @@ if Context.environment["ALTNET_FUZZ"] != nil {
     let libFuzzer: LinkerSetting = .unsafeFlags(["-sanitize=fuzzer"])
     let decoders = [
         "AgentModel", "KeyFile", "AppProtocol", "DNSMessage", "HotspotProviders", "OnlineValidation",
-        "ConnectionMonitor", "InterfaceNetwork", "SmallFoundation",
+        "ConnectionMonitor", "InterfaceNetwork",
     ]
     for target in package.targets where decoders.contains(target.name) {
         target.swiftSettings = strict + [fuzzed]
@@ -307,7 +298,6 @@ if Context.environment["ALTNET_FUZZ"] != nil {
         fuzzer("keyfile-fuzz", of: ["KeyFile", "KeyFileSimulation", "Randomness"], path: "Tests/KeyFileFuzz"),
         fuzzer(
             "protocol-fuzz", of: ["AgentModel", "AppProtocol"], path: "Tests/ProtocolFuzz", exclude: ["protocol.dict"]),
-        fuzzer("foundation-fuzz", of: ["FoundationComparison"], path: "Tests/FoundationFuzz", exclude: ["json.dict"]),
         fuzzer("dns-fuzz", of: ["DNSMessage"], path: "Tests/DNSFuzz"),
         fuzzer(
             "web-answer-fuzz", of: ["OnlineValidation", nioCore, nioEmbedded, nioHTTP1], path: "Tests/WebFuzz/Answer",

@@ -14,12 +14,16 @@ import Reachability
 extension DeviceAgent {
     /// - Throws: where targets with TLS are set and nobody can vouch for them.
     static func reachWatch(
-        _ settings: AgentSettings, through wifi: InterfaceNetwork, routes: RouteMonitor, on group: any EventLoopGroup
+        _ settings: AgentSettings, through wifi: InterfaceNetwork, routes: RouteMonitor, on group: any EventLoopGroup,
+        watchedBy outside: NetworkReadings
     ) throws(TrustError) -> ReachWatch {
         var lookOnline: (@Sendable (InterfaceNetwork, Duration) async -> ValidationLook)?
         if let source = settings.connectivity.source {
             let validator = OnlineValidator(source: source)
-            lookOnline = { network, limit in await validator.look(through: network, within: limit) }
+            lookOnline = { network, limit in
+                await outside.reading(.probe) { await validator.look(through: network, within: limit) }
+                    ?? ValidationLook(finding: .failed(.unexpectedAnswer), cost: 0)
+            }
         }
         let authorities = settings.connectivity.authorities
         let api = CaptivePortalAPI(client: WebClient(trusting: authorities.map { .file($0) } ?? .system))
@@ -29,12 +33,15 @@ extension DeviceAgent {
                 lookOnline: lookOnline,
                 captive: CaptiveWatch.Means(
                     find: { network, limit in await network.notes(within: limit).captivePortalAPI },
-                    ask: { url, network, limit in await api.look(url, through: network, within: limit) }),
+                    ask: { url, network, limit in
+                        await outside.reading(.captiveAPI) { await api.look(url, through: network, within: limit) }
+                            ?? CaptiveLook(result: .failure(.leftAlone), cost: 0)
+                    }),
                 askGateway: { network, limit in
                     guard let interface = network.interface ?? routes.wayOut else { return false }
                     return await routes.gatewaysAnswer(on: interface, within: limit)
                 },
-                wifi: wifi, unbound: InterfaceNetwork(interface: nil, on: group)),
+                wifi: wifi, unbound: InterfaceNetwork(interface: nil, on: group, watchedBy: outside.marks)),
             budget: QuestionBudget(settings.connectivity.budget))
         let trust =
             settings.connectivity.targets.contains(where: \.isTLS) ? try TargetTrust(authorities: authorities) : nil
@@ -47,7 +54,7 @@ extension DeviceAgent {
             }
         }
         let hotspots = settings.connectivity.providersSocket.map { socket in
-            Hotspots(socket: socket, on: group, now: { .now }) { [weak watch] _ in
+            Hotspots(socket: socket, on: group, watchedBy: outside.marks, now: { .now }) { [weak watch] _ in
                 Task { @AgentLoop in watch?.signInMayHaveChanged() }
             }
         }
@@ -75,6 +82,7 @@ extension DeviceAgent {
 
     /// Lets the watch know where packets go now.
     func followPath() {
+        outside.network = policy.phase.network.flatMap { book[$0] }?.hash(localKey: identity.localKey).base64 ?? ""
         let isOnline =
             switch policy.phase {
             case .online, .proving: true

@@ -34,14 +34,20 @@ extension DeviceAgent {
         case .interfaceRemoved:
             handle(.interface(isUp: false))
             reviewHandover()
+        case .supported:
+            handle(.interface(isUp: isInterfaceUp))
+            reviewHandover()
         case .resynchronise: resynchronise()
         case .beaconLoss, .packetLoss, .connected, .connectionFailed, .regulatoryChanged: break
         }
     }
 
     private func observe(_ event: RouteEvent) {
+        // A driver that brings an interface has brought nl80211 before.
+        if case .linkChanged = event { for station in stations { station.radio.look() } }
         switch event {
-        case .linkChanged(let link) where link.name == station.interface: handle(.interface(isUp: link.isUp))
+        case .linkChanged(let link) where link.name == station.interface:
+            handle(.interface(isUp: link.isUp && radio.isSupported))
         case .linkRemoved(let link) where link.name == station.interface: handle(.interface(isUp: false))
         case .linkChanged(let link), .linkRemoved(let link): if link.name == spare?.interface { reviewHandover() }
         case .addressAdded(let address): station(of: address)?.gate.added(address)

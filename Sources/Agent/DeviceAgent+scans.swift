@@ -66,7 +66,7 @@ extension DeviceAgent {
     /// - Returns: when the kernel has taken the scan on.
     func startScan(_ request: AppProtocol.ScanRequest) async throws(ProtocolError) -> ScanStarted {
         guard !scans.isScanning else { throw ProtocolError(.scanBusy, "a scan is running") }
-        guard radio.interfaceIndex != nil else { throw .interfaceMissing(station.interface) }
+        if let missing = missingInterface { throw missing }
         guard isInterfaceUp else { throw ProtocolError(.radioFailed, "\(station.interface) is down") }
         scans.lastRequested += 1
         let id = scans.lastRequested
@@ -89,6 +89,17 @@ extension DeviceAgent {
         }
         if let refusal { throw ProtocolError(refusal) }
         return ScanStarted(scanId: id)
+    }
+
+    /// What is said where there is no Wi-Fi interface.
+    var missingInterface: ProtocolError? {
+        guard radio.isSupported else {
+            return ProtocolError(.interfaceMissing, "there is no Wi-Fi in the kernel: it has no nl80211")
+        }
+        guard radio.interfaceIndex != nil else {
+            return ProtocolError(.interfaceMissing, "there is no interface \(station.interface)")
+        }
+        return nil
     }
 
     /// Somebody else scanned, or a scan of ours was cut short: what was found serves as well.
@@ -225,7 +236,4 @@ extension ProtocolError {
         }
     }
 
-    static func interfaceMissing(_ name: String) -> ProtocolError {
-        ProtocolError(.interfaceMissing, "there is no interface \(name)")
-    }
 }

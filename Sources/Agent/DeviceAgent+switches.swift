@@ -21,7 +21,7 @@ extension DeviceAgent {
         case .stored(let hash): return try await switchNetwork(to: known(hash), request)
         // Its password is opened and its key derived here, off the loop.
         case .new(let network):
-            return try await switchNetwork(to: StoredNetwork(PlainNetwork(network, openedWith: seals)), request)
+            return try await switchNetwork(to: StoredNetwork(network, at: "body", openedWith: seals), request)
         }
     }
 
@@ -46,23 +46,15 @@ extension DeviceAgent {
     private func switchNetwork(
         to network: StoredNetwork, _ request: SwitchRequest
     ) async throws(ProtocolError) -> SwitchStatus {
-        guard hasBegun else { throw ProtocolError(.busy, "the agent is only just starting") }
+        await isAtWork()
         // The same network under the same password is the stored one, whichever way it is named.
         let target = namedNetworks.first { $0.hasSameKey(as: network) } ?? network
-        let flags = currentStatus.flags
-        guard radio.interfaceIndex != nil else { throw .interfaceMissing(station.interface) }
-        if let current = ledger.current {
-            throw ProtocolError(
-                .switchInProgress, "a switch to \(current.name?.description ?? "another network") is under way",
-                details: ["switchId": .text(current.status.switchId)])
-        }
-        guard flags.contains(.canSwitch) else {
-            throw ProtocolError(.cannotSwitch, "the uplink is not Wi-Fi, so there is nothing to switch")
-        }
         // One that the device only visits may become the one that it belongs in.
-        if let joined, joined.isSame(as: target), request.joinOnce || !policy.isVisiting {
-            throw ProtocolError(.alreadyAssociated, "the device is on \(target.ssid) already")
-        }
+        let isThere = joined?.isSame(as: target) == true && (request.joinOnce || !policy.isVisiting)
+        let conditions = SwitchConditions(
+            running: ledger.current, uplink: otherUplink, missingInterface: missingInterface,
+            isAssociated: isThere)
+        if let refusal = conditions.refusal(of: target.ssid) { throw refusal }
         let origin = policy.phase.network.flatMap { book[$0] }
         let entry = ledger.open(
             SwitchIdentifier.random(), target: target, origin: origin,

@@ -32,6 +32,7 @@ public final class DeviceAgent {
     /// What the policy was told last.
     var isSpareReady = false
     let reach: ReachWatch
+    let outside: NetworkReadings
     let claims: HotspotClaims
     let reachability: ReachabilityMonitor
     var reachabilityChanges: Task<Void, Never>?
@@ -72,8 +73,10 @@ public final class DeviceAgent {
     var standing = Standing()
     /// What keeps the agent from its work.
     var troubles = TroubleDesk()
-    /// Whether a switch may be taken on: before that, one that a restart cut short has the word.
-    private(set) var hasBegun = false
+    /// Before that, a switch that a restart cut short has the word.
+    private var hasBegun = false
+    /// Those who want to switch, and wait until it has.
+    private var early: [CheckedContinuation<Void, Never>] = []
     private var status: NetworkStatus?
     private var wake: LoopTimer?
     private var events: [PolicyEvent] = []
@@ -81,7 +84,8 @@ public final class DeviceAgent {
 
     private init(
         settings: AgentSettings, identity: DeviceIdentity, store: Store, state: StoredState, station: Station,
-        spare: Station?, routes: RouteMonitor, reach: ReachWatch, inbox: Inbox, recording: Recording?,
+        spare: Station?, routes: RouteMonitor, reach: ReachWatch, outside: NetworkReadings, inbox: Inbox,
+        recording: Recording?,
         hub: EventHub, log: Logger
     ) {
         self.settings = settings
@@ -93,6 +97,7 @@ public final class DeviceAgent {
         self.spare = spare
         self.routes = routes
         self.reach = reach
+        self.outside = outside
         claims = HotspotClaims(of: reach.hotspots)
         reachability = ReachabilityMonitor(of: .internet, routes: routes)
         self.inbox = inbox
@@ -104,7 +109,8 @@ public final class DeviceAgent {
     }
 
     /// Puts an agent together. It touches nothing before `begin`, and then it keeps what link it finds.
-    /// - Throws: where the agent could not do anything useful: no nl80211, a key file that is in use or unreadable.
+    /// - Throws: where the agent could not do anything useful: a key file that is in use or unreadable. A kernel without
+    ///   nl80211 may get it later.
     /// - Parameter group: on which everything runs that the agent does in the network.
     public static func prepare(
         settings: AgentSettings, hub: EventHub, on group: any EventLoopGroup, log: Logger
@@ -120,16 +126,19 @@ public final class DeviceAgent {
         let store = try Store(settings)
         for finding in await store.report { log.log(level: finding.isSerious ? .error : .warning, "\(finding)") }
         let identity = try DeviceIdentity.load(from: settings.stateDirectory)
+        let outside = NetworkReadings(ReadingMarks(in: settings.socketFolder + "/reading", log: log))
         let stations = radios.map { radio in
             let interface = radio.interface
             return Station(
-                settings, interface: interface, radio: radio, network: InterfaceNetwork(interface: interface, on: group)
+                settings, interface: interface, radio: radio,
+                network: InterfaceNetwork(interface: interface, on: group, watchedBy: outside.marks)
             ) { inbox.put(.supplicant($0, interface)) }
         }
         return DeviceAgent(
             settings: settings, identity: identity, store: store, state: await store.state, station: stations[0],
             spare: stations.dropFirst().first, routes: routes,
-            reach: try reachWatch(settings, through: stations[0].network, routes: routes, on: group), inbox: inbox,
+            reach: try reachWatch(settings, through: stations[0].network, routes: routes, on: group, watchedBy: outside),
+            outside: outside, inbox: inbox,
             recording: settings.recording(log: log), hub: hub, log: log)
     }
 
@@ -156,6 +165,14 @@ public final class DeviceAgent {
         reviewHandover()
         updateStatus()
         hasBegun = true
+        for continuation in early { continuation.resume() }
+        early = []
+    }
+
+    /// Returns when the agent has set to work, which is a moment after programs of this machine are answered.
+    func isAtWork() async {
+        guard !hasBegun else { return }
+        await withCheckedContinuation { early.append($0) }
     }
 
     /// Lets go of everything, and keeps what was learnt. The link stays up.
@@ -178,6 +195,7 @@ public final class DeviceAgent {
         troubles.patience = nil
         await writeJournal()
         recording?.finish()
+        outside.marks.finish()
     }
 
     // MARK: Events and actions

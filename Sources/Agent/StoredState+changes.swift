@@ -14,6 +14,21 @@ extension StoredNetwork {
             ssid: network.ssid, credential: credential, security: network.security, isHidden: network.isHidden)
     }
 
+    /// The same, after its password was opened if it is sealed.
+    /// - Parameter field: where in the request it stands, as in `body.networks[1]`.
+    /// - Throws: what is wrong with the password, with the member that has it.
+    init(_ network: NewNetwork, at field: String, openedWith seals: SealOpener) throws(ProtocolError) {
+        do throws(ProtocolError) {
+            try self.init(PlainNetwork(network, openedWith: seals))
+        } catch {
+            throw switch network.credential {
+            case .none: error
+            case .password: error.about(field + ".password")
+            case .sealed: error.about(field + ".sealed")
+            }
+        }
+    }
+
     var password: Secret? {
         switch credential {
         case .none: nil
@@ -48,14 +63,15 @@ struct PreparedUpdate: Sendable {
         guard update.networks.count <= maximum else {
             throw ProtocolError(
                 .tooManyNetworks, "\(update.networks.count) networks are more than the maximum of \(maximum)",
-                details: ["max": .number(maximum)])
+                details: ["max": .number(maximum), "count": .number(update.networks.count)])
         }
         var entries: [Entry] = []
-        for network in update.networks {
+        for (index, network) in update.networks.enumerated() {
             switch network {
             case .stored(let hash): entries.append(.stored(hash))
             case .new(let network):
-                entries.append(.new(try StoredNetwork(PlainNetwork(network, openedWith: seals))))
+                let field = "body.networks[\(index)]"
+                entries.append(.new(try StoredNetwork(network, at: field, openedWith: seals)))
             }
         }
         self.entries = entries

@@ -58,3 +58,25 @@ extension Event: Encodable {
             body: content)
     }
 }
+
+extension EventSubscription: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case since, stream
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let since = try container.wholeNumberIfPresent(forKey: .since)
+        if let since, since < 0 {
+            throw ProtocolError.malformed(
+                at: decoder.codingPath + [CodingKeys.since], "is 0 or the seq of an event that came")
+        }
+        self.init(since: since, stream: try container.decodeIfPresent(String.self, forKey: .stream))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(since, forKey: .since)
+        try container.encodeIfPresent(stream, forKey: .stream)
+    }
+}

@@ -48,7 +48,7 @@ extension Event.Body {
 /// Which events a subscriber did not get, so that it reads the state anew instead of trusting what it has.
 public struct Gap: Sendable, Equatable, Codable {
     public let reason: Reason
-    /// How many are missing in this run of the agent.
+    /// How many are missing in this run of the agent. How many the run before had after the last one known, nobody knows.
     public let missed: Int
 
     public init(reason: Reason, missed: Int) {
@@ -65,8 +65,8 @@ public struct Gap: Sendable, Equatable, Codable {
 }
 
 /// Where the events shall begin: the body of `events.subscribe`.
-public struct EventSubscription: Sendable, Equatable, Codable {
-    /// The `seq` of the last event already known, or nil for only what is new.
+public struct EventSubscription: Sendable, Equatable {
+    /// The `seq` of the last event already known, at least 0, or nil for only what is new.
     public let since: Int?
     /// The `stream` that `since` belongs to.
     public let stream: String?

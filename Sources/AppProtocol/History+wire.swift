@@ -8,7 +8,7 @@ extension HistoryQuery: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         self.init(
-            limit: try container.decodeIfPresent(Int.self, forKey: .limit) ?? ProtocolLimits.defaultHistoryDecisions)
+            limit: try container.wholeNumberIfPresent(forKey: .limit) ?? ProtocolLimits.defaultHistoryDecisions)
     }
 
     public func encode(to encoder: any Encoder) throws {

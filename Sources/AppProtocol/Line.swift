@@ -19,6 +19,9 @@ package enum Line {
         }
     }
 
+    /// The members of lines, here and in the protocol of providers, whose texts are secret. What reads one reads a `Secret`.
+    package static let secretMembers: Set<String> = ["password", "session", "values"]
+
     /// - Throws: `malformed`, or what the type found wrong. No part of the input other than names of fields is repeated,
     ///   for a mangled line can hold a password anywhere.
     package static func decode<Value: Decodable>(_ type: Value.Type, from line: some Collection<UInt8>)
@@ -26,15 +29,11 @@ package enum Line {
         -> Value
     {
         guard line.count <= ProtocolLimits.lineLength else { throw .lineTooLong }
-        // The decoder would guess at UTF-16 and UTF-32 where it sees zero bytes.
-        guard !line.contains(0), String(validating: line, as: UTF8.self) != nil else {
-            throw ProtocolError(.malformed, "the line is not UTF-8 text")
-        }
-        guard line.nestsJSON(within: ProtocolLimits.nesting) else {
-            throw ProtocolError(.malformed, "the line nests deeper than \(ProtocolLimits.nesting) levels")
-        }
         do {
-            return try JSONDecoder().decode(type, from: Data(line))
+            return try OutsideJSON.decode(
+                type, from: line, nesting: ProtocolLimits.nesting, secretMembers: secretMembers)
+        } catch let fault as JSONFault {
+            throw ProtocolError(fault)
         } catch let error as ProtocolError {
             throw error
         } catch let error as DecodingError {
@@ -51,11 +50,23 @@ extension ProtocolError {
         .lineTooLong, "the line is longer than \(ProtocolLimits.lineLength) bytes",
         details: ["max": .number(ProtocolLimits.lineLength)])
 
+    fileprivate init(_ fault: JSONFault) {
+        self =
+            switch fault {
+            case .notUTF8: ProtocolError(.malformed, "the line is not UTF-8 text")
+            case .nestsTooDeep:
+                ProtocolError(.malformed, "the line nests deeper than \(ProtocolLimits.nesting) levels")
+            case .notJSON: ProtocolError(.malformed, "the line is not a JSON object")
+            }
+    }
+
     package init(_ error: DecodingError) {
         self =
             switch error {
             case .keyNotFound(let key, let context): .malformed(at: context.codingPath + [key], "is missing")
             case .valueNotFound(_, let context): .malformed(at: context.codingPath, "is null")
+            case .typeMismatch(let type, let context) where type == Int.self:
+                .malformed(at: context.codingPath, "is not a whole number of at most 64 bits")
             case .typeMismatch(_, let context): .malformed(at: context.codingPath, "has the wrong type")
             case .dataCorrupted(let context) where context.codingPath.isEmpty:
                 ProtocolError(.malformed, "the line is not a JSON object")

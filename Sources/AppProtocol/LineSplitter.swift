@@ -1,3 +1,5 @@
+import AgentModel
+
 /// Cuts a stream of bytes into lines at line feeds, in bounded memory.
 public struct LineSplitter: Sendable {
     private let maximumLength: Int
@@ -19,11 +21,6 @@ public struct LineSplitter: Sendable {
 
     public mutating func append(_ bytes: some Sequence<UInt8>) {
         guard !isOverlong else { return }
-        if start > 0 {
-            buffer.removeFirst(start)
-            scanned -= start
-            start = 0
-        }
         buffer.append(contentsOf: bytes)
     }
 
@@ -38,7 +35,29 @@ public struct LineSplitter: Sendable {
             if !line.isEmpty, line != [UInt8(ascii: "\r")] { return .line(Array(line)) }
         }
         scanned = buffer.count
-        return buffer.count - start > maximumLength ? giveUp() : nil
+        guard buffer.count - start <= maximumLength else { return giveUp() }
+        forgetTaken()
+        return nil
+    }
+
+    /// A line can hold a password: it is not left lying in a buffer that lives on.
+    private mutating func forgetTaken() {
+        guard start > 0 else { return }
+        let rest = Array(buffer[start...])
+        buffer.withUnsafeMutableBytes { wipe($0) }
+        buffer = rest
+        scanned -= start
+        start = 0
+    }
+
+    /// What came after the last line feed, for a stream that has ended; nil where that is nothing. To be taken once, after
+    /// ``next()`` has returned nil.
+    public mutating func last() -> Output? {
+        guard !isOverlong else { return nil }
+        let line = Array(buffer[start...])
+        start = buffer.count
+        scanned = start
+        return line.isEmpty || line == [UInt8(ascii: "\r")] ? nil : .line(line)
     }
 
     private mutating func giveUp() -> Output {

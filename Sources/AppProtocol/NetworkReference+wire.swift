@@ -11,23 +11,24 @@ extension NetworkReference: Codable {
 
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        let password = try container.decodeIfPresent(String.self, forKey: .password)
+        let password = try container.decodeIfPresent(Secret.self, forKey: .password)
         let sealed = try container.decodeIfPresent(SealedPassword.self, forKey: .sealed)
-        let security = try container.decodeIfPresent(Security.self, forKey: .security)
-        let isOpen = security?.isOpenToAll ?? false
         if password == nil, sealed == nil,
             let hash = try container.decodeIfPresent(NetworkHash.self, forKey: .hash)
         {
             self = .stored(hash)
             return
         }
+        let security = try container.decodeIfPresent(Security.self, forKey: .security)
+        let isOpen = security?.isOpenToAll ?? false
         let ssid = try decoder.ssid()
         if let security, !isOpen, !security.usesPassphrase {
             throw Self.error(.unsupported, "networks with this security cannot be joined", at: .security, of: decoder)
         }
         let credential: NetworkCredential =
             switch (password, sealed) {
-            case (nil, nil) where isOpen, ("", nil) where isOpen: .none
+            case (nil, nil) where isOpen: .none
+            case (let password?, nil) where isOpen && password.count == 0: .none
             case (nil, nil):
                 throw Self.error(.passwordMissing, "the network has no password", at: .password, of: decoder)
             case (_?, _?):
@@ -44,11 +45,12 @@ extension NetworkReference: Codable {
                 isHidden: try container.decodeIfPresent(Bool.self, forKey: .hidden) ?? false))
     }
 
-    private static func password(_ text: String, isOpen: Bool, _ decoder: any Decoder) throws(ProtocolError) -> Secret {
+    private static func password(
+        _ password: Secret, isOpen: Bool, _ decoder: any Decoder
+    ) throws(ProtocolError) -> Secret {
         guard !isOpen else {
             throw error(.invalidPassword, "an open network has no password", at: .password, of: decoder)
         }
-        let password = Secret(text: text)
         do {
             try Passphrase.validate(password)
         } catch {
@@ -94,9 +96,9 @@ extension BackupsUpdate: Codable {
         guard networks.count <= ProtocolLimits.updateEntries else {
             throw ProtocolError(
                 .tooManyNetworks, "an update names at most \(ProtocolLimits.updateEntries) networks",
-                details: ["max": .number(ProtocolLimits.updateEntries)])
+                details: ["max": .number(ProtocolLimits.updateEntries), "count": .number(networks.count)])
         }
-        self.init(networks: networks, ifRevision: try container.decodeIfPresent(Int.self, forKey: .ifRevision))
+        self.init(networks: networks, ifRevision: try container.wholeNumberIfPresent(forKey: .ifRevision))
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -114,7 +116,7 @@ extension SwitchRequest: Codable {
 
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        let confirmWithin = try container.decodeIfPresent(Int.self, forKey: .confirmWithin)
+        let confirmWithin = try container.wholeNumberIfPresent(forKey: .confirmWithin)
         if let confirmWithin, !ProtocolLimits.confirmWithin.contains(confirmWithin) {
             let (least, most) = (ProtocolLimits.confirmWithin.lowerBound, ProtocolLimits.confirmWithin.upperBound)
             throw ProtocolError.malformed(

@@ -37,8 +37,8 @@ extension PortalAnswer: Codable {
 
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        let values: [String: String]?
-        do { values = try container.decodeIfPresent([String: String].self, forKey: .values) } catch is DecodingError {
+        let values: [String: Secret]?
+        do { values = try container.decodeIfPresent([String: Secret].self, forKey: .values) } catch is DecodingError {
             // Which of them is not text would be said by its name.
             throw ProtocolError.malformed(at: decoder.codingPath + [CodingKeys.values], "is not an object of texts")
         }
@@ -48,13 +48,13 @@ extension PortalAnswer: Codable {
             throw ProtocolError.malformed(at: decoder.codingPath + [CodingKeys.values], complaint)
         }
         self.init(
-            id: try container.decode(Int.self, forKey: .id),
+            id: try container.wholeNumber(forKey: .id),
             values: try values.map { try Self.checked($0, at: decoder.codingPath + [CodingKeys.values]) })
     }
 
     /// Names come from whoever sends: an error repeats none.
     private static func checked(
-        _ values: [String: String], at path: [any CodingKey]
+        _ values: [String: Secret], at path: [any CodingKey]
     ) throws(ProtocolError) -> [String: Secret] {
         guard values.count <= ProtocolLimits.portalFields else {
             throw .malformed(at: path, "has more than \(ProtocolLimits.portalFields) entries")
@@ -63,10 +63,10 @@ extension PortalAnswer: Codable {
             let most = ProtocolLimits.portalNameLength.upperBound
             throw .malformed(at: path, "has a name that does not have 1 to \(most) bytes")
         }
-        guard values.values.allSatisfy({ $0.utf8.count <= ProtocolLimits.portalValueLength }) else {
+        guard values.values.allSatisfy({ $0.count <= ProtocolLimits.portalValueLength }) else {
             throw .malformed(at: path, "has a value of more than \(ProtocolLimits.portalValueLength) bytes")
         }
-        return values.mapValues { Secret(text: $0) }
+        return values
     }
 
     public func encode(to encoder: any Encoder) throws {

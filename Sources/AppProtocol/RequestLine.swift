@@ -42,7 +42,7 @@ package struct RequestLine<Content: RequestContent>: Sendable {
             }
             self.id = id
             do {
-                guard try members.decode(Int.self, forKey: .v) == Content.version else {
+                guard try members.wholeNumber(forKey: .v) == Content.version else {
                     throw ProtocolError(
                         .unsupportedVersion, "this \(Content.reader) speaks version \(Content.version) of the protocol",
                         details: ["version": .number(Content.version)])
@@ -52,10 +52,6 @@ package struct RequestLine<Content: RequestContent>: Sendable {
                 content = .failure(RejectedRequest(id: id, error: error))
             } catch let error as DecodingError {
                 content = .failure(RejectedRequest(id: id, error: ProtocolError(error)))
-            } catch {
-                // A number that does not fit its member is no DecodingError to every Foundation.
-                let error = ProtocolError(.malformed, "the line has a number that is out of range")
-                content = .failure(RejectedRequest(id: id, error: error))
             }
         }
 

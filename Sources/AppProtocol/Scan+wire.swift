@@ -8,7 +8,7 @@ extension ScanRequest: Codable {
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let ssids = try container.decodeIfPresent([WireSSID].self, forKey: .ssids) ?? []
-        let megahertz = try container.decodeIfPresent([Int].self, forKey: .frequencies) ?? []
+        let megahertz = try container.decodeIfPresent([WholeNumber].self, forKey: .frequencies) ?? []
         for (count, key) in [(ssids.count, CodingKeys.ssids), (megahertz.count, .frequencies)]
         where count > ProtocolLimits.scanTargets {
             throw ProtocolError.malformed(
@@ -16,10 +16,10 @@ extension ScanRequest: Codable {
         }
         self.init(
             ssids: ssids.map(\.ssid),
-            frequencies: try megahertz.map { number in
-                guard let frequency = Frequency(wire: number) else {
+            frequencies: try megahertz.enumerated().map { index, number in
+                guard let frequency = Frequency(wire: number.value) else {
                     throw ProtocolError.malformed(
-                        at: decoder.codingPath + [CodingKeys.frequencies], "has an entry that \(Frequency.complaint)")
+                        at: decoder.codingPath + [CodingKeys.frequencies, Place(index)], Frequency.complaint)
                 }
                 return frequency
             })

@@ -56,20 +56,36 @@ extension Decoder {
 extension ProtocolError {
     package static func malformed(at path: [any CodingKey], _ complaint: String) -> ProtocolError {
         let field = fieldName(path)
+        guard !field.isEmpty else { return ProtocolError(.malformed, "the line \(complaint)") }
         return ProtocolError(.malformed, "\(field) \(complaint)", details: ["field": .text(field)])
     }
 
-    /// `networks[1].ssid` for the path of coding keys to it.
+    /// The same with the member at fault, where it names none yet.
+    /// - Parameter field: as in `body.networks[1].sealed`.
+    package func about(_ field: String) -> ProtocolError {
+        ProtocolError(code, message, details: details.merging(["field": .text(field)]) { known, _ in known })
+    }
+
+    /// `body.networks[1].ssid` for the path of coding keys to it; empty for the line itself.
     static func fieldName(_ path: [any CodingKey]) -> String {
-        let name = path.reduce(into: "") { name, key in
+        path.reduce(into: "") { name, key in
             if let index = key.intValue {
                 name += "[\(index)]"
             } else {
                 name += name.isEmpty ? key.stringValue : ".\(key.stringValue)"
             }
         }
-        return name.isEmpty ? "the line" : name
     }
+}
+
+/// The place of an entry in a list, from 0.
+struct Place: CodingKey {
+    let intValue: Int?
+    var stringValue: String { intValue.map(String.init) ?? "" }
+
+    init(_ index: Int) { intValue = index }
+    init(intValue: Int) { self.init(intValue) }
+    init?(stringValue: String) { return nil }
 }
 
 extension KeyedDecodingContainer {

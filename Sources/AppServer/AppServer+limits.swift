@@ -3,8 +3,11 @@ extension AppServer {
     public struct Limits: Sendable {
         /// Connections to the Unix socket at the same time. One more is answered `busy` and closed.
         public var connections: Int
-        /// How long a connection that sent too long a line may go on sending before it is cut off.
+        /// How long a connection that sent too long a line, or is not served, may go on sending before it is cut off.
         public var lingering: Duration
+        /// Connections to the Unix socket that are not served and are given that time, besides those that are. One more is
+        /// told why as well, and closed at once.
+        public var farewells = 8
         /// What the network may use, counted apart from the Unix socket.
         public var lan: LANLimits
 

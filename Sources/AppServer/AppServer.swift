@@ -27,6 +27,8 @@ public final class AppServer: Sendable {
     private let loop: any EventLoop
     private let notify: @Sendable (Notice) -> Void
     private let running = Mutex<Running?>(nil)
+    /// The clients of the Unix socket that are served, and those that are told why they are not.
+    private let (served, refused) = (Room(), Room())
 
     /// - Parameters:
     ///   - unix: where programs of this machine connect.
@@ -140,7 +142,7 @@ public final class AppServer: Sendable {
                     channel.eventLoop.makeCompletedFuture {
                         let process = try channel.pipeline.syncOperations.peerProcess()
                         let bytes = try ByteChannel(wrapping: channel)
-                        connections.start { count in await self.serve(bytes, process, count: count) }
+                        connections.start { await self.serve(bytes, process) }
                     }
                 }
                 .bind(unixDomainSocketPath: path).get()
@@ -151,21 +153,24 @@ public final class AppServer: Sendable {
         }
     }
 
-    private func serve(_ bytes: ByteChannel, _ process: ProcessCredentials, count: Int) async {
+    private func serve(_ bytes: ByteChannel, _ process: ProcessCredentials) async {
         let access = access.access(of: process)
         let peer = Peer(
             origin: .process(pid: process.pid, uid: process.uid, gid: process.gid), access: access ?? .readOnly)
         // Whoever may only look on cannot take all the room from those who may act.
-        let room = access == .full ? limits.connections : limits.connections * 3 / 4
-        await serve(
-            bytes, peer, session: nil,
-            refusal: access == nil ? .notPermitted : count > room ? .tooManyConnections : nil)
+        let limit = access == .full ? limits.connections : limits.connections * 3 / 4
+        guard access != nil else { return await serve(bytes, peer, session: nil, refusal: .notPermitted) }
+        guard served.enter(limit: limit) else {
+            return await serve(bytes, peer, session: nil, refusal: .tooManyConnections)
+        }
+        await serve(bytes, peer, session: nil, refusal: nil)
+        served.leave()
     }
 
     private func welcome(_ client: LANListener.Client, _ connections: ConnectionTasks) {
         do {
             let bytes = try ByteChannel(wrapping: client.channel)
-            connections.start { _ in
+            connections.start {
                 await self.serve(
                     bytes, client.peer, session: client.session, refusal: client.hasRoom ? nil : .tooManyConnections)
                 client.leave()
@@ -185,6 +190,10 @@ public final class AppServer: Sendable {
                 clock: clock, session: session)
             if let refusal {
                 try await connection.refuse(refusal.error)
+                // TLS has a goodbye of its own, which is waited for.
+                guard session == nil, refused.enter(limit: limits.farewells) else { return }
+                defer { refused.leave() }
+                try await connection.seeOff(inbound)
             } else {
                 try await connection.run(inbound)
             }
@@ -216,6 +225,7 @@ private typealias ByteChannel = NIOAsyncChannel<ByteBuffer, Never>
 
 extension ByteChannel {
     fileprivate init(wrapping channel: any Channel) throws {
+        try channel.pipeline.syncOperations.addHandler(ReadBytesWiper())
         try self.init(
             wrappingChannelSynchronously: channel,
             configuration: .init(backPressureStrategy: .init(lowWatermark: 1, highWatermark: 2)))

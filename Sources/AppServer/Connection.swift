@@ -37,6 +37,26 @@ struct Connection: Sendable {
                     }
                 }
             }
+            // The end of what is sent ends a line too. One that was cut off is no JSON object: none begins with another.
+            if case .line(let line) = lines.last() { _ = try await answer(line, isSubscribed: isSubscribed) }
+            group.cancelAll()
+        }
+    }
+
+    /// Tells a client why it is not served, and gives it time to read that: one that writes before it reads would find the
+    /// connection broken, and not why.
+    func seeOff(_ inbound: NIOAsyncChannelInboundStream<ByteBuffer>) async throws {
+        try await channel.close(mode: .output)
+        try await withThrowingDiscardingTaskGroup { group in
+            group.addTask {
+                try await clock.sleep(for: lingering)
+                try await channel.close()
+            }
+            var dropped = 0
+            for try await bytes in inbound {
+                dropped += bytes.readableBytes
+                if dropped > ProtocolLimits.lineLength { break }
+            }
             group.cancelAll()
         }
     }
@@ -70,11 +90,18 @@ struct Connection: Sendable {
             }
             return nil
         case .subscribe where isSubscribed:
-            let error = ProtocolError(.unsupported, "this connection carries events already: open another one")
+            let error = ProtocolError(
+                .unsupported, "this connection carries events already: open another one", details: ["field": "type"])
             try await refuse(error, id: request.id)
             return nil
         case .subscribe(let subscription):
-            let feed = hub.subscribe(subscription)
+            let feed: EventFeed
+            do throws(ProtocolError) {
+                feed = try hub.subscribe(subscription)
+            } catch {
+                try await refuse(error, id: request.id)
+                return nil
+            }
             session?.subscribe()
             try await write(Response(id: request.id, result: .success(.subscribed(feed.answer))).line())
             return feed

@@ -21,14 +21,12 @@ final class ConnectionTasks: Sendable {
 
     init(on loop: any EventLoop) { executor = EventLoopTasks(loop) }
 
-    /// - Parameter serve: is told how many connections there are, its own included.
-    func start(_ serve: @escaping @Sendable (_ count: Int) async -> Void) {
+    func start(_ serve: @escaping @Sendable () async -> Void) {
         state.withLock { state in
             state.lastTicket += 1
             let ticket = state.lastTicket
-            let count = state.tasks.count + 1
             let task = Task(executorPreference: executor) {
-                await serve(count)
+                await serve()
                 self.state.withLock { _ = $0.tasks.removeValue(forKey: ticket) }
             }
             if state.isStopping { task.cancel() }

@@ -37,14 +37,27 @@ public final class EventHub: Sendable {
     /// The newest event's sequence number, 0 before the first.
     public var lastSequence: Int { state.withLock { $0.lastSequence } }
 
-    /// - Parameter request: where to begin; nothing in it means with the next event.
-    public func subscribe(_ request: EventSubscription = EventSubscription()) -> EventFeed {
+    /// Begins with the next event.
+    public func subscribe() -> EventFeed {
         let last = lastSequence
-        guard let since = request.since else { return EventFeed(hub: self, after: last, upTo: last, restarted: false) }
-        // Without a stream, only a number that cannot be ours shows that the agent has restarted.
-        let restarted = request.stream.map { $0 != stream } ?? !(0...last).contains(since)
-        return EventFeed(
-            hub: self, after: restarted ? 0 : min(max(since, 0), last), upTo: last, restarted: restarted)
+        return EventFeed(hub: self, after: last, upTo: last, restarted: false)
+    }
+
+    /// - Parameter request: where to begin; nothing in it means with the next event.
+    /// - Throws: `malformed` for a number that no event has had yet. One of another stream is believed: nobody can tell.
+    public func subscribe(_ request: EventSubscription) throws(ProtocolError) -> EventFeed {
+        guard let since = request.since else { return subscribe() }
+        let last = lastSequence
+        let restarted = request.stream.map { $0 != stream } ?? false
+        guard (0...(restarted ? Int.max : last)).contains(since) else {
+            let remedy =
+                request.stream == nil
+                ? "; give the stream of the answer before with it, or leave it out and read the state anew" : ""
+            throw ProtocolError(
+                .malformed, "body.since is a number from 0 to \(last) here" + remedy,
+                details: ["field": "body.since"])
+        }
+        return EventFeed(hub: self, after: restarted ? 0 : since, upTo: last, restarted: restarted)
     }
 
     private struct State {
@@ -67,6 +80,9 @@ extension EventHub {
             return Event(seq: oldest - 1, time: state.ring[(oldest - 1) % capacity].time, body: .gap(gap))
         }
     }
+
+    /// How many events of this run are no longer kept.
+    fileprivate var forgotten: Int { state.withLock { $0.lastSequence - $0.ring.count } }
 
     /// Returns when there may be an event after `position`, and when the task is cancelled.
     fileprivate func wait(after position: Int) async {
@@ -115,7 +131,8 @@ public struct EventFeed: AsyncSequence, AsyncIteratorProtocol, Sendable {
         while !Task.isCancelled {
             if restarted {
                 restarted = false
-                return Event(seq: 0, time: .now, body: .gap(Gap(reason: .restarted, missed: 0)))
+                position = hub.forgotten
+                return Event(seq: position, time: .now, body: .gap(Gap(reason: .restarted, missed: position)))
             }
             if let event = hub.event(after: position) {
                 position = event.seq

@@ -13,11 +13,9 @@ final class PreSharedKeyTLS {
 
     init(_ device: DeviceKey, on eventLoop: any EventLoop) throws {
         let observed = NIOLoopBoundBox<IdentityObserver?>(nil, eventLoop: eventLoop)
-        let key = NIOSSLSecureBytes(device.localKey)
         // Whoever does not know the id gets as far as one with a wrong key does, and cannot tell the difference.
         var random = SystemRandomNumberGenerator()
-        let decoy = NIOSSLSecureBytes(
-            (0..<device.localKey.count).map { _ in UInt8.random(in: 0...255, using: &random) })
+        let decoy = Secret((0..<device.localKey.count).map { _ in UInt8.random(in: 0...255, using: &random) })
         var configuration = TLSConfiguration.makePreSharedKeyConfiguration()
         configuration.minimumTLSVersion = .tlsv12
         configuration.maximumTLSVersion = .tlsv12
@@ -28,7 +26,8 @@ final class PreSharedKeyTLS {
         configuration.pskServerProvider = { client in
             let isOurs = client.clientIdentity == device.deviceId
             observed.value?.identity = isOurs ? .ours : .unknown
-            return PSKServerIdentityResponse(key: isOurs ? key : decoy)
+            // Made for each handshake, and wiped after it: the key rests in the memory of `Secret` only.
+            return PSKServerIdentityResponse(key: NIOSSLSecureBytes(isOurs ? device.localKey : decoy))
         }
         context = try NIOSSLContext(configuration: configuration)
         self.observed = observed

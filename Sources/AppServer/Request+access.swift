@@ -14,12 +14,12 @@ extension Request.Body {
         return nil
     }
 
-    /// Where in the body a password stands as it is.
+    /// Where in the line a password stands as it is.
     private var plainPassword: String? {
         switch self {
         case .updateBackups(let update):
-            update.networks.firstIndex(where: \.hasPlainPassword).map { "networks[\($0)].password" }
-        case .switchNetwork(let request): request.target.hasPlainPassword ? "password" : nil
+            update.networks.firstIndex(where: \.hasPlainPassword).map { "body.networks[\($0)].password" }
+        case .switchNetwork(let request): request.target.hasPlainPassword ? "body.password" : nil
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .confirmSwitch, .startScan, .getScan, .getHistory,
             .agreeKey, .getDiagnosis, .getPortal:
             nil

@@ -15,6 +15,9 @@ static inline int memory_without_huge_pages(void) { return prctl(PR_SET_THP_DISA
 /// Gives whole pages back that lie between what is used of the heap, and behind it (malloc_trim(3)).
 static inline void memory_give_back_heap(void) { malloc_trim(0); }
 
+/// glibc overwrites each block of the heap as it is given back (M_PERTURB of mallopt(3)).
+static inline int memory_overwrite_freed(void) { return mallopt(M_PERTURB, 0x5a); }
+
 /// Unmaps the program's instructions and constants, which the kernel maps again where they are used (MADV_DONTNEED of madvise(2),
 /// on the segments that are not written to).
 /// - Returns: 0, or -1 with errno.

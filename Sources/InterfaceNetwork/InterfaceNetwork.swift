@@ -18,9 +18,13 @@ public struct InterfaceNetwork: Sendable {
     /// - Parameters:
     ///   - group: all of this network's work is done on one loop of it.
     ///   - files: where it says which name servers there are.
-    public init(interface: String?, on group: any EventLoopGroup, files: NoteFiles = .system) {
+    ///   - watch: knows when those are being read.
+    public init(
+        interface: String?, on group: any EventLoopGroup, files: NoteFiles = .system,
+        watchedBy watch: any OutsideWatch = NoOutsideWatch()
+    ) {
         way = BoundLoop(interface: interface, loop: group.next())
-        reader = NoteReader(interface, files)
+        reader = NoteReader(interface, files, watchedBy: watch)
         names = NameResolver(way, reader)
     }
 

@@ -1,3 +1,4 @@
+import AgentModel
 import NIOCore
 import Synchronization
 
@@ -5,18 +6,24 @@ import Synchronization
 final class NoteReader: Sendable {
     private let interface: String?
     private let files: NoteFiles
+    private let watch: any OutsideWatch
     /// What was noted about the network before.
     private let old = Mutex<NoteMarks?>(nil)
 
     /// A DHCP client writes its note some milliseconds after the address is there.
     private static let pause = Duration.milliseconds(100)
 
-    init(_ interface: String?, _ files: NoteFiles) {
+    init(_ interface: String?, _ files: NoteFiles, watchedBy watch: any OutsideWatch = NoOutsideWatch()) {
         self.interface = interface
         self.files = files
+        self.watch = watch
     }
 
-    var notes: NetworkNotes { files.notes(of: interface, since: old.withLock { $0 }) }
+    var notes: NetworkNotes {
+        watch.reading(OutsideSource(.leaseNotes, interface ?? "")) {
+            files.notes(of: interface, since: old.withLock { $0 })
+        } ?? NetworkNotes()
+    }
 
     /// What is noted now is about a network that is left, or still holds.
     func disregardNotes(_ areOld: Bool) {

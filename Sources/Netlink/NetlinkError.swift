@@ -40,10 +40,13 @@ public struct NetlinkError: Error, Hashable {
     /// Something else has the radio at this moment, such as a scan of another program: try again later.
     public var isBusy: Bool { errno == EBUSY }
 
-    /// The interface does not exist, or no longer.
+    /// The kernel has no nl80211, or whichever family was looked for.
+    public var isFamilyMissing: Bool { if case .familyMissing = reason { true } else { false } }
+
+    /// The interface does not exist, or no longer: without nl80211 there is none.
     public var isInterfaceMissing: Bool {
         switch reason {
-        case .interfaceMissing: true
+        case .interfaceMissing, .familyMissing: true
         case .refused(let errno, _): errno == ENODEV || errno == ENXIO
         default: false
         }

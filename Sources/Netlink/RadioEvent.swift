@@ -27,6 +27,8 @@ public enum RadioEvent: Hashable, Sendable {
     case interfaceAdded
     /// The interface is gone. Everything fails with `interfaceMissing` until it appears again.
     case interfaceRemoved
+    /// The kernel has nl80211 now, which it had not at first.
+    case supported
     /// Events were lost: ask for whatever is relied upon.
     case resynchronise
 }

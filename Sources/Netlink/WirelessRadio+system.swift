@@ -4,8 +4,9 @@ import CNetlink
 extension WirelessRadio {
     /// All wireless interfaces of the system.
     public func interfaces() async throws(NetlinkError) -> [WirelessInterface] {
-        let request = NetlinkRequest(nl80211: NL80211_CMD_GET_INTERFACE, family: family)
-        return try await socket.dump(request, attempting: "list the wireless interfaces") { WirelessInterface($0) }
+        let attempted = "list the wireless interfaces"
+        let request = NetlinkRequest(nl80211: NL80211_CMD_GET_INTERFACE, family: try nl80211(attempting: attempted))
+        return try await socket.dump(request, attempting: attempted) { WirelessInterface($0) }
     }
 
     /// What the radio of this interface can do.
@@ -33,7 +34,7 @@ extension WirelessRadio {
     /// The regulatory domain in force: two letters, "00" for the world domain.
     public func regulatoryDomain() async throws(NetlinkError) -> String {
         let attempted = "read the regulatory domain"
-        let request = NetlinkRequest(nl80211: NL80211_CMD_GET_REG, family: family)
+        let request = NetlinkRequest(nl80211: NL80211_CMD_GET_REG, family: try nl80211(attempting: attempted))
         let country = try await socket.reply(to: request, attempting: attempted) { message in
             message.nl80211Attributes[NL80211_ATTR_REG_ALPHA2]?.string
         }

@@ -6,7 +6,7 @@ import Glibc
 /// The radio behind one wireless interface, through nl80211.
 ///
 /// The interface is known by its name and may come and go: its index is followed. While it is missing, everything asked
-/// of it fails with `NetlinkError.Reason.interfaceMissing`.
+/// of it fails with `NetlinkError.Reason.interfaceMissing`; while the kernel has no nl80211, with `familyMissing`.
 @AgentLoop
 public final class WirelessRadio {
     /// The interface's name, such as "wlan0".
@@ -15,7 +15,12 @@ public final class WirelessRadio {
     public private(set) var interfaceIndex: Int?
 
     let socket: NetlinkSocket
-    let family: GenericNetlinkFamily
+    /// nl80211; nil while the kernel does not have it.
+    private var family: GenericNetlinkFamily?
+    private let lookUp: Lookup
+    private var isLooking = false
+    private var nextLook: LoopTimer?
+    private var pause: Duration
     var association = Association.unknown
     var scans = ScanTracker()
     /// Whoever waits for the end of our own scan: whether it was aborted.
@@ -25,6 +30,9 @@ public final class WirelessRadio {
     var knownPhy: Phy?
     private let report: @AgentLoop @Sendable (RadioEvent) -> Void
 
+    /// Asks the kernel for nl80211.
+    typealias Lookup = @AgentLoop (NetlinkSocket) async throws(NetlinkError) -> GenericNetlinkFamily
+
     /// What is known of the link without asking.
     enum Association {
         case unknown
@@ -33,33 +41,82 @@ public final class WirelessRadio {
     }
 
     /// - Parameter onEvent: called for each event, on the loop, from the moment this returns.
-    /// - Throws: `familyMissing` where the kernel has no nl80211. A missing interface is no error: it may come later.
+    /// - Throws: where the kernel gives no netlink socket. A missing interface is no error, nor is a kernel without nl80211:
+    ///   both may come later, as an event.
     public convenience init(
         interface: String, onEvent: @escaping @AgentLoop @Sendable (RadioEvent) -> Void
     ) async throws(NetlinkError) {
         try await self.init(interface: interface, socket: NetlinkSocket(.generic), onEvent: onEvent)
     }
 
+    /// - Parameter pause: before nl80211 is looked for a second time; twice that before the next, up to a minute.
     init(
-        interface: String, socket: NetlinkSocket, onEvent: @escaping @AgentLoop @Sendable (RadioEvent) -> Void
+        interface: String, socket: NetlinkSocket, pause: Duration = .seconds(1),
+        lookUp: @escaping Lookup = { try await $0.family(named: NL80211_GENL_NAME) },
+        onEvent: @escaping @AgentLoop @Sendable (RadioEvent) -> Void
     ) async throws(NetlinkError) {
         self.interface = interface
         self.socket = socket
+        self.pause = pause
+        self.lookUp = lookUp
         report = onEvent
-        family = try await socket.family(named: NL80211_GENL_NAME)
         socket.onNotification = { [weak self] in self?.handle($0) }
         socket.onOverrun = { [weak self] in self?.resynchronise() }
+        do throws(NetlinkError) {
+            try await find()
+            interfaceIndex = Self.index(of: interface)
+        } catch  where error.isFamilyMissing {
+            lookLater()
+        }
+    }
+
+    // MARK: nl80211
+
+    /// Whether the kernel has nl80211. Without it there is no Wi-Fi, whatever interface has the name.
+    public var isSupported: Bool { family != nil }
+
+    /// Looks for nl80211 now, where the kernel has not had it so far.
+    public func look() {
+        guard family == nil, !isLooking else { return }
+        isLooking = true
+        Task {
+            do throws(NetlinkError) {
+                try await find()
+                follow(index: Self.index(of: interface))
+                report(.supported)
+            } catch {
+                lookLater()
+            }
+            isLooking = false
+        }
+    }
+
+    private func find() async throws(NetlinkError) {
+        let found = try await lookUp(socket)
         for group in [
             NL80211_MULTICAST_GROUP_CONFIG, NL80211_MULTICAST_GROUP_SCAN, NL80211_MULTICAST_GROUP_REG,
             NL80211_MULTICAST_GROUP_MLME,
         ] {
-            try socket.join(group: group, of: family)
+            try socket.join(group: group, of: found)
         }
-        interfaceIndex = Self.index(of: interface)
+        family = found
+    }
+
+    private func lookLater() {
+        nextLook = LoopTimer(after: pause, leeway: pause / 10) { [weak self] in self?.look() }
+        pause = min(pause * 2, .seconds(60))
+    }
+
+    func nl80211(attempting attempted: String) throws(NetlinkError) -> GenericNetlinkFamily {
+        guard let family else {
+            throw NetlinkError(attempted: attempted, reason: .familyMissing(NL80211_GENL_NAME))
+        }
+        return family
     }
 
     /// A request about this interface.
     func request(_ command: nl80211_commands, attempting attempted: String) throws(NetlinkError) -> NetlinkRequest {
+        let family = try nl80211(attempting: attempted)
         // By name each time: a renamed interface is no news to nl80211.
         follow(index: Self.index(of: interface))
         guard let interfaceIndex else {
@@ -78,7 +135,7 @@ public final class WirelessRadio {
     // MARK: Events
 
     private func handle(_ message: NetlinkMessage) {
-        guard message.type == family.id else { return }
+        guard message.type == family?.id else { return }
         let attributes = message.nl80211Attributes
         let index = attributes[NL80211_ATTR_IFINDEX]?.count(as: UInt32.self)
         switch message.command.map({ nl80211_commands(UInt32($0)) }) {
@@ -129,7 +186,7 @@ public final class WirelessRadio {
         knownPhy = nil
         // Its end may be among what was lost, and waiting for it would hold up whoever wants to know.
         endScan(.success(true))
-        follow(index: Self.index(of: interface))
+        if isSupported { follow(index: Self.index(of: interface)) }
         report(.resynchronise)
     }
 }

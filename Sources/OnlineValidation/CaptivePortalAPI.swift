@@ -74,6 +74,8 @@ public enum CaptivePortalFailure: Error, Equatable {
     case contentType
     /// What is wrong with the answer.
     case malformed(String)
+    /// The agent died while it read what this network says.
+    case leftAlone
 
     public var problem: ReachProblem {
         if case .web(let failure) = self { failure.problem } else { .unexpectedAnswer }
@@ -89,6 +91,7 @@ extension CaptivePortalFailure: CustomStringConvertible {
         case .status(let status): "it answers with status \(status)"
         case .contentType: "its answer is not \(CaptivePortalAPI.contentType)"
         case .malformed(let reason): "its answer cannot be read: \(reason)"
+        case .leftAlone: "it is left alone, for the agent ended while it was being read"
         }
     }
 }

@@ -1,25 +1,14 @@
 import AgentModel
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 extension CaptiveState {
     /// Reads the answer to the API (RFC 8908, 5). Keys that are not known are passed over, as it demands.
     ///
     /// - Throws: `malformed` for what is no such answer. A URL that cannot be used is no reason: the rest still holds.
     public init(json: [UInt8]) throws(CaptivePortalFailure) {
         guard json.count <= CaptivePortalAPI.bodyLimit else { throw .malformed("it is too long") }
-        // The decoder would guess at UTF-16 and UTF-32 where it sees zero bytes.
-        guard !json.contains(0), String(validating: json, as: UTF8.self) != nil else {
-            throw .malformed("it is not UTF-8 text")
-        }
-        guard json.nestsJSON(within: Self.nesting) else { throw .malformed("it nests too deep") }
         let fields: Fields
         do {
-            fields = try JSONDecoder().decode(Fields.self, from: Data(json))
+            fields = try OutsideJSON.decode(Fields.self, from: json, nesting: Self.nesting)
         } catch {
             throw .malformed(error.reason)
         }
@@ -60,7 +49,17 @@ extension CaptiveState {
 extension Error {
     /// In words, without anything of what the network sent but names that are known here.
     fileprivate var reason: String {
-        switch self as? DecodingError {
+        switch self as? JSONFault {
+        case .notUTF8: "it is not UTF-8 text"
+        case .nestsTooDeep: "it nests too deep"
+        case .notJSON, nil: (self as? DecodingError)?.reason ?? "it is not a JSON object"
+        }
+    }
+}
+
+extension DecodingError {
+    fileprivate var reason: String {
+        switch self {
         case .keyNotFound(let key, _): "\(key.stringValue) is missing"
         case .typeMismatch(_, let context) where !context.codingPath.isEmpty,
             .valueNotFound(_, let context) where !context.codingPath.isEmpty,

@@ -12,7 +12,11 @@ protocol RecordWord {
 }
 
 extension Int: RecordWord {
-    init?(word: Substring) { self.init(word) }
+    init?(word: Substring) {
+        // Far beyond any signal, and far from where reckoning with it could overflow.
+        guard let number = Int(word), (-1_000_000...1_000_000).contains(number) else { return nil }
+        self = number
+    }
     var word: String { "\(self)" }
     static var form: String { "a whole number" }
 }

@@ -24,6 +24,7 @@ struct AgentProcess {
     }
 
     func run() async throws(ExitCode) {
+        AgentService.overwriteFreedMemory()
         AgentService.saveMemory()
         let signals = AgentService.takeSignals()
         let source = self.source

@@ -46,7 +46,7 @@ enum ConnectivityWording {
     /// How long the sign-in lasts, as the end of a sentence; empty where that is not known.
     static func rest(of portal: Portal) -> String {
         let time = portal.secondsRemaining.flatMap {
-            Wording.duration(milliseconds: Int64(min($0, .max / 1000)) * 1000)
+            Wording.duration(milliseconds: Int64(min(max($0, 0), .max / 1000)) * 1000)
         }
         return time.map { ", for \($0) more" } ?? ""
     }

@@ -28,7 +28,8 @@ enum Wording {
 
     /// Up to four bars, from -85 dBm in steps of 10 dB.
     static func bars(_ signal: Int, _ style: Style) -> String {
-        let count = min(max((signal + 95) / 10, 0), 4)
+        // A device may say anything.
+        let count = min(max((min(max(signal, -1000), 1000) + 95) / 10, 0), 4)
         return style.isUnicode
             ? "▂▄▆█".prefix(count) + String(repeating: "·", count: 4 - count)
             : String(repeating: "#", count: count) + String(repeating: ".", count: 4 - count)

@@ -1,6 +1,7 @@
-import AppProtocol
 import Randomness
 import Testing
+
+@testable import AppProtocol
 
 @Suite struct LineSplitterTests {
     @Test func cutsAtLineFeeds() {
@@ -37,6 +38,16 @@ import Testing
         splitter.append(Array("\n\r\n{}\r\n\n".utf8))
         #expect(splitter.next() == .line(Array("{}\r".utf8)))
         #expect(splitter.next() == nil)
+    }
+
+    /// A line can hold a password: nothing of it stays behind what comes after it.
+    @Test func whatWasTakenIsForgotten() throws {
+        var splitter = LineSplitter()
+        splitter.append("a line with hunter22\nb".utf8)
+        while splitter.next() != nil {}
+        let buffer = try #require(Mirror(reflecting: splitter).descendant("buffer") as? [UInt8])
+        #expect(buffer == Array("b".utf8))
+        #expect(buffer.capacity < 20)
     }
 
     /// However the bytes are cut into pieces, the lines are the same.

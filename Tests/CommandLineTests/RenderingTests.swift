@@ -12,10 +12,16 @@ import Testing
         #expect(coloured.contains("\u{1b}[32m▂▄▆█\u{1b}[0m"))
     }
 
+    /// A device may say anything; none of it ends the program.
+    @Test(arguments: [Int.min, -1, 0, 59, .max]) func noTimeThatRemainsIsTooMuch(seconds: Int) {
+        let rest = ConnectivityWording.rest(of: Portal(state: .authenticated, secondsRemaining: seconds))
+        #expect(rest.isEmpty == (seconds < 1))
+    }
+
     @Test(arguments: [
         (-30, "▂▄▆█", "####"), (-55, "▂▄▆█", "####"), (-56, "▂▄▆·", "###."), (-70, "▂▄··", "##.."),
         (-85, "▂···", "#..."),
-        (-90, "····", "...."), (-200, "····", "...."),
+        (-90, "····", "...."), (-200, "····", "...."), (.max, "▂▄▆█", "####"), (.min, "····", "...."),
     ])
     func barsFollowTheSignal(signal: Int, unicode: String, ascii: String) {
         #expect(Wording.bars(signal, Style()) == unicode)

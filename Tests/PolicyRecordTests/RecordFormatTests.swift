@@ -34,7 +34,9 @@ import Testing
     }
 
     @Test(arguments: [
-        ("signal", "a whole number"), ("signal -7x", "a whole number"), ("signal -70 1", "the end of the line"),
+        ("signal", "a whole number"), ("signal -7x", "a whole number"),
+        ("signal 9223372036854775807", "a whole number"), ("signal -9223372036854775808", "a whole number"),
+        ("signal -70 1", "the end of the line"),
         ("joinFailed 1 broken", "one of wrongKey"), ("interface open", "one of up, down"), ("explode", "the name of"),
         ("networks 1/Home", "number/SSID/flags"), ("networks 1/Home/x", "number/SSID/flags"),
         ("scanned - 02:00:00:00:01:00/-/2412/-50/99", "BSSID/SSID"), ("linkFound 1 02:00:00 2412", "a BSSID"),

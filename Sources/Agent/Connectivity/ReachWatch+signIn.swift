@@ -122,9 +122,13 @@ extension ProtocolError {
     fileprivate init(_ refusal: PortalAnswerRefusal) {
         switch refusal {
         case .notAsked: self.init(.unknownPortal, "nobody is asked for that any more")
-        case .unknownField: self.init(.malformed, "one of the values was not asked for")
-        case .missingField(let name): self.init(.malformed, "the value of \(name) is required")
-        case .invalidValue(let name): self.init(.malformed, "the value of \(name) cannot be used")
+        case .unknownField: self = .values("one of the values was not asked for")
+        case .missingField(let name): self = .values("the value of \(name) is required")
+        case .invalidValue(let name): self = .values("the value of \(name) cannot be used")
         }
+    }
+
+    private static func values(_ message: String) -> ProtocolError {
+        ProtocolError(.malformed, message).about("body.values")
     }
 }

@@ -13,6 +13,11 @@ extension DiagnosisFacts {
 
     private var radioStep: Step {
         guard let radio else { return .late(.radio) }
+        guard radio.isSupported else {
+            return .broken(
+                .radio, "the kernel has no Wi-Fi (nl80211)",
+                "Plug the Wi-Fi adapter in, or load the module cfg80211 and the adapter's driver.")
+        }
         guard radio.isThere else {
             return .broken(
                 .radio, "there is no interface \(radio.interface)",

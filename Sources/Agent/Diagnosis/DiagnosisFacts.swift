@@ -6,11 +6,13 @@ import OnlineValidation
 struct DiagnosisFacts: Sendable, Equatable {
     struct Radio: Sendable, Equatable {
         var interface: String
+        /// Whether the kernel has Wi-Fi at all.
+        var isSupported = true
         var isThere = true
         var isUp = true
         var isSupplicantAvailable = true
 
-        var isGood: Bool { isThere && isUp && isSupplicantAvailable }
+        var isGood: Bool { isSupported && isThere && isUp && isSupplicantAvailable }
     }
 
     enum Association: Sendable, Equatable {

@@ -6,7 +6,6 @@ import EventLoop
 import Glibc
 import Logging
 import NIOPosix
-import Netlink
 
 /// The agent as a service: the device's side and the app's side, from start to the signal that ends them, and what the
 /// service manager is told meanwhile.
@@ -18,6 +17,23 @@ public enum AgentService {
     /// Has the kernel spend no memory on speed that the agent has no use for. To be called before there are threads, whose
     /// stacks would have 2 MB each.
     public static func saveMemory() { _ = memory_without_huge_pages() }
+
+    /// Has the heap overwrite what is given back: passwords and keys go through memory of NIO, of BoringSSL and of Foundation,
+    /// which do not. To be called before any of them is in memory.
+    ///
+    /// glibc keeps small blocks for each thread without that, unless it is told before it starts
+    /// (`glibc.malloc.tcache_count=0` in `$GLIBC_TUNABLES`, as `altnet.service` has it): where it was not, the process begins
+    /// anew.
+    public static func overwriteFreedMemory() {
+        let setting = "glibc.malloc.tcache_count=0"
+        let tunables = getenv("GLIBC_TUNABLES").map { String(cString: $0) } ?? ""
+        if !tunables.split(separator: ":").contains(Substring(setting)) {
+            setenv("GLIBC_TUNABLES", tunables.isEmpty ? setting : "\(tunables):\(setting)", 1)
+            // It returns only where it fails, and then the agent is better than none.
+            execv("/proc/self/exe", CommandLine.unsafeArgv)
+        }
+        _ = memory_overwrite_freed()
+    }
 
     /// Runs until SIGTERM or SIGINT. The link stays up afterwards. SIGHUP has the settings read anew.
     /// - Parameters:
@@ -39,8 +55,7 @@ public enum AgentService {
         defer { signals.end() }
         let start = Task {
             do {
-                let agent = try await RunningAgent(settings, manager, log) { teller.yield(.waitsForWiFi) }
-                teller.yield(.started(agent))
+                teller.yield(.started(try await RunningAgent(settings, manager, log)))
             } catch { teller.yield(.failed(error)) }
         }
         var reload = SettingsReload(running: settings)
@@ -48,10 +63,6 @@ public enum AgentService {
         var isReady = false
         wait: for await happening in happenings {
             switch happening {
-            case .waitsForWiFi:
-                // As far as the service has come by itself: nobody who waits for it has to wait for a USB stick.
-                manager?.tell(.ready, .status("waiting for Wi-Fi in the kernel"))
-                isReady = true
             case .started(let running):
                 agent = running
                 await running.serve(watchdog: watchdogInterval(source.environment))
@@ -74,7 +85,6 @@ public enum AgentService {
     }
 
     private enum Happening: Sendable {
-        case waitsForWiFi
         case started(RunningAgent)
         case failed(any Error)
         case signal(Int32)
@@ -102,16 +112,13 @@ private struct RunningAgent: Sendable {
     private let tasks = TaskBag()
     private let spareMemory: SpareMemory
 
-    /// Returns once programs of this machine are answered. Waits for a kernel without Wi-Fi, to which a USB stick may bring it.
-    /// - Parameter onWait: called once, when it has to wait for that.
-    init(
-        _ settings: AgentSettings, _ manager: ServiceManager?, _ log: Logger, onWait: @Sendable () -> Void
-    ) async throws {
+    /// Returns once programs of this machine are answered.
+    init(_ settings: AgentSettings, _ manager: ServiceManager?, _ log: Logger) async throws {
         (self.manager, self.log) = (manager, log)
         spareMemory = await SpareMemory()
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let hub = EventHub()
-        device = try await Self.device(settings, hub, group, log, onWait)
+        device = try await DeviceAgent.prepare(settings: settings, hub: hub, on: group, log: log)
         server = AppServer(
             unix: settings.unixListener, lan: settings.lanListener(for: device.identity.key), service: device, hub: hub,
             limits: settings.serverLimits, on: group.next()
@@ -124,25 +131,6 @@ private struct RunningAgent: Sendable {
             manager?.tell(.status(standing))
         }
         log.notice("altnet \(Version.current) keeps \(settings.interface) online, answers at \(settings.socketPath)")
-    }
-
-    private static func device(
-        _ settings: AgentSettings, _ hub: EventHub, _ group: MultiThreadedEventLoopGroup, _ log: Logger,
-        _ onWait: () -> Void
-    ) async throws -> DeviceAgent {
-        var isTold = false
-        while true {
-            do {
-                return try await DeviceAgent.prepare(settings: settings, hub: hub, on: group, log: log)
-            } catch let error as NetlinkError where error.reason == .familyMissing("nl80211") {
-                if !isTold {
-                    log.warning("\(error); waiting for it")
-                    onWait()
-                }
-                isTold = true
-                try await Task.sleep(for: .seconds(5))
-            }
-        }
     }
 
     /// From now on the service is there for everybody.

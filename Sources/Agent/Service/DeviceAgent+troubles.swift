@@ -4,6 +4,7 @@ import Glibc
 
 extension DeviceAgent {
     private var trouble: Trouble? {
+        guard radio.isSupported else { return .noWiFi }
         if routes.link(named: station.interface) == nil {
             return .noInterface(station.interface, others: Self.wirelessInterfaces)
         }
@@ -14,7 +15,7 @@ extension DeviceAgent {
 
     /// Says once what the agent waits for, and once that it is there.
     func reviewTroubles() {
-        let isThere = routes.link(named: station.interface) != nil
+        let isThere = radio.isSupported && routes.link(named: station.interface) != nil
         guard !isThere || !isSupplicantAvailable || troubles.told != nil || troubles.waiting != nil else { return }
         let trouble = trouble
         if let told = troubles.told {

@@ -3,6 +3,8 @@ import Glibc
 
 /// What keeps the agent from its work and may end by itself: it waits, and says once what would help.
 enum Trouble: Hashable {
+    /// The kernel has no nl80211.
+    case noWiFi
     /// The others are the Wi-Fi interfaces that there are.
     case noInterface(String, others: [String])
     case noSupplicant(SupplicantTrouble, interface: String, socket: String)
@@ -17,6 +19,7 @@ enum Trouble: Hashable {
     /// For the service's status.
     var summary: String {
         switch self {
+        case .noWiFi: "waiting for Wi-Fi in the kernel"
         case .noInterface(let name, _): "waiting for the interface \(name)"
         case .noSupplicant: "waiting for wpa_supplicant"
         }
@@ -25,6 +28,9 @@ enum Trouble: Hashable {
     /// What is wrong, and what to do about it.
     var advice: String {
         switch self {
+        case .noWiFi:
+            "the kernel has no nl80211: waiting for it; plug the Wi-Fi adapter in, or load the module cfg80211 and the "
+                + "radio's driver"
         case .noInterface(let name, let others):
             "there is no interface \(name): waiting for it; plug it in, load its driver, "
                 + (others.isEmpty
@@ -47,6 +53,7 @@ enum Trouble: Hashable {
     /// What is said when it has ended.
     var relief: String {
         switch self {
+        case .noWiFi: "the kernel has nl80211 now"
         case .noInterface(let name, _): "the interface \(name) is there"
         case .noSupplicant: "wpa_supplicant answers"
         }
@@ -55,16 +62,16 @@ enum Trouble: Hashable {
     /// Whether it is the same thing that is missing, whatever the reason.
     func isSame(as other: Trouble) -> Bool {
         switch (self, other) {
-        case (.noInterface, .noInterface), (.noSupplicant, .noSupplicant): true
-        case (.noInterface, _), (.noSupplicant, _): false
+        case (.noWiFi, .noWiFi), (.noInterface, .noInterface), (.noSupplicant, .noSupplicant): true
+        case (.noWiFi, _), (.noInterface, _), (.noSupplicant, _): false
         }
     }
 
-    /// Whether this has ended, now that there is that other trouble or none: where the interface is missing, nobody knows
-    /// of wpa_supplicant.
+    /// Whether this has ended, now that there is that other trouble or none: without nl80211 nothing is known of the interface,
+    /// and without that nothing of wpa_supplicant.
     func isOver(given trouble: Trouble?) -> Bool {
         switch (self, trouble) {
-        case (_, nil), (.noInterface, .noSupplicant): true
+        case (_, nil), (.noWiFi, .noInterface), (.noWiFi, .noSupplicant), (.noInterface, .noSupplicant): true
         case (_, _): false
         }
     }
@@ -72,7 +79,7 @@ enum Trouble: Hashable {
     /// A restart of wpa_supplicant takes a second, and at boot it may come after the agent.
     var patience: Duration {
         switch self {
-        case .noInterface: .zero
+        case .noWiFi, .noInterface: .zero
         case .noSupplicant: .seconds(5)
         }
     }

@@ -15,7 +15,9 @@ extension DeviceAgent {
 
     func station(_ interface: String) -> Station? { stations.first { $0.interface == interface } }
 
-    func isUp(_ station: Station) -> Bool { routes.link(named: station.interface)?.isUp ?? false }
+    func isUp(_ station: Station) -> Bool {
+        station.radio.isSupported && routes.link(named: station.interface)?.isUp ?? false
+    }
 
     /// A station's own addresses.
     func addresses(of station: Station) -> [Address] {
@@ -150,7 +152,7 @@ extension DeviceAgent {
             beacons?.scan(isUnderWay: false)
             startDeferredScan()
         case .disconnected: if spare?.isSupplicantAvailable != true { successorLost() }
-        case .interfaceAdded, .interfaceRemoved, .resynchronise: reviewHandover()
+        case .interfaceAdded, .interfaceRemoved, .supported, .resynchronise: reviewHandover()
         case .signalLow, .signalHigh, .beaconLoss, .packetLoss, .connected, .connectionFailed,
             .regulatoryChanged:
             break

@@ -23,7 +23,7 @@ extension DeviceSession {
         within limit: Duration? = nil, onProgress: @escaping @Sendable (SwitchStatus) -> Void = { _ in }
     ) async throws(ClientError) -> SwitchStatus {
         let request = SwitchRequest(target: network, confirmWithin: confirmWithin, joinOnce: joinOnce)
-        let limit = limit ?? .seconds(120 + (confirmWithin ?? 0))
+        let limit = limit ?? .seconds(120) + .seconds(confirmWithin ?? 0)
         let command = Mutex(Command.unsent)
         do {
             return try await within(limit, on: settings.clock) { [self] () async throws(ClientError) in

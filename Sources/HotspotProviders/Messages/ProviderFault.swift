@@ -10,6 +10,8 @@ public enum ProviderFault: Error, Sendable, Equatable {
     case timedOut
     /// What came is no answer: what is wrong with it.
     case garbage(String)
+    /// The agent died while it read what this provider said.
+    case leftAlone
     /// It answered with an error; so does the host where there is no such provider.
     case refused(ProtocolError)
 }
@@ -22,6 +24,7 @@ extension ProviderFault: CustomStringConvertible {
         case .ended: "it ended before it answered"
         case .timedOut: "it did not answer in time"
         case .garbage(let complaint): "its answer is none: \(complaint.shortened)"
+        case .leftAlone: "it is left alone, for the agent ended while it was being read"
         case .refused(let error): "it refused: \(error.message.shortened) [\(error.code.rawValue)]"
         }
     }

@@ -73,7 +73,7 @@ private struct NetworkBody: Codable {
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         network = try container.decode(CaptiveNetwork.self, forKey: .network)
-        session = try container.decodeIfPresent(String.self, forKey: .session).map { Secret(text: $0) }
+        session = try container.decodeIfPresent(Secret.self, forKey: .session)
     }
 
     func encode(to encoder: any Encoder) throws {
@@ -94,7 +94,7 @@ private struct ValuesBody: Codable {
 
     init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        values = try container.decode([String: String].self, forKey: .values).mapValues { Secret(text: $0) }
+        values = try container.decode([String: Secret].self, forKey: .values)
     }
 
     func encode(to encoder: any Encoder) throws {

@@ -16,9 +16,8 @@ extension SignInResult: Codable {
         case .success:
             self = .success(
                 maintainIn: try container.seconds(forKey: .maintainIn),
-                session: try container.textIfPresent(
-                    forKey: .session, ofLength: 0...ProviderLimits.sessionLength
-                ).map { Secret(text: $0) })
+                session: try container.secretIfPresent(
+                    forKey: .session, ofLength: 0...ProviderLimits.sessionLength))
         case .uiRequired: self = .uiRequired(try Dialogue(from: decoder))
         case .temporaryFailure: self = .temporaryFailure(retryAfter: try container.seconds(forKey: .retryAfter))
         case .failure:
@@ -86,11 +85,20 @@ extension KeyedDecodingContainer {
 
     func text(forKey key: Key, ofLength length: ClosedRange<Int>) throws -> String {
         let text = try decode(String.self, forKey: key)
-        guard length.contains(text.utf8.count) else {
-            throw ProtocolError.malformed(
-                at: codingPath + [key], "has \(length.lowerBound) to \(length.upperBound) bytes")
-        }
+        try check(text.utf8.count, of: key, in: length)
         return text
+    }
+
+    fileprivate func secretIfPresent(forKey key: Key, ofLength length: ClosedRange<Int>) throws -> Secret? {
+        let secret = try decodeIfPresent(Secret.self, forKey: key)
+        if let secret { try check(secret.count, of: key, in: length) }
+        return secret
+    }
+
+    private func check(_ count: Int, of key: Key, in length: ClosedRange<Int>) throws(ProtocolError) {
+        guard length.contains(count) else {
+            throw .malformed(at: codingPath + [key], "has \(length.lowerBound) to \(length.upperBound) bytes")
+        }
     }
 
     func textIfPresent(forKey key: Key, ofLength length: ClosedRange<Int>) throws -> String? {

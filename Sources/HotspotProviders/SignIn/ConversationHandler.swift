@@ -1,3 +1,4 @@
+import AgentModel
 import NIOCore
 
 /// Carries a conversation over a connection.
@@ -6,14 +7,20 @@ final class ConversationHandler: ChannelInboundHandler {
     typealias OutboundOut = ByteBuffer
 
     private var conversation: Conversation
+    private let source: OutsideSource
+    private let watch: any OutsideWatch
     /// What goes out once the connection is there.
     private var waiting: [Conversation.Output]
     private var context: ChannelHandlerContext?
     /// Nil once nobody listens any more.
     private var tell: ((Conversation.Output) -> Void)?
 
-    init(_ start: (Conversation, [Conversation.Output]), tell: @escaping (Conversation.Output) -> Void) {
+    init(
+        _ start: (Conversation, [Conversation.Output]), with source: OutsideSource, watchedBy watch: any OutsideWatch,
+        tell: @escaping (Conversation.Output) -> Void
+    ) {
         (conversation, waiting) = start
+        (self.source, self.watch) = (source, watch)
         self.tell = tell
     }
 
@@ -48,7 +55,12 @@ final class ConversationHandler: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard tell != nil else { return }
-        perform(conversation.receive(unwrapInboundIn(data).readableBytesView))
+        let bytes = unwrapInboundIn(data)
+        if let outputs = watch.reading(source, { conversation.receive(bytes.readableBytesView) }) {
+            perform(outputs)
+        } else {
+            fail(.leftAlone)
+        }
     }
 
     func channelInactive(context: ChannelHandlerContext) { perform(conversation.end()) }

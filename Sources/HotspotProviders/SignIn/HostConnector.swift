@@ -1,3 +1,4 @@
+import AgentModel
 import NIOCore
 import NIOPosix
 
@@ -5,13 +6,16 @@ import NIOPosix
 struct HostConnector: Sendable {
     let socket: String
     let loop: any EventLoop
+    let watch: any OutsideWatch
 
     /// On the loop only. `tell` is called there too, and not before this has returned.
+    /// - Parameter provider: who answers; nil for the host.
     func open(
-        _ start: (Conversation, [Conversation.Output]), tell: @escaping (Conversation.Output) -> Void
+        _ provider: String?, _ start: (Conversation, [Conversation.Output]), tell: @escaping (Conversation.Output) -> Void
     ) -> ConversationHandler {
         loop.preconditionInEventLoop()
-        let handler = ConversationHandler(start, tell: tell)
+        let handler = ConversationHandler(
+            start, with: OutsideSource(.provider, provider ?? ""), watchedBy: watch, tell: tell)
         let bound = NIOLoopBound(handler, eventLoop: loop)
         ClientBootstrap(group: loop)
             .channelInitializer { channel in
@@ -26,13 +30,15 @@ struct HostConnector: Sendable {
     }
 
     /// One question, with its time limit.
-    /// - Parameter start: makes the conversation.
+    /// - Parameters:
+    ///   - provider: who is asked; nil for the host.
+    ///   - start: makes the conversation.
     func once(
-        within limit: Duration, _ start: @escaping @Sendable () -> (Conversation, [Conversation.Output])
+        _ provider: String?, within limit: Duration, _ start: @escaping @Sendable () -> (Conversation, [Conversation.Output])
     ) async throws -> Conversation.Output {
         try await loop.flatSubmit {
             let promise = loop.makePromise(of: Conversation.Output.self)
-            let handler = open(start()) { output in
+            let handler = open(provider, start()) { output in
                 if case .failed(let fault) = output {
                     promise.fail(fault)
                 } else {

@@ -25,8 +25,9 @@ final class HotspotDriver {
     func receive(_ input: SignIn.Input) {
         for action in signIn.handle(input, at: now()) {
             switch action {
-            case .list(let number): open(number, Conversation.listing())
-            case .open(let number, let provider, let content): open(number, Conversation.opening(provider, content))
+            case .list(let number): open(number, nil, Conversation.listing())
+            case .open(let number, let provider, let content):
+                open(number, provider, Conversation.opening(provider, content))
             case .ask(let number, let content): conversations[number]?.ask(content)
             case .end(let number): conversations.removeValue(forKey: number)?.close()
             }
@@ -47,8 +48,10 @@ final class HotspotDriver {
         return promise.futureResult
     }
 
-    private func open(_ number: SignIn.Conversation, _ start: (Conversation, [Conversation.Output])) {
-        conversations[number] = connector.open(start) { [weak self] output in
+    private func open(
+        _ number: SignIn.Conversation, _ provider: String?, _ start: (Conversation, [Conversation.Output])
+    ) {
+        conversations[number] = connector.open(provider, start) { [weak self] output in
             guard let self, self.conversations[number] != nil else { return }
             switch output {
             case .send: break

@@ -18,14 +18,16 @@ public final class Hotspots: Sendable {
     /// - Parameters:
     ///   - socket: the path of the provider host's socket.
     ///   - group: on one of whose event loops everything runs.
+    ///   - watch: knows when a provider's answers are being read.
     ///   - now: the clock that every limit is measured with.
     ///   - onChange: is told every change, on the event loop. It must not block.
     public init(
         socket: String, on group: any EventLoopGroup, settings: HotspotSettings = HotspotSettings(),
-        now: @escaping @Sendable () -> Instant, onChange: @escaping @Sendable (HotspotStatus) -> Void
+        watchedBy watch: any OutsideWatch = NoOutsideWatch(), now: @escaping @Sendable () -> Instant,
+        onChange: @escaping @Sendable (HotspotStatus) -> Void
     ) {
         let snapshot = Snapshot()
-        let connector = HostConnector(socket: socket, loop: group.next())
+        let connector = HostConnector(socket: socket, loop: group.next(), watch: watch)
         self.snapshot = snapshot
         self.settings = settings
         self.connector = connector
@@ -78,7 +80,7 @@ public final class Hotspots: Sendable {
             networks.sorted { $0.signal > $1.signal }.prefix(ProviderLimits.scannedNetworks))
         let limit = settings.filterLimit
         guard !asked.isEmpty,
-            case .listed(let list)? = try? await connector.once(within: limit, { Conversation.listing() })
+            case .listed(let list)? = try? await connector.once(nil, within: limit, { Conversation.listing() })
         else { return [:] }
         let known = Set(asked.map(\.bssid))
         var claims: [BSSID: [String]] = [:]
@@ -87,7 +89,7 @@ public final class Hotspots: Sendable {
             await withTaskGroup(of: (String, [BSSID]).self) { [connector] group in
                 for name in names {
                     group.addTask {
-                        let output = try? await connector.once(within: limit) {
+                        let output = try? await connector.once(name, within: limit) {
                             Conversation.opening(name, .filterScanList(asked))
                         }
                         guard case .answered(.serves(let bssids))? = output else { return (name, []) }

@@ -1,0 +1,23 @@
+import AgentModel
+import Synchronization
+
+/// What is read of the network in use, under that network's name: whatever address it gives itself anew, it is the same one.
+final class NetworkReadings: Sendable {
+    let marks: ReadingMarks
+    private let current = Mutex("")
+
+    init(_ marks: ReadingMarks) { self.marks = marks }
+
+    /// The network's hash; empty where another uplink is used.
+    var network: String {
+        get { current.withLock { $0 } }
+        set { current.withLock { $0 = newValue } }
+    }
+
+    /// - Returns: nil where that is left alone.
+    func reading<Value: Sendable>(
+        _ kind: OutsideSource.Kind, _ read: @Sendable () async -> Value
+    ) async -> Value? {
+        await marks.reading(OutsideSource(kind, network), read)
+    }
+}

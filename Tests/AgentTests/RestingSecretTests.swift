@@ -1,0 +1,199 @@
+import AgentModel
+import AppClient
+import AppProtocol
+import Foundation
+import PipedPrograms
+import Testing
+
+@testable import Agent
+
+/// After a day's requests no password and no key is in the agent's memory but where `Secret` keeps it: the program as it
+/// runs, with the environment that `altnet.service` gives it.
+@Suite(.timeLimit(.minutes(10))) struct RestingSecretTests {
+    private static let statusRequests = 17_280
+
+    @Test func afterADaysRequests() async throws {
+        let agent = try RunningProgram()
+        let unix = try await agent.connect()
+        var secrets = ["the local key": agent.localKey]
+        for round in 0..<6 {
+            for _ in 0..<Self.statusRequests / 6 { _ = try await unix.network() }
+            let passwords = (0..<4).map { _ in Self.password() }
+            for (index, password) in passwords.enumerated() {
+                secrets["password \(round).\(index)"] = Array(password.utf8)
+                let psk = PreSharedKey.derive(from: Secret(text: password), ssid: Self.ssid)
+                secrets["pre-shared key \(round).\(index)"] = psk.withBytes { Array($0) }
+            }
+            let lan = try await agent.connectThroughTheNetwork()
+            // Plain and sealed, on the machine and through the network.
+            _ = try await unix.updateBackups([Self.network(passwords[0])])
+            let sealed = try await unix.agreeKey().seal(
+                Secret(text: passwords[1]), ssid: Self.ssid, for: agent.device)
+            _ = try await unix.updateBackups([.new(NewNetwork(ssid: Self.ssid, credential: .sealed(sealed)))])
+            try agent.askOverTLS(Self.update(passwords[2]))
+            _ = try await lan.updateBackups([Self.network(passwords[3])])
+            // Without a radio they are refused, and have been read all the same.
+            for password in passwords {
+                _ = try? await unix.switchNetwork(to: Self.network(password), joinOnce: true)
+                _ = try? await lan.switchNetwork(to: Self.network(password))
+            }
+            for _ in 0..<10 { _ = try await lan.network() }
+            await lan.close()
+        }
+        #expect(try await unix.backups().networks.map(\.ssid) == [Self.ssid])
+
+        let memory = ProcessMemory(pid: agent.program.pid)
+        var found: [String] = []
+        var kept: Set<String> = []
+        for region in try memory.regions() {
+            guard let content = memory.content(of: region) else { continue }
+            for (name, secret) in secrets {
+                for (form, bytes) in Self.forms(of: secret) where content.contains(bytes) {
+                    if region.isOfSecrets {
+                        kept.insert(name)
+                    } else {
+                        found.append(
+                            "\(name), \(form), in \(region.name) \(String(region.range.lowerBound, radix: 16))")
+                    }
+                }
+            }
+        }
+        #expect(found.sorted() == [])
+        // Who looks finds what is there.
+        #expect(kept.isSuperset(of: ["the local key", "password 5.3", "pre-shared key 5.3"]))
+        await unix.close()
+    }
+
+    // MARK: What is looked for
+
+    private static let ssid = SSID("Home")
+
+    /// With characters that JSON escapes.
+    private static func password() -> String {
+        let letters = (0..<20).map { _ in
+            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789".randomElement()!
+        }
+        return String(letters.prefix(8)) + "\"\\/" + String(letters.dropFirst(8))
+    }
+
+    private static func forms(of secret: [UInt8]) -> [(String, [UInt8])] {
+        let hex = Hex.string(secret)
+        var forms = [
+            ("raw", secret), ("hex", Array(hex.utf8)), ("HEX", Array(hex.uppercased().utf8)),
+            ("base64", Array(Data(secret).base64EncodedString().utf8)),
+        ]
+        if let text = String(validating: secret, as: UTF8.self), text.contains("\\") {
+            for slash in ["/", "\\/"] {
+                let escaped = text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"").replacing(
+                    "/", with: slash)
+                forms.append(("JSON", Array(escaped.utf8)))
+            }
+        }
+        return forms
+    }
+
+    private static func network(_ password: String) -> NetworkReference {
+        .new(NewNetwork(ssid: ssid, credential: .password(Secret(text: password))))
+    }
+
+    private static func update(_ password: String) throws -> [UInt8] {
+        let body = Request.Body.updateBackups(BackupsUpdate(networks: [network(password)], ifRevision: nil))
+        return try Request(id: "1", content: .device(body)).line()
+    }
+}
+
+/// The agent in a folder of its own, without a radio.
+private final class RunningProgram {
+    let localKey = Array(UUID().uuidString.utf8)
+    let device: DeviceKey
+    let program: PipedProgram
+    private let folder: String
+    private let port: Int
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.path + "/altnet-" + UUID().uuidString
+        port = try Self.freePort()
+        device = try DeviceKey(deviceId: "witness", localKey: Secret(localKey))
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try Data(localKey + [0x0a]).write(to: URL(filePath: folder + "/local-key"))
+        try Data("witness\n".utf8).write(to: URL(filePath: folder + "/device-id"))
+        chmod(folder + "/local-key", 0o600)
+        chmod(folder, 0o700)
+        try "ALTNET_STATE_DIR=\(folder)\nALTNET_SOCKET=\(folder)/socket\nALTNET_SUPPLICANT_DIR=\(folder)\n"
+            .appending("ALTNET_INTERFACE=none7\nALTNET_LAN_PORT=\(port)\n")
+            .write(toFile: folder + "/conf", atomically: false, encoding: .utf8)
+        let manager = try NotifySocket(folder + "/notify")
+        let executable = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/altnet"
+        program = try PipedProgram(
+            executable, ["agent", "--settings", folder + "/conf"],
+            environment: try Self.environmentOfTheUnit() + ["NOTIFY_SOCKET=\(folder)/notify"], errors: .nothing)
+        while true {
+            let told = manager.next()
+            try #require(!told.isEmpty, "it never gets ready")
+            if told.hasPrefix("READY=1") { break }
+        }
+    }
+
+    deinit {
+        program.end(SIGKILL)
+        program.wait()
+        try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    func connect() async throws -> DeviceClient {
+        try await DeviceClient(connectingTo: .unixSocket(path: folder + "/socket"), timeout: .seconds(60))
+    }
+
+    /// The port is opened a moment after the agent is ready.
+    func connectThroughTheNetwork() async throws -> DeviceClient {
+        let endpoint = Endpoint.network(host: "127.0.0.1", port: port, device: device)
+        while true {
+            do throws(ClientError) {
+                return try await DeviceClient(connectingTo: endpoint, timeout: .seconds(60))
+            } catch  where kill(program.pid, 0) == 0 {
+                await Task.yield()
+            }
+        }
+    }
+
+    /// A request in the open inside TLS, as an app of another maker may send it.
+    func askOverTLS(_ line: [UInt8]) throws {
+        let client = try PipedProgram(
+            "openssl",
+            [
+                "s_client", "-quiet", "-tls1_2", "-cipher", "ECDHE-PSK-CHACHA20-POLY1305", "-psk", Hex.string(localKey),
+                "-psk_identity", device.deviceId, "-connect", "127.0.0.1:\(port)",
+            ])
+        try client.input.write(contentsOf: Data(line + [0x0a]))
+        var answer: [UInt8] = []
+        while answer.last != 0x0a, let more = try client.output.read(upToCount: 4096), !more.isEmpty { answer += more }
+        #expect(String(decoding: answer, as: UTF8.self).contains(#""ok":true"#))
+        client.end(SIGKILL)
+        client.wait()
+    }
+
+    private static func environmentOfTheUnit() throws -> [String] {
+        let project = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent()
+        let unit = try String(contentsOf: project.appending(path: "board/systemd/altnet.service"), encoding: .utf8)
+        let lines = unit.split(separator: "\n").filter { $0.hasPrefix("Environment=") }
+        let variables = lines.flatMap { $0.dropFirst("Environment=".count).split(separator: " ").map(String.init) }
+        try #require(variables.contains { $0.hasPrefix("GLIBC_TUNABLES=") })
+        return variables.filter { !$0.hasPrefix("ALTNET_") }
+    }
+
+    private static func freePort() throws -> Int {
+        let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(listener) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let result = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(listener, $0, length) == 0 ? getsockname(listener, $0, &length) : -1
+            }
+        }
+        try #require(result == 0)
+        return Int(UInt16(bigEndian: address.sin_port))
+    }
+}
