@@ -180,6 +180,13 @@ extension FailoverPolicy {
         return air.refusal(of: network, since: now - settings.freshness)
     }
 
+    /// Why an access point is not joined that bears the name of a known network. Nil where it is one of a known network's, and
+    /// where no known network has its name.
+    public func refusal(of bss: BSS) -> JoinFailure? {
+        guard !networks.contains(where: { $0.matches(bss) }) else { return nil }
+        return networks.lazy.compactMap { $0.refusal(of: bss) }.first
+    }
+
     /// Of which networks nothing was just seen but an access point that is refused, and why it is.
     public func refusals(at now: Instant) -> [(network: KnownNetwork, bss: BSS, failure: JoinFailure)] {
         networks.compactMap { network in refusal(of: network.id, at: now).map { (network, $0.bss, $0.failure) } }

@@ -14,6 +14,7 @@ extension SupplicantStatus {
         bssid = fields["bssid"].flatMap { BSSID($0) }
         frequency = fields["freq"].flatMap { Int($0) }.map { Frequency(megahertz: $0) }
         keyManagement = fields["key_mgmt"].map { PrintableLine.of($0) }
+        usesTKIP = [fields["pairwise_cipher"], fields["group_cipher"]].contains("TKIP")
         protection = state == .completed ? Self.protection(fields) : []
     }
 

@@ -12,6 +12,8 @@ public struct SupplicantStatus: Sendable, Equatable {
     public let keyManagement: String?
     /// What protects the link: what was negotiated, and confirmed by the handshake.
     public let protection: LinkProtection
+    /// Whether frames of the link are encrypted with TKIP, this station's or those for all.
+    public let usesTKIP: Bool
 
     /// How the access point has authenticated this station; nil where there is no link, or it is none of these.
     public var security: Security? {

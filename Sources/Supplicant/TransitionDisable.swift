@@ -21,7 +21,8 @@ extension LinkProtection {
     /// What the least is from now on of a network in which a link with this protection was made.
     ///
     /// As hostap does, it is believed only of the way in that the link itself took (wpas_glue.c): an access point that says
-    /// "no more WPA2" to a station which can do nothing else would lock it out.
+    /// "no more WPA2" to a station which can do nothing else would lock it out. That a link by OWE has come about says already
+    /// what the bit for open networks says.
     public func raised(by disabled: TransitionDisable) -> LinkProtection {
         contains(.sae) && !disabled.isDisjoint(with: [.personal, .saePK]) ? union([.sae, .pmf]) : self
     }
