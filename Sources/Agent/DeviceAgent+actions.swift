@@ -41,9 +41,11 @@ extension DeviceAgent {
     }
 
     func join(_ network: StoredNetwork, _ target: LinkTarget, with station: Station) {
+        station.closedWays = []
         let request = JoinRequest(
             ssid: network.ssid, credential: network.credential, isHidden: network.isHidden,
-            bssid: target.bssid, frequencies: target.frequencies, offer: target.offer)
+            bssid: target.bssid, frequencies: target.frequencies, offer: target.offer,
+            floor: network.floor)
         performOnLink(of: station) { [self] in
             do throws(SupplicantError) {
                 try await station.supplicant.join(request, attempt: target.epoch)

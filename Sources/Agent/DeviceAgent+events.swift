@@ -78,7 +78,8 @@ extension DeviceAgent {
         switch event {
         case .available: supplicantAppeared()
         case .unavailable: supplicantDisappeared()
-        case .connected(let attempt, let bssid): linked(attempt: attempt, bssid: bssid)
+        case .connected(let attempt, let bssid): linked(attempt: attempt, bssid: bssid, with: station)
+        case .transitionDisabled(let disabled): closed(disabled, to: station)
         case .disconnected(let reason, let locallyGenerated):
             let isSilent = station.isSilent
             station.isSilent = false
@@ -96,9 +97,11 @@ extension DeviceAgent {
         handle(.successorAddress(epoch: epoch, isReady: hasAddress(spare)))
     }
 
-    func linked(attempt: UInt64?, bssid: BSSID) {
+    func linked(attempt: UInt64?, bssid: BSSID, with station: Station) {
         // A link that no join of ours made.
         guard let attempt else { return askSupplicant() }
+        let phase = [policy.phase, policy.successor].compactMap(\.self).first { $0.epoch == attempt }
+        if let network = phase?.network.flatMap({ book[$0] }) { learnProtection(of: network, bssid, station) }
         handle(.associated(epoch: attempt, AccessPoint(bssid: bssid, frequency: policy.frequency(of: bssid))))
         checkAddress()
     }
@@ -138,8 +141,18 @@ extension DeviceAgent {
     private func adopt(_ status: SupplicantStatus) {
         if status.state == .completed, let bssid = status.bssid, let network = status.ssid.flatMap(book.id(named:)) {
             guard case .offline = policy.phase else { return }
+            if let known = book[network], !status.protection.isSuperset(of: known.floor) {
+                log.warning(
+                    """
+                    \(station.interface) is connected to \(known.ssid) with \(status.protection), and not with \
+                    \(known.floor): the link is left
+                    """)
+                leave(station)
+                return handle(.linkLost(.ownDoing))
+            }
             log.notice("\(station.interface) is connected to \(status.ssid?.description ?? "") already")
             station.gate.open()
+            if let known = book[network] { learn(status, of: known, with: station) }
             handle(.linkFound(network, AccessPoint(bssid: bssid, frequency: status.frequency)))
             checkAddress()
         } else {

@@ -67,6 +67,7 @@ extension DeviceAgent {
         do {
             stored(try await store.update { state in journal.update(&state, clock) })
             self.journal.written()
+            self.journal.storedFloors(of: journal)
         } catch {
             log.error("what was learnt of the networks could not be stored: \(error)")
             self.journal.refused(at: .now)
@@ -79,10 +80,12 @@ extension DeviceAgent {
         _ change: @Sendable (inout StoredState) throws(ProtocolError) -> Void
     ) async throws(ProtocolError) {
         let (journal, clock) = (journal, ClockReading.now)
+        let before = state
         stored(
             try await store.update { state throws(ProtocolError) in
                 try journal.update(&state, clock, with: change)
             })
+        if state != before { self.journal.storedFloors(of: journal) }
     }
 
     /// Takes over what is stored now. A switch can change the list of backups as well as an app can.

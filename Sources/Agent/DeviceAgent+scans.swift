@@ -110,6 +110,7 @@ extension DeviceAgent {
     /// Whoever scanned, what was found is for the policy, and then for providers to claim.
     func scanned(_ results: [BSS], for order: ScanOrder? = nil) {
         handle(.scanned(id: order?.id, results))
+        reportRefusals()
         claims.scanned(results)
     }
 
@@ -198,7 +199,9 @@ extension DeviceAgent {
         do {
             let now = Instant.now
             let networks = try await radio.scanResults().sorted { ($0.signal, $1.bssid) > ($1.signal, $0.bssid) }
-                .map { ScannedNetwork($0, now: now, providers: claims[$0.bssid]) }
+                .map { bss in
+                    ScannedNetwork(bss, now: now, providers: claims[bss.bssid], refusal: policy.refusal(of: bss))
+                }
             return ScanResults(isScanning: scans.isScanning, lastScanId: scans.lastEnded, networks: networks)
         } catch {
             throw ProtocolError(error)

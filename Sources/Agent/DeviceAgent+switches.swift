@@ -21,7 +21,8 @@ extension DeviceAgent {
         case .stored(let hash): return try await switchNetwork(to: known(hash), request)
         // Its password is opened and its key derived here, off the loop.
         case .new(let network):
-            return try await switchNetwork(to: StoredNetwork(network, at: "body", openedWith: seals), request)
+            let network = try StoredNetwork(network, at: "body", openedWith: seals)
+            return try await switchNetwork(to: network, request, isOwnersWord: true)
         }
     }
 
@@ -43,12 +44,14 @@ extension DeviceAgent {
     }
 
     /// Takes a switch on: from here it ends in exactly one outcome, also if the power goes.
+    /// - Parameter isOwnersWord: the owner has sent the password, or said that there is none.
     private func switchNetwork(
-        to network: StoredNetwork, _ request: SwitchRequest
+        to network: StoredNetwork, _ request: SwitchRequest, isOwnersWord: Bool = false
     ) async throws(ProtocolError) -> SwitchStatus {
         await isAtWork()
         // The same network under the same password is the stored one, whichever way it is named.
-        let target = namedNetworks.first { $0.hasSameKey(as: network) } ?? network
+        var target = namedNetworks.first { $0.hasSameKey(as: network) } ?? network
+        if isOwnersWord { target.takeWord(of: network) }
         // One that the device only visits may become the one that it belongs in.
         let isThere = joined?.isSame(as: target) == true && (request.joinOnce || !policy.isVisiting)
         let conditions = SwitchConditions(
@@ -64,7 +67,14 @@ extension DeviceAgent {
             id: entry.status.switchId, target: request.joinOnce ? nil : target,
             cameFrom: origin?.ssid)
         do {
-            try await commit { state in state.pendingSwitch = pending }
+            try await commit { [target] state in
+                state.pendingSwitch = pending
+                if isOwnersWord { state.takeWord(for: target) }
+                // What a join has shown of it counts for this copy too.
+                if !request.joinOnce, let known = state.namedNetworks.first(where: { $0.isSame(as: target) }) {
+                    state.pendingSwitch?.target = known
+                }
+            }
         } catch {
             ledger.remove(entry.id)
             throw error

@@ -59,6 +59,8 @@ public final class DeviceAgent {
     var settlements: [UInt64: Task<Void, Never>] = [:]
     /// Of which networks the policy was told where they were.
     var remembered: Set<NetworkID> = []
+    /// Networks of which it was said that what bears their name is refused.
+    var refused: Set<NetworkID> = []
     var history = DecisionHistory()
     var scans = ScanDesk()
     var signal: SignalWatcher?
@@ -252,6 +254,8 @@ public final class DeviceAgent {
         var state = state
         // Also an outcome that could not be stored yet.
         journal.settle(&state)
+        // And what joins have shown: that counts at once.
+        journal.raiseFloors(of: &state)
         let command = state.pendingSwitch.flatMap { ledger[$0.id] }
         let networks = book.known(
             in: state, target: command?.target, origin: command?.origin, keeping: policy.phase.network)

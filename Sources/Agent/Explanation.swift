@@ -33,6 +33,7 @@ extension PolicyDecision.Verdict {
         case .current: ReasonCode(rawValue: "current")
         case .outranked: ReasonCode(rawValue: "outranked")
         case .notSeen: ReasonCode(rawValue: "notSeen")
+        case .refused(let failure): ReasonCode(rawValue: "refused:\(failure.rawValue)")
         case .belowFloor: ReasonCode(rawValue: "belowFloor")
         case .withinMargin: ReasonCode(rawValue: "withinMargin")
         case .blocked(let failure, _): ReasonCode(rawValue: "blocked:\(failure.rawValue)")

@@ -20,13 +20,15 @@ struct NetworkBook {
         let preferred = state.preferred
         let ordered =
             [preferred, state.home].compactMap(\.self) + state.backups
-            + [target ?? state.pendingSwitch?.target, origin].compactMap(\.self)
+            + [state.pendingSwitch?.target ?? target, origin].compactMap(\.self)
         let known = ordered.compactMap { network -> KnownNetwork? in
             let id = number(of: network)
             guard seen.insert(id).inserted else { return nil }
+            // The first is what is stored: what a switch was ordered with may know less.
+            networks[id] = network
             return KnownNetwork(
                 id: id, ssid: network.ssid, usesPassphrase: network.credential != .none, isHidden: network.isHidden,
-                isPreferred: preferred?.isSame(as: network) ?? false)
+                isPreferred: preferred?.isSame(as: network) ?? false, floor: network.floor)
         }
         networks = networks.filter { seen.contains($0.key) || $0.key == inUse }
         return known
@@ -39,10 +41,7 @@ struct NetworkBook {
     }
 
     private mutating func number(of network: StoredNetwork) -> NetworkID {
-        if let id = id(of: network) {
-            networks[id] = network
-            return id
-        }
+        if let id = id(of: network) { return id }
         lastID += 1
         let id = NetworkID(lastID)
         networks[id] = network

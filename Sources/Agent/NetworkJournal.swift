@@ -4,7 +4,9 @@ import KeyFile
 /// What the device learns of its stored networks while it runs, and when that is worth a write.
 ///
 /// Flash wears with every write. Where a network is, why it could not be joined and where the device was last are worth
-/// one, but not at once; when it was last seen and how strongly is not, and goes along with whatever else is written.
+/// one, but not at once, and so is what a join has negotiated; when it was last seen and how strongly is not, and goes along
+/// with whatever else is written. What an access point says of itself before it has shown that it knows the password is
+/// never written.
 struct NetworkJournal: Sendable {
     /// What is worth a write is collected for so long, and after a refused one the disk is left alone for as long: so
     /// there are at most three an hour.
@@ -27,6 +29,8 @@ struct NetworkJournal: Sendable {
         var seen: Instant?
         var signal: Int8?
         var frequency: Frequency?
+        /// What joins have negotiated since that was stored.
+        var protection: LinkProtection = []
         var security: Security?
         var outcome: Outcome?
     }
@@ -51,7 +55,25 @@ struct NetworkJournal: Sendable {
             note.seen = bss.lastSeen
             note.signal = Int8(clamping: bss.signal)
             note.frequency = bss.frequency
-            note.security = bss.security
+        }
+    }
+
+    /// A link to a network was made, with this protection.
+    mutating func negotiated(_ protection: LinkProtection, _ security: Security?, in network: StoredNetwork) {
+        note(network) { note in
+            note.protection.formUnion(protection)
+            note.security = security ?? note.security
+        }
+    }
+
+    /// What `journal`, this one a moment ago, knew of floors is stored. From here on the owner's word counts, which may lower
+    /// them.
+    mutating func storedFloors(of journal: NetworkJournal) {
+        for stored in journal.notes {
+            for index in notes.indices where notes[index].network.isSame(as: stored.network) {
+                notes[index].protection.subtract(stored.protection)
+                if notes[index].security == stored.security { notes[index].security = nil }
+            }
         }
     }
 
@@ -100,9 +122,20 @@ struct NetworkJournal: Sendable {
     /// once the device has left it.
     func update(_ state: inout StoredState, _ clock: ClockReading) {
         settle(&state)
+        raiseFloors(of: &state)
+        learn(&state, clock)
+    }
+
+    /// Raises the floors of networks by what joins have negotiated.
+    func raiseFloors(of state: inout StoredState) {
+        for note in notes where !note.protection.isEmpty || note.security != nil {
+            state.raise(note.network, to: note.protection, note.security)
+        }
+    }
+
+    private func learn(_ state: inout StoredState, _ clock: ClockReading) {
         for note in notes {
             guard let network = state.named(note.network) else { continue }
-            if let security = note.security { state.learn(security, of: network) }
             state.statistics[network.ssid, default: NetworkStatistics()].add(note, clock)
         }
         state.previous = previous.flatMap { state.named($0) }
@@ -114,10 +147,17 @@ struct NetworkJournal: Sendable {
         _ state: inout StoredState, _ clock: ClockReading, with change: (inout StoredState) throws(Failure) -> Void
     ) throws(Failure) {
         let before = state
-        // Before the change, which may be the next switch.
+        // Before the change, which may be the next switch, or the owner's word that lowers a floor.
         settle(&state)
+        let isUnchanged = state == before
+        raiseFloors(of: &state)
+        let raised = state
         try change(&state)
-        if state != before { update(&state, clock) }
+        if isUnchanged, state == raised {
+            state = before
+        } else {
+            learn(&state, clock)
+        }
     }
 
     /// Adds only how the last switch ended, where that is not stored yet.
@@ -156,11 +196,15 @@ struct NetworkJournal: Sendable {
     /// Passwords do not stay in memory for longer than on the disk.
     private mutating func forget(whatIsNotIn stored: StoredState) {
         if stored.pendingSwitch?.id != outcome?.switchID { outcome = nil }
+        let target = outcome == nil ? stored.pendingSwitch?.target : nil
         var state = stored
         settle(&state)
         if let network = previous, state.named(network) == nil { previous = nil }
         if !isOnline, let network = current, state.named(network) == nil { current = nil }
-        notes.removeAll { note in state.named(note.network) == nil && current?.isSame(as: note.network) != true }
+        let others = [current, target].compactMap(\.self)
+        notes.removeAll { note in
+            state.named(note.network) == nil && !others.contains { $0.isSame(as: note.network) }
+        }
     }
 }
 
@@ -183,13 +227,6 @@ extension StoredState {
         namedNetworks.first { $0.isSame(as: network) }
     }
 
-    fileprivate mutating func learn(_ security: Security, of network: StoredNetwork) {
-        home?.learn(security, of: network)
-        chosen?.learn(security, of: network)
-        pendingSwitch?.target?.learn(security, of: network)
-        for index in backups.indices { backups[index].learn(security, of: network) }
-    }
-
     /// Whether it says more than `old` that the device should still know after a power cut.
     fileprivate func isWorthWriting(over old: StoredState) -> Bool {
         pendingSwitch?.id != old.pendingSwitch?.id
@@ -198,6 +235,9 @@ extension StoredState {
                 let old = old.statistics[ssid] ?? NetworkStatistics()
                 return (new.lastSeen != nil && old.lastSeen == nil) || new.lastFrequency != old.lastFrequency
                     || new.lastFailure != old.lastFailure
+            }
+            || namedNetworks.contains { network in
+                old.namedNetworks.contains { $0.isSame(as: network) && $0.floor != network.floor }
             }
     }
 
@@ -211,11 +251,5 @@ extension StoredState {
         return [old.current, old.previous].compactMap(\.self).contains { old in
             !networks.contains { $0.isSame(as: old) }
         }
-    }
-}
-
-extension StoredNetwork {
-    fileprivate mutating func learn(_ security: Security, of network: StoredNetwork) {
-        if isSame(as: network) { self.security = security }
     }
 }

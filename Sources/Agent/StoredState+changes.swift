@@ -11,7 +11,8 @@ extension StoredNetwork {
             credential = .passphrase(password, psk: PreSharedKey.derive(from: password, ssid: network.ssid))
         }
         self.init(
-            ssid: network.ssid, credential: credential, security: network.security, isHidden: network.isHidden)
+            ssid: network.ssid, credential: credential, security: network.security,
+            floor: LinkProtection(promisedBy: network.security), isHidden: network.isHidden)
     }
 
     /// The same, after its password was opened if it is sealed.
@@ -108,6 +109,7 @@ extension StoredState {
             networks.append(network)
         }
         guard networks != backups else { return }
+        for case .new(let network) in update.entries { takeWord(for: network) }
         for network in networks where !holds(network) { statistics[network.ssid]?.lastFailure = nil }
         if let former = chosen {
             if let listed = networks.first(where: { $0.ssid == former.ssid }) {
@@ -125,10 +127,10 @@ extension StoredState {
         _ entry: PreparedUpdate.Entry, localKey: Secret
     ) throws(ProtocolError) -> StoredNetwork {
         switch entry {
-        case .new(var network):
-            // What was seen in the air counts more than what the app takes it for.
-            network.security = namedNetworks.first { $0.isSame(as: network) }?.security ?? network.security
-            return network
+        case .new(let network):
+            guard var known = namedNetworks.first(where: { $0.isSame(as: network) }) else { return network }
+            known.takeWord(of: network)
+            return known
         case .stored(let hash):
             guard let network = network(hash, localKey: localKey) else {
                 throw ProtocolError(

@@ -9,13 +9,20 @@ public struct BSS: Hashable, Sendable {
     /// When that frame was received.
     public let lastSeen: Instant
     public let security: Security
+    /// What it says that it can do for a link.
+    public let protection: LinkProtection
 
-    public init(bssid: BSSID, ssid: SSID?, frequency: Frequency, signal: Int, lastSeen: Instant, security: Security) {
+    /// - Parameter protection: nil where nothing but `security` tells.
+    public init(
+        bssid: BSSID, ssid: SSID?, frequency: Frequency, signal: Int, lastSeen: Instant, security: Security,
+        protection: LinkProtection? = nil
+    ) {
         self.bssid = bssid
         self.ssid = ssid
         self.frequency = frequency
         self.signal = signal
         self.lastSeen = lastSeen
         self.security = security
+        self.protection = protection ?? LinkProtection(usualOf: security)
     }
 }

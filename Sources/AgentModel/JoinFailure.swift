@@ -7,6 +7,10 @@ public enum JoinFailure: String, Error, Sendable, CaseIterable {
     case accessPointFull
     /// No access point with this name and a fitting security answered.
     case notFound
+    /// Access points of this name are in range, and all of them offer less than this network has had.
+    case lessSecure
+    /// Access points of this name are in range, and all of them have what is never joined: WPA or TKIP, WEP, IEEE 802.1X.
+    case unsupportedSecurity
     /// The access point refused for another reason.
     case rejected
     /// Association or handshake did not finish in time.

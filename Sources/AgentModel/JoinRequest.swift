@@ -10,9 +10,12 @@ public struct JoinRequest: Sendable, Equatable {
     public let frequencies: [Frequency]
     /// What that access point was seen to offer; nil if it is not known which it will be.
     public let offer: Security?
+    /// The least that the link must have: with less it is not made, whatever the access point offers by then.
+    public let floor: LinkProtection
 
     public init(
-        ssid: SSID, credential: Credential, isHidden: Bool, bssid: BSSID?, frequencies: [Frequency], offer: Security?
+        ssid: SSID, credential: Credential, isHidden: Bool, bssid: BSSID?, frequencies: [Frequency], offer: Security?,
+        floor: LinkProtection
     ) {
         self.ssid = ssid
         self.credential = credential
@@ -20,6 +23,7 @@ public struct JoinRequest: Sendable, Equatable {
         self.bssid = bssid
         self.frequencies = frequencies
         self.offer = offer
+        self.floor = floor
     }
 
     /// What opens the network.

@@ -4,7 +4,7 @@ public enum Security: String, Sendable, CaseIterable {
     case open
     /// Opportunistic wireless encryption: encrypted, nobody authenticated (RFC 8110).
     case owe
-    /// A pre-shared key with the 4-way handshake only (AKM PSK, PSK-SHA256, FT-PSK; also old WPA).
+    /// A pre-shared key with the 4-way handshake only (AKM PSK, PSK-SHA256, FT-PSK).
     case wpa2 = "wpa2-psk"
     /// Simultaneous authentication of equals only.
     case wpa3 = "wpa3-sae"
@@ -14,6 +14,8 @@ public enum Security: String, Sendable, CaseIterable {
     case enterprise
     /// Wired equivalent privacy: broken, and never joined.
     case wep
+    /// WPA of the first generation, or TKIP for single stations or for the group: broken, and never joined.
+    case legacy = "wpa-tkip"
     /// Only ciphers or key management that altnet does not know.
     case unknown
 

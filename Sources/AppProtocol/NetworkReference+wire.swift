@@ -23,7 +23,9 @@ extension NetworkReference: Codable {
         let isOpen = security?.isOpenToAll ?? false
         let ssid = try decoder.ssid()
         if let security, !isOpen, !security.usesPassphrase {
-            throw Self.error(.unsupported, "networks with this security cannot be joined", at: .security, of: decoder)
+            throw Self.error(
+                .unsupported, "networks with this security are not joined: set the router to WPA3, or to WPA2 with AES",
+                at: .security, of: decoder)
         }
         let credential: NetworkCredential =
             switch (password, sealed) {

@@ -34,7 +34,7 @@ extension ScanRequest: Codable {
 
 extension ScannedNetwork: Codable {
     private enum CodingKeys: String, CodingKey {
-        case bssid, frequency, channel, signal, quality, security, ageMs, providers
+        case bssid, frequency, channel, signal, quality, security, ageMs, providers, refusal
     }
 
     public init(from decoder: any Decoder) throws {
@@ -46,7 +46,8 @@ extension ScannedNetwork: Codable {
             signal: try container.decode(Int.self, forKey: .signal),
             security: try container.decode(Security.self, forKey: .security),
             ageMs: try container.decode(Int.self, forKey: .ageMs),
-            providers: try container.decodeIfPresent([String].self, forKey: .providers) ?? [])
+            providers: try container.decodeIfPresent([String].self, forKey: .providers) ?? [],
+            refusal: try container.decodeIfPresent(JoinFailure.self, forKey: .refusal))
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -60,5 +61,6 @@ extension ScannedNetwork: Codable {
         try container.encode(security, forKey: .security)
         try container.encode(ageMs, forKey: .ageMs)
         if !providers.isEmpty { try container.encode(providers, forKey: .providers) }
+        try container.encodeIfPresent(refusal, forKey: .refusal)
     }
 }

@@ -80,10 +80,12 @@ public struct ScannedNetwork: Sendable, Equatable {
     public let ageMs: Int
     /// The names of the hotspot providers that said after a scan that they may serve it. Empty where none has.
     public let providers: [String]
+    /// Why the device does not join it although it bears the name of a stored network; nil for any other.
+    public let refusal: JoinFailure?
 
     public init(
         bssid: BSSID, ssid: SSID?, frequency: Frequency, signal: Int, security: Security, ageMs: Int,
-        providers: [String] = []
+        providers: [String] = [], refusal: JoinFailure? = nil
     ) {
         self.bssid = bssid
         self.ssid = ssid
@@ -92,12 +94,14 @@ public struct ScannedNetwork: Sendable, Equatable {
         self.security = security
         self.ageMs = ageMs
         self.providers = providers
+        self.refusal = refusal
     }
 
-    public init(_ bss: BSS, now: Instant, providers: [String]) {
+    public init(_ bss: BSS, now: Instant, providers: [String], refusal: JoinFailure?) {
         self.init(
             bssid: bss.bssid, ssid: bss.ssid, frequency: bss.frequency, signal: bss.signal, security: bss.security,
-            ageMs: max(0, Int((now - bss.lastSeen).milliseconds)), providers: providers)
+            ageMs: max(0, Int((now - bss.lastSeen).milliseconds)), providers: providers,
+            refusal: refusal)
     }
 
     /// 0 to 100, from the signal.

@@ -14,8 +14,16 @@ struct Air {
     }
 
     private var sights: [NetworkID: [BSSID: Sight]] = [:]
+    /// The latest access point that bears a network's name and is refused, and why.
+    private var refused: [NetworkID: Refusal] = [:]
     /// Where a network was seen, the latest place first. Outlives the sights: an access point seldom changes its channel.
     private var frequencies: [NetworkID: [Frequency]] = [:]
+
+    /// An access point that is not joined although it bears the name of a network of the list.
+    struct Refusal {
+        let bss: BSS
+        let failure: JoinFailure
+    }
 
     /// Two sights that are this close tell of one signal.
     private static let memory = Duration.seconds(30)
@@ -25,8 +33,16 @@ struct Air {
         // The weakest first, so that the strongest is the latest place.
         for bss in results.sorted(by: { ($0.signal, $1.bssid) < ($1.signal, $0.bssid) })
         where bss.lastSeen <= now + .seconds(1) {
-            for network in networks where network.matches(bss) { note(bss, of: network.id) }
+            for network in networks {
+                if network.matches(bss) { note(bss, of: network.id) }
+                if let failure = network.refusal(of: bss) { note(Refusal(bss: bss, failure: failure), of: network.id) }
+            }
         }
+    }
+
+    private mutating func note(_ refusal: Refusal, of network: NetworkID) {
+        if let known = refused[network], known.bss.lastSeen > refusal.bss.lastSeen { return }
+        refused[network] = refusal
     }
 
     private mutating func note(_ bss: BSS, of network: NetworkID) {
@@ -57,6 +73,15 @@ struct Air {
     mutating func keep(_ networks: [KnownNetwork]) {
         let ids = Set(networks.map(\.id))
         sights = sights.filter { ids.contains($0.key) }
+        refused = refused.filter { ids.contains($0.key) }
+        // What was seen is judged anew: a network that asks for more has fewer access points, and one that asks for less is
+        // looked for.
+        for network in networks {
+            sights[network.id] = sights[network.id]?.filter { network.matches($0.value.bss) }
+            if let bss = refused[network.id]?.bss {
+                refused[network.id] = network.refusal(of: bss).map { Refusal(bss: bss, failure: $0) }
+            }
+        }
         frequencies = frequencies.filter { ids.contains($0.key) }
     }
 
@@ -69,6 +94,11 @@ struct Air {
     func best(of network: NetworkID, since: Instant) -> BSS? {
         sights[network]?.values.lazy.map(\.bss).filter { $0.lastSeen >= since }
             .max { ($0.signal, $1.bssid) < ($1.signal, $0.bssid) }
+    }
+
+    /// The latest access point that bears a network's name and is refused, among those seen at `since` or later.
+    func refusal(of network: NetworkID, since: Instant) -> Refusal? {
+        refused[network].flatMap { $0.bss.lastSeen >= since ? $0 : nil }
     }
 
     /// How strong an access point is, in dBm: the mean of its last two sights, if the time before was not long before.

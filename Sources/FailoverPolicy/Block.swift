@@ -59,6 +59,8 @@ extension JoinFailure {
         switch self {
         case .wrongKey, .accessPointFull, .notFound, .rejected, .timeout, .linkLost, .noAddress, .captive, .noInternet:
             true
+        // What bears its name may be anybody's.
+        case .lessSecure, .unsupportedSecurity: false
         case .unconfirmed, .interrupted, .supplicantUnavailable, .interfaceDown: false
         }
     }
@@ -67,8 +69,8 @@ extension JoinFailure {
     var isOfTheAccessPoint: Bool {
         switch self {
         case .wrongKey, .accessPointFull, .notFound, .rejected, .timeout, .linkLost: true
-        case .noAddress, .captive, .noInternet, .unconfirmed, .interrupted, .supplicantUnavailable,
-            .interfaceDown:
+        case .noAddress, .captive, .noInternet, .lessSecure, .unsupportedSecurity, .unconfirmed, .interrupted,
+            .supplicantUnavailable, .interfaceDown:
             false
         }
     }
@@ -81,7 +83,7 @@ extension JoinFailure {
         case .accessPointFull, .rejected, .notFound, .captive, .noInternet: 1
         case .timeout, .linkLost: settings.transientStrikes
         // Not the network's fault.
-        case .unconfirmed, .interrupted, .supplicantUnavailable, .interfaceDown: .max
+        case .lessSecure, .unsupportedSecurity, .unconfirmed, .interrupted, .supplicantUnavailable, .interfaceDown: .max
         }
     }
 
@@ -92,8 +94,8 @@ extension JoinFailure {
         case .noAddress: settings.noAddressBlock
         case .captive: settings.captiveBlock
         case .noInternet: settings.noInternetBlock
-        case .rejected, .notFound, .timeout, .linkLost, .unconfirmed, .interrupted, .supplicantUnavailable,
-            .interfaceDown:
+        case .rejected, .notFound, .timeout, .linkLost, .lessSecure, .unsupportedSecurity, .unconfirmed, .interrupted,
+            .supplicantUnavailable, .interfaceDown:
             settings.transientBlock
         }
     }

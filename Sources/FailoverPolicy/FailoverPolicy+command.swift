@@ -114,7 +114,7 @@ extension FailoverPolicy {
         } else if !command.lookedEverywhere {
             orderScan([], reason: .commanded, at: now)
         } else {
-            abandonCommand(.notFound, at: now)
+            abandonCommand(refusal(of: command.destination, at: now)?.failure ?? .notFound, at: now)
             proceed(at: now)
         }
     }

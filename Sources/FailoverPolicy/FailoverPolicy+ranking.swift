@@ -138,7 +138,7 @@ extension FailoverPolicy {
         if let block = standings[network]?.block, block.isActive(at: now), let until = block.until {
             return .blocked(block.failure, until: until)
         }
-        guard let bss else { return .notSeen }
+        guard let bss else { return refusal(of: network, at: now).map { .refused($0.failure) } ?? .notSeen }
         if let uselessness = standings[network]?.uselessness, uselessness.isActive(at: now),
             let until = uselessness.until
         {
@@ -174,6 +174,24 @@ extension FailoverPolicy {
 
 // What the policy knows of a network, for whoever asks.
 extension FailoverPolicy {
+    /// The access point that bears a network's name and is refused, where that is all that was just seen of it.
+    func refusal(of network: NetworkID, at now: Instant) -> Air.Refusal? {
+        guard air.best(of: network, since: now - settings.freshness) == nil else { return nil }
+        return air.refusal(of: network, since: now - settings.freshness)
+    }
+
+    /// Why an access point is not joined that bears the name of a known network. Nil where it is one of a known network's, and
+    /// where no known network has its name.
+    public func refusal(of bss: BSS) -> JoinFailure? {
+        guard !networks.contains(where: { $0.matches(bss) }) else { return nil }
+        return networks.lazy.compactMap { $0.refusal(of: bss) }.first
+    }
+
+    /// Of which networks nothing was just seen but an access point that is refused, and why it is.
+    public func refusals(at now: Instant) -> [(network: KnownNetwork, bss: BSS, failure: JoinFailure)] {
+        networks.compactMap { network in refusal(of: network.id, at: now).map { (network, $0.bss, $0.failure) } }
+    }
+
     /// The newest sight of a network's strongest access point, however old.
     public func lastSight(of network: NetworkID) -> BSS? { air.latest(of: network) }
 

@@ -179,6 +179,12 @@ public struct FailoverPolicy: Sendable {
 
     private mutating func replaceNetworks(_ networks: [KnownNetwork], at now: Instant) {
         guard networks != self.networks else { return }
+        // What a join has shown of a network is no news of where to be.
+        if networks.count == self.networks.count, zip(networks, self.networks).allSatisfy({ $0.isRaised(from: $1) }) {
+            self.networks = networks
+            air.keep(networks)
+            return
+        }
         if let target = successor?.network, !networks.contains(where: { $0.id == target }) { giveUpSuccessor() }
         // A network in use stays in use until it is lost, also when it is no longer one to join.
         if let inUse = phase.network.flatMap(network), !networks.contains(where: { $0.id == inUse.id }) {

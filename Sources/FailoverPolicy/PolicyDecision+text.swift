@@ -15,11 +15,22 @@ extension PolicyDecision {
         case .lost: cause == .linkLost ? "\(from) is lost" : "\(from) is lost: \(why)"
         case .failed: "\(from) could not be joined: \(why)"
         case .blocked: "\(from) is left alone for a while: \(why)"
-        case .search: "nothing to join is in range, the search goes on"
+        case .search: "nothing to join is in range\(refusals), the search goes on"
         case .stay: "staying on \(from)\(signal.map { " at \($0) dBm" } ?? ""): \(why)"
         case .unusable: "\(from) is of no use: \(why)"
         case .usable: "\(to) is of use again"
         }
+    }
+}
+
+extension PolicyDecision {
+    /// What bears a network's name and is not joined.
+    private var refusals: String {
+        let refusals = considered.compactMap { candidate -> String? in
+            guard case .refused(let failure) = candidate.verdict else { return nil }
+            return "\(candidate.ssid): \(failure.sentence)"
+        }
+        return refusals.isEmpty ? "" : " (\(refusals.joined(separator: "; ")))"
     }
 }
 
@@ -57,6 +68,10 @@ extension JoinFailure {
         case .wrongKey: "the password was not accepted"
         case .accessPointFull: "the access point takes no more devices"
         case .notFound: "not in range"
+        case .lessSecure: 
+            "what bears its name offers less security than it has had; if its router was changed, send its password again"
+        case .unsupportedSecurity: 
+            "what bears its name has WPA, TKIP or other security that is not joined; set the router to WPA3, or to WPA2 with AES"
         case .rejected: "the access point refused"
         case .timeout: "no answer in time"
         case .linkLost: "the link broke before it was ready"

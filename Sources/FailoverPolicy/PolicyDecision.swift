@@ -89,6 +89,9 @@ public struct PolicyDecision: Hashable, Sendable {
         /// Good enough, but another one ranks higher.
         case outranked
         case notSeen
+        /// What was seen of it is not joined.
+        case refused(JoinFailure)
+        /// Its signal is below the floor.
         case belowFloor
         /// Not enough better than the current link: by this many dB.
         case withinMargin(Int)

@@ -1,4 +1,5 @@
 import AgentModel
+import FoundationEssentials
 
 /// A real access point: hostapd and a DHCP server on a simulated radio in a network namespace of its own.
 ///
@@ -93,6 +94,9 @@ public actor AccessPoint {
         await shutDown()
         try await powerOn()
     }
+
+    /// What hostapd has said: a station that tries to authenticate is named in it.
+    public var hostapdLog: String { (try? String(contentsOfFile: log("hostapd"), encoding: .utf8)) ?? "" }
 
     // MARK: Settings
 

@@ -19,7 +19,8 @@ extension BSS {
             bssid: bssid, ssid: elements?.ssid ?? beacon?.ssid, frequency: Frequency(megahertz: frequency),
             signal: signal,
             lastSeen: Self.lastSeen(entry, now: now),
-            security: (elements ?? beacon)?.security(isPrivate: isPrivate) ?? .unknown)
+            security: (elements ?? beacon)?.security(isPrivate: isPrivate) ?? .unknown,
+            protection: (elements ?? beacon)?.protection ?? [])
     }
 
     /// Whether this message of a scan dump is of the access point that the interface is associated with.

@@ -39,27 +39,33 @@ struct InformationElements: Hashable {
     /// How stations authenticate.
     /// - Parameter isPrivate: the privacy bit of the capability field (9.4.1.4). Without RSN and WPA it means WEP.
     func security(isPrivate: Bool) -> Security {
-        let elements = [rsn, wpa].compactMap { $0 }
-        guard !elements.isEmpty else {
+        guard let element = rsn ?? wpa else {
             // A protected network must not pass for an open one because its element is broken.
             return hasBrokenSecurity ? .unknown : isPrivate ? .wep : announcesOWE ? .owe : .open
         }
-        let usable = elements.filter { $0.pairwiseCiphers.contains(.usable) }
-        guard !usable.isEmpty else { return elements.contains { $0.pairwiseCiphers.contains(.wep) } ? .wep : .unknown }
-        let offered = usable.reduce(into: Set()) { $0.formUnion($1.keyManagement) }
+        let offered = element.keyManagement
+        guard !offered.isDisjoint(with: [.psk, .sae, .owe]) else {
+            return offered.contains(.enterprise) ? .enterprise : .unknown
+        }
+        if let flaw = element.flaw { return flaw }
+        // Before there was RSN. What the vendors' element offers counts for nothing where RSN is offered too.
+        guard rsn != nil else { return .legacy }
         return if offered.isSuperset(of: [.psk, .sae]) {
             .wpa2wpa3
         } else if offered.contains(.psk) {
             .wpa2
-        } else if offered.contains(.sae) {
-            .wpa3
-        } else if offered.contains(.owe) {
-            .owe
-        } else if offered.contains(.enterprise) {
-            .enterprise
         } else {
-            .unknown
+            offered.contains(.sae) ? .wpa3 : .owe
         }
+    }
+
+    /// What it says that it can do for a link. An open network that announces an encrypted twin does none of it itself.
+    var protection: LinkProtection {
+        guard let rsn else { return [] }
+        var protection: LinkProtection = rsn.protectsManagementFrames ? .pmf : []
+        if rsn.keyManagement.contains(.sae) { protection.insert(.sae) }
+        if rsn.keyManagement.contains(.owe) { protection.insert(.owe) }
+        return protection
     }
 
     private static func keepFirst(
@@ -67,6 +73,18 @@ struct InformationElements: Hashable {
     ) {
         guard let element else { return isBroken = true }
         place = place ?? element
+    }
+}
+
+extension SecurityElement {
+    /// What it is for its ciphers, whatever the key management; nil where both can be CCMP or GCMP.
+    ///
+    /// TKIP for the group alone, as routers have it that serve WPA and WPA2 side by side, is no better: broadcasts can be
+    /// forged within minutes, and two forged frames silence the access point for one (IEEE 802.11-2020, 12.5.2.4).
+    fileprivate var flaw: Security? {
+        let ciphers = pairwiseCiphers.contains(.usable) ? [groupCipher] : pairwiseCiphers
+        if ciphers == [.usable] { return nil }
+        return ciphers.contains(.tkip) ? .legacy : ciphers.contains(.wep) ? .wep : .unknown
     }
 }
 

@@ -1,11 +1,15 @@
 /// The contents of an RSN element (IEEE 802.11-2020, 9.4.2.24) or of the WPA element that it was made from.
 struct SecurityElement: Hashable {
+    let groupCipher: Cipher
     let pairwiseCiphers: Set<Cipher>
     let keyManagement: Set<KeyManagement>
+    /// Whether management frames can be protected, which stations may ask for or must (the bits MFPC and MFPR).
+    let protectsManagementFrames: Bool
 
     enum Cipher: Hashable {
-        /// TKIP, CCMP or GCMP.
+        /// CCMP or GCMP.
         case usable
+        case tkip
         case wep
         case unknown
     }
@@ -29,13 +33,18 @@ struct SecurityElement: Hashable {
             let management = try reader.takeSuites()
             // The element may end after each of its fields; what is left out has these defaults.
             let groupCipher = group.first.map(Self.cipher) ?? .usable
+            self.groupCipher = groupCipher
             pairwiseCiphers = Set(pairwise.map { Self.isGroupCipher($0) ? groupCipher : Self.cipher($0) })
                 .orIfEmpty([groupCipher])
             keyManagement = Set(management.map(Self.keyManagement)).orIfEmpty([.enterprise])
+            protectsManagementFrames = (reader.takeLittleEndian() ?? 0) & Self.managementFrameProtection != 0
         } catch {
             return nil
         }
     }
+
+    /// The bits 6 and 7 of the RSN capabilities (IEEE 802.11-2020, 9.4.2.24.4).
+    private static let managementFrameProtection: UInt16 = 0x00c0
 
     private static func isGroupCipher(_ suite: UInt32) -> Bool { suite == 0x000f_ac00 || suite == 0x0050_f200 }
 
@@ -43,7 +52,8 @@ struct SecurityElement: Hashable {
     private static func cipher(_ suite: UInt32) -> Cipher {
         switch suite {
         case 0x000f_ac01, 0x000f_ac05, 0x0050_f201, 0x0050_f205: .wep
-        case 0x000f_ac02, 0x000f_ac04, 0x000f_ac08...0x000f_ac0a, 0x0050_f202, 0x0050_f204: .usable
+        case 0x000f_ac04, 0x000f_ac08...0x000f_ac0a, 0x0050_f204: .usable
+        case 0x000f_ac02, 0x0050_f202: .tkip
         default: .unknown
         }
     }

@@ -96,6 +96,7 @@ extension PolicyDecision.Verdict {
         case .withinMargin(let missing): "withinMargin:\(missing)"
         case .blocked(let failure, let until): "blocked:\(failure.word):\(until.word)"
         case .unusable(let failure, let until): "unusable:\(failure.word):\(until.word)"
+        case .refused(let failure): "refused:\(failure.word)"
         case .chosen, .current, .outranked, .notSeen, .belowFloor: "\(self)"
         }
     }

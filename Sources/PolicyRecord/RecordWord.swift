@@ -155,36 +155,65 @@ extension Uplink: NamedRecordWord {}
 extension BSS: RecordWord {
     init?(word: Substring) {
         let parts = word.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 6, let bssid = BSSID(word: parts[0]), let ssid = SSID?(word: parts[1]),
+        guard parts.count == 6 || parts.count == 7, let bssid = BSSID(word: parts[0]), let ssid = SSID?(word: parts[1]),
             let frequency = Frequency(word: parts[2]), let signal = Int(word: parts[3]), (-200...100).contains(signal),
             let lastSeen = Instant(word: parts[4]), let security = Security(word: parts[5])
         else { return nil }
+        var protection: LinkProtection?
+        if parts.count == 7 {
+            guard let letters = LinkProtection(word: parts[6]) else { return nil }
+            protection = letters
+        }
         self.init(
-            bssid: bssid, ssid: ssid, frequency: frequency, signal: signal, lastSeen: lastSeen, security: security)
+            bssid: bssid, ssid: ssid, frequency: frequency, signal: signal, lastSeen: lastSeen, security: security,
+            protection: protection)
     }
 
+    /// What the access point offers is left out where it follows from its security, as in records from before it was told.
     var word: String {
-        [bssid.word, ssid.word, frequency.word, signal.word, lastSeen.word, security.word].joined(separator: "/")
+        let words = [bssid.word, ssid.word, frequency.word, signal.word, lastSeen.word, security.word]
+        let offer = protection == LinkProtection(usualOf: security) ? [] : [protection.word]
+        return (words + offer).joined(separator: "/")
     }
 
-    static var form: String { "an access point as BSSID/SSID/MHz/dBm/ms/security" }
+    static var form: String { "an access point as BSSID/SSID/MHz/dBm/ms/security, and what else it offers" }
+}
+
+extension LinkProtection: RecordWord {
+    private static let letters: [(Character, LinkProtection)] = [("s", .sae), ("m", .pmf), ("o", .owe)]
+
+    init?(word: Substring) {
+        self = []
+        for letter in word where letter != "-" {
+            guard let part = Self.letters.first(where: { $0.0 == letter }) else { return nil }
+            insert(part.1)
+        }
+    }
+
+    var word: String { isEmpty ? "-" : String(Self.letters.filter { contains($0.1) }.map(\.0)) }
+    static var form: String { "letters, with s for SAE, m for protected management frames, o for OWE" }
 }
 
 extension KnownNetwork: RecordWord {
     init?(word: Substring) {
         let parts = word.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 3, let id = NetworkID(word: parts[0]), let ssid = SSID(word: parts[1]),
-            parts[2].allSatisfy({ "phb-".contains($0) })
+            parts[2].allSatisfy({ "phbsmo-".contains($0) }),
+            let floor = LinkProtection(word: parts[2].filter { !"phb".contains($0) }[...])
         else { return nil }
         self.init(
             id: id, ssid: ssid, usesPassphrase: parts[2].contains("p"), isHidden: parts[2].contains("h"),
-            isPreferred: parts[2].contains("b"))
+            isPreferred: parts[2].contains("b"), floor: floor)
     }
 
     var word: String {
-        let flags = (usesPassphrase ? "p" : "") + (isHidden ? "h" : "") + (isPreferred ? "b" : "")
+        let flags =
+            (usesPassphrase ? "p" : "") + (isHidden ? "h" : "") + (isPreferred ? "b" : "")
+            + (floor.isEmpty ? "" : floor.word)
         return "\(id.word)/\(ssid.word)/\(flags.isEmpty ? "-" : flags)"
     }
 
-    static var form: String { "a network as number/SSID/flags, with p for a password, h for hidden, b for belonging" }
+    static var form: String {
+        "a network as number/SSID/flags, with p for a password, h for hidden, b for belonging, and its floor's letters"
+    }
 }

@@ -21,6 +21,8 @@ enum ControlEvent: Sendable, Equatable {
     case disconnected(reason: Int, locallyGenerated: Bool)
     /// wpa_supplicant will leave a network alone for a while.
     case temporarilyDisabled(network: Int, DisabledReason)
+    /// In its authenticated part of the handshake the access point says which weaker ways in are not to be taken any more.
+    case transitionDisabled(TransitionDisable)
     case other
 
     /// A refusal during authentication (IEEE 802.11-2020, 9.3.3.11).
@@ -66,6 +68,7 @@ enum ControlEvent: Sendable, Equatable {
         case "CTRL-EVENT-AUTH-REJECT": authenticationRejected(words)
         case "CTRL-EVENT-ASSOC-REJECT": associationRejected(words)
         case "CTRL-EVENT-SSID-TEMP-DISABLED": temporarilyDisabled(words)
+        case "TRANSITION-DISABLE": transitionDisabled(words)
         case "SME:" where words.starts(with: ["SME:", "Trying", "to", "authenticate"]): .authenticating
         case "Trying" where words.starts(with: ["Trying", "to", "associate"]): .associating
         case "Associated" where words.dropFirst().first == "with": .associated
@@ -100,6 +103,12 @@ enum ControlEvent: Sendable, Equatable {
         guard let status = words.number("status_code") else { return nil }
         return .associationRejected(
             status: status, timedOut: words.contains { $0 == "timeout" || $0.hasPrefix("timeout=") })
+    }
+
+    /// `TRANSITION-DISABLE 01`
+    private static func transitionDisabled(_ words: [Substring]) -> ControlEvent? {
+        guard words.count > 1, let bitmap = UInt8(words[1], radix: 16) else { return nil }
+        return .transitionDisabled(TransitionDisable(rawValue: bitmap))
     }
 
     /// `CTRL-EVENT-SSID-TEMP-DISABLED id=0 ssid="Home" auth_failures=1 duration=10 reason=WRONG_KEY`. The SSID may look

@@ -58,7 +58,7 @@ struct JoinProgress: Sendable, Equatable {
             return disconnected(reason: reason, locallyGenerated: locallyGenerated)
         case .temporarilyDisabled(network, let reason):
             return .failed(Self.failure(of: reason))
-        case .temporarilyDisabled, .other:
+        case .temporarilyDisabled, .transitionDisabled, .other:
             return nil
         }
     }

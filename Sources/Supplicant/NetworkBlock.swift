@@ -15,9 +15,13 @@ struct NetworkBlock: Sendable {
         }
     }
 
-    /// - Parameter keyManagement: what driver and supplicant can do, as `GET_CAPABILITY key_mgmt` names it.
+    /// - Parameters:
+    ///   - keyManagement: what driver and supplicant can do, as `GET_CAPABILITY key_mgmt` names it.
+    ///   - ciphers: the same of ciphers, as `GET_CAPABILITY pairwise` names it.
     /// - Throws: `unsupported` where they cannot join such a network at all.
-    init(_ request: JoinRequest, keyManagement: Set<String>) throws(SupplicantError) {
+    init(
+        _ request: JoinRequest, keyManagement: Set<String>, ciphers: Set<String> = []
+    ) throws(SupplicantError) {
         var settings = [
             // Hexadecimal, because an SSID is any bytes.
             Setting(name: "ssid", value: .plain(Hex.string(request.ssid.bytes))),
@@ -30,39 +34,67 @@ struct NetworkBlock: Sendable {
             let list = request.frequencies.map { "\($0.megahertz)" }.joined(separator: " ")
             settings.append(Setting(name: "scan_freq", value: .plain(list)))
         }
-        settings += try Self.security(request.credential, offer: request.offer, keyManagement)
+        // Here too, whatever was seen: an access point may change what it offers between the scan and the join.
+        switch request.credential {
+        case .none: settings += try Self.open(request.floor, keyManagement, ciphers)
+        case .passphrase(let passphrase, let psk):
+            guard psk.count == 32 else { throw .unsupported("a pre-shared key of other than 32 bytes") }
+            settings += try Self.protected(passphrase, psk, request, keyManagement, ciphers)
+        }
         self.settings = settings
     }
 
-    private static func security(
-        _ credential: JoinRequest.Credential, offer: Security?, _ keyManagement: Set<String>
+    private static func open(
+        _ floor: LinkProtection, _ keyManagement: Set<String>, _ ciphers: Set<String>
     ) throws(SupplicantError) -> [Setting] {
-        switch credential {
-        case .none:
-            // OWE by itself takes open access points too, and encrypts where it can. Beside NONE it would not associate
-            // with OWE at all (hostap 2.10, wpa_key_mgmt_wpa).
-            guard let method = ["OWE", "NONE"].first(where: keyManagement.contains) else {
-                throw .unsupported("open networks")
-            }
-            return chosen([method])
-        case .passphrase(let passphrase, let psk):
-            guard psk.count == 32 else { throw .unsupported("a pre-shared key of other than 32 bytes") }
-            // All at once: the access point's offer decides, and SAE comes before PSK where both are offered. But where SAE is not
-            // among it, wpa_supplicant would reckon SAE's password elements of three groups first, for nothing.
-            let known = ["WPA-PSK", "WPA-PSK-SHA256"] + (offer == .wpa2 ? [] : ["SAE"])
-            let methods = known.filter(keyManagement.contains)
-            guard !methods.isEmpty else { throw .unsupported("networks with a password") }
-            var settings = chosen(methods) + [Setting(name: "psk", value: .secret(psk))]
-            if methods.contains("SAE") { settings.append(Setting(name: "sae_password", value: .secret(passphrase))) }
-            return settings
+        // OWE by itself takes open access points too, and encrypts where it can. Beside NONE it would not associate
+        // with OWE at all (hostap 2.10, wpa_key_mgmt_wpa).
+        if keyManagement.contains("OWE") {
+            let only = floor.contains(.owe) ? [Setting(name: "owe_only", value: .plain("1"))] : []
+            return secured(by: ["OWE"], floor, ciphers) + only
         }
+        guard keyManagement.contains("NONE"), floor.isEmpty else {
+            throw .unsupported(floor.isEmpty ? "open networks" : "OWE, which this network has had")
+        }
+        return [Setting(name: "key_mgmt", value: .plain("NONE"))]
     }
 
-    private static func chosen(_ methods: [String]) -> [Setting] {
-        [
+    private static func protected(
+        _ passphrase: Secret, _ psk: Secret, _ request: JoinRequest, _ keyManagement: Set<String>,
+        _ ciphers: Set<String>
+    ) throws(SupplicantError) -> [Setting] {
+        // With SAE alone nothing is sent that is of use to a dictionary. Below that all at once: the access point's offer
+        // decides, and SAE comes before PSK where both are offered. But where SAE is not among it, wpa_supplicant would
+        // reckon SAE's password elements of three groups first, for nothing.
+        let known =
+            request.floor.contains(.sae)
+            ? ["SAE"] : ["WPA-PSK", "WPA-PSK-SHA256"] + (request.offer == .wpa2 ? [] : ["SAE"])
+        let methods = known.filter(keyManagement.contains)
+        guard !methods.isEmpty else {
+            throw .unsupported(known == ["SAE"] ? "WPA3, which this network has had" : "networks with a password")
+        }
+        var settings = secured(by: methods, request.floor, ciphers)
+        if methods != ["SAE"] { settings.append(Setting(name: "psk", value: .secret(psk))) }
+        if methods.contains("SAE") { settings.append(Setting(name: "sae_password", value: .secret(passphrase))) }
+        return settings
+    }
+
+    private static func secured(
+        by methods: [String], _ floor: LinkProtection, _ available: Set<String>
+    ) -> [Setting] {
+        let ciphers = Self.ciphers.filter { $0 == "CCMP" || available.contains($0) }.joined(separator: " ")
+        return [
             Setting(name: "key_mgmt", value: .plain(methods.joined(separator: " "))),
-            // Management frame protection where the access point can do it; SAE and OWE demand it.
-            Setting(name: "ieee80211w", value: .plain("1")),
+            // Management frame protection where the access point can do it, and nothing less where it could.
+            Setting(name: "ieee80211w", value: .plain(floor.contains(.pmf) ? "2" : "1")),
+            // No WPA of the first generation and no TKIP, neither for this station nor for all.
+            Setting(name: "proto", value: .plain("RSN")),
+            Setting(name: "pairwise", value: .plain(ciphers)),
+            Setting(name: "group", value: .plain(ciphers)),
         ]
     }
+
+    /// Every station that has RSN has CCMP (IEEE 802.11-2020, 12.5.1); wpa_supplicant takes the strongest of those listed,
+    /// whether the driver has it or not (hostap 2.10, wpa_pick_pairwise_cipher).
+    private static let ciphers = ["CCMP", "GCMP", "CCMP-256", "GCMP-256"]
 }

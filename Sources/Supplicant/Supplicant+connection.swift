@@ -53,10 +53,11 @@ extension Supplicant {
             try await channel.askLeniently(ControlCommand("AUTOSCAN "))
             if let country { try await channel.askLeniently(ControlCommand("SET country \(country)")) }
             let keyManagement = try await channel.words(.keyManagement)
+            let ciphers = try await channel.words(.ciphers)
             try await channel.ask(.status) { [self] answer in adopt(answer) }
             if !isAvailable, link == nil { try await channel.forgetNetworks() }
             guard self.channel === channel else { return }
-            self.keyManagement = keyManagement
+            (self.keyManagement, self.ciphers) = (keyManagement, ciphers)
             isGreeted = true
             retryDelay = timing.retry.lowerBound
             supervise()

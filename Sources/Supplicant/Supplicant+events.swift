@@ -4,6 +4,7 @@ import EventLoop
 extension Supplicant {
     /// One event of wpa_supplicant, in its turn between the answers.
     func handle(_ event: ControlEvent, _ line: Substring) {
+        if case .transitionDisabled(let disabled) = event { return tell(.transitionDisabled(disabled)) }
         switch attempt?.phase {
         case .trying(let progress, let deadline):
             if let attempt { advance(attempt, progress, deadline, event, line) }

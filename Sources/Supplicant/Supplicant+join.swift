@@ -46,7 +46,7 @@ extension Supplicant {
     private func select(_ request: JoinRequest, _ attempt: JoinAttempt) async throws(SupplicantError) {
         guard self.attempt === attempt else { throw .superseded }
         let channel = try readyChannel()
-        let block = try NetworkBlock(request, keyManagement: keyManagement)
+        let block = try NetworkBlock(request, keyManagement: keyManagement, ciphers: ciphers)
         // Access points that failed before were put aside. Which one to try is not wpa_supplicant's decision.
         try await channel.askLeniently(ControlCommand("BSSID_IGNORE clear"))
         let network = try await channel.addNetwork()

@@ -28,6 +28,8 @@ public final class Supplicant {
     var supervision: LoopTimer?
     /// What driver and supplicant can do, as `GET_CAPABILITY key_mgmt` names it.
     var keyManagement: Set<String> = []
+    /// And as `GET_CAPABILITY pairwise` does.
+    var ciphers: Set<String> = []
 
     let sequences = Turnstile()
     var attempt: JoinAttempt?

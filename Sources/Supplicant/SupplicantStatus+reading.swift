@@ -14,6 +14,21 @@ extension SupplicantStatus {
         bssid = fields["bssid"].flatMap { BSSID($0) }
         frequency = fields["freq"].flatMap { Int($0) }.map { Frequency(megahertz: $0) }
         keyManagement = fields["key_mgmt"].map { PrintableLine.of($0) }
+        usesTKIP = [fields["pairwise_cipher"], fields["group_cipher"]].contains("TKIP")
+        protection = state == .completed ? Self.protection(fields) : []
+    }
+
+    /// Names as in hostap, wpa_key_mgmt_txt. `pmf` is there where the link has it: 1 if the access point does not insist, 2 if
+    /// it does (wpa_sm_get_status).
+    private static func protection(_ fields: [Substring: Substring]) -> LinkProtection {
+        var protection: LinkProtection = []
+        switch fields["key_mgmt"] {
+        case "SAE", "FT-SAE", "SAE-EXT-KEY", "FT-SAE-EXT-KEY": protection.insert(.sae)
+        case "OWE": protection.insert(.owe)
+        default: break
+        }
+        if let pmf = fields["pmf"].flatMap({ Int($0) }), pmf > 0 { protection.insert(.pmf) }
+        return protection
     }
 
     /// The access point of the link that is up.

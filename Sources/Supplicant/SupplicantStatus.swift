@@ -10,6 +10,23 @@ public struct SupplicantStatus: Sendable, Equatable {
     public let frequency: Frequency?
     /// The key management in use as wpa_supplicant names it: `NONE`, `WPA2-PSK`, `SAE`, `OWE` and so on.
     public let keyManagement: String?
+    /// What protects the link: what was negotiated, and confirmed by the handshake.
+    public let protection: LinkProtection
+    /// Whether frames of the link are encrypted with TKIP, this station's or those for all.
+    public let usesTKIP: Bool
+
+    /// How the access point has authenticated this station; nil where there is no link, or it is none of these.
+    public var security: Security? {
+        guard state == .completed else { return nil }
+        if protection.contains(.sae) { return .wpa3 }
+        if protection.contains(.owe) { return .owe }
+        return switch keyManagement {
+        case "NONE": .open
+        case "WPA2-PSK", "WPA2-PSK-SHA256", "FT-PSK": .wpa2
+        case "WPA-PSK": .legacy
+        default: nil
+        }
+    }
 
     /// wpa_supplicant's connection states (hostap, `enum wpa_states`).
     public enum State: String, Sendable, CaseIterable {

@@ -53,6 +53,7 @@ enum Wording {
         case .wpa2wpa3: "WPA2/WPA3"
         case .enterprise: "enterprise"
         case .wep: "WEP (insecure)"
+        case .legacy: "WPA/TKIP (insecure)"
         case .unknown: "unknown"
         }
     }
@@ -75,6 +76,8 @@ enum Wording {
         case .wrongKey: "wrong password"
         case .accessPointFull: "access point full"
         case .notFound: "not found"
+        case .lessSecure: "less secure than it was"
+        case .unsupportedSecurity: "security not supported"
         case .rejected: "rejected"
         case .timeout: "no answer"
         case .linkLost: "link lost"

@@ -114,6 +114,21 @@ import Testing
         #expect(try Self.open(disk).state.home?.ssid == network.network?.ssid)
     }
 
+    /// The floor of a home that is provisioned again by force is what its owner says.
+    @Test func byForceTheSameHomeLosesItsFloor() throws {
+        let disk = try Self.provisioned()
+        let keyFile = try Self.open(disk)
+        var state = keyFile.state
+        state.home?.floor = [.sae, .pmf]
+        try keyFile.commit(state)
+        var network = Provisioning(network: try Self.home())
+        #expect(try Self.provision(network, disk).changesNothing)
+        #expect(try Self.open(disk).state.home?.floor == [.sae, .pmf])
+        network.replaces = true
+        #expect(try Self.provision(network, disk).network == .replaced)
+        #expect(try Self.open(disk).state.home == Self.home())
+    }
+
     /// After a power cut, and whatever the boot then makes at random, the same command ends with the device that was meant.
     @Test(arguments: [false, true])
     func aPowerCutLeavesADeviceThatCanBeFinished(isReplacing: Bool) throws {

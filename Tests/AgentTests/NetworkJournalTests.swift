@@ -247,16 +247,98 @@ private struct Bench {
                     lastSeen: 5, lastSignal: -70, lastFrequency: known.lastFrequency, lastFailure: .wrongKey))
     }
 
-    @Test func theSecurityThatWasSeenIsKeptWithTheNetwork() {
+    /// Whoever beacons a name need not know its password.
+    @Test func whatAnAccessPointSaysOfItselfIsNotStored() {
         var bench = bench
-        bench.stored.current = bench.home
-        bench.journal = NetworkJournal(bench.stored)
         bench.see(bench.home, -50)
         bench.see(bench.cafe, -50)
         bench.write()
-        #expect(bench.stored.home?.security == .wpa2)
+        #expect(bench.stored.home?.security == nil)
+        #expect(bench.stored.backups.map(\.security) == [nil, nil])
+        #expect(bench.stored.backups.map(\.floor) == [[], []])
+    }
+
+    @Test func whatAJoinNegotiatesIsKeptWithTheNetwork() {
+        var bench = bench
+        bench.stored.current = bench.home
+        bench.journal = NetworkJournal(bench.stored)
+        bench.journal.negotiated([.sae, .pmf], .wpa3, in: bench.home)
+        bench.journal.negotiated([.owe, .pmf], .owe, in: bench.cafe)
+        bench.journal.negotiated([], .wpa2, in: bench.attic)
+        bench.write()
+        #expect(bench.stored.home?.security == .wpa3)
+        #expect(bench.stored.home?.floor == [.sae, .pmf])
         #expect(bench.stored.current == bench.stored.home, "one copy, so one cell")
-        #expect(bench.stored.backups.map(\.security) == [nil, .owe])
+        #expect(bench.stored.backups.map(\.security) == [.wpa2, .owe])
+        #expect(bench.stored.backups.map(\.floor) == [[], [.owe, .pmf]])
+        // And never down again.
+        bench.journal.negotiated([], .wpa2, in: bench.home)
+        bench.journal.negotiated([], .open, in: bench.cafe)
+        bench.write()
+        #expect(bench.stored.home?.security == .wpa3)
+        #expect(bench.stored.home?.floor == [.sae, .pmf])
+        #expect(bench.stored.backups.map(\.security) == [.wpa2, .owe])
+    }
+
+    /// Worth one write, within the same patience as all others.
+    @Test func aFloorThatRisesIsWrittenOnce() {
+        var bench = bench
+        bench.stored.current = bench.home
+        bench.journal = NetworkJournal(bench.stored)
+        for _ in 0..<5000 {
+            bench.journal.negotiated([.sae, .pmf], .wpa3, in: bench.home)
+            bench.pass(.seconds(30))
+        }
+        #expect(bench.writes.count == 1)
+        #expect(bench.writes[0] - Instant(milliseconds: 1_000_000) >= NetworkJournal.patience)
+        #expect(bench.stored.home?.floor == [.sae, .pmf])
+        bench.journal.negotiated(.sae, .wpa3, in: bench.attic)
+        bench.pass(.seconds(3600))
+        #expect(bench.writes.count == 2, "another network's")
+    }
+
+    /// Before it is written, too: all that needs it is the state in memory.
+    @Test func aFloorCountsAtOnce() {
+        var bench = bench
+        bench.journal.negotiated([.sae, .pmf], .wpa3, in: bench.home)
+        var state = bench.stored
+        bench.journal.raiseFloors(of: &state)
+        var book = NetworkBook()
+        #expect(book.known(in: state).map(\.floor) == [[.sae, .pmf], [], []])
+        // What a switch was ordered with may know less.
+        let known = book.known(in: state, target: bench.home, origin: bench.home)
+        #expect(known.map(\.floor) == [[.sae, .pmf], [], []])
+        #expect(book[known[0].id]?.floor == [.sae, .pmf])
+    }
+
+    /// The network of a switch is not stored before it is committed.
+    @Test func whatTheJoinOfASwitchNegotiatesIsNotForgotten() throws {
+        var bench = bench
+        let target = try StoredNetwork(PlainNetwork(ssid: SSID("Guest"), password: Secret(text: "guest-password")))
+        bench.stored.pendingSwitch = PendingSwitch(id: "1", target: target, cameFrom: bench.home.ssid)
+        bench.journal.negotiated([.sae, .pmf], .wpa3, in: target)
+        bench.pass(.seconds(60))
+        bench.journal.ended(SwitchOutcome(switchID: "1", isCommitted: true, isResumed: false))
+        bench.journal.update(&bench.stored, bench.clock) { _ in }
+        #expect(bench.stored.chosen?.floor == [.sae, .pmf])
+    }
+
+    /// The owner's word counts from then on, whatever was learnt before and not written.
+    @Test func theOwnerLowersAFloor() {
+        var bench = bench
+        bench.journal.negotiated([.sae, .pmf], .wpa3, in: bench.home)
+        let before = bench.journal
+        let home = bench.home
+        bench.journal.update(&bench.stored, bench.clock) { state in state.takeWord(for: home) }
+        bench.journal.storedFloors(of: before)
+        #expect(bench.stored.home?.floor == [])
+        bench.write()
+        #expect(bench.stored.home?.floor == [])
+        #expect(bench.stored.home?.security == nil)
+        // Until the next join.
+        bench.journal.negotiated(.pmf, .wpa2, in: bench.home)
+        bench.write()
+        #expect(bench.stored.home?.floor == .pmf)
     }
 
     /// The clock of a board without a battery is wrong until the device is online.

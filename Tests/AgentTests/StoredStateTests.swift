@@ -58,7 +58,8 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
             state.statistics == [known.ssid: NetworkStatistics(lastSeen: 5)], "the old password failed, not this one")
     }
 
-    @Test func whatTheAppSaysOfTheSecurityCountsUntilItIsSeen() throws {
+    /// The owner alone lowers what a network must have, with its password or with the word that it has none.
+    @Test func theOwnersWordOfTheSecurityCounts() throws {
         func update(saying security: Security?) throws -> [NetworkReference] {
             let credential = NetworkCredential.password(Secret(text: "password-a"))
             return [.new(NewNetwork(ssid: try SSID("A"), credential: credential, security: security))]
@@ -66,10 +67,36 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         var state = StoredState()
         try apply(update(saying: .wpa3), to: &state)
         #expect(state.backups.map(\.security) == [.wpa3])
-        state.backups[0].security = .wpa2wpa3
-        try apply(update(saying: .wpa2), to: &state)
-        #expect(state.backups.map(\.security) == [.wpa2wpa3])
-        #expect(state.backupsRevision == 1)
+        #expect(state.backups.map(\.floor) == [[.sae, .pmf]])
+        // In all its roles.
+        (state.home, state.chosen) = (state.backups[0], state.backups[0])
+        for (security, floor) in [(.wpa2, []), (.wpa3, [.sae, .pmf]), (nil, [])] as [(Security?, LinkProtection)] {
+            try apply(update(saying: security), to: &state)
+            #expect(state.backups.map(\.security) == [security])
+            #expect(state.backups.map(\.floor) == [floor])
+            #expect(state.home == state.backups[0])
+            #expect(state.chosen == state.backups[0])
+        }
+    }
+
+    @Test func aHashAloneKeepsTheFloor() throws {
+        var known = try network("A", "password-a")
+        (known.security, known.floor) = (.wpa3, [.sae, .pmf])
+        var state = StoredState(home: known, backups: [try network("B"), known])
+        try apply([.stored(known.hash(localKey: localKey))], to: &state)
+        #expect(state.backups == [known])
+        #expect(state.home == known)
+    }
+
+    @Test func anOpenNetworkIsWhatItsOwnerSays() throws {
+        func update(saying security: Security) throws -> [NetworkReference] {
+            [.new(NewNetwork(ssid: try SSID("Cafe"), credential: .none, security: security))]
+        }
+        var state = StoredState()
+        try apply(update(saying: .owe), to: &state)
+        #expect(state.backups.map(\.floor) == [.owe])
+        try apply(update(saying: .open), to: &state)
+        #expect(state.backups.map(\.floor) == [[]])
     }
 
     private func sealed(_ name: String, _ password: String, with seals: SealOpener) throws -> NewNetwork {

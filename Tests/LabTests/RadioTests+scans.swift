@@ -13,7 +13,7 @@ extension Radios.RadioTests {
         let networks: [(name: String, settings: [String], security: Security)] = [
             ("wpa3", rsn + ["wpa_key_mgmt=SAE", "ieee80211w=2", password], .wpa3),
             ("transition", rsn + ["wpa_key_mgmt=WPA-PSK SAE", "ieee80211w=1", password], .wpa2wpa3),
-            ("old", ["wpa=1", "wpa_pairwise=TKIP", "wpa_key_mgmt=WPA-PSK", password], .wpa2),
+            ("old", ["wpa=1", "wpa_pairwise=TKIP", "wpa_key_mgmt=WPA-PSK", password], .legacy),
             ("office", rsn + ["wpa_key_mgmt=WPA-EAP", "ieee8021x=1", "eap_server=1"], .enterprise),
             ("owe", rsn + ["wpa_key_mgmt=OWE", "ieee80211w=2"], .owe),
             ("open", open, .open),

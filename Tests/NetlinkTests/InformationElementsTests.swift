@@ -41,10 +41,12 @@ import Testing
     // MARK: Security
 
     /// An RSN element with CCMP and these key managements (IEEE 802.11-2020, table 9-151).
-    private func rsn(_ managements: [UInt8], pairwise: UInt8 = 4, group: UInt8 = 4) -> String {
+    private func rsn(
+        _ managements: [UInt8], pairwise: UInt8 = 4, group: UInt8 = 4, capabilities: [UInt8] = [0, 0]
+    ) -> String {
         let body: [UInt8] =
             [1, 0, 0x00, 0x0f, 0xac, group, 1, 0, 0x00, 0x0f, 0xac, pairwise, UInt8(managements.count), 0]
-            + managements.flatMap { [0x00, 0x0f, 0xac, $0] } + [0, 0]
+            + managements.flatMap { [0x00, 0x0f, 0xac, $0] } + capabilities
         return Hex.string([48, UInt8(body.count)]) + Hex.string(body)
     }
 
@@ -61,20 +63,49 @@ import Testing
     }
 
     @Test func readsCiphers() {
-        #expect(security(rsn([2], pairwise: 2)) == .wpa2)
         #expect(security(rsn([8], pairwise: 9)) == .wpa3)
+        #expect(security(rsn([2], pairwise: 8, group: 10)) == .wpa2)
         #expect(security(rsn([2], pairwise: 5)) == .wep)
         #expect(security(rsn([2], pairwise: 0, group: 1)) == .wep)
         #expect(security(rsn([2], pairwise: 0, group: 4)) == .wpa2)
         #expect(security(rsn([2], pairwise: 6)) == .unknown)
+        #expect(security(rsn([2], group: 1)) == .wep)
+        #expect(security(rsn([2], group: 7)) == .unknown)
+    }
+
+    /// For one station, or for the group alone, as where a router serves WPA and WPA2 side by side.
+    @Test(arguments: [(2, 2), (2, 4), (4, 2), (0, 2), (9, 2)] as [(UInt8, UInt8)])
+    func whatHasTKIPIsRefused(_ pairwise: UInt8, _ group: UInt8) {
+        for managements in [[2], [8], [2, 8], [18]] as [[UInt8]] {
+            #expect(security(rsn(managements, pairwise: pairwise, group: group)) == .legacy)
+        }
+        #expect(security(rsn([1], pairwise: pairwise, group: group)) == .enterprise)
+    }
+
+    @Test func readsWhatProtectsALink() {
+        func protection(_ hex: String) -> LinkProtection { elements(hex).protection }
+        #expect(protection(rsn([2])) == [])
+        #expect(protection(rsn([2], capabilities: [0x80, 0])) == .pmf)
+        #expect(protection(rsn([2, 8], capabilities: [0x80, 0])) == [.sae, .pmf])
+        #expect(protection(rsn([8], capabilities: [0xc0, 0])) == [.sae, .pmf])
+        #expect(protection(rsn([8], capabilities: [0, 0xc0])) == .sae, "the other byte")
+        #expect(protection(rsn([18], capabilities: [0xc0, 0])) == [.owe, .pmf])
+        #expect(protection(rsn([18], capabilities: [0xc0])) == .owe, "half a field is none")
+        #expect(protection(rsn([8], capabilities: [])) == .sae)
+        #expect(protection("00 01 61") == [])
+        #expect(protection(wpa) == [])
+        #expect(protection("dd 0f 506f9a1c 020000000200 04 486f6d65") == [], "an announced twin is another")
     }
 
     private let wpa = "dd 16 0050f201 0100 0050f202 0100 0050f202 0100 0050f202"
 
     @Test func readsTheOldElement() {
-        #expect(security(wpa) == .wpa2)
+        #expect(security(wpa) == .legacy)
+        #expect(security("dd 16 0050f201 0100 0050f204 0100 0050f204 0100 0050f202") == .legacy, "with CCMP, too")
         #expect(security("dd 16 0050f201 0100 0050f202 0100 0050f202 0100 0050f201") == .enterprise)
-        #expect(security("\(wpa) \(rsn([8]))") == .wpa2wpa3)
+        #expect(security("\(wpa) \(rsn([8]))") == .wpa3, "it counts for nothing beside RSN")
+        #expect(security("\(wpa) \(rsn([2], group: 2))") == .legacy)
+        #expect(security("30 00 \(wpa)") == .legacy)
         #expect(security("\(wpa) \(rsn([2]))") == .wpa2)
     }
 

@@ -52,6 +52,17 @@ import Testing
         #expect(fault?.expected.contains(expected) == true, "\(fault?.expected ?? "")")
     }
 
+    /// Records from before there were floors are read, and written the same.
+    @Test(arguments: [
+        "networks 1/Home/phb,2/Cafe/-", "networks 1/Home/pbsm,2/Cafe/o,3/Attic/pm",
+        "scanned - 02:00:00:00:01:00/Home/2412/-50/99/wpa3-sae",
+        "scanned - 02:00:00:00:01:00/Home/2412/-50/99/wpa2-psk/m,02:00:00:00:01:01/Home/2412/-50/99/wpa3-sae/-",
+    ])
+    func floorsAndOffersAreLetters(line: String) throws {
+        var words = RecordWords(line[...])
+        #expect(try PolicyEvent(&words).recorded == line)
+    }
+
     @Test func actionsThatDifferAreWrittenDifferently() {
         func decision(_ verdict: PolicyDecision.Verdict, signal: Int? = nil) -> PolicyAction {
             .record(

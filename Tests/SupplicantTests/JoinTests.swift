@@ -12,8 +12,8 @@ private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 
         await bench.start()
         #expect(
             bench.fake.asked == [
-                "ATTACH", "STA_AUTOCONNECT 0", "SET sae_pwe 2", "AUTOSCAN ", "GET_CAPABILITY key_mgmt", "STATUS",
-                "DISCONNECT", "REMOVE_NETWORK all",
+                "ATTACH", "STA_AUTOCONNECT 0", "SET sae_pwe 2", "AUTOSCAN ", "GET_CAPABILITY key_mgmt",
+                "GET_CAPABILITY pairwise", "STATUS", "DISCONNECT", "REMOVE_NETWORK all",
             ])
     }
 
@@ -59,6 +59,8 @@ private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 
                 "BSSID_IGNORE clear", "ADD_NETWORK", "SET_NETWORK 0 ssid 486f6d65", "SET_NETWORK 0 bgscan \"\"",
                 "SET_NETWORK 0 bssid 02:00:00:00:01:00", "SET_NETWORK 0 scan_freq 2412 5180",
                 "SET_NETWORK 0 key_mgmt WPA-PSK WPA-PSK-SHA256 SAE", "SET_NETWORK 0 ieee80211w 1",
+                "SET_NETWORK 0 proto RSN", "SET_NETWORK 0 pairwise CCMP GCMP-256",
+                "SET_NETWORK 0 group CCMP GCMP-256",
                 "SET_NETWORK 0 psk 000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f",
                 "SET_NETWORK 0 sae_password \(passphrase)", "STATUS", "SELECT_NETWORK 0",
             ])
@@ -75,8 +77,20 @@ private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 
         #expect(
             bench.fake.network(0) == [
                 "ssid": String(repeating: "ff", count: 32), "bgscan": "\"\"", "scan_ssid": "1", "key_mgmt": "OWE",
-                "ieee80211w": "1",
+                "ieee80211w": "1", "proto": "RSN", "pairwise": "CCMP GCMP-256", "group": "CCMP GCMP-256",
             ])
+    }
+
+    /// The handshake says so before or after the link is up.
+    @Test @AgentLoop func tellsWhichWaysInAreClosed() async throws {
+        let bench = Bench()
+        await bench.start()
+        bench.fake.say(["TRANSITION-DISABLE 01", connected], after: "SELECT_NETWORK")
+        try await bench.supplicant.join(Example.request(), attempt: 9)
+        #expect(await bench.log.next() == .transitionDisabled(.personal))
+        #expect(await bench.log.next() == .connected(attempt: 9, bssid: Example.bssid))
+        bench.fake.say("TRANSITION-DISABLE 0a")
+        #expect(await bench.log.next() == .transitionDisabled([.saePK, .open]))
     }
 
     @Test @AgentLoop func forgetsTheOldNetworkWhenTheNewOneHasSettled() async throws {

@@ -134,6 +134,100 @@ import Testing
             try !NetworkBlock(closed, keyManagement: ["WPA-PSK"]).settings.contains { $0.name == "sae_password" })
     }
 
+    /// The settings of a network's block by their names; a secret is only said to be there.
+    private func block(
+        _ request: JoinRequest, _ available: Set<String> = ["NONE", "OWE", "WPA-PSK", "WPA-PSK-SHA256", "SAE"],
+        ciphers: Set<String> = []
+    ) throws -> [String: String] {
+        let settings = try NetworkBlock(request, keyManagement: available, ciphers: ciphers).settings
+        return Dictionary(
+            uniqueKeysWithValues: settings.map { setting in
+                if case .plain(let value) = setting.value { (setting.name, value) } else { (setting.name, "secret") }
+            })
+    }
+
+    @Test func takesNeitherWPANorTKIP() throws {
+        for request in [
+            try Example.request(), try Example.request(offer: .wpa2), try Example.request(floor: [.sae, .pmf]),
+            try Example.request([1], JoinRequest.Credential.none),
+        ] {
+            let plain = try block(request)
+            #expect(plain["proto"] == "RSN")
+            #expect(plain["pairwise"] == "CCMP")
+            #expect(plain["group"] == "CCMP")
+            let able = try block(request, ciphers: ["CCMP-256", "GCMP-256", "CCMP", "GCMP", "TKIP", "NONE"])
+            #expect(able["pairwise"] == "CCMP GCMP CCMP-256 GCMP-256")
+            #expect(able["group"] == able["pairwise"])
+        }
+    }
+
+    /// Whatever the access point offers by now: nothing is sent that a dictionary could be tried on.
+    @Test(arguments: [Security.wpa2, .wpa2wpa3, .wpa3, nil])
+    func whereSAEIsTheFloorThereIsNothingElse(_ offer: Security?) throws {
+        let request = try Example.request(offer: offer, floor: [.sae, .pmf])
+        let settings = try block(request)
+        #expect(settings["key_mgmt"] == "SAE")
+        #expect(settings["ieee80211w"] == "2")
+        #expect(settings["psk"] == nil)
+        #expect(settings["sae_password"] == "secret")
+        #expect(throws: SupplicantError.unsupported("WPA3, which this network has had")) {
+            try block(request, ["NONE", "WPA-PSK"])
+        }
+    }
+
+    @Test func whereManagementFramesWereProtectedTheyMustBe() throws {
+        let settings = try block(Example.request(offer: .wpa2, floor: .pmf))
+        #expect(settings["key_mgmt"] == "WPA-PSK WPA-PSK-SHA256")
+        #expect(settings["ieee80211w"] == "2")
+    }
+
+    @Test func whereOWEIsTheFloorThereIsNothingElse() throws {
+        let open = try Example.request([1], JoinRequest.Credential.none)
+        #expect(try block(open)["owe_only"] == nil)
+        let encrypted = try Example.request([1], JoinRequest.Credential.none, floor: [.owe, .pmf])
+        let settings = try block(encrypted)
+        #expect(settings["key_mgmt"] == "OWE")
+        #expect(settings["owe_only"] == "1")
+        #expect(settings["ieee80211w"] == "2")
+        #expect(throws: SupplicantError.unsupported("OWE, which this network has had")) {
+            try block(encrypted, ["NONE", "WPA-PSK"])
+        }
+    }
+
+    @Test func readsWhatWasNegotiated() {
+        func status(_ fields: String, state: String = "COMPLETED") -> SupplicantStatus {
+            SupplicantStatus("wpa_state=\(state)\n" + fields.replacing(" ", with: "\n") + "\n")
+        }
+        for (fields, protection, security) in [
+            ("key_mgmt=SAE pmf=2", [.sae, .pmf], .wpa3), ("key_mgmt=FT-SAE pmf=1", [.sae, .pmf], .wpa3),
+            ("key_mgmt=SAE-EXT-KEY", .sae, .wpa3), ("key_mgmt=WPA2-PSK pmf=1", .pmf, .wpa2),
+            ("key_mgmt=WPA2-PSK-SHA256", [], .wpa2), ("key_mgmt=OWE pmf=2", [.owe, .pmf], .owe),
+            ("key_mgmt=NONE", [], .open), ("key_mgmt=WPA-PSK", [], .legacy), ("key_mgmt=WPA2/IEEE", [], nil),
+            ("pmf=99999999999999999999", [], nil), ("pmf=-1 key_mgmt=WPA2-PSK", [], .wpa2), ("", [], nil),
+        ] as [(String, LinkProtection, Security?)] {
+            #expect(status(fields).protection == protection, "\(fields)")
+            #expect(status(fields).security == security, "\(fields)")
+            // What is not finished is not proven.
+            #expect(status(fields, state: "4WAY_HANDSHAKE").protection == [])
+        }
+        #expect(status("pairwise_cipher=CCMP group_cipher=TKIP").usesTKIP)
+        #expect(status("pairwise_cipher=TKIP group_cipher=TKIP").usesTKIP)
+        #expect(!status("pairwise_cipher=CCMP group_cipher=CCMP").usesTKIP)
+    }
+
+    @Test func readsWhichWaysInAreClosed() {
+        #expect(ControlEvent("TRANSITION-DISABLE 01") == .transitionDisabled(.personal))
+        #expect(ControlEvent("TRANSITION-DISABLE 0f") == .transitionDisabled([.personal, .saePK, .enterprise, .open]))
+        for line in ["TRANSITION-DISABLE", "TRANSITION-DISABLE ", "TRANSITION-DISABLE 100", "TRANSITION-DISABLE xy"] {
+            #expect(ControlEvent(line[...]) == .other)
+        }
+        #expect(LinkProtection.sae.raised(by: .personal) == [.sae, .pmf])
+        #expect(LinkProtection.sae.raised(by: .saePK) == [.sae, .pmf])
+        #expect(LinkProtection.sae.raised(by: [.enterprise, .open]) == .sae)
+        #expect(LinkProtection.owe.raised(by: .open) == .owe)
+        #expect(LinkProtection.pmf.raised(by: .personal) == .pmf, "of WPA2 it is not believed")
+    }
+
     @Test func keepsSecretsOutOfAllDescriptions() throws {
         let block = try NetworkBlock(Example.request(), keyManagement: ["WPA-PSK", "SAE"])
         let secrets = [Example.passphrase, Hex.string(Array(Example.passphrase.utf8)), Hex.string(0..<32)]

@@ -37,7 +37,9 @@ extension DeviceAgent {
     private func association(signal: Int?) -> DiagnosisFacts.Association {
         let name = policy.phase.network.flatMap { book[$0] }?.ssid.description ?? "a network"
         switch policy.phase {
-        case .offline: return .notConnected(known: policy.networks.count)
+        case .offline:
+            let refused = policy.refusals(at: .now).map { "\($0.network.ssid): \(Self.explanation($0))" }
+            return .notConnected(known: policy.networks.count, refused: refused)
         case .joining: return .joining(name)
         case .waitingForAddress, .proving, .online:
             let weak = policy.settings.thresholds(for: policy.phase.accessPoint?.frequency).weak

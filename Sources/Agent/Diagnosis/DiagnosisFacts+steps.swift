@@ -36,9 +36,15 @@ extension DiagnosisFacts {
         guard radio?.isGood != false else { return .pointless(.association) }
         switch association {
         case nil: return .late(.association)
-        case .notConnected(known: 0):
+        case .notConnected(known: 0, _):
             return .broken(.association, "no network is known", "Add one with altnet backups or altnet switch.")
-        case .notConnected(let count):
+        case .notConnected(let count, let refused) where !refused.isEmpty:
+            return .broken(
+                .association,
+                "not connected; known networks that are looked for: \(count); \(refused.joined(separator: "; "))",
+                "If you have changed the router, send the network's password again (altnet backups or altnet switch --new). "
+                    + "If not, look for your own router: this may be another one under its name.")
+        case .notConnected(let count, _):
             return .broken(
                 .association, "not connected; known networks that are looked for: \(count)",
                 "Check that a router is on and near, and that its password is the one that is stored.")

@@ -17,7 +17,8 @@ struct DiagnosisFacts: Sendable, Equatable {
 
     enum Association: Sendable, Equatable {
         /// Nothing is joined, of so many networks that are known.
-        case notConnected(known: Int)
+        /// - Parameter refused: why access points that bear their names are not joined, one sentence each.
+        case notConnected(known: Int, refused: [String] = [])
         case joining(String)
         /// - Parameter signal: in dBm, where it could be measured.
         case joined(String, signal: Int?, isWeak: Bool)

@@ -94,7 +94,7 @@ package struct Provisioning: Sendable {
         }
         guard let network else { return plan }
         let state = device.state ?? StoredState()
-        if state.home?.isSame(as: network) == true {
+        if let home = state.home, home.isSame(as: network), !replaces || home.floor == network.floor {
             plan.network = .kept
         } else if state.namedNetworks.isEmpty {
             plan.network = .made
@@ -125,6 +125,7 @@ package struct Provisioning: Sendable {
         guard let network, plan.network != .kept else { return }
         var state = keyFile.state
         state.home = network
+        state.takeWord(for: network)
         // Nor is it to look for another one first.
         (state.chosen, state.current, state.previous, state.pendingSwitch) = (nil, nil, nil, nil)
         state.statistics[network.ssid] = nil

@@ -172,8 +172,9 @@ extension DeviceAgent {
             spare.grace = nil
             tellSpare(isReady: false)
             reviewHandover()
-        case .connected(let attempt?, let bssid): linked(attempt: attempt, bssid: bssid)
+        case .connected(let attempt?, let bssid): linked(attempt: attempt, bssid: bssid, with: spare)
         case .connected(nil, _): leave(spare)
+        case .transitionDisabled(let disabled): closed(disabled, to: spare)
         case .disconnected: successorLost()
         case .joinFailed(let attempt, let failure, let detail):
             log.notice("join \(attempt) failed (\(failure.rawValue)): \(detail)")

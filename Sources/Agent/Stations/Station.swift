@@ -27,6 +27,8 @@ final class Station {
     var countsBeacons = true
     /// Whether its link was ended because the access point has fallen silent.
     var isSilent = false
+    /// Which weaker ways in the network that it joined last has said are closed.
+    var closedWays: TransitionDisable = []
     /// Until the link is left that was in use before.
     var grace: LoopTimer?
 

@@ -69,6 +69,8 @@ extension JoinFailure {
         case .noInternet: 11
         case .unconfirmed: 12
         case .interrupted: 13
+        case .lessSecure: 14
+        case .unsupportedSecurity: 15
         }
     }
 

@@ -5,16 +5,21 @@ extension StoredNetwork {
         let rawValue: UInt8
         static let hidden = Flags(rawValue: 1)
         static let withPassphrase = Flags(rawValue: 2)
+        /// Networks without a floor are stored as they were before there were floors.
+        static let withFloor = Flags(rawValue: 4)
     }
 
-    /// Flags, security, SSID, and where there is a passphrase: passphrase and derived key.
+    /// Flags, security, the security floor where there is one, SSID, and where there is a passphrase: passphrase and derived
+    /// key.
     var cell: Secret {
-        Secret(upTo: 2 + 1 + SSID.maximumLength + 1 + Passphrase.allowedLength.upperBound + StoredState.pskLength) {
+        Secret(upTo: 3 + 1 + SSID.maximumLength + 1 + Passphrase.allowedLength.upperBound + StoredState.pskLength) {
             cell in
             var flags: Flags = isHidden ? .hidden : []
             if credential != .none { flags.insert(.withPassphrase) }
+            if !floor.isEmpty { flags.insert(.withFloor) }
             cell.append(flags.rawValue)
             cell.append(security?.code ?? 0)
+            if !floor.isEmpty { cell.append(floor.rawValue) }
             cell.append(counted: ssid.bytes)
             guard case .passphrase(let passphrase, let psk) = credential else { return }
             passphrase.withBytes { cell.append(counted: $0) }
@@ -30,6 +35,7 @@ extension StoredNetwork {
     private init?(_ bytes: UnsafeRawBufferPointer) {
         var reader = ByteReader(bytes)
         guard let flags = reader.integer(UInt8.self).map(Flags.init), let code = reader.integer(UInt8.self),
+            let floor = flags.contains(.withFloor) ? reader.integer(UInt8.self) : 0,
             let name = reader.counted(), let ssid = try? SSID(bytes: name)
         else { return nil }
         var credential = JoinRequest.Credential.none
@@ -37,7 +43,9 @@ extension StoredNetwork {
             guard let passphrase = reader.counted(), let psk = reader.bytes(StoredState.pskLength) else { return nil }
             credential = .passphrase(Secret(passphrase), psk: Secret(psk))
         }
-        self.init(ssid: ssid, credential: credential, security: Security(code: code), isHidden: flags.contains(.hidden))
+        self.init(
+            ssid: ssid, credential: credential, security: Security(code: code),
+            floor: LinkProtection(rawValue: floor), isHidden: flags.contains(.hidden))
     }
 }
 
@@ -53,6 +61,7 @@ extension Security {
         case .enterprise: 6
         case .wep: 7
         case .unknown: 8
+        case .legacy: 9
         }
     }
 

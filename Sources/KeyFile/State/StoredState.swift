@@ -4,17 +4,21 @@ import AgentModel
 public struct StoredNetwork: Sendable, Equatable {
     public var ssid: SSID
     public var credential: JoinRequest.Credential
-    /// How the network authenticates its stations, as far as is known: as the app said, or as it was last seen.
+    /// How the network authenticates its stations, as far as is known: as the app said, or as a join has shown.
     public var security: Security?
+    /// The least that a link to it must have. It rises with what joins negotiate; only the owner lowers it.
+    public var floor: LinkProtection
     /// The access point does not beacon its name, so it must be asked by name.
     public var isHidden: Bool
 
     public init(
-        ssid: SSID, credential: JoinRequest.Credential, security: Security? = nil, isHidden: Bool = false
+        ssid: SSID, credential: JoinRequest.Credential, security: Security? = nil, floor: LinkProtection = [],
+        isHidden: Bool = false
     ) {
         self.ssid = ssid
         self.credential = credential
         self.security = security
+        self.floor = floor
         self.isHidden = isHidden
     }
 }

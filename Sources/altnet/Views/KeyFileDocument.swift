@@ -104,6 +104,8 @@ struct NetworkDocument: Encodable {
     let ssid: String?
     let ssidHex: String?
     let security: String?
+    /// The least that a link to it must have. Absent where that is nothing.
+    let floor: String?
     let hidden: Bool
     let passwordStored: Bool
     let lastSeen: Timestamp?
@@ -118,6 +120,7 @@ struct NetworkDocument: Encodable {
         ssid = name.ssid
         ssidHex = name.ssidHex
         security = network.security?.rawValue
+        floor = network.floor.isEmpty ? nil : "\(network.floor)"
         hidden = network.isHidden
         passwordStored = network.credential != .none
         lastSeen = statistics?.lastSeen.map(Timestamp.init(seconds:))

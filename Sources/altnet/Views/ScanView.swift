@@ -20,7 +20,20 @@ struct ScanView {
         table.columns.append(.init(title: "NOTE", rank: 7))
         table.rows = results.networks.map { row($0, style) }
         let more = results.isTruncated ? "\nWeaker networks were left out." : ""
-        return table.render(style) + more
+        return table.render(style) + more + advice
+    }
+
+    /// What to do about access points that bear the name of a stored network and are refused.
+    private var advice: String {
+        let refusals = Set(results.networks.compactMap(\.refusal))
+        let lines = [
+            refusals.contains(.lessSecure)
+                ? "Refused: it offers less than this network has had. If you have changed the router, send its password again."
+                : nil,
+            refusals.contains(.unsupportedSecurity)
+                ? "Refused: it has what is not joined. Set the router to WPA3, or to WPA2 with AES alone." : nil,
+        ]
+        return lines.compactMap(\.self).map { "\n" + $0 }.joined()
     }
 
     private var isAnyClaimed: Bool { results.networks.contains { !$0.providers.isEmpty } }
@@ -32,10 +45,14 @@ struct ScanView {
             .init(Wording.name(network.ssid), network.ssid == nil ? .dim : nil),
             .init(Wording.bars(network.signal, style), Wording.paint(network.signal)), "\(network.signal)",
             .init(network.frequency.channel.map(String.init) ?? "-"), .init(network.frequency.band.rawValue),
-            .init(Wording.security(network.security), network.security == .wep ? .red : nil),
+            .init(
+                Wording.security(network.security),
+                network.security == .wep || network.security == .legacy ? .red : nil),
             .init("\(network.bssid)", .dim),
         ] + (isAnyClaimed ? [.init(providers)] : []) + [
-            network.bssid == current ? .init("in use", .green) : .init(isStored ? "stored" : "")
+            network.bssid == current
+                ? .init("in use", .green)
+                : network.refusal.map { .init("refused: \(Wording.failure($0))", .red) } ?? .init(isStored ? "stored" : "")
         ]
     }
 }

@@ -130,25 +130,59 @@ import Testing
         let cells = state.cells(keepingSlotsOf: [:])
         #expect(StoredState(cells: cells) == state)
         let size = cells.values.reduce(0) { $0 + 4 + $1.count }
-        #expect(size == 2701)
+        #expect(size == 2716)
         #expect(size <= Record.maximumBody - 16)
     }
 
     /// On disk: these numbers stay, whatever becomes of the order of the cases.
     @Test func codesAreFixed() {
-        let securities: [Security] = [.open, .owe, .wpa2, .wpa3, .wpa2wpa3, .enterprise, .wep, .unknown]
-        #expect(securities.map(\.code) == Array(1...8))
+        let securities: [Security] = [.open, .owe, .wpa2, .wpa3, .wpa2wpa3, .enterprise, .wep, .unknown, .legacy]
+        #expect(securities.map(\.code) == Array(1...9))
         #expect(Set(securities) == Set(Security.allCases))
         let failures: [JoinFailure] = [
             .wrongKey, .accessPointFull, .notFound, .rejected, .timeout, .linkLost, .noAddress, .supplicantUnavailable,
             .interfaceDown, .captive, .noInternet, .unconfirmed, .interrupted,
+            .lessSecure, .unsupportedSecurity,
         ]
-        #expect(failures.map(\.code) == Array(1...13))
+        #expect(failures.map(\.code) == Array(1...15))
+        #expect([LinkProtection.sae, .pmf, .owe].map(\.rawValue) == [1, 2, 4])
         #expect(Set(failures) == Set(JoinFailure.allCases))
         for code in UInt8.min...UInt8.max {
             #expect(Security(code: code) == securities.first { $0.code == code })
             #expect(JoinFailure(code: code) == failures.first { $0.code == code })
         }
+    }
+
+    /// One byte for each network that has a floor, and none for any other.
+    @Test func aFloorIsOneByte() throws {
+        var new = StoredState(home: home, backups: [garden])
+        let before = new.cells(keepingSlotsOf: [:])
+        new.home?.floor = [.sae, .pmf]
+        new.backups[0].floor = .owe
+        let cells = new.cells(keepingSlotsOf: before)
+        #expect(StoredState(cells: cells) == new)
+        let bytes = cells.mapValues { $0.withBytes { Array($0) } }
+        #expect(
+            bytes[CellID(kind: 2)] == [6, 0, 3, 4] + Array("Home".utf8) + [13] + Array("correct horse".utf8)
+                + Array(repeating: 13, count: 32))
+        #expect(bytes[CellID(kind: 2, index: 1)] == [4, 0, 4, 6] + Array("Garden".utf8))
+    }
+
+    /// As altnet has written them that knew of no floor: what they say of the security, an access point may have claimed.
+    @Test func anOldCellHasNoFloor() throws {
+        let old: [UInt8] = [2, 4, 4] + Array("Home".utf8) + [13] + Array("correct horse".utf8)
+        let cell = Secret(old + Array(repeating: 13, count: 32))
+        let network = try #require(StoredNetwork(cell: cell))
+        #expect(network.security == .wpa3)
+        #expect(network.floor == [])
+        #expect(network.cell == cell, "nothing is written for nothing")
+    }
+
+    /// A floor that is nothing is not written, and a cell that ends before its floor is none.
+    @Test(arguments: [[4, 0, 0, 1, 0x61], [4, 0], [4]] as [[UInt8]])
+    func aCellThatNobodyWritesIsImpossible(_ bytes: [UInt8]) {
+        let roles = Secret([0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff])
+        #expect(StoredState(cells: [CellID(.roles): roles, CellID(.network): Secret(bytes)]) == nil)
     }
 
     @Test func theLayoutIsAsDocumented() throws {

@@ -43,6 +43,7 @@ extension StoredNetwork {
             ssid: try SSID(bytes: name),
             credential: Bool.random(using: &random) ? .none : .passphrase(passphrase, psk: psk),
             security: Bool.random(using: &random) ? nil : Security.allCases.randomElement(using: &random),
+            floor: LinkProtection(rawValue: UInt8.random(in: 0...7, using: &random)),
             isHidden: Bool.random(using: &random))
     }
 }
@@ -77,7 +78,7 @@ func largestState() throws -> StoredState {
             ssid: try SSID(bytes: Array(repeating: number, count: 32)),
             credential: .passphrase(
                 Secret(Array(repeating: 0x40 + number, count: 63)), psk: Secret(Array(repeating: number, count: 32))),
-            security: .wpa2wpa3, isHidden: true)
+            security: .wpa2wpa3, floor: [.sae, .pmf], isHidden: true)
     }
     var state = StoredState(
         home: try network(1), chosen: try network(2), current: try network(3), previous: try network(4),

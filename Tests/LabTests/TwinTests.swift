@@ -1,0 +1,132 @@
+import AgentModel
+import AppClient
+import AppProtocol
+import Lab
+import Testing
+
+extension Radios {
+    /// Access points that bear the name of the device's network and offer less than it has had.
+    @Suite struct TwinTests {
+        struct Twin: Sendable, CustomTestStringConvertible {
+            let testDescription: String
+            /// The real network, with more lines of hostapd.conf.
+            let home: NetworkSecurity
+            var homeSettings: [String] = []
+            let twin: NetworkSecurity
+            var twinSettings: [String] = []
+            let refusal: JoinFailure
+        }
+
+        static let twins = [
+            Twin(
+                testDescription: "WPA2 with another password, for a WPA3 network", home: .wpa3("home-password"),
+                twin: .wpa2("other-password"), refusal: .lessSecure),
+            Twin(
+                testDescription: "WPA2 with another password, for one with WPA2 and WPA3",
+                home: .transition("home-password"), twin: .wpa2("other-password"), refusal: .lessSecure),
+            Twin(
+                testDescription: "WPA with TKIP and the right password", home: .wpa2("home-password"),
+                twin: .wpa2("home-password"), twinSettings: ["wpa=1", "wpa_pairwise=TKIP"],
+                refusal: .unsupportedSecurity),
+            Twin(
+                testDescription: "open, for a network with OWE", home: .open, homeSettings: owe, twin: .open,
+                refusal: .lessSecure),
+            Twin(
+                testDescription: "open, for a network with a password", home: .wpa2("home-password"), twin: .open,
+                refusal: .lessSecure),
+        ]
+
+        private static let owe = ["wpa=2", "wpa_key_mgmt=OWE", "rsn_pairwise=CCMP", "ieee80211w=2"]
+
+        /// A minute beside the twin alone, which is near, and a restart of the agent: not one frame goes to it, and as soon as the
+        /// real network is back, which is far, the device is in it.
+        @Test(arguments: twins) func isNotJoined(_ twin: Twin) async throws {
+            try await scenario("twin: \(twin.testDescription)", accessPoints: 2) { lab in
+                let home = try await lab.accessPoint(
+                    "HomeNet", security: twin.home, channel: 1, signal: -65, settings: twin.homeSettings)
+                let other = try await lab.accessPoint(
+                    "HomeNet", security: twin.twin, channel: 6, signal: -30, settings: twin.twinSettings)
+                try await home.powerOn()
+                let device = try await Device.atHome(home, in: lab)
+                #expect(await lab.station.joined() == home.bssid)
+                // The agent asks what was negotiated a moment after the link is up.
+                try await Task.sleep(for: .seconds(1))
+
+                try await other.powerOn()
+                try await home.powerOff()
+                let scanned = ContinuousClock.now
+                try await eventually(within: .seconds(30), "the twin to be seen") {
+                    try await Self.refusal(of: other, device) == twin.refusal
+                }
+                lab.report("twin refused: \(twin.testDescription)", .now - scanned)
+                try await Task.sleep(for: .seconds(30))
+                await device.stop()
+                try await device.start()
+                try await Task.sleep(for: .seconds(30))
+                #expect(device.status?.state == .offline)
+                #expect(try await Self.refusal(of: other, device) == twin.refusal)
+
+                let mark = device.decisions.count
+                let back = ContinuousClock.now
+                try await home.powerOn()
+                try await eventually(within: .seconds(15), "the device to be home") {
+                    await lab.station.joined() == home.bssid
+                }
+                try await device.online(on: home, within: .seconds(10))
+                lab.report("home beside a twin: \(twin.testDescription)", .now - back)
+                #expect(device.way(since: mark) == [home.ssid], "the first try")
+                #expect(!device.decisions.contains { ["blocked", "failed"].contains($0.kind.rawValue) })
+                #expect(device.decisions.contains { $0.text.contains("what bears its name") })
+                let heard = await other.hostapdLog
+                #expect(heard.contains("AP-ENABLED"))
+                #expect(!heard.contains("\(lab.station.radioAddress)"), "\(heard)")
+            }
+        }
+
+        private static func refusal(of accessPoint: AccessPoint, _ device: Device) async throws -> JoinFailure? {
+            let results = try await device.ask { client throws(ClientError) in try await client.scanResults() }
+            return results.networks.first { $0.bssid == accessPoint.bssid }?.refusal
+        }
+
+        /// A router that was set back to WPA2 is not joined, until its owner sends the password again.
+        @Test func theOwnerLowersTheFloor() async throws {
+            try await scenario("router set back to WPA2", accessPoints: 2) { lab in
+                let home = try await lab.accessPoint("HomeNet", security: .wpa3("home-password"), channel: 1)
+                let reset = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 6)
+                try await home.powerOn()
+                let device = try await Device.atHome(home, in: lab)
+                try await Task.sleep(for: .seconds(1))
+                try await reset.powerOn()
+                try await home.powerOff()
+                try await Task.sleep(for: .seconds(30))
+                #expect(device.status?.state == .offline)
+                let diagnosis = try await device.commandLine(["diagnose"])
+                #expect(diagnosis.contains("a router that was reset"), "\(diagnosis)")
+
+                let outcome = try await device.outcome(of: device.switchNetwork(to: reset), within: .seconds(40))
+                #expect(outcome.phase == .committed)
+                #expect(await lab.station.joined() == reset.bssid)
+            }
+        }
+
+        /// A router that serves WPA and WPA2 side by side has TKIP for the group.
+        @Test(arguments: [["wpa=3", "wpa_pairwise=TKIP"], ["wpa=1", "wpa_pairwise=TKIP"]])
+        func aCommandSaysWhatToDoAboutTKIP(_ settings: [String]) async throws {
+            try await scenario("switch to a network with TKIP", accessPoints: 2) { lab in
+                let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 1)
+                let old = try await lab.accessPoint(
+                    "Old", security: .wpa2("old-password"), channel: 6, settings: settings)
+                try await home.powerOn()
+                try await old.powerOn()
+                let device = try await Device.atHome(home, in: lab)
+                let outcome = try await device.outcome(of: device.switchNetwork(to: old), within: .seconds(60))
+                #expect(outcome.phase == .rolledBack)
+                #expect(outcome.reason?.rawValue == "unsupportedSecurity")
+                #expect(outcome.text?.contains("set the router to WPA3, or to WPA2 with AES") == true)
+                #expect(await !old.hostapdLog.contains("\(lab.station.radioAddress)"))
+                let scan = try await device.commandLine(["scan"])
+                #expect(scan.contains("WPA/TKIP (insecure)"), "\(scan)")
+            }
+        }
+    }
+}
