@@ -14,7 +14,7 @@ package struct ServerSocketFile: Sendable {
     package let path: String
     package let mode: UInt32
     package let group: UInt32
-    /// Whose the file is to be; nil for whoever makes it.
+    /// Whose the file is to be; nil for the user that makes it.
     package let owner: UInt32?
 
     package init(path: String, mode: UInt32, group: UInt32, owner: UInt32? = nil) {

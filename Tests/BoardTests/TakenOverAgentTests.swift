@@ -2,10 +2,10 @@ import Foundation
 import PipedPrograms
 import Testing
 
-/// What root alone may read.
+/// A line that root alone may read.
 private let secret = "secret-of-root"
 
-/// What root does where the agent's user can plant something, for the case that the agent was taken over.
+/// Root acts where the agent's user can plant something, and the agent was taken over.
 ///
 /// The agent's user is `nobody` here, and its folders are below a folder of the test's own.
 @Suite(
@@ -19,15 +19,15 @@ struct TakenOverAgentTests {
 
         init(responder: String = "avahi-daemon") throws {
             board = try Board()
-            // For nobody to get to its own folder.
+            // The agent's user has to get to its own folder.
             chmod(board.place, 0o755)
             try board.install("dns-sd/altnet.service", as: "/usr/share/altnet/dns-sd/altnet.service")
             try board.install("dns-sd/altnet.dnssd", as: "/usr/share/altnet/dns-sd/altnet.dnssd")
             for folder in ["/var/lib/altnet", "/run/altnet-interface", "/run/altnet", "/etc"] {
                 try FileManager.default.createDirectory(atPath: root + folder, withIntermediateDirectories: true)
             }
-            let nobody = try #require(getpwnam("nobody")).pointee
-            for folder in ["/var/lib/altnet", "/run/altnet"] { chown(root + folder, nobody.pw_uid, nobody.pw_gid) }
+            let agent = try #require(getpwnam("nobody")).pointee
+            for folder in ["/var/lib/altnet", "/run/altnet"] { chown(root + folder, agent.pw_uid, agent.pw_gid) }
             try "wlan0\n".write(toFile: root + "/run/altnet-interface/interfaces", atomically: false, encoding: .utf8)
             try "#!/bin/sh\ncase $* in *' is-enabled \(responder).service') ;; *is-enabled*) exit 1 ;; esac\n".write(
                 toFile: root + "/systemctl", atomically: false, encoding: .utf8)
@@ -47,7 +47,7 @@ struct TakenOverAgentTests {
             chmod(deviceId, 0o644)
         }
 
-        /// What comes before each start of the agent, as root.
+        /// Does as root what comes before each start of the agent.
         /// - Returns: what it said and what is announced then, nil for nothing.
         func prepare() throws -> (said: String, announced: String?) {
             let (status, said) = try Board.run(
@@ -71,7 +71,7 @@ struct TakenOverAgentTests {
         #expect(!result.said.contains(secret))
     }
 
-    /// A second name of a file is none of a link's business: where the kernel lets it be made, the rights still count.
+    /// A second name of a file is no link, and the rights of the file still count.
     @Test func nothingIsReadThroughASecondName() throws {
         let device = try Device()
         #expect(link(device.root + "/secret", device.deviceId) == 0)
@@ -170,7 +170,7 @@ struct TakenOverAgentTests {
     }
 }
 
-/// What the files of `board` say of whose is what.
+/// The files of `board` say who owns which file.
 @Suite struct OwnershipTests {
     /// Those that root runs or reads, and systemd, udev and dhcpcd as root.
     private static let files = [

@@ -75,7 +75,7 @@ import Testing
         let service = try Board.text(of: "systemd/altnet.service")
         let folder = try #require(service.firstMatch(of: /ALTNET_SUPPLICANT_DIR=(\S+)/)).1
         let supplicant = try Board.text(of: "wpa_supplicant/wpa_supplicant.conf")
-        // An upgrade leaves a changed file as it is: who may command wpa_supplicant is not for it to say.
+        // An upgrade leaves a changed file as it is: the unit alone says which programs may command wpa_supplicant.
         #expect(!supplicant.contains("\nctrl_interface="))
         #expect(supplicant.contains("\nupdate_config=0\n"))
         // The lab's has it too.
@@ -110,7 +110,7 @@ import Testing
         }
         let groups = try String(contentsOfFile: board.place + "/etc/group", encoding: .utf8).split(separator: "\n")
         let socketGroup = try #require(socket.firstMatch(of: /SocketGroup=(\S+)/)).1
-        // Nobody is in it by himself: the unit puts the agent there.
+        // It has no member: the unit puts the agent there.
         let line = try #require(groups.first { $0.hasPrefix("\(socketGroup):") })
         #expect(line.hasSuffix(":"))
     }

@@ -93,8 +93,8 @@ struct DeviceFiles {
         for name in Self.names { try handOver(name, in: directory, to: owner) }
     }
 
-    /// Gives root's own file to the owner. What is looked at is what is given away: the folder may be the owner's, who
-    /// can put another file in its place at any time.
+    /// Gives root's own file to the owner. The file that is looked at is the one that is given away: the folder may be the
+    /// owner's, who can put another file in its place at any time.
     private func handOver(_ name: String, in directory: Int32, to owner: Account) throws {
         // A pipe would block without O_NONBLOCK.
         let file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
