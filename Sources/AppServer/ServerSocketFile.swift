@@ -14,11 +14,14 @@ package struct ServerSocketFile: Sendable {
     package let path: String
     package let mode: UInt32
     package let group: UInt32
+    /// Whose the file is to be; nil for the user that makes it.
+    package let owner: UInt32?
 
-    package init(path: String, mode: UInt32, group: UInt32) {
+    package init(path: String, mode: UInt32, group: UInt32, owner: UInt32? = nil) {
         self.path = path
         self.mode = mode
         self.group = group
+        self.owner = owner
     }
 
     /// Which file the socket is, so that a successor's is not removed in its place.
@@ -53,7 +56,7 @@ package struct ServerSocketFile: Sendable {
     package func publish(_ place: String) throws(AppServerError) -> Identity {
         var information = stat()
         // Nobody of the group gets in before the permissions are set, nor anybody else.
-        guard chown(place, uid_t.max, group) == 0 else {
+        guard lchown(place, owner ?? uid_t.max, group) == 0 else {
             throw .system(attempted: "give to group \(group)", path: place, errno: errno)
         }
         guard chmod(place, mode_t(mode)) == 0, lstat(place, &information) == 0 else {

@@ -21,7 +21,8 @@ public struct NoteMarks: Equatable, Sendable {
 
 /// Where notes about networks are kept.
 public struct NoteFiles: Sendable {
-    /// A folder with a file for each interface, written by `board/dhcpcd/altnet-lease`.
+    /// A folder with a file for each interface, written by `board/dhcpcd/altnet-lease`. It is root's alone, for root writes
+    /// there: in a folder of the agent's, an agent that was taken over could have it write elsewhere, by a link.
     public let leases: String
     /// A folder of systemd-networkd with a file for each interface's index.
     public let links: String
@@ -29,7 +30,7 @@ public struct NoteFiles: Sendable {
     public let resolver: String
 
     public static let system = NoteFiles(
-        leases: "/run/altnet/leases", links: "/run/systemd/netif/links", resolver: "/etc/resolv.conf")
+        leases: "/run/altnet-leases", links: "/run/systemd/netif/links", resolver: "/etc/resolv.conf")
 
     public init(leases: String, links: String, resolver: String) {
         self.leases = leases

@@ -51,9 +51,9 @@ extension Lab {
             try? files.removeItem(atPath: "/var/lib/dhcpcd/\(lease)")
         }
         // What dhcpcd's hook has noted down of networks that are gone.
-        let notes = (try? files.contentsOfDirectory(atPath: "/run/altnet/leases")) ?? []
+        let notes = (try? files.contentsOfDirectory(atPath: "/run/altnet-leases")) ?? []
         for note in notes where note.hasPrefix("wlan") {
-            try? files.removeItem(atPath: "/run/altnet/leases/\(note)")
+            try? files.removeItem(atPath: "/run/altnet-leases/\(note)")
         }
     }
 

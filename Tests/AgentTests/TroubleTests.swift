@@ -26,7 +26,7 @@ import Testing
         }
         #expect(advice(.notInstalled).contains("install the package wpasupplicant"))
         #expect(advice(.notRunning).contains("start altnet-wpa_supplicant@wlan0.service"))
-        #expect(advice(.notPermitted).contains("GROUP=altnet"))
+        #expect(advice(.notPermitted).contains("GROUP=altnet-agent)"))
         #expect(advice(.silent).contains("restart altnet-wpa_supplicant@wlan0.service"))
         #expect(Trouble.noInterface("wlan0", others: []).advice.contains("plug it in"))
         #expect(Trouble.noInterface("wlan0", others: ["wlan1", "wlx2"]).advice.contains("to wlan1 or wlx2"))

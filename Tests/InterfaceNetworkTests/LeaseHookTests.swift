@@ -88,6 +88,50 @@ import Testing
         #expect(notes(folder) == nil)
     }
 
+    @Test(arguments: [
+        ("192.0.2.1", "192.0.2.1"),
+        ("192.0.2.1\t2001:db8::1  ::ffff:192.0.2.2", "192.0.2.1 2001:db8::1 ::ffff:192.0.2.2"),
+        ("fe80::1%wlan0", "fe80::1%wlan0"), ("192.0.2.1 * /etc/* 192.0.2.2", "192.0.2.1 192.0.2.2"),
+        ("192.0.2", ""), ("192.0.2.1.5", ""), ("a.b.c.d", ""), ("cafe", ""), ("1:2", ""), ("-rf 1.2.3.4;", ""),
+        ("1111.2222.3333.4444", ""), ("fe80::1%", ""), ("fe80::1%a/b", ""), ("fe80::1%a234567890123456", ""),
+        (String(repeating: ":", count: 46), ""), ("192.0.2.1\u{7f}", ""), ("192.0.2.1\\n", ""),
+        ((1...100).map { "192.0.2.\($0)" }.joined(separator: " "), ""),
+    ])
+    func aListOfServersIsAddresses(said: String, noted: String) throws {
+        let folder = try NoteFolder()
+        defer { folder.remove() }
+        try call(folder, "BOUND", ["new_domain_name_servers": said])
+        #expect(
+            folder.read("leases/wlan0")
+                == "DHCP4_NAME_SERVERS=\(noted)\nDHCP4_CAPTIVE_PORTAL=\nNAME_SERVERS=\(noted)\nCAPTIVE_PORTAL=\n")
+    }
+
+    @Test(arguments: [
+        ("https://portal.example/api", true), ("HTTP://192.0.2.1:8080/~a/(b)?c=[d]&e=%20#f!$'*+,;@", true),
+        ("urn:ietf:params:capport:unrestricted", true), ("https://" + String(repeating: "a", count: 2040), true),
+        ("https://" + String(repeating: "a", count: 2041), false), ("https://", false), ("portal.example", false),
+        ("file:///etc/passwd", false), ("javascript:x", false), ("https://a b", false), ("https://a\u{1b}[2J", false),
+        ("https://a\"b", false), ("https://a<b", false), ("https://a`b`", false), (#"https://a\b"#, false),
+        ("https://a{b}", false), ("https://a^b", false), ("https://a|b", false), ("https://b\u{fc}cher.example", false),
+    ])
+    func aPortalIsAURI(said: String, isNoted: Bool) throws {
+        let folder = try NoteFolder()
+        defer { folder.remove() }
+        try call(folder, "BOUND", ["new_captive_portal_uri": said])
+        let noted = isNoted ? said : ""
+        #expect(
+            folder.read("leases/wlan0")
+                == "DHCP4_NAME_SERVERS=\nDHCP4_CAPTIVE_PORTAL=\(noted)\nNAME_SERVERS=\nCAPTIVE_PORTAL=\(noted)\n")
+    }
+
+    @Test(arguments: ["", ".", "..", "../evil", "a/b", "-wlan0", "wlan 0", "wlan0;x", "w*", "a234567890123456"])
+    func whatIsNoInterfaceHasNoNote(interface: String) throws {
+        let folder = try NoteFolder()
+        defer { folder.remove() }
+        try call(folder, "BOUND", ["interface": interface, "new_domain_name_servers": "192.0.2.1"])
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.files.leases).isEmpty)
+    }
+
     @Test func whatANetworkSaysIsNotCarriedOut() throws {
         let folder = try NoteFolder()
         defer { folder.remove() }

@@ -49,7 +49,7 @@ extension Radios {
                 let joined = ContinuousClock.now
                 try await eventually(within: .seconds(20), "an address") { await lab.station.address != nil }
                 lab.report("dhcpcd with altnet's hook: joined until an address", .now - joined)
-                let notes = "/run/altnet/leases/\(lab.station.interface)"
+                let notes = "/run/altnet-leases/\(lab.station.interface)"
                 try await eventually(within: .seconds(5), "the network's name server to be noted down") {
                     (try? String(contentsOfFile: notes, encoding: .utf8))?.contains("\nNAME_SERVERS=203.0.113.53\n")
                         == true
@@ -100,7 +100,7 @@ extension Radios {
                 }
                 #expect(try await nameIsKnown(lab))
                 #expect(try await publish(lab) == 7)
-                let notes = "/run/altnet/leases/\(lab.station.interface)"
+                let notes = "/run/altnet-leases/\(lab.station.interface)"
                 #expect(
                     try String(contentsOfFile: notes, encoding: .utf8).contains("=https://portal1.lab.example/api\n"))
                 let api = ["--resolve", "portal1.lab.example:443:\(home.gateway)"]
@@ -153,7 +153,7 @@ extension Radios {
                         .hasPrefix("2001:db8:1:")
                 }
                 #expect(await lab.station.address == nil)
-                let notes = "/run/altnet/leases/\(lab.station.interface)"
+                let notes = "/run/altnet-leases/\(lab.station.interface)"
                 try await eventually(within: .seconds(5), "the network's name server to be noted down") {
                     (try? String(contentsOfFile: notes, encoding: .utf8))?
                         .contains("\nNAME_SERVERS=\(Upstream.nameServer6)\n") == true

@@ -107,7 +107,7 @@ extension Setting {
     static let lanConnections = number(
         "LAN_CONNECTIONS", 1...1024, standard: 32, .onRestart, "How many of those may be connected at a time.")
     static let providers = Setting(
-        "PROVIDERS", .path, .implied("none", example: "/run/altnet/providers.sock"), .onRestart,
+        "PROVIDERS", .path, .implied("none", example: "/run/altnet-providers.sock"), .onRestart,
         "The socket of the host of hotspot providers, which sign the device in where a network asks for that.")
 
     // MARK: When a link is left

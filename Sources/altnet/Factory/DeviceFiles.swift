@@ -90,11 +90,21 @@ struct DeviceFiles {
                 throw KeyFileError.system(.write, path: path, errno: errno)
             }
         }
-        for name in Self.names where fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 {
-            guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == 0, status.st_nlink == 1 else { continue }
-            guard fchownat(directory, name, owner.user, owner.group, AT_SYMLINK_NOFOLLOW) == 0 else {
-                throw KeyFileError.system(.write, path: "\(path)/\(name)", errno: errno)
-            }
+        for name in Self.names { try handOver(name, in: directory, to: owner) }
+    }
+
+    /// Gives root's own file to the owner. The file that is looked at is the one that is given away: the folder may be the
+    /// owner's, who can put another file in its place at any time.
+    private func handOver(_ name: String, in directory: Int32, to owner: Account) throws {
+        // A pipe would block without O_NONBLOCK.
+        let file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+        guard file >= 0 else { return }
+        defer { close(file) }
+        var status = stat()
+        guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == 0, status.st_nlink == 1
+        else { return }
+        guard fchown(file, owner.user, owner.group) == 0 else {
+            throw KeyFileError.system(.write, path: "\(settings.stateDirectory)/\(name)", errno: errno)
         }
     }
 
@@ -130,7 +140,7 @@ struct DeviceFiles {
     /// Finishes what a power cut has left of a reset.
     /// - Returns: nil where there is nothing to finish.
     func finishReset() throws -> ResetOutcome? {
-        guard let scope = try FactoryReset.underWay(in: try state) else { return nil }
+        guard let scope = try acting({ try FactoryReset.underWay(in: try state) }) else { return nil }
         return try carryOut(prepareReset(scope, hasBegun: true))
     }
 }

@@ -34,7 +34,8 @@ enum ListeningSocket {
     }
 
     private static func listen(at path: String, for agent: Account?, _ backlog: Int32) throws -> Int32 {
-        let file = ServerSocketFile(path: path, mode: agent == nil ? 0o600 : 0o660, group: agent?.group ?? getegid())
+        // For the agent's user, and not for its group: users are put in that.
+        let file = ServerSocketFile(path: path, mode: 0o600, group: getegid(), owner: agent?.user)
         let place = try file.claim()
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
         guard descriptor >= 0 else { throw HostFailure.system(attempted: "open a socket", errno: errno) }

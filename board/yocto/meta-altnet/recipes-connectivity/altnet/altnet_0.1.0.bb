@@ -24,6 +24,7 @@ REQUIRED_DISTRO_FEATURES = "systemd usrmerge"
 inherit features_check systemd useradd
 
 USERADD_PACKAGES = "${PN}"
+GROUPADD_PARAM:${PN} = "--system altnet-agent"
 USERADD_PARAM:${PN} = "\
     --system --user-group --no-create-home --home-dir /nonexistent --shell /sbin/nologin altnet; \
     --system --user-group --no-create-home --home-dir /nonexistent --shell /sbin/nologin altnet-provider \
@@ -63,7 +64,7 @@ altnet_bind() {
 FILES:${PN} += "${systemd_system_unitdir} ${libdir}/sysusers.d ${nonarch_libdir} ${datadir} ${ALTNET_WRITABLE}"
 CONFFILES:${PN} = "${sysconfdir}/altnet/altnet.conf ${sysconfdir}/altnet/wpa_supplicant.conf"
 
-RDEPENDS:${PN} = "ca-certificates wpa-supplicant"
+RDEPENDS:${PN} = "ca-certificates util-linux-setpriv wpa-supplicant"
 RRECOMMENDS:${PN} = "wireless-regdb-static"
 
 # It is made elsewhere: stripped, and linked with flags of its own.

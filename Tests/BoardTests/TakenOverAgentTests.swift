@@ -1,0 +1,226 @@
+import Foundation
+import PipedPrograms
+import Testing
+
+/// A line that root alone may read.
+private let secret = "secret-of-root"
+
+/// Root acts where the agent's user can plant something, and the agent was taken over.
+///
+/// The agent's user is `nobody` here, and its folders are below a folder of the test's own.
+@Suite(
+    .enabled(if: geteuid() == 0 && Board.hasProgram("setpriv"), "needs root and setpriv(1)"), .timeLimit(.minutes(2)))
+struct TakenOverAgentTests {
+    /// A board with avahi-daemon or systemd-resolved at work, whose interface has been taken over.
+    private struct Device {
+        let board: Board
+        var root: String { board.place }
+        var deviceId: String { root + "/var/lib/altnet/device-id" }
+
+        init(responder: String = "avahi-daemon") throws {
+            board = try Board()
+            // The agent's user has to get to its own folder.
+            chmod(board.place, 0o755)
+            try board.install("dns-sd/altnet.service", as: "/usr/share/altnet/dns-sd/altnet.service")
+            try board.install("dns-sd/altnet.dnssd", as: "/usr/share/altnet/dns-sd/altnet.dnssd")
+            for folder in ["/var/lib/altnet", "/run/altnet-interface", "/run/altnet", "/etc"] {
+                try FileManager.default.createDirectory(atPath: root + folder, withIntermediateDirectories: true)
+            }
+            let agent = try #require(getpwnam("nobody")).pointee
+            for folder in ["/var/lib/altnet", "/run/altnet"] { chown(root + folder, agent.pw_uid, agent.pw_gid) }
+            try "wlan0\n".write(toFile: root + "/run/altnet-interface/interfaces", atomically: false, encoding: .utf8)
+            try "#!/bin/sh\ncase $* in *' is-enabled \(responder).service') ;; *is-enabled*) exit 1 ;; esac\n".write(
+                toFile: root + "/systemctl", atomically: false, encoding: .utf8)
+            chmod(root + "/systemctl", 0o755)
+            try (secret + "\n").write(toFile: root + "/secret", atomically: false, encoding: .utf8)
+            chmod(root + "/secret", 0o600)
+        }
+
+        /// Runs a shell script as the agent's user.
+        func attack(_ script: String) throws -> Int32 {
+            try Board.run("setpriv", ["--reuid=nobody", "--regid=nogroup", "--clear-groups", "sh", "-c", script])
+                .status
+        }
+
+        func writeId(_ bytes: [UInt8]) throws {
+            try Data(bytes).write(to: URL(fileURLWithPath: deviceId))
+            chmod(deviceId, 0o644)
+        }
+
+        /// Does as root what comes before each start of the agent.
+        /// - Returns: what it said and what is announced then, nil for nothing.
+        func prepare() throws -> (said: String, announced: String?) {
+            let (status, said) = try Board.run(
+                "env",
+                [
+                    "ALTNET_ROOT=" + root, "ALTNET_SYSTEMCTL=" + root + "/systemctl",
+                    Board.folder + "/systemd/altnet-interface", "prepare",
+                ])
+            #expect(status == 0, "\(said)")
+            let files = ["/etc/avahi/services/altnet.service", "/run/systemd/dnssd/altnet.dnssd"]
+            return (said, files.lazy.compactMap { try? String(contentsOfFile: root + $0, encoding: .utf8) }.first)
+        }
+    }
+
+    @Test(arguments: ["ln -s ../../../secret", "ln -s /etc/shadow", "ln -s /proc/1/environ", "mkdir", "mkfifo"])
+    func nothingIsReadThroughWhatStandsForTheId(planting: String) throws {
+        let device = try Device()
+        #expect(try device.attack("cd \(device.root)/var/lib/altnet && \(planting) device-id") == 0)
+        let result = try device.prepare()
+        #expect(result.announced == nil)
+        #expect(!result.said.contains(secret))
+    }
+
+    /// A second name of a file is no link, and the rights of the file still count.
+    @Test func nothingIsReadThroughASecondName() throws {
+        let device = try Device()
+        #expect(link(device.root + "/secret", device.deviceId) == 0)
+        let result = try device.prepare()
+        #expect(result.announced == nil)
+        #expect(!result.said.contains(secret))
+    }
+
+    @Test func whatWasAnnouncedIsWithdrawn() throws {
+        let device = try Device()
+        try device.writeId(Array("9f86d081884c7d65\n".utf8))
+        #expect(try device.prepare().announced?.contains("id=9f86d081884c7d65<") == true)
+        #expect(unlink(device.deviceId) == 0)
+        #expect(try device.attack("cd \(device.root)/var/lib/altnet && ln -s ../../../secret device-id") == 0)
+        #expect(try device.prepare().announced == nil)
+    }
+
+    @Test(arguments: [
+        "", "\n", "two words\n", "one\nsecond\n", "tab\there\n", "h\u{f6}me\n", "\u{1b}[2J\n",
+        String(repeating: "x", count: 65) + "\n", String(repeating: "x", count: 100_000),
+    ])
+    func whatIsNoIdIsNotAnnounced(content: String) throws {
+        let device = try Device()
+        try device.writeId(Array(content.utf8))
+        #expect(try device.prepare().announced == nil)
+    }
+
+    @Test(arguments: [
+        (String(repeating: "x", count: 64), String(repeating: "x", count: 64)),
+        ("]]></txt-record><port>1</port>&amp;", "]]&gt;&lt;/txt-record&gt;&lt;port&gt;1&lt;/port&gt;&amp;amp;"),
+        ("x/e;s/.*/reboot/;#", "x/e;s/.*/reboot/;#"), (#"\1\n&"#, #"\1\n&amp;"#),
+        ("$(reboot)`reboot`", "$(reboot)`reboot`"),
+    ])
+    func anIdIsTextAndNothingElse(id: String, announced: String) throws {
+        let device = try Device()
+        try device.writeId(Array((id + "\n").utf8))
+        #expect(try device.prepare().announced?.contains("<txt-record>id=\(announced)</txt-record>") == true)
+    }
+
+    @Test func anIdIsTextForResolvedToo() throws {
+        let device = try Device(responder: "systemd-resolved")
+        try device.writeId(Array(#"a"b'c\d%n/e"#.utf8))
+        #expect(try device.prepare().announced?.contains(#"TxtText=v=1 id=a\"b\'c\\d%%n/e"# + "\n") == true)
+    }
+
+    // MARK: Notes of a lease
+
+    /// Calls dhcpcd's hook as root.
+    private func note(in folder: String) throws -> String {
+        let (status, said) = try Board.run(
+            "env",
+            [
+                "ALTNET_LEASES=" + folder, "interface=wlan0", "reason=BOUND", "new_domain_name_servers=192.0.2.1",
+                "new_captive_portal_uri=https://portal.example/" + secret, Board.folder + "/dhcpcd/altnet-lease",
+            ])
+        #expect(status == 0)
+        return said
+    }
+
+    @Test(arguments: [
+        "mkdir leases && ln -s ../../../secret leases/.wlan0.new", "mkdir leases && ln -s ../../../secret leases/wlan0",
+        "mkdir -m 777 leases", "ln -s ../.. leases",
+    ])
+    func theHookWritesNowhereButInAFolderOfRootsAlone(planting: String) throws {
+        let device = try Device()
+        #expect(try device.attack("cd \(device.root)/run/altnet && \(planting)") == 0)
+        let said = try note(in: device.root + "/run/altnet/leases")
+        #expect(said.contains("is not root's alone"))
+        #expect(try String(contentsOfFile: device.root + "/secret", encoding: .utf8) == secret + "\n")
+        let (_, written) = try Board.run("grep", ["-rl", "portal.example", device.root])
+        #expect(written == "")
+    }
+
+    @Test func aFolderThatOthersMayWriteToIsNotRootsAlone() throws {
+        let device = try Device()
+        for (mode, isAlone) in [(0o755, true), (0o750, true), (0o775, false), (0o757, false), (0o1777, false)] {
+            let folder = "\(device.root)/run/leases-\(mode)"
+            #expect(mkdir(folder, 0o755) == 0 && chmod(folder, mode_t(mode)) == 0)
+            let said = try note(in: folder)
+            #expect(said.isEmpty == isAlone)
+            #expect((access(folder + "/wlan0", F_OK) == 0) == isAlone, "\(String(mode, radix: 8))")
+        }
+    }
+
+    @Test func whatTheHookWritesIsANewFileOfRoots() throws {
+        let device = try Device()
+        let folder = device.root + "/run/altnet-leases"
+        #expect(try note(in: folder) == "")
+        // What root itself has left there is not written to either.
+        #expect(symlink("../../secret", folder + "/.wlan0.new") == 0)
+        #expect(try note(in: folder) == "")
+        var status = stat()
+        #expect(lstat(folder + "/wlan0", &status) == 0 && status.st_mode == S_IFREG | 0o644 && status.st_uid == 0)
+        #expect(lstat(folder, &status) == 0 && status.st_mode == S_IFDIR | 0o755 && status.st_uid == 0)
+        #expect(try String(contentsOfFile: device.root + "/secret", encoding: .utf8) == secret + "\n")
+    }
+}
+
+/// The files of `board` say who owns which file.
+@Suite struct OwnershipTests {
+    /// Those that root runs or reads, and systemd, udev and dhcpcd as root.
+    private static let files = [
+        "systemd/altnet-interface", "systemd/altnet-interface.service", "systemd/altnet-providers.socket",
+        "systemd/altnet-providers.service", "systemd/altnet-provision.service",
+        "systemd/altnet-wpa_supplicant@.service",
+        "systemd/altnet.service", "systemd/altnet.tmpfiles", "systemd/altnet.sysusers", "dhcpcd/altnet-lease",
+        "udev/90-altnet-flash.rules", "wpa_supplicant/wpa_supplicant.conf", "debian/postinst", "debian/prerm",
+        "buildroot/package/altnet/S45altnet",
+    ]
+    /// A path below a folder of the agent's, and why root may name it.
+    private static let known = [
+        // Taken away, by its name in there.
+        "rm -f /run/altnet/providers.sock", "rm -rf /run/altnet/leases",
+        // Looked for; what is in it is read with the agent's rights.
+        "if [ -d /run/altnet/leases ]", "for file in /run/altnet/leases/*",
+        // By the agent's user.
+        "ExecStartPre=-/usr/bin/ln -s ../altnet-providers.sock /run/altnet/providers.sock",
+    ]
+
+    @Test(arguments: files) func rootNamesNoPathBelowAFolderOfTheAgents(file: String) throws {
+        for line in try Board.text(of: file).split(separator: "\n") where !line.hasPrefix("#") {
+            guard line.contains("/run/altnet/") || line.contains("/var/lib/altnet/") else { continue }
+            #expect(Self.known.contains { line.contains($0) }, "\(file): \(line)")
+        }
+    }
+
+    /// Users are put in the group `altnet`. So nothing is given to it but the agent itself, whose socket is its group's.
+    @Test(arguments: files) func nothingButTheAgentIsGivenToTheGroupOfUsers(file: String) throws {
+        for line in try Board.text(of: file).split(separator: "\n") where !line.hasPrefix("#") {
+            let given = line.firstMatch(of: /(?i)group(?:s)?\s*=+\s*"?altnet(?![-\w])/)
+            #expect(given == nil || (file == "systemd/altnet.service" && line == "Group=altnet"), "\(file): \(line)")
+        }
+    }
+
+    @Test func theAgentIsInTheGroupThatItsSocketsAreFor() throws {
+        let agent = try Board.text(of: "systemd/altnet.service")
+        let group = try #require(agent.firstMatch(of: /\nSupplementaryGroups=(\S+)\n/)).1
+        #expect(group != "altnet")
+        #expect(try Board.text(of: "systemd/altnet-providers.socket").contains("\nSocketGroup=\(group)\n"))
+        let supplicant = try Board.text(of: "systemd/altnet-wpa_supplicant@.service")
+        #expect(supplicant.contains("\nGroup=\(group)\n") && supplicant.contains(" GROUP=\(group)\""))
+        #expect(try Board.text(of: "systemd/altnet.sysusers").contains("\ng \(group) "))
+    }
+
+    /// A command can name a library for it to load (CVE-2024-5290).
+    @Test func wpaSupplicantLoadsWhatIsInstalledAlone() throws {
+        let unit = try Board.text(of: "systemd/altnet-wpa_supplicant@.service")
+        for line in ["NoExecPaths=/", "ExecPaths=/usr", "ProtectSystem=strict", "TemporaryFileSystem=/run:ro"] {
+            #expect(unit.contains("\n\(line)\n"), "\(line)")
+        }
+    }
+}
