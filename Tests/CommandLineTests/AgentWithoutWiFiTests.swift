@@ -49,11 +49,8 @@ struct AgentWithoutWiFiTests {
         #expect(agent.wait() == 0)
     }
 
-    private func refusal(_ body: () async throws(ClientError) -> some Any) async throws -> ProtocolError {
-        do throws(ClientError) { _ = try await body() } catch {
-            if case .refused(let refusal) = error { return refusal }
-            throw error
-        }
+    private func refusal(_ body: () async throws -> some Any) async throws -> ProtocolError {
+        do { _ = try await body() } catch ClientError.refused(let refusal) { return refusal }
         throw ProtocolError(.internalError, "nothing was refused")
     }
 }
