@@ -44,18 +44,20 @@ import Testing
     static let hash = "xAlkLe0m4kJHlLpdKmnRsJ4vYlX2DOp4T5Gg2vOa0yk="
 
     /// Numbers that no member can have, each where one is asked for.
-    static let noWholeNumbers = ["1.5", #""5""#, "1e400", "99999999999999999999", "10e9223372036854775807", "true", "[]"]
-        .flatMap { number in
-            [
-                Case(#"{"v":\#(number),"id":"a","type":"network.get"}"#, .malformed, id: "a", field: "v"),
-                body("backups.update", #""networks":[],"ifRevision":\#(number)"#, field: "body.ifRevision"),
-                body("network.switch", #""hash":"\#(hash)","confirmWithin":\#(number)"#, field: "body.confirmWithin"),
-                body("scan.start", #""frequencies":[2412,\#(number)]"#, field: "body.frequencies[1]"),
-                body("events.subscribe", #""since":\#(number)"#, field: "body.since"),
-                body("history.get", #""limit":\#(number)"#, field: "body.limit"),
-                body("portal.answer", #""id":\#(number),"cancel":true"#, field: "body.id"),
-            ]
-        }
+    static let noWholeNumbers = [
+        "1.5", #""5""#, "1e400", "99999999999999999999", "10e9223372036854775807", "true", "[]",
+    ]
+    .flatMap { number in
+        [
+            Case(#"{"v":\#(number),"id":"a","type":"network.get"}"#, .malformed, id: "a", field: "v"),
+            body("backups.update", #""networks":[],"ifRevision":\#(number)"#, field: "body.ifRevision"),
+            body("network.switch", #""hash":"\#(hash)","confirmWithin":\#(number)"#, field: "body.confirmWithin"),
+            body("scan.start", #""frequencies":[2412,\#(number)]"#, field: "body.frequencies[1]"),
+            body("events.subscribe", #""since":\#(number)"#, field: "body.since"),
+            body("history.get", #""limit":\#(number)"#, field: "body.limit"),
+            body("portal.answer", #""id":\#(number),"cancel":true"#, field: "body.id"),
+        ]
+    }
 
     private static func body(_ type: String, _ members: String, field: String) -> Case {
         Case(#"{"v":1,"id":"a","type":"\#(type)","body":{\#(members)}}"#, .malformed, id: "a", field: field)

@@ -149,7 +149,8 @@ private final class Spoiler {
         return switch meddling {
         case .eventLost where events == 2: []
         case .eventTwice where events == 2: [line, line]
-        case .restartUncounted: [line.replacing(#""missed":0,"reason":"restarted""#, with: #""missed":3,"reason":"restarted""#)]
+        case .restartUncounted:
+            [line.replacing(#""missed":0,"reason":"restarted""#, with: #""missed":3,"reason":"restarted""#)]
         default: [line]
         }
     }
