@@ -157,7 +157,7 @@ import Testing
 
     /// A client that writes before it reads finds the line as well, and not a broken connection.
     @Test func whoIsTurnedAwayMayWriteAndIsTold() async throws {
-        try await withServer(limits: AppServer.Limits(connections: 1)) { path in
+        try await withServer(limits: AppServer.Limits(connections: 1, lingering: .seconds(3600))) { path in
             let first = try RawSocket.connecting(to: path)
             try await first.send(request(.getNetwork))
             #expect(try answer(await first.line()).code == nil)
