@@ -11,7 +11,8 @@ extension DeviceAgent {
 
     private func entry(_ switchID: String) throws(ProtocolError) -> SwitchLedger.Entry {
         guard let entry = ledger[switchID] else {
-            throw ProtocolError(.unknownSwitch, "there was no switch \(switchID) since the agent started")
+            // The id is the client's, and may be of any length.
+            throw ProtocolError(.unknownSwitch, "there was no switch of this id since the agent started")
         }
         return entry
     }

@@ -56,7 +56,7 @@ extension Decoder {
 extension ProtocolError {
     package static func malformed(at path: [any CodingKey], _ complaint: String) -> ProtocolError {
         let field = fieldName(path)
-        guard !field.isEmpty else { return ProtocolError(.malformed, "the line \(complaint)") }
+        guard !field.isEmpty else { return ProtocolError(.malformed, "the line is not a JSON object") }
         return ProtocolError(.malformed, "\(field) \(complaint)", details: ["field": .text(field)])
     }
 
@@ -81,10 +81,10 @@ extension ProtocolError {
 /// The place of an entry in a list, from 0.
 struct Place: CodingKey {
     let intValue: Int?
-    var stringValue: String { intValue.map(String.init) ?? "" }
+    let stringValue: String
 
-    init(_ index: Int) { intValue = index }
-    init(intValue: Int) { self.init(intValue) }
+    init(_ index: Int) { (intValue, stringValue) = (index, String(index)) }
+    init?(intValue: Int) { self.init(intValue) }
     init?(stringValue: String) { return nil }
 }
 

@@ -7,17 +7,18 @@ struct GenericNetlinkFamily: Hashable, Sendable {
     /// The multicast groups by name.
     let groups: [String: Int]
 
+    init(id: UInt16, groups: [String: Int]) { (self.id, self.groups) = (id, groups) }
+
     init?(_ message: NetlinkMessage) {
         let attributes = message.attributes(after: Self.headerLength)
         guard let id = attributes[CTRL_ATTR_FAMILY_ID]?.number(as: UInt16.self) else { return nil }
-        self.id = id
         let groups = attributes[CTRL_ATTR_MCAST_GROUPS]?.nested.compactMap { group -> (String, Int)? in
             guard let name = group.value.nested[CTRL_ATTR_MCAST_GRP_NAME]?.string,
                 let number = group.value.nested[CTRL_ATTR_MCAST_GRP_ID]?.count(as: UInt32.self)
             else { return nil }
             return (name, number)
         }
-        self.groups = Dictionary(groups ?? []) { first, _ in first }
+        self.init(id: id, groups: Dictionary(groups ?? []) { first, _ in first })
     }
 
     /// The size of `struct genlmsghdr`.

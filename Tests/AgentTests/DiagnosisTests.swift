@@ -102,6 +102,12 @@ import Testing
         #expect(step.remedy?.contains("http://portal/") == true)
     }
 
+    @Test func aKernelWithoutWiFiIsNamed() {
+        let facts = DiagnosisFacts(radio: .init(interface: "wlan0", isSupported: false, isThere: false))
+        #expect(facts.steps[0].result == .broken && facts.steps[0].found.contains("nl80211"))
+        #expect(facts.steps[1].result == .skipped)
+    }
+
     /// A device says what to do about whatever it finds broken.
     @Test func everyBreakHasARemedy() {
         var all: [DiagnosisFacts] = []
@@ -117,6 +123,7 @@ import Testing
             facts.radio = .init(interface: "wlan0", isThere: isThere, isUp: isUp, isSupplicantAvailable: false)
             all.append(facts)
         }
+        all.append(DiagnosisFacts(radio: .init(interface: "wlan0", isSupported: false, isThere: false, isUp: false)))
         for step in all.flatMap(\.steps) where step.result == .broken || step.result == .doubtful {
             #expect(step.remedy?.isEmpty == false, "\(step)")
         }

@@ -51,7 +51,14 @@ struct ProcessMemory {
 extension [UInt8] {
     func contains(_ other: [UInt8]) -> Bool {
         withUnsafeBytes { bytes in
-            other.withUnsafeBytes { memmem(bytes.baseAddress!, bytes.count, $0.baseAddress!, $0.count) != nil }
+            other.withUnsafeBytes { other in
+                memmem(bytes.baseAddress, bytes.count, other.baseAddress, other.count) != nil
+            }
         }
     }
 }
+
+/// memmem(3), which glibc hides from all but GNU sources.
+private let memmem = unsafeBitCast(
+    dlsym(nil, "memmem"),
+    to: (@convention(c) (UnsafeRawPointer?, Int, UnsafeRawPointer?, Int) -> UnsafeRawPointer?).self)

@@ -21,26 +21,26 @@ import Testing
             let passwords = (0..<4).map { _ in Self.password() }
             for (index, password) in passwords.enumerated() {
                 secrets["password \(round).\(index)"] = Array(password.utf8)
-                let psk = PreSharedKey.derive(from: Secret(text: password), ssid: Self.ssid)
+                let psk = PreSharedKey.derive(from: Secret(text: password), ssid: ssid)
                 secrets["pre-shared key \(round).\(index)"] = psk.withBytes { Array($0) }
             }
             let lan = try await agent.connectThroughTheNetwork()
             // Plain and sealed, on the machine and through the network.
-            _ = try await unix.updateBackups([Self.network(passwords[0])])
+            _ = try await unix.updateBackups([network(passwords[0])])
             let sealed = try await unix.agreeKey().seal(
-                Secret(text: passwords[1]), ssid: Self.ssid, for: agent.device)
-            _ = try await unix.updateBackups([.new(NewNetwork(ssid: Self.ssid, credential: .sealed(sealed)))])
-            try agent.askOverTLS(Self.update(passwords[2]))
-            _ = try await lan.updateBackups([Self.network(passwords[3])])
+                Secret(text: passwords[1]), ssid: ssid, for: agent.device)
+            _ = try await unix.updateBackups([.new(NewNetwork(ssid: ssid, credential: .sealed(sealed)))])
+            try agent.askOverTLS(update(passwords[2]))
+            _ = try await lan.updateBackups([network(passwords[3])])
             // Without a radio they are refused, and have been read all the same.
             for password in passwords {
-                _ = try? await unix.switchNetwork(to: Self.network(password), joinOnce: true)
-                _ = try? await lan.switchNetwork(to: Self.network(password))
+                _ = try? await unix.switchNetwork(to: network(password), joinOnce: true)
+                _ = try? await lan.switchNetwork(to: network(password))
             }
             for _ in 0..<10 { _ = try await lan.network() }
             await lan.close()
         }
-        #expect(try await unix.backups().networks.map(\.ssid) == [Self.ssid])
+        #expect(try await unix.backups().networks.map(\.ssid) == [ssid])
 
         let memory = ProcessMemory(pid: agent.program.pid)
         var found: [String] = []
@@ -66,7 +66,9 @@ import Testing
 
     // MARK: What is looked for
 
-    private static let ssid = SSID("Home")
+    private let ssid: SSID
+
+    init() throws { ssid = try SSID("Home") }
 
     /// With characters that JSON escapes.
     private static func password() -> String {
@@ -92,11 +94,11 @@ import Testing
         return forms
     }
 
-    private static func network(_ password: String) -> NetworkReference {
+    private func network(_ password: String) -> NetworkReference {
         .new(NewNetwork(ssid: ssid, credential: .password(Secret(text: password))))
     }
 
-    private static func update(_ password: String) throws -> [UInt8] {
+    private func update(_ password: String) throws -> [UInt8] {
         let body = Request.Body.updateBackups(BackupsUpdate(networks: [network(password)], ifRevision: nil))
         return try Request(id: "1", content: .device(body)).line()
     }

@@ -114,6 +114,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(state.backups == [try network("A", "password-a"), try network("B", "password-b")])
         let again = #expect(throws: ProtocolError.self) { try PreparedUpdate(update, maximum: 3, seals: seals) }
         #expect(again?.code == .sealUsed)
+        #expect(again?.details == ["field": "body.networks[0].sealed"])
     }
 
     @Test func oneThatDoesNotOpenRefusesTheWholeList() throws {
@@ -125,6 +126,39 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
             try PreparedUpdate(BackupsUpdate(networks: [.new(good), .new(moved)]), maximum: 3, seals: seals)
         }
         #expect(error?.code == .sealInvalid)
+        #expect(error?.details == ["field": "body.networks[1].sealed"])
+    }
+
+    /// Whatever is wrong with a box, the member that has it is named.
+    @Test func everyFaultOfABoxNamesItsMember() throws {
+        let seals = try seals
+        let device = try DeviceKey(deviceId: "device", localKey: localKey)
+        let box = try seals.key.seal(Secret(text: "password-a"), ssid: SSID("A"), for: device)
+        let rotated = try #require(SealedPassword(keyId: "another", box: box.box))
+        let altered = try #require(SealedPassword(keyId: box.keyId, box: box.box.dropLast() + [box.box.last! ^ 1]))
+        for (name, sealed, code) in [
+            ("A", rotated, ErrorCode.keyRotated), ("A", altered, .sealInvalid), ("B", box, .sealInvalid),
+        ] {
+            let network = NewNetwork(ssid: try SSID(name), credential: .sealed(sealed))
+            let update = BackupsUpdate(networks: [.new(network)])
+            let inList = #expect(throws: ProtocolError.self) { try PreparedUpdate(update, maximum: 3, seals: seals) }
+            #expect(inList?.code == code)
+            #expect(inList?.details == ["field": "body.networks[0].sealed"])
+            let alone = #expect(throws: ProtocolError.self) {
+                try StoredNetwork(network, at: "body", openedWith: seals)
+            }
+            #expect(alone?.code == code)
+            #expect(alone?.details == ["field": "body.sealed"])
+        }
+    }
+
+    @Test func aPasswordThatCannotBeOneNamesItsMember() throws {
+        let error = #expect(throws: ProtocolError.self) {
+            var state = StoredState()
+            try apply([reference("A", "password-a"), reference("B", "short")], to: &state)
+        }
+        #expect(error?.code == .invalidPassword)
+        #expect(error?.details == ["field": "body.networks[1].password"])
     }
 
     /// Where the list is refused for its length, what is sealed in it can be sent again.
@@ -134,6 +168,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         let update = BackupsUpdate(networks: [.new(network)])
         let error = #expect(throws: ProtocolError.self) { try PreparedUpdate(update, maximum: 0, seals: seals) }
         #expect(error?.code == .tooManyNetworks)
+        #expect(error?.details == ["max": 0, "count": 1])
         #expect(try PreparedUpdate(update, maximum: 3, seals: seals).entries.count == 1)
     }
 

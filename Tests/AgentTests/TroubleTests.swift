@@ -28,6 +28,7 @@ import Testing
         #expect(advice(.notRunning).contains("start altnet-wpa_supplicant@wlan0.service"))
         #expect(advice(.notPermitted).contains("GROUP=altnet-agent)"))
         #expect(advice(.silent).contains("restart altnet-wpa_supplicant@wlan0.service"))
+        #expect(Trouble.noWiFi.advice.contains("load the module cfg80211"))
         #expect(Trouble.noInterface("wlan0", others: []).advice.contains("plug it in"))
         #expect(Trouble.noInterface("wlan0", others: ["wlan1", "wlx2"]).advice.contains("to wlan1 or wlx2"))
     }
@@ -38,6 +39,8 @@ import Testing
         let supplicant = Trouble.noSupplicant(.silent, interface: "wlan0", socket: "/s")
         #expect(supplicant.isOver(given: nil) && interface.isOver(given: nil))
         #expect(interface.isOver(given: supplicant) && !supplicant.isOver(given: interface))
+        #expect(Trouble.noWiFi.isOver(given: interface) && Trouble.noWiFi.isOver(given: supplicant))
+        #expect(!interface.isOver(given: .noWiFi) && !supplicant.isOver(given: .noWiFi))
     }
 
     @Test func capabilitiesAreRead() {

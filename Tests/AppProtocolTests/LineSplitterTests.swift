@@ -32,6 +32,19 @@ import Testing
         #expect(splitter.next() == nil)
     }
 
+    /// The end of a stream ends its last line.
+    @Test(arguments: [("a\nbc", "bc"), ("a\n", nil), ("a\n\r", nil), ("", nil), ("bc\r", "bc\r")])
+    func theLastLineNeedsNoEnd(text: String, last: String?) {
+        var splitter = LineSplitter(maximumLength: 4)
+        splitter.append(text.utf8)
+        while splitter.next() != nil {}
+        #expect(splitter.last() == last.map { .line(Array($0.utf8)) })
+        #expect(splitter.last() == nil)
+        splitter.append("12345".utf8)
+        #expect(splitter.next() == .lineTooLong)
+        #expect(splitter.last() == nil)
+    }
+
     /// Also those of a terminal that ends its lines with CR LF.
     @Test func emptyLinesAreNone() {
         var splitter = LineSplitter()

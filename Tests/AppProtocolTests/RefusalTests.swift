@@ -43,6 +43,26 @@ import Testing
     static let sealed = #"{"keyId":"k","box":"\#(box)"}"#
     static let hash = "xAlkLe0m4kJHlLpdKmnRsJ4vYlX2DOp4T5Gg2vOa0yk="
 
+    /// Numbers that no member can have, each where one is asked for.
+    static let noWholeNumbers = [
+        "1.5", #""5""#, "1e400", "99999999999999999999", "10e9223372036854775807", "true", "[]",
+    ]
+    .flatMap { number in
+        [
+            Case(#"{"v":\#(number),"id":"a","type":"network.get"}"#, .malformed, id: "a", field: "v"),
+            body("backups.update", #""networks":[],"ifRevision":\#(number)"#, field: "body.ifRevision"),
+            body("network.switch", #""hash":"\#(hash)","confirmWithin":\#(number)"#, field: "body.confirmWithin"),
+            body("scan.start", #""frequencies":[2412,\#(number)]"#, field: "body.frequencies[1]"),
+            body("events.subscribe", #""since":\#(number)"#, field: "body.since"),
+            body("history.get", #""limit":\#(number)"#, field: "body.limit"),
+            body("portal.answer", #""id":\#(number),"cancel":true"#, field: "body.id"),
+        ]
+    }
+
+    private static func body(_ type: String, _ members: String, field: String) -> Case {
+        Case(#"{"v":1,"id":"a","type":"\#(type)","body":{\#(members)}}"#, .malformed, id: "a", field: field)
+    }
+
     static let cases = [
         Case("", .malformed), Case("garbage", .malformed), Case("{", .malformed), Case("[]", .malformed),
         Case("null", .malformed), Case("42", .malformed), Case("\"text\"", .malformed), Case("{}", .malformed),
@@ -58,6 +78,9 @@ import Testing
         Case(#"{"v":1.0000000000000001,"id":"a","type":"network.get"}"#, .malformed, id: "a", field: "v"),
         Case(#"{"v":1,"id":"a","type":"network.get",}"#, .malformed),
         Case("\u{feff}{\"v\":1,\"id\":\"a\",\"type\":\"network.get\"}", .malformed),
+        Case(#"{"v":null,"id":"a","type":"network.get"}"#, .malformed, id: "a", field: "v"),
+        body("portal.answer", #""id":null,"cancel":true"#, field: "body.id"),
+        body("events.subscribe", #""since":-1"#, field: "body.since"),
         Case(#"{"v":1,"id":"a"}"#, .malformed, id: "a", field: "type"),
         Case(#"{"v":1,"id":"a","type":"wifi.hack"}"#, .unknownType, id: "a"),
         Case(#"{"v":1,"id":"a","type":"backups.update"}"#, .malformed, id: "a", field: "body"),
@@ -119,11 +142,11 @@ import Testing
             #"{"v":1,"id":"a","type":"scan.start","body":{"frequencies":["2412"]}}"#, .malformed, id: "a",
             field: "body.frequencies[0]"),
         Case(
-            #"{"v":1,"id":"a","type":"scan.start","body":{"frequencies":[-1]}}"#, .malformed, id: "a",
-            field: "body.frequencies"),
+            #"{"v":1,"id":"a","type":"scan.start","body":{"frequencies":[2412,-1]}}"#, .malformed, id: "a",
+            field: "body.frequencies[1]"),
         Case(#"{"v":1,"id":"a","type":"portal.answer"}"#, .malformed, id: "a", field: "body"),
         .answer(#""values":{}"#, id: nil, field: "body.id"),
-        .answer(#""values":{}"#, id: "7.5"), .answer(#""values":{}"#, id: #""7""#, field: "body.id"),
+        .answer(#""values":{}"#, id: "7.5", field: "body.id"), .answer(#""values":{}"#, id: #""7""#, field: "body.id"),
         .answer(nil, field: "body.values"),
         .answer(#""cancel":false"#, field: "body.values"),
         .answer(#""cancel":true,"values":{"pin":"hunter2"}"#, field: "body.values"),
@@ -150,7 +173,7 @@ import Testing
         Case(String(repeating: "x", count: ProtocolLimits.lineLength + 1), .lineTooLong),
     ]
 
-    @Test(arguments: cases)
+    @Test(arguments: cases + noWholeNumbers)
     func isRefused(_ refused: Case) {
         do {
             let request = try Request(line: Array(refused.line.utf8))
@@ -161,6 +184,35 @@ import Testing
             if let field = refused.field { #expect(error.error.details["field"] == .text(field)) }
             #expect(!"\(error)".contains("hunter2"))
         }
+    }
+
+    /// A program can look its own member up under the name that the error gives.
+    @Test(arguments: cases + noWholeNumbers)
+    func whatIsNamedIsAPath(_ refused: Case) throws {
+        let error = #expect(throws: RejectedRequest.self) { try Request(line: Array(refused.line.utf8)) }
+        guard case .text(let field)? = error?.error.details["field"] else { return }
+        #expect(field.wholeMatch(of: /v|id|type|body((\.[A-Za-z]+)(\[[0-9]+\])?)*/) != nil, "\(field)")
+        #expect(error?.error.message.contains("not a JSON object") == false)
+    }
+
+    @Test(arguments: ["[]", "42", #""text""#, "null", "garbage"])
+    func whatIsNoObjectIsSaidToBeNone(line: String) {
+        let error = #expect(throws: RejectedRequest.self) { try Request(line: Array(line.utf8)) }
+        #expect(error?.error == ProtocolError(.malformed, "the line is not a JSON object"))
+    }
+
+    @Test func tooManyNetworksAreCounted() {
+        let networks = Array(repeating: #"{"ssid":"a","security":"open"}"#, count: 65).joined(separator: ",")
+        let line = #"{"v":1,"id":"a","type":"backups.update","body":{"networks":[\#(networks)]}}"#
+        let error = #expect(throws: RejectedRequest.self) { try Request(line: Array(line.utf8)) }
+        #expect(error?.error.details == ["max": 64, "count": 65])
+    }
+
+    @Test(arguments: ["1.0", "1e0", "10e-1", "1"])
+    func whatIsWholeIsTaken(number: String) throws {
+        let line = #"{"v":\#(number),"id":"a","type":"history.get","body":{"limit":\#(number)}}"#
+        let request = try Request(line: Array(line.utf8))
+        #expect(request.content == .device(.getHistory(HistoryQuery(limit: 1))))
     }
 
     @Test func invalidUTF8IsRefused() {
@@ -205,11 +257,11 @@ import Testing
     }
 
     /// What an app read in backups.get can be sent back as it is: the hash says which network is meant.
-    @Test(arguments: ["open", "owe", "wpa2-psk", "wpa3-sae", "enterprise", "wep", "unknown", "wpa9"])
+    @Test(arguments: [#""open""#, #""owe""#, #""wpa2-psk""#, #""enterprise""#, #""unknown""#, #""wpa9""#, "7", "{}"])
     func anEntryOfTheListIsAReference(security: String) throws {
         let line =
             #"{"v":1,"id":"a","type":"backups.update","body":{"networks":[{"ssid":"A","hash":"\#(Self.hash)","#
-            + #""security":"\#(security)","hidden":true,"lastSignal":-60}]}}"#
+            + #""security":\#(security),"hidden":true,"lastSignal":-60}]}}"#
         let expected = NetworkReference.stored(try #require(NetworkHash(base64: Self.hash)))
         #expect(
             try Request(line: Array(line.utf8)).content

@@ -21,16 +21,16 @@ import Testing
         #expect(await event?.seq == 1)
     }
 
-    @Test func aSubscriberGetsWhatItMissed() async {
+    @Test func aSubscriberGetsWhatItMissed() async throws {
         publish(4)
-        var feed = hub.subscribe(EventSubscription(since: 2, stream: hub.stream))
+        var feed = try hub.subscribe(EventSubscription(since: 2, stream: hub.stream))
         #expect(await feed.next()?.seq == 3)
         #expect(await feed.next()?.seq == 4)
     }
 
-    @Test func whatIsNoLongerKeptIsAGap() async {
+    @Test func whatIsNoLongerKeptIsAGap() async throws {
         publish(10)
-        var feed = hub.subscribe(EventSubscription(since: 1, stream: hub.stream))
+        var feed = try hub.subscribe(EventSubscription(since: 1, stream: hub.stream))
         #expect(await feed.next().map(Seen.init) == Seen(seq: 6, gap: Gap(reason: .expired, missed: 5)))
         #expect(await feed.next().map(Seen.init) == Seen(seq: 7))
         publish(5)
@@ -38,23 +38,42 @@ import Testing
         #expect(await feed.next().map(Seen.init) == Seen(seq: 12))
     }
 
-    @Test(arguments: [
-        EventSubscription(since: 2, stream: "other"), EventSubscription(since: 99), EventSubscription(since: -1),
-    ])
-    func anEarlierRunIsAGap(subscription: EventSubscription) async {
+    @Test(arguments: [0, 2, 99, Int.max]) func anEarlierRunIsAGap(since: Int) async throws {
         publish(3)
-        var feed = hub.subscribe(subscription)
+        var feed = try hub.subscribe(EventSubscription(since: since, stream: "other"))
         #expect(await feed.next().map(Seen.init) == Seen(seq: 0, gap: Gap(reason: .restarted, missed: 0)))
         #expect(await feed.next().map(Seen.init) == Seen(seq: 1))
     }
 
-    @Test func hostilePositionsAreHarmless() async {
+    /// What this run has forgotten since its start is counted.
+    @Test func theGapOfARestartCounts() async throws {
+        publish(10)
+        var feed = try hub.subscribe(EventSubscription(since: 2, stream: "other"))
+        publish(1)
+        #expect(await feed.next().map(Seen.init) == Seen(seq: 7, gap: Gap(reason: .restarted, missed: 7)))
+        #expect(await feed.next().map(Seen.init) == Seen(seq: 8))
+    }
+
+    /// No event has such a number yet, and none ever has a negative one.
+    @Test(arguments: [Int.min, -1, 4, Int.max], [true, false])
+    func positionsThatAreNoneAreRefused(since: Int, namesStream: Bool) {
         publish(3)
-        for since in [Int.min, -1, 0, 3, 4, Int.max] {
-            var feed = hub.subscribe(EventSubscription(since: since, stream: hub.stream))
-            publish(1)
-            #expect(await feed.next() != nil)
-        }
+        let subscription = EventSubscription(since: since, stream: namesStream ? hub.stream : nil)
+        let error = #expect(throws: ProtocolError.self) { try hub.subscribe(subscription) }
+        #expect(error?.code == .malformed)
+        #expect(error?.details == ["field": "body.since"])
+        #expect(error?.message.contains("from 0 to 3") == true)
+    }
+
+    @Test(arguments: [0, 3]) func theFirstAndTheLastPositionAreTaken(since: Int) async throws {
+        publish(3)
+        var feed = try hub.subscribe(EventSubscription(since: since, stream: hub.stream))
+        publish(1)
+        #expect(await feed.next()?.seq == since + 1)
+    }
+
+    @Test func aNegativePositionOfAnotherRunIsRefusedToo() {
+        #expect(throws: ProtocolError.self) { try hub.subscribe(EventSubscription(since: -1, stream: "other")) }
     }
 
     @Test func cancellingEndsTheWait() async {

@@ -56,6 +56,31 @@ import Testing
             #expect(try answer(await socket.line()) == ("a", nil))
             try await socket.send("{\"v\":1,")
             socket.finishSending()
+            #expect(try answer(await socket.line()) == (nil, .malformed))
+            #expect(try await socket.line() == nil)
+        }
+    }
+
+    /// As `printf ... | nc -NU` does.
+    @Test func aLastLineWithoutAnEndIsAnswered() async throws {
+        try await withServer { path in
+            let socket = try RawSocket.connecting(to: path)
+            try await socket.send(request(.getNetwork, id: "1") + request(.getNetwork, id: "2").dropLast())
+            socket.finishSending()
+            #expect(try answer(await socket.line()) == ("1", nil))
+            #expect(try answer(await socket.line()) == ("2", nil))
+            #expect(try await socket.line() == nil)
+        }
+    }
+
+    /// What follows a line that is too long is no line, nor is what it ends with.
+    @Test func theRestOfALineThatIsTooLongIsNotAnswered() async throws {
+        try await withServer { path in
+            let socket = try RawSocket.connecting(to: path)
+            try await socket.send(
+                Array(repeating: 0x61, count: ProtocolLimits.lineLength + 1) + [0x0a] + request(.getNetwork).utf8)
+            socket.finishSending()
+            #expect(try answer(await socket.line()).code == .lineTooLong)
             #expect(try await socket.line() == nil)
         }
     }
@@ -130,6 +155,52 @@ import Testing
         }
     }
 
+    /// A client that writes before it reads finds the line as well, and not a broken connection.
+    @Test func whoIsTurnedAwayMayWriteAndIsTold() async throws {
+        try await withServer(limits: AppServer.Limits(connections: 1, lingering: .seconds(3600))) { path in
+            let first = try RawSocket.connecting(to: path)
+            try await first.send(request(.getNetwork))
+            #expect(try answer(await first.line()).code == nil)
+            let second = try RawSocket.connecting(to: path)
+            // It has been told: the server has nothing more to say to it.
+            #expect(try answer(await second.line()) == (nil, .busy))
+            #expect(try await second.line() == nil)
+            try await second.send(request(.getNetwork))
+            second.finishSending()
+        }
+    }
+
+    /// Those who are told why they are not served take no room from those who could be, however many there are.
+    @Test func whoIsTurnedAwayTakesNoRoom() async throws {
+        var limits = AppServer.Limits(connections: 1, lingering: .seconds(3600))
+        limits.farewells = 2
+        try await withServer(limits: limits) { path in
+            var first: RawSocket? = try RawSocket.connecting(to: path)
+            try await first?.send(request(.getNetwork))
+            #expect(try answer(await first?.line()).code == nil)
+            var lingering: [RawSocket] = []
+            for _ in 0..<4 {
+                lingering.append(try RawSocket.connecting(to: path))
+                #expect(try answer(await lingering.last?.line()) == (nil, .busy))
+                #expect(try await lingering.last?.line() == nil)
+            }
+            first = nil
+            // The server learns of the closed connection in its own time.
+            var code: ErrorCode? = .busy
+            let deadline = ContinuousClock.now + .seconds(20)
+            while code == .busy, ContinuousClock.now < deadline {
+                let next = try RawSocket.connecting(to: path)
+                try? await next.send(request(.getNetwork))
+                code = try answer(await next.line()).code
+            }
+            #expect(code == nil)
+            // More than a line from one that is not served ends its time.
+            await #expect(throws: RawSocket.Failure.self) {
+                while true { try await lingering[0].send(Array(repeating: 0x61, count: 1 << 16)) }
+            }
+        }
+    }
+
     @Test func aSlowReaderIsToldOfTheGapAndHoldsUpNobody() async throws {
         let hub = EventHub(capacity: 16)
         let total = 1000
@@ -169,7 +240,24 @@ import Testing
             let socket = try RawSocket.connecting(to: path)
             try await socket.send(request(.subscribe, id: "1") + request(.subscribe, id: "2"))
             #expect(try answer(await socket.line()) == ("1", nil))
-            #expect(try answer(await socket.line()) == ("2", .unsupported))
+            let line = try #require(try await socket.line())
+            #expect(try answer(line) == ("2", .unsupported))
+            #expect(line.contains(#""details":{"field":"type"}"#))
+        }
+    }
+
+    /// It may subscribe all the same, once it has read where the device stands.
+    @Test func aSubscriptionFromTheFutureIsRefused() async throws {
+        try await withServer { path in
+            let socket = try RawSocket.connecting(to: path)
+            for (id, since) in [("1", 1), ("2", Int.max), ("3", -1)] {
+                try await socket.send(request(.subscribe, id: id, body: #"{"since":\#(since)}"#))
+                let line = try #require(try await socket.line())
+                #expect(try answer(line) == (id, .malformed))
+                #expect(line.contains(#""details":{"field":"body.since"}"#))
+            }
+            try await socket.send(request(.subscribe, id: "4", body: #"{"since":0}"#))
+            #expect(try answer(await socket.line()) == ("4", nil))
         }
     }
 

@@ -73,6 +73,30 @@ import Testing
         }
     }
 
+    /// It need not say anything first.
+    @Test func oneTooManyIsToldBeforeItWrites() async throws {
+        var limits = AppServer.LANLimits()
+        limits.connections = 1
+        try await withNetworkServer(limits: limits) { _, port async throws in
+            let first = try await KeyedClient.connecting(to: port)
+            #expect(try await first.ask() == nil)
+            let second = try await KeyedClient.connecting(to: port)
+            #expect(try answer(await second.line()) == (nil, .busy))
+            #expect(try await second.line() == nil)
+            #expect(try await first.ask() == nil)
+        }
+    }
+
+    @Test func aLastLineWithoutAnEndIsAnswered() async throws {
+        try await withNetworkServer { _, port async throws in
+            let client = try await KeyedClient.connecting(to: port)
+            try await client.send(String(request(.getNetwork, id: "last").dropLast()))
+            client.finishSending()
+            #expect(try answer(await client.line()) == ("last", nil))
+            #expect(try await client.line() == nil)
+        }
+    }
+
     /// The network cannot keep the board's own command line out.
     @Test func theUnixSocketIsCountedApart() async throws {
         var limits = AppServer.LANLimits()
@@ -203,11 +227,13 @@ import Testing
             let plain = #"{"ssid":"Home","password":"12345678"}"#
             let open = #"{"ssid":"Cafe","security":"open"}"#
             try await client.send(request(.switchNetwork, body: plain))
-            #expect(try answer(await client.line()).code == .sealRequired)
+            let refusal = try #require(try await client.line())
+            #expect(try answer(refusal).code == .sealRequired)
+            #expect(refusal.contains(#""details":{"field":"body.password"}"#))
             try await client.send(request(.updateBackups, body: #"{"networks":[\#(open),\#(plain)]}"#))
             let line = try #require(try await client.line())
             #expect(try answer(line).code == .sealRequired)
-            #expect(line.contains("networks[1].password"))
+            #expect(line.contains(#""details":{"field":"body.networks[1].password"}"#))
             #expect(!line.contains("12345678"))
             #expect(device.bodies == [])
             try await client.send(request(.switchNetwork, body: open))

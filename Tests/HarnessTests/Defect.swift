@@ -8,6 +8,7 @@ enum Defect: String, CaseIterable {
     case outcomeTwice, outcomeForgotten, confirmsAnything, silenceConfirms, anyPasswordJoins, joinOnceKept
     case progressUntold, decisionUntold, staysLost
     case connectivityUntold, layersDisordered, portalNamesTwice, portalTooLong, portalUntold, anyPortalAnswered
+    case countUntold, sealedFieldUntold, hashUntold, interfaceBeforeUplink
     case scansAtOnce, scanUnnumbered, weakestFirst, historyUnlimited
 
     /// Ids of checks that must fail, at least.
@@ -49,6 +50,10 @@ enum Defect: String, CaseIterable {
         case .layersDisordered: ["diagnosis.get"]
         case .portalNamesTwice, .portalTooLong, .portalUntold: ["portal.get"]
         case .anyPortalAnswered: ["portal.answer.unknown"]
+        case .countUntold: ["backups.update.tooManyNetworks"]
+        case .sealedFieldUntold: ["key.seal.used", "key.seal.tampered", "key.seal.rotated", "key.seal.atomic"]
+        case .hashUntold: ["switch.unknownNetwork"]
+        case .interfaceBeforeUplink: ["switch.uplink"]
         case .scansAtOnce: ["scan.busy"]
         case .scanUnnumbered: ["scan.finished"]
         case .weakestFirst: ["scan.results"]

@@ -18,8 +18,9 @@ final class MeddlingProxy: Sendable {
                     .channelOption(.allowRemoteHalfClosure, value: true)
                     .connect(unixDomainSocketPath: device)
                     .flatMapThrowing { far in
-                        try near.pipeline.syncOperations.addHandler(Relay(to: far) { meddling.asked($0) })
                         let spoiler = Spoiler(meddling)
+                        try near.pipeline.syncOperations.addHandler(
+                            Relay(to: far, losesLast: meddling == .lastLineLost) { meddling.asked($0) })
                         try far.pipeline.syncOperations.addHandler(Relay(to: near) { spoiler.answered($0) })
                     }
                     .flatMap { near.setOption(.autoRead, value: true) }
@@ -38,12 +39,16 @@ private final class Relay: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private let other: any Channel
+    private let losesLast: Bool
     private let spoil: (String) -> [String]?
     private var rest: [UInt8] = []
 
-    /// - Parameter spoil: nil to close the connection.
-    init(to other: any Channel, _ spoil: @escaping (String) -> [String]?) {
+    /// - Parameters:
+    ///   - losesLast: whether a last line without a line feed is lost.
+    ///   - spoil: nil to close the connection.
+    init(to other: any Channel, losesLast: Bool = false, _ spoil: @escaping (String) -> [String]?) {
         self.other = other
+        self.losesLast = losesLast
         self.spoil = spoil
     }
 
@@ -69,7 +74,7 @@ private final class Relay: ChannelInboundHandler {
 
     func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
         guard event as? ChannelEvent == .inputClosed else { return }
-        other.writeAndFlush(ByteBuffer(bytes: rest), promise: nil)
+        if !losesLast { other.writeAndFlush(ByteBuffer(bytes: rest), promise: nil) }
         other.close(mode: .output, promise: nil)
     }
 
@@ -84,6 +89,7 @@ enum Meddling: String, CaseIterable {
     case codeChanged, detailsMissing, messageMissing
     case closesAfterError, answersEmptyLines, lineTooLong, silent
     case unknownMembersRefused
+    case fieldWithoutBody, lastLineLost, restartUncounted, busyUntold
 
     var finders: [String] {
         switch self {
@@ -96,7 +102,7 @@ enum Meddling: String, CaseIterable {
         case .passwordShown: ["backups.update.answer"]
         case .qualityWrong, .timeWrong: ["network.get"]
         case .ssidTwice: ["network.get"]
-        case .codeChanged: ["lines.malformed.notJSON", "backups.update.passwordMissing"]
+        case .codeChanged: ["lines.malformed.notJSON", "backups.update.passwordMissing", "events.future"]
         case .detailsMissing: ["backups.update.revisionConflict", "limits.confirm"]
         case .messageMissing: ["lines.usable"]
         case .closesAfterError: ["lines.usable", "lines.malformed.notJSON"]
@@ -104,6 +110,10 @@ enum Meddling: String, CaseIterable {
         case .lineTooLong: ["network.get"]
         case .silent: ["network.get"]
         case .unknownMembersRefused: ["lines.members.unknown"]
+        case .fieldWithoutBody: ["lines.malformed.fractionalEntry", "key.seal.malformed", "switch.invalid"]
+        case .lastLineLost: ["lines.last"]
+        case .restartUncounted: ["events.otherStream"]
+        case .busyUntold: ["robustness.connections"]
         }
     }
 
@@ -139,6 +149,8 @@ private final class Spoiler {
         return switch meddling {
         case .eventLost where events == 2: []
         case .eventTwice where events == 2: [line, line]
+        case .restartUncounted:
+            [line.replacing(#""missed":0,"reason":"restarted""#, with: #""missed":3,"reason":"restarted""#)]
         default: [line]
         }
     }
@@ -168,6 +180,8 @@ private final class Spoiler {
         case .codeChanged where isError: return [line.replacing("\"code\":\"", with: "\"code\":\"x")]
         case .detailsMissing where isError: return [json.with(["error": json.error(with: ["details": nil])]).asText]
         case .messageMissing where isError: return [json.with(["error": json.error(with: ["message": nil])]).asText]
+        case .fieldWithoutBody where isError: return [line.replacing(#""field":"body."#, with: #""field":""#)]
+        case .busyUntold where line.contains(#""busy""#): return nil
         case .closesAfterError where isError: return nil
         case .lineTooLong where json["body"]?["flags"] != nil:
             return [json.with(["padding": .text(String(repeating: "x", count: 65_536))]).asText]

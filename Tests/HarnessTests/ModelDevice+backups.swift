@@ -28,12 +28,15 @@ extension ModelDevice {
 
     func stored(_ hash: NetworkHash, _ state: State) throws(ProtocolError) -> Stored {
         guard let network = named(state).first(where: { self.hash(of: $0) == hash }) else {
-            throw ProtocolError(.unknownNetwork, "no stored network has this hash")
+            throw ProtocolError(
+                .unknownNetwork, "no stored network has this hash",
+                details: has(.hashUntold) ? [:] : ["hash": .text(hash.base64)])
         }
         return network
     }
 
-    func plain(_ network: NewNetwork, _ state: inout State) throws(ProtocolError) -> Stored {
+    /// - Parameter field: where in the request it stands.
+    func plain(_ network: NewNetwork, at field: String, _ state: inout State) throws(ProtocolError) -> Stored {
         switch network.credential {
         case .none: return Stored(ssid: network.ssid, password: nil, isHidden: network.isHidden)
         case .password(let password):
@@ -42,7 +45,12 @@ extension ModelDevice {
             if has(.replayAccepted), let password = state.opened[sealed.box] {
                 return Stored(ssid: network.ssid, password: password, isHidden: network.isHidden)
             }
-            let password = try seals.open(sealed, ssid: network.ssid)
+            let password: Secret
+            do throws(ProtocolError) {
+                password = try seals.open(sealed, ssid: network.ssid)
+            } catch {
+                throw has(.sealedFieldUntold) ? error : error.about(field + ".sealed")
+            }
             state.opened[sealed.box] = password
             return Stored(ssid: network.ssid, password: password, isHidden: network.isHidden)
         }
@@ -71,14 +79,16 @@ extension ModelDevice {
     private func apply(_ update: BackupsUpdate, _ state: inout State) throws(ProtocolError) {
         let maximum = state.maximum + (has(.oneTooMany) ? 1 : has(.oneTooFew) ? -1 : 0)
         guard update.networks.count <= maximum else {
-            throw ProtocolError(.tooManyNetworks, "too many", details: ["max": .number(state.maximum)])
+            var details: [String: ProtocolError.Detail] = ["max": .number(state.maximum)]
+            if !has(.countUntold) { details["count"] = .number(update.networks.count) }
+            throw ProtocolError(.tooManyNetworks, "too many", details: details)
         }
         if let expected = update.ifRevision, expected != state.revision, !has(.ifRevisionIgnored) {
             throw ProtocolError(.revisionConflict, "changed", details: ["revision": .number(state.revision)])
         }
         let before = state
         state.backups = []
-        for reference in update.networks {
+        for (index, reference) in update.networks.enumerated() {
             let network: Stored
             switch reference {
             case .stored(let hash):
@@ -89,7 +99,7 @@ extension ModelDevice {
                 if has(.oldPasswordStays), let old = before.backups.first(where: { $0.ssid == new.ssid }) {
                     network = old
                 } else {
-                    network = try plain(new, &state)
+                    network = try plain(new, at: "body.networks[\(index)]", &state)
                 }
             }
             guard !state.backups.contains(where: { $0.ssid == network.ssid }) || has(.duplicatesKept) else {

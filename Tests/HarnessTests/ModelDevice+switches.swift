@@ -8,7 +8,10 @@ extension ModelDevice {
             let target: Stored
             switch request.target {
             case .stored(let hash): target = try stored(hash, state)
-            case .new(let new): target = try plain(new, &state)
+            case .new(let new): target = try plain(new, at: "body", &state)
+            }
+            guard state.uplink == .wifi else {
+                throw ProtocolError(has(.interfaceBeforeUplink) ? .interfaceMissing : .cannotSwitch, "not now")
             }
             if target == state.current, !has(.alreadyThereIgnored) {
                 throw ProtocolError(.alreadyAssociated, "the device is there")

@@ -25,6 +25,8 @@ final class ModelDevice: DeviceService {
         var air: [SSID: Secret]
         var switches: [String: SwitchStatus] = [:]
         var running: String?
+        /// What carries the traffic; without Wi-Fi as that, the model has no interface for it either.
+        var uplink = Uplink.wifi
         var confirmed: Set<String> = []
         var isScanning = false
         var lastRequestedScan = 0
@@ -104,10 +106,10 @@ final class ModelDevice: DeviceService {
 
     func status(_ state: State) -> NetworkStatus {
         var flags: NetworkFlags = .allowed(
-            uplink: .wifi, radioPresent: true, switchInProgress: state.running != nil)
+            uplink: state.uplink, radioPresent: state.uplink == .wifi, switchInProgress: state.running != nil)
         if has(.flagMissing) { flags.remove(.switchInProgress) }
         return NetworkStatus(
-            state: state.linkState, uplink: state.linkState == .online ? .wifi : nil, flags: flags,
+            state: state.linkState, uplink: state.linkState == .online ? state.uplink : nil, flags: flags,
             ssid: state.current.ssid, bssid: BSSID("02:00:00:00:01:00"), signal: -52,
             frequency: Frequency(megahertz: 2412), hash: hash(of: state.current),
             addresses: state.linkState == .online ? ["192.0.2.23"] : [], since: state.since,

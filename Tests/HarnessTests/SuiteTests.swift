@@ -15,7 +15,8 @@ import Testing
             let report = try await Harness(target: target, bench: try bench(device)).run(Check.all)
             #expect(report.failures == [])
             let skipped = report.results.filter { !$0.outcome.isPassed }.map(\.id)
-            #expect(Set(skipped) == Set(Check.refusals.map(\.id) + ["backups.get.hashes", "key.seal.required"]))
+            let others = ["backups.get.hashes", "key.seal.required", "switch.uplink"]
+            #expect(Set(skipped) == Set(Check.refusals.map(\.id) + others))
             #expect(report.isConforming)
             #expect(device.state.withLock { device.list($0).shown.dropFirst() } == before)
             // What no check can bring about from outside.
@@ -31,8 +32,17 @@ import Testing
         try await withModel(overNetwork: true) { target, device in
             let report = try await Harness(target: target, bench: try bench(device)).run(Check.all)
             #expect(report.failures == [])
-            #expect(report.results.filter { !$0.outcome.isPassed }.map(\.id) == ["backups.get.hashes"])
+            let skipped = report.results.filter { !$0.outcome.isPassed }.map(\.id)
+            #expect(skipped == ["backups.get.hashes", "switch.uplink"])
             #expect(report.isConforming)
+        }
+    }
+
+    @Test func aSoundDeviceWithAnotherUplinkConforms() async throws {
+        try await withModel(prepare: { $0.state.withLock { $0.uplink = .wired } }) { target, device in
+            let report = try await Harness(target: target, bench: try bench(device)).run(checks(["switch.uplink"]))
+            #expect(report.failures == [])
+            #expect(report.results.map(\.outcome.isPassed) == [true])
         }
     }
 
@@ -108,7 +118,9 @@ import Testing
 /// Each defect makes the checks fail that are there to find it: so they can fail.
 @Suite struct MutantTests {
     @Test(arguments: Defect.allCases) func aDefectIsFound(_ defect: Defect) async throws {
-        try await withModel(defect) { target, device in
+        let isWired = defect == .interfaceBeforeUplink
+        try await withModel(defect, prepare: { if isWired { $0.state.withLock { $0.uplink = .wired } } }) {
+            target, device in
             let checks = checks(defect.finders)
             #expect(checks.count == defect.finders.count)
             let report = try await Harness(target: target, bench: try bench(device), isDestructive: true).run(checks)

@@ -32,10 +32,67 @@ import Testing
 
     @Test(.disabled(if: access("/sys/module/cfg80211", F_OK) == 0, "this kernel has nl80211"))
     func saysThatNL80211IsMissing() async throws {
-        await #expect { _ = try await WirelessRadio(interface: "wlan0") { _ in } } throws: { error in
+        let radio = try await WirelessRadio(interface: "lo") { _ in }
+        #expect(!radio.isSupported)
+        #expect(radio.interfaceIndex == nil, "whatever has the name is no Wi-Fi interface")
+        await #expect { try await radio.phy() } throws: { error in
             (error as? NetlinkError)?.reason == .familyMissing("nl80211") && "\(error)".contains("cfg80211")
         }
+        await #expect(throws: NetlinkError.self) { try await radio.regulatoryDomain() }
+        await #expect(throws: NetlinkError.self) { try await radio.interfaces() }
     }
+
+    /// The third look finds it; the family is the controller's, with nl80211's groups in the place of its own.
+    @Test func looksForNL80211UntilItIsThere() async throws {
+        var looks = 0
+        let missing = NetlinkError(attempted: "look", reason: .familyMissing("nl80211"))
+        let (events, teller) = AsyncStream.makeStream(of: RadioEvent.self)
+        let radio = try await WirelessRadio(
+            interface: "lo", socket: NetlinkSocket(.generic), pause: .milliseconds(1),
+            lookUp: { (_) throws(NetlinkError) in
+                looks += 1
+                guard looks == 3 else { throw missing }
+                return Self.stand
+            }
+        ) { teller.yield($0) }
+        #expect(!radio.isSupported && looks == 1)
+        var seen: [RadioEvent] = []
+        for await event in events {
+            seen.append(event)
+            if event == .supported { break }
+        }
+        #expect(seen == [.interfaceAdded, .supported])
+        #expect(radio.isSupported && radio.interfaceIndex != nil)
+        radio.look()
+        #expect(looks == 3, "what is there is not looked for")
+    }
+
+    /// Told that an interface has come, it does not wait for its time.
+    @Test func looksAtOnceWhenToldTo() async throws {
+        var looks = 0
+        let missing = NetlinkError(attempted: "look", reason: .familyMissing("nl80211"))
+        let (events, teller) = AsyncStream.makeStream(of: RadioEvent.self)
+        let radio = try await WirelessRadio(
+            interface: "no-such", socket: NetlinkSocket(.generic), pause: .seconds(3600),
+            lookUp: { (_) throws(NetlinkError) in
+                looks += 1
+                guard looks == 2 else { throw missing }
+                return Self.stand
+            }
+        ) { teller.yield($0) }
+        radio.look()
+        for await event in events {
+            #expect(event == .supported)
+            break
+        }
+        #expect(radio.isSupported && radio.interfaceIndex == nil)
+    }
+
+    /// As nl80211 could be: a family with its groups, whose number is that of the controller's own.
+    private static let stand = GenericNetlinkFamily(
+        id: UInt16(GENL_ID_CTRL),
+        groups: Dictionary(
+            uniqueKeysWithValues: ["config", "scan", "regulatory", "mlme"].map { ($0, Int(GENL_ID_CTRL)) }))
 
     @Test func answersManyDumpsAtOnce() async throws {
         let socket = try NetlinkSocket(.generic)

@@ -22,7 +22,8 @@ extension DeviceAgent {
     private func look(_ course: DiagnosisCourse) async {
         let interface = station.interface
         course.facts.radio = DiagnosisFacts.Radio(
-            interface: interface, isSupported: radio.isSupported, isThere: routes.link(named: interface) != nil, isUp: isInterfaceUp,
+            interface: interface, isSupported: radio.isSupported, isThere: routes.link(named: interface) != nil,
+            isUp: isInterfaceUp,
             isSupplicantAvailable: isSupplicantAvailable)
         let signal = policy.phase.accessPoint == nil ? nil : try? await radio.station()?.strength
         course.facts.association = association(signal: signal)

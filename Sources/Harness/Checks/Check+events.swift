@@ -10,7 +10,7 @@ extension Check {
         },
         event("once", "a connection subscribes once", section: "events.subscribe") { trial in
             let wire = try await trial.listening()
-            try await wire.ask(.subscribe).expectRefusal(.unsupported)
+            try await wire.ask(.subscribe).expectRefusal(.unsupported, field: "type")
             try await wire.ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
         },
         event("none", "who has not subscribed gets no events", touchesBackups: true) { trial in
@@ -52,17 +52,23 @@ extension Check {
             let missed = try await wire.event("the change that was missed") { $0.backups }
             try expect("the list", missed.shown, is: list.shown)
         },
-        event("future", "a number that is yet to come is one of an earlier run", section: "events.subscribe") { trial in
+        event("future", "a number that no event has is refused", section: "events.subscribe") { trial in
             let wire = try await trial.open()
             let position = try await trial.open().subscribe()
-            try await wire.subscribe(since: position.seq + 1_000_000)
-            let gap = try await wire.event("a gap") { $0.gap }
-            try expect("the gap's reason", gap.reason, is: .restarted)
+            for since in [position.seq + 1_000_000, Int.max, -1] {
+                for stream in [nil, position.stream] {
+                    var body: [String: JSONValue] = ["since": .integer(since)]
+                    if let stream { body["stream"] = .text(stream) }
+                    try await wire.ask(.subscribe, .object(body)).expectRefusal(.malformed, field: "body.since")
+                }
+            }
+            try await wire.subscribe(since: position.seq, stream: position.stream)
         },
         event("otherStream", "after a restart, what was before is said to be missing", section: "events.subscribe") {
             trial in
             let wire = try await trial.open()
-            try await wire.subscribe(since: 0, stream: "harness-other")
+            // Also a number that this run has not reached: it is one of the other's.
+            try await wire.subscribe(since: 1_000_000, stream: "harness-other")
             let gap = try await wire.event("a gap") { $0.gap }
             try expect("the gap's reason", gap.reason, is: .restarted)
         },

@@ -36,7 +36,8 @@ extension Check {
             let entries = (0...ProtocolLimits.updateEntries).map {
                 ["ssid": .text("n\($0)"), "security": "open"] as JSONValue
             }
-            try await wire.ask(.updateBackups, ["networks": .array(entries)]).expectRefusal(.tooManyNetworks)
+            try await wire.ask(.updateBackups, ["networks": .array(entries)]).expectRefusal(
+                .tooManyNetworks, details: ["count": .integer(entries.count)])
         },
         Check("limits.confirm", "confirmWithin has 5 to 600 seconds", section: "network.switch") { trial in
             let wire = try await trial.open()

@@ -77,6 +77,20 @@ extension Check {
             for id in ids { try await wire.answer().expectSuccess(of: .getNetwork, id: id) }
             try await wire.expectEnd()
         },
+        Check("lines.last", "the end of what is sent ends the last line", section: section) { trial in
+            let wire = try await trial.open()
+            await wire.send(JSONValue.request(.getNetwork, id: "last").line)
+            await wire.finishSending()
+            try await wire.answer().expectSuccess(of: .getNetwork, id: "last")
+            try await wire.expectEnd()
+        },
+        Check("lines.last.cut", "also one that was cut short, which is malformed", section: section) { trial in
+            let wire = try await trial.open()
+            await wire.send(JSONValue.request(.getNetwork, id: "last").line.dropLast())
+            await wire.finishSending()
+            try await wire.answer().expectRefusal(.malformed)
+            try await wire.expectEnd()
+        },
         Check("lines.usable", "a connection stays usable after errors", section: section) { trial in
             let wire = try await trial.open()
             for _ in 0..<10 {

@@ -16,7 +16,7 @@ extension Check {
                 let full = try await trial.fill(on: wire)
                 let entries = full.references + [try await trial.entry(try trial.fresh(), on: wire)]
                 try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(
-                    .tooManyNetworks, details: ["max": .integer(full.max)])
+                    .tooManyNetworks, details: ["max": .integer(full.max), "count": .integer(entries.count)])
                 let read: BackupList = try await wire.get(.getBackups)
                 try expect("the list as it was", read.shown, is: full.shown)
             },

@@ -15,33 +15,58 @@ extension Check {
         malformed("noID", "no id", #"{"v":1,"type":"network.get"}"#),
         malformed("numericID", "an id that is a number", #"{"v":1,"id":7,"type":"network.get"}"#),
         malformed("nullID", "an id that is null", #"{"v":1,"id":null,"type":"network.get"}"#),
-        malformed("noVersion", "no version", #"{"id":"a","type":"network.get"}"#, id: "a"),
-        malformed("textVersion", "a version that is text", #"{"v":"1","id":"a","type":"network.get"}"#, id: "a"),
+        malformed("noVersion", "no version", #"{"id":"a","type":"network.get"}"#, id: "a", field: "v"),
         malformed(
-            "fraction", "a version that is no whole number", #"{"v":1.5,"id":"a","type":"network.get"}"#, id: "a"),
-        malformed("noType", "no type", #"{"v":1,"id":"a"}"#, id: "a"),
-        malformed("numericType", "a type that is a number", #"{"v":1,"id":"a","type":1}"#, id: "a"),
-        malformed("noBody", "no body where one is needed", #"{"v":1,"id":"a","type":"switch.get"}"#, id: "a"),
-        malformed("textBody", "a body that is text", #"{"v":1,"id":"a","type":"switch.get","body":"s-1"}"#, id: "a"),
-        malformed("listBody", "a body that is a list", #"{"v":1,"id":"a","type":"history.get","body":[5]}"#, id: "a"),
+            "textVersion", "a version that is text", #"{"v":"1","id":"a","type":"network.get"}"#, id: "a", field: "v"),
+        malformed(
+            "fraction", "a version that is no whole number", #"{"v":1.5,"id":"a","type":"network.get"}"#, id: "a",
+            field: "v"),
+        malformed("noType", "no type", #"{"v":1,"id":"a"}"#, id: "a", field: "type"),
+        malformed("numericType", "a type that is a number", #"{"v":1,"id":"a","type":1}"#, id: "a", field: "type"),
+        malformed(
+            "noBody", "no body where one is needed", #"{"v":1,"id":"a","type":"switch.get"}"#, id: "a", field: "body"),
+        malformed(
+            "textBody", "a body that is text", #"{"v":1,"id":"a","type":"switch.get","body":"s-1"}"#, id: "a",
+            field: "body"),
+        malformed(
+            "listBody", "a body that is a list", #"{"v":1,"id":"a","type":"history.get","body":[5]}"#, id: "a",
+            field: "body"),
         malformed(
             "wrongMember", "a member of the wrong type",
-            #"{"v":1,"id":"a","type":"switch.get","body":{"switchId":12}}"#, id: "a"),
+            #"{"v":1,"id":"a","type":"switch.get","body":{"switchId":12}}"#, id: "a", field: "body.switchId"),
         malformed(
             "hugeNumber", "a number beyond 64 bits",
-            #"{"v":1,"id":"a","type":"events.subscribe","body":{"since":99999999999999999999}}"#, id: "a"),
+            #"{"v":1,"id":"a","type":"events.subscribe","body":{"since":99999999999999999999}}"#, id: "a",
+            field: "body.since"),
+        malformed(
+            "endlessNumber", "a number beyond all others",
+            #"{"v":1,"id":"a","type":"history.get","body":{"limit":1e400}}"#, id: "a", field: "body.limit"),
+        malformed(
+            "fractionalEntry", "a list with a number that is not whole",
+            #"{"v":1,"id":"a","type":"scan.start","body":{"frequencies":[2412,2417.5]}}"#, id: "a",
+            field: "body.frequencies[1]"),
+        malformed(
+            "textNumber", "text in the place of a number",
+            #"{"v":1,"id":"a","type":"backups.update","body":{"networks":[],"ifRevision":"5"}}"#, id: "a",
+            field: "body.ifRevision", touchesBackups: true),
+        malformed(
+            "nullNumber", "null in the place of a number that is needed",
+            #"{"v":1,"id":"a","type":"portal.answer","body":{"id":null,"cancel":true}}"#, id: "a", field: "body.id"),
         malformed(
             "networksNoList", "networks that are no list",
-            #"{"v":1,"id":"a","type":"backups.update","body":{"networks":{}}}"#, id: "a", touchesBackups: true),
-        malformed(
-            "noNetworks", "an update without networks", #"{"v":1,"id":"a","type":"backups.update","body":{}}"#, id: "a",
+            #"{"v":1,"id":"a","type":"backups.update","body":{"networks":{}}}"#, id: "a", field: "body.networks",
             touchesBackups: true),
         malformed(
+            "noNetworks", "an update without networks", #"{"v":1,"id":"a","type":"backups.update","body":{}}"#, id: "a",
+            field: "body.networks", touchesBackups: true),
+        malformed(
             "portalBoth", "an answer to a portal that is none",
-            #"{"v":1,"id":"a","type":"portal.answer","body":{"id":0,"cancel":true,"values":{}}}"#, id: "a"),
+            #"{"v":1,"id":"a","type":"portal.answer","body":{"id":0,"cancel":true,"values":{}}}"#, id: "a",
+            field: "body.values"),
         malformed(
             "portalNumber", "a value for a portal that is a number",
-            #"{"v":1,"id":"a","type":"portal.answer","body":{"id":0,"values":{"pin":1234}}}"#, id: "a"),
+            #"{"v":1,"id":"a","type":"portal.answer","body":{"id":0,"values":{"pin":1234}}}"#, id: "a",
+            field: "body.values"),
         malformed(
             "deep", "nesting without end", String(repeating: "[", count: 30_000) + String(repeating: "]", count: 30_000)
         ),
@@ -58,19 +83,21 @@ extension Check {
     ]
 
     private static func malformed(
-        _ name: String, _ what: String, _ line: String, id: String? = nil, touchesBackups: Bool = false
+        _ name: String, _ what: String, _ line: String, id: String? = nil, field: String? = nil,
+        touchesBackups: Bool = false
     ) -> Check {
-        malformed(name, what, Array(line.utf8), id: id, touchesBackups: touchesBackups)
+        malformed(name, what, Array(line.utf8), id: id, field: field, touchesBackups: touchesBackups)
     }
 
     private static func malformed(
-        _ name: String, _ what: String, _ line: [UInt8], id: String? = nil, touchesBackups: Bool = false
+        _ name: String, _ what: String, _ line: [UInt8], id: String? = nil, field: String? = nil,
+        touchesBackups: Bool = false
     ) -> Check {
         Check(
             "lines.malformed.\(name)", "\(what): answered malformed, the connection stays usable", section: "Lines",
             touchesBackups: touchesBackups
         ) { trial in
-            try await trial.refuses(line, .malformed, id: id)
+            try await trial.refuses(line, .malformed, id: id, field: field)
         }
     }
 }

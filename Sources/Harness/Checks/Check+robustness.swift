@@ -22,6 +22,10 @@ extension Check {
                 if refused == 3 { break }
             }
             try expect("busy, long before the 64th connection", refused == 3, got: "\(refused) times")
+            // It is told before it says anything.
+            let silent = try await trial.open()
+            try await silent.answer().expectRefusal(.busy)
+            try await silent.expectEnd()
             try await first.ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
             await trial.closeConnections()
             try await trial.expectServed()

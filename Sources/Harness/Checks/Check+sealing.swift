@@ -78,9 +78,13 @@ extension Check {
             let wire = try await trial.open()
             let list: BackupList = try await wire.get(.getBackups)
             let short = Data(repeating: 7, count: SealedPassword.length - 1).base64EncodedString()
-            for sealed: JSONValue in ["plain", [:], ["keyId": "k", "box": "!"], ["keyId": "k", "box": .text(short)]] {
+            let faults: [(sealed: JSONValue, field: String)] = [
+                ("plain", "sealed"), ([:], "sealed.box"), (["keyId": "k", "box": "!"], "sealed"),
+                (["keyId": "k", "box": .text(short)], "sealed"), (["keyId": 1, "box": .text(short)], "sealed.keyId"),
+            ]
+            for (sealed, field) in faults {
                 let entry = try trial.fresh().json.with(["sealed": sealed])
-                try await trial.refusesSealed(entry, .malformed, list, wire)
+                try await trial.refusesSealed(entry, .malformed, field: field, list, wire)
             }
         },
         seal("atomic", "one that cannot be opened makes the whole list be refused") { trial in
@@ -91,7 +95,8 @@ extension Check {
             let sealed = try await trial.seal(try trial.fresh(), on: wire)
             let bad = network.json.with(["sealed": try JSONValue(encoding: sealed)])
             let entries = try trial.kept(leaving: 2) + [good, bad]
-            try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(.sealInvalid)
+            try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(
+                .sealInvalid, field: "body.networks[\(entries.count - 1)].sealed")
             let read: BackupList = try await wire.get(.getBackups)
             try expect("the list as it was", read.shown, is: list.shown)
         },
@@ -106,8 +111,9 @@ extension Check {
             let network = try trial.fresh()
             let plain = network.json.with(["password": .text(network.password ?? "")])
             let entries = try trial.kept(leaving: 1) + [plain]
-            try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(.sealRequired)
-            try await wire.ask(.switchNetwork, plain).expectRefusal(.sealRequired)
+            try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(
+                .sealRequired, field: "body.networks[\(entries.count - 1)].password")
+            try await wire.ask(.switchNetwork, plain).expectRefusal(.sealRequired, field: "body.password")
             let read: BackupList = try await wire.get(.getBackups)
             try expect("the list as it was", read.shown, is: list.shown)
         },
@@ -141,11 +147,13 @@ extension Trial {
     }
 
     /// Sends the entry in an update, which must be refused and change nothing.
+    /// - Parameter field: the member of the entry that the error names.
     fileprivate func refusesSealed(
-        _ entry: JSONValue, _ code: ErrorCode, _ list: BackupList, _ wire: Wire
+        _ entry: JSONValue, _ code: ErrorCode, field: String = "sealed", _ list: BackupList, _ wire: Wire
     ) async throws {
         let entries = try kept(leaving: 1) + [entry]
-        try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(code)
+        try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(
+            code, field: "body.networks[\(entries.count - 1)].\(field)")
         let read: BackupList = try await wire.get(.getBackups)
         try expect("the list as it was", read.shown, is: list.shown)
     }

@@ -7,20 +7,33 @@ extension Check {
         to("unknownNetwork", "a hash that the device does not know is an unknownNetwork") { trial in
             let wire = try await trial.open()
             _ = try await trial.online(wire)
-            try await wire.ask(.switchNetwork, ["hash": .text(unknownHash)]).expectRefusal(.unknownNetwork)
+            try await wire.ask(.switchNetwork, ["hash": .text(unknownHash)]).expectRefusal(
+                .unknownNetwork, details: ["hash": .text(unknownHash)])
         },
         to("invalid", "an impossible network is refused by name") { trial in
             let wire = try await trial.open()
             let name = try trial.fresh().json
-            let refusals: [(body: JSONValue, code: ErrorCode)] = [
-                ([:], .malformed), (name, .passwordMissing), (["ssid": "", "security": "open"], .invalidSsid),
-                (name.with(["password": "short"]), .invalidPassword),
-                (name.with(["password": "12345678", "security": "enterprise"]), .unsupported),
-                (["hash": "none"], .malformed),
+            let refusals: [(body: JSONValue, code: ErrorCode, field: String)] = [
+                ([:], .malformed, "ssid"), (name, .passwordMissing, "password"),
+                (["ssid": "", "security": "open"], .invalidSsid, "ssid"),
+                (name.with(["password": "short"]), .invalidPassword, "password"),
+                (name.with(["password": "12345678", "security": "enterprise"]), .unsupported, "security"),
+                (["hash": "none"], .malformed, "hash"),
+                (name.with(["sealed": "none"]), .malformed, "sealed"),
             ]
-            for (body, code) in refusals {
-                try await wire.ask(.switchNetwork, body).expectRefusal(code)
+            for (body, code, field) in refusals {
+                try await wire.ask(.switchNetwork, body).expectRefusal(code, field: "body.\(field)")
             }
+        },
+        to("uplink", "another uplink forbids a switch, whatever else is missing") { trial in
+            let wire = try await trial.open()
+            let status: NetworkStatus = try await wire.get(.getNetwork)
+            guard status.flags.isDisjoint(with: [.canSwitch, .switchInProgress]) else {
+                throw Obstacle("needs a device with another uplink than Wi-Fi, or without a Wi-Fi interface")
+            }
+            let code: ErrorCode = status.uplink == nil || status.uplink == .wifi ? .interfaceMissing : .cannotSwitch
+            let network = try trial.fresh().json.with(["security": "open"])
+            try await wire.ask(.switchNetwork, network).expectRefusal(code)
         },
         to("alreadyAssociated", "a switch to where the device is says so, and changes nothing") { trial in
             let wire = try await trial.listening()

@@ -209,7 +209,7 @@ final class Wire: Sendable {
 extension Event {
     fileprivate func follows(_ last: Int) -> Bool {
         switch body {
-        case .gap(let gap) where gap.reason == .restarted: true
+        case .gap(let gap) where gap.reason == .restarted: seq == gap.missed
         case .gap(let gap): seq == last + gap.missed
         default: seq == last + 1
         }
