@@ -19,10 +19,10 @@ extension DeviceAgent {
     /// Takes what a link has as the least that a link to this network must have, at once in memory and later on the disk.
     func learn(_ status: SupplicantStatus, of network: StoredNetwork, with station: Station) {
         if status.security == .legacy || status.usesTKIP {
-            log.warning("\(network.ssid) is joined by WPA or TKIP, and will not be joined again: \(Self.advice(.legacy))")
+            log.warning("\(network.ssid) has WPA or TKIP, and will not be joined again: \(Self.advice(.legacy))")
         }
         let protection = status.protection.raised(by: station.closedWays)
-        journal.negotiated(protection, status.security, in: network)
+        journal.negotiated(protection, status.security == .legacy ? nil : status.security, in: network)
         guard !network.floor.isSuperset(of: protection) else { return }
         log.notice("\(network.ssid) has \(protection): with less it is not joined from now on")
         publishNetworks()

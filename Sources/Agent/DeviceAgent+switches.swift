@@ -71,7 +71,7 @@ extension DeviceAgent {
             try await commit { [target] state in
                 state.pendingSwitch = pending
                 if isOwnersWord { state.takeWord(for: target) }
-                // What a join has shown of it counts for this copy too.
+                // This copy has the floor of the stored one, which joins may have raised.
                 if !request.joinOnce, let known = state.namedNetworks.first(where: { $0.isSame(as: target) }) {
                     state.pendingSwitch?.target = known
                 }

@@ -24,7 +24,7 @@ struct NetworkBook {
         let known = ordered.compactMap { network -> KnownNetwork? in
             let id = number(of: network)
             guard seen.insert(id).inserted else { return nil }
-            // The first is what is stored: what a switch was ordered with may know less.
+            // The first is the stored one. A switch may have been ordered with an older copy.
             networks[id] = network
             return KnownNetwork(
                 id: id, ssid: network.ssid, usesPassphrase: network.credential != .none, isHidden: network.isHidden,

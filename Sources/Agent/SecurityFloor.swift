@@ -15,7 +15,7 @@ extension StoredState {
         changeCopies { if $0.isSame(as: network) { $0.takeWord(of: network) } }
     }
 
-    /// What is stored of a network is there once for each of its roles.
+    /// A network is stored once for each of its roles.
     private mutating func changeCopies(_ change: (inout StoredNetwork) -> Void) {
         if var network = home {
             change(&network)
@@ -41,7 +41,7 @@ extension StoredNetwork {
 
     /// - Parameter network: the same as its owner describes it.
     mutating func takeWord(of network: StoredNetwork) {
-        // What it was is no news of what it is, once it may be less.
+        // Its security of before says nothing where the owner allows less.
         security = network.security ?? (floor == network.floor ? security : nil)
         floor = network.floor
     }

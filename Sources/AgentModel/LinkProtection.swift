@@ -1,5 +1,5 @@
-/// What protects a link beyond a pre-shared key: what an access point offers, what a join has negotiated, or the least that
-/// the device puts up with in a network (its security floor).
+/// The protection of a link beyond a pre-shared key: offered by an access point, negotiated by a join, or the least that the
+/// device accepts in a network (its security floor).
 public struct LinkProtection: OptionSet, Hashable, Sendable {
     /// Stands for it on disk, so the bits stay.
     public let rawValue: UInt8
@@ -8,12 +8,12 @@ public struct LinkProtection: OptionSet, Hashable, Sendable {
 
     /// Simultaneous authentication of equals (IEEE 802.11-2020, 12.4): what is sent is of no use to a dictionary.
     public static let sae = LinkProtection(rawValue: 1)
-    /// Protected management frames (IEEE 802.11-2020, 4.5.4.9): nobody else can end the link.
+    /// Protected management frames (IEEE 802.11-2020, 4.5.4.9): no other station can end the link.
     public static let pmf = LinkProtection(rawValue: 2)
     /// Opportunistic wireless encryption (RFC 8110).
     public static let owe = LinkProtection(rawValue: 4)
 
-    /// What a network has by the word of its owner. WPA3-Personal includes protected management frames (Wi-Fi Alliance,
+    /// The protection that a network has by the word of its owner. WPA3-Personal includes protected management frames (Wi-Fi Alliance,
     /// WPA3 Specification); what may be WPA2 as well includes nothing.
     public init(promisedBy security: Security?) {
         switch security {
@@ -23,7 +23,7 @@ public struct LinkProtection: OptionSet, Hashable, Sendable {
         }
     }
 
-    /// What an access point offers of which only this is known.
+    /// The offer of an access point of which only its security is known.
     public init(usualOf security: Security) {
         switch security {
         case .wpa3, .wpa2wpa3: self = [.sae, .pmf]

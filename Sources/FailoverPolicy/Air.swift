@@ -19,6 +19,9 @@ struct Air {
     /// Where a network was seen, the latest place first. Outlives the sights: an access point seldom changes its channel.
     private var frequencies: [NetworkID: [Frequency]] = [:]
 
+    /// A refusal is told for so long: its channel is looked at only when all are, which is after five minutes at times.
+    static let refusalMemory = Duration.seconds(600)
+
     /// An access point that is not joined although it bears the name of a network of the list.
     struct Refusal {
         let bss: BSS
@@ -74,8 +77,7 @@ struct Air {
         let ids = Set(networks.map(\.id))
         sights = sights.filter { ids.contains($0.key) }
         refused = refused.filter { ids.contains($0.key) }
-        // What was seen is judged anew: a network that asks for more has fewer access points, and one that asks for less is
-        // looked for.
+        // Sights are judged anew: a network that asks for more has fewer access points.
         for network in networks {
             sights[network.id] = sights[network.id]?.filter { network.matches($0.value.bss) }
             if let bss = refused[network.id]?.bss {

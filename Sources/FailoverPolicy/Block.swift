@@ -59,7 +59,7 @@ extension JoinFailure {
         switch self {
         case .wrongKey, .accessPointFull, .notFound, .rejected, .timeout, .linkLost, .noAddress, .captive, .noInternet:
             true
-        // What bears its name may be anybody's.
+        // An access point of its name may be a stranger's.
         case .lessSecure, .unsupportedSecurity: false
         case .unconfirmed, .interrupted, .supplicantUnavailable, .interfaceDown: false
         }

@@ -174,10 +174,10 @@ extension FailoverPolicy {
 
 // What the policy knows of a network, for whoever asks.
 extension FailoverPolicy {
-    /// The access point that bears a network's name and is refused, where that is all that was just seen of it.
+    /// The access point that bears a network's name and is refused, where that is all that was seen of it lately.
     func refusal(of network: NetworkID, at now: Instant) -> Air.Refusal? {
         guard air.best(of: network, since: now - settings.freshness) == nil else { return nil }
-        return air.refusal(of: network, since: now - settings.freshness)
+        return air.refusal(of: network, since: now - Air.refusalMemory)
     }
 
     /// Why an access point is not joined that bears the name of a known network. Nil where it is one of a known network's, and
@@ -187,7 +187,7 @@ extension FailoverPolicy {
         return networks.lazy.compactMap { $0.refusal(of: bss) }.first
     }
 
-    /// Of which networks nothing was just seen but an access point that is refused, and why it is.
+    /// Of which networks nothing was seen lately but an access point that is refused, and why it is.
     public func refusals(at now: Instant) -> [(network: KnownNetwork, bss: BSS, failure: JoinFailure)] {
         networks.compactMap { network in refusal(of: network.id, at: now).map { (network, $0.bss, $0.failure) } }
     }

@@ -179,7 +179,7 @@ public struct FailoverPolicy: Sendable {
 
     private mutating func replaceNetworks(_ networks: [KnownNetwork], at now: Instant) {
         guard networks != self.networks else { return }
-        // What a join has shown of a network is no news of where to be.
+        // A floor that rises is no reason to look for anything.
         if networks.count == self.networks.count, zip(networks, self.networks).allSatisfy({ $0.isRaised(from: $1) }) {
             self.networks = networks
             air.keep(networks)

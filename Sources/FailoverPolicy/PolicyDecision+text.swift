@@ -68,9 +68,9 @@ extension JoinFailure {
         case .wrongKey: "the password was not accepted"
         case .accessPointFull: "the access point takes no more devices"
         case .notFound: "not in range"
-        case .lessSecure: 
+        case .lessSecure:
             "what bears its name offers less security than it has had; if its router was changed, send its password again"
-        case .unsupportedSecurity: 
+        case .unsupportedSecurity:
             "what bears its name has WPA, TKIP or other security that is not joined; set the router to WPA3, or to WPA2 with AES"
         case .rejected: "the access point refused"
         case .timeout: "no answer in time"

@@ -89,7 +89,7 @@ public struct PolicyDecision: Hashable, Sendable {
         /// Good enough, but another one ranks higher.
         case outranked
         case notSeen
-        /// What was seen of it is not joined.
+        /// Only access points that are not joined bear its name in range.
         case refused(JoinFailure)
         /// Its signal is below the floor.
         case belowFloor

@@ -247,7 +247,7 @@ private struct Bench {
                     lastSeen: 5, lastSignal: -70, lastFrequency: known.lastFrequency, lastFailure: .wrongKey))
     }
 
-    /// Whoever beacons a name need not know its password.
+    /// A beacon is no proof that its sender knows the password.
     @Test func whatAnAccessPointSaysOfItselfIsNotStored() {
         var bench = bench
         bench.see(bench.home, -50)
@@ -305,7 +305,7 @@ private struct Bench {
         bench.journal.raiseFloors(of: &state)
         var book = NetworkBook()
         #expect(book.known(in: state).map(\.floor) == [[.sae, .pmf], [], []])
-        // What a switch was ordered with may know less.
+        // A switch may have been ordered with less.
         let known = book.known(in: state, target: bench.home, origin: bench.home)
         #expect(known.map(\.floor) == [[.sae, .pmf], [], []])
         #expect(book[known[0].id]?.floor == [.sae, .pmf])

@@ -26,7 +26,8 @@ import Testing
         let pattern = try #require(try alternatives("verdict").last?["pattern"] as? String)
         for failure in Self.failures {
             for verdict in [
-                PolicyDecision.Verdict.blocked(failure, until: .now), .unusable(failure, until: .now), .refused(failure),
+                PolicyDecision.Verdict.blocked(failure, until: .now), .unusable(failure, until: .now),
+                .refused(failure),
             ] {
                 #expect(verdict.code.rawValue.range(of: pattern, options: .regularExpression) != nil)
             }

@@ -64,7 +64,6 @@ extension Radios {
                 try await device.start()
                 try await Task.sleep(for: .seconds(30))
                 #expect(device.status?.state == .offline)
-                #expect(try await Self.refusal(of: other, device) == twin.refusal)
 
                 let mark = device.decisions.count
                 let back = ContinuousClock.now

@@ -38,6 +38,11 @@ struct ScanView {
 
     private var isAnyClaimed: Bool { results.networks.contains { !$0.providers.isEmpty } }
 
+    private func note(_ network: ScannedNetwork, isStored: Bool) -> Table.Cell {
+        if let refusal = network.refusal { return .init("refused: \(Wording.failure(refusal))", .red) }
+        return .init(isStored ? "stored" : "")
+    }
+
     private func row(_ network: ScannedNetwork, _ style: Style) -> [Table.Cell] {
         let isStored = network.ssid.map(stored.contains) ?? false
         let providers = network.providers.map(\.printable).joined(separator: ", ")
@@ -50,9 +55,7 @@ struct ScanView {
                 network.security == .wep || network.security == .legacy ? .red : nil),
             .init("\(network.bssid)", .dim),
         ] + (isAnyClaimed ? [.init(providers)] : []) + [
-            network.bssid == current
-                ? .init("in use", .green)
-                : network.refusal.map { .init("refused: \(Wording.failure($0))", .red) } ?? .init(isStored ? "stored" : "")
+            network.bssid == current ? .init("in use", .green) : note(network, isStored: isStored)
         ]
     }
 }

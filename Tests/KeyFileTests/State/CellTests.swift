@@ -180,7 +180,7 @@ import Testing
 
     /// A floor that is nothing is not written, and a cell that ends before its floor is none.
     @Test(arguments: [[4, 0, 0, 1, 0x61], [4, 0], [4]] as [[UInt8]])
-    func aCellThatNobodyWritesIsImpossible(_ bytes: [UInt8]) {
+    func aCellThatIsNeverWrittenIsImpossible(_ bytes: [UInt8]) {
         let roles = Secret([0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 0xff])
         #expect(StoredState(cells: [CellID(.roles): roles, CellID(.network): Secret(bytes)]) == nil)
     }
