@@ -164,7 +164,7 @@ extension DeviceFiles {
                     + "root key back, or wipe what is left with 'altnet factory-reset'")
         case .sealed, .empty: break
         }
-        return try acting { try Provisioning.Device(state: try state, hasRootKey: hasRootKey, stored: stored) }
+        return try Provisioning.Device(state: try state, hasRootKey: hasRootKey, stored: stored)
     }
 
     /// - Returns: the device's identity from now on.

@@ -140,7 +140,7 @@ struct DeviceFiles {
     /// Finishes what a power cut has left of a reset.
     /// - Returns: nil where there is nothing to finish.
     func finishReset() throws -> ResetOutcome? {
-        guard let scope = try acting({ try FactoryReset.underWay(in: try state) }) else { return nil }
+        guard let scope = try FactoryReset.underWay(in: try state) else { return nil }
         return try carryOut(prepareReset(scope, hasBegun: true))
     }
 }
