@@ -17,7 +17,8 @@ extension DeviceAgent {
             }
         case .scanned(_, let results):
             for known in policy.networks {
-                guard let network = book[known.id], let bss = policy.lastSight(of: known.id), results.contains(bss)
+                guard let network = book[known.id], let bss = policy.lastSight(of: known.id), results.contains(bss),
+                    !policy.isStranger(bss.bssid, of: known.id)
                 else { continue }
                 journal.saw(bss, of: network)
             }
@@ -29,6 +30,10 @@ extension DeviceAgent {
         let failures = policy.networks.map { policy.lastFailure(of: $0.id) }
         guard isNews || failures != noted.failures || policy.phase != noted.phase else { return false }
         noted = JournalNoted(phase: policy.phase, failures: failures)
+        for known in policy.networks {
+            let proven = policy.provenAccessPoints(of: known.id)
+            if !proven.isEmpty, let network = book[known.id] { journal.proved(proven, of: network) }
+        }
         for (known, failure) in zip(policy.networks, failures) {
             if let failure, let network = book[known.id] { journal.failed(network, failure) }
         }

@@ -261,8 +261,11 @@ public final class DeviceAgent {
             in: state, target: command?.target, origin: command?.origin, keeping: policy.phase.network)
         handle(.networks(networks))
         for network in networks where !remembered.contains(network.id) {
-            guard let frequency = state.statistics[network.ssid]?.lastFrequency else { continue }
-            handle(.remembered(network.id, frequency))
+            guard let statistics = state.statistics[network.ssid] else { continue }
+            if let frequency = statistics.lastFrequency { handle(.remembered(network.id, frequency)) }
+            // They speak for one key.
+            guard !state.hasTwoKeys(of: network.ssid) else { continue }
+            for bssid in statistics.provenAccessPoints { handle(.proven(network.id, bssid)) }
         }
         remembered = Set(networks.map(\.id))
     }

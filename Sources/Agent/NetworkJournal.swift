@@ -33,6 +33,8 @@ struct NetworkJournal: Sendable {
         var protection: LinkProtection = []
         var security: Security?
         var outcome: Outcome?
+        /// The access points that its key has opened, the latest first; nil where that is not known to be news.
+        var proven: [BSSID]?
     }
 
     /// How the last attempt to join a network ended.
@@ -83,6 +85,11 @@ struct NetworkJournal: Sendable {
             note.seen = now
             note.signal = Int8(clamping: signal)
         }
+    }
+
+    /// These access points of a network have completed a handshake with its key, the latest first.
+    mutating func proved(_ accessPoints: [BSSID], of network: StoredNetwork) {
+        note(network) { $0.proven = accessPoints }
     }
 
     mutating func failed(_ network: StoredNetwork, _ failure: JoinFailure) { end(network, .failed(failure)) }
@@ -137,6 +144,7 @@ struct NetworkJournal: Sendable {
         for note in notes {
             guard let network = state.named(note.network) else { continue }
             state.statistics[network.ssid, default: NetworkStatistics()].add(note, clock)
+            if state.hasTwoKeys(of: network.ssid) { state.statistics[network.ssid]?.provenAccessPoints = [] }
         }
         state.previous = previous.flatMap { state.named($0) }
         state.current = current.flatMap { state.named($0) ?? (isOnline ? $0 : nil) }
@@ -218,6 +226,14 @@ extension NetworkStatistics {
         case .failed(let failure): lastFailure = failure
         case nil: break
         }
+        provenAccessPoints = note.proven ?? provenAccessPoints
+    }
+
+    /// Whether one has completed a handshake, and there is room to remember it or none of the old ones has.
+    fileprivate func hasNewProof(over old: NetworkStatistics) -> Bool {
+        let before = Set(old.provenAccessPoints)
+        guard !before.isSuperset(of: provenAccessPoints) else { return false }
+        return before.count < Self.maximumAccessPoints || before.isDisjoint(with: provenAccessPoints)
     }
 }
 
@@ -234,7 +250,7 @@ extension StoredState {
             || statistics.contains { ssid, new in
                 let old = old.statistics[ssid] ?? NetworkStatistics()
                 return (new.lastSeen != nil && old.lastSeen == nil) || new.lastFrequency != old.lastFrequency
-                    || new.lastFailure != old.lastFailure
+                    || new.lastFailure != old.lastFailure || new.hasNewProof(over: old)
             }
             || namedNetworks.contains { network in
                 old.namedNetworks.contains { $0.isSame(as: network) && $0.floor != network.floor }

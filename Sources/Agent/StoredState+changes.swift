@@ -110,7 +110,7 @@ extension StoredState {
         }
         guard networks != backups else { return }
         for case .new(let network) in update.entries { takeWord(for: network) }
-        for network in networks where !holds(network) { statistics[network.ssid]?.lastFailure = nil }
+        for network in networks where !holds(network) { forgetExperience(with: network.ssid) }
         if let former = chosen {
             if let listed = networks.first(where: { $0.ssid == former.ssid }) {
                 chosen = listed
@@ -141,12 +141,24 @@ extension StoredState {
         }
     }
 
+    /// A network has another key from now on: what failed with the old one says nothing, nor which access points it opened.
+    private mutating func forgetExperience(with ssid: SSID) {
+        statistics[ssid]?.lastFailure = nil
+        statistics[ssid]?.provenAccessPoints = []
+    }
+
+    /// Whether networks of this name are stored under several keys: what is known of access points may be about either.
+    func hasTwoKeys(of ssid: SSID) -> Bool {
+        let named = namedNetworks.filter { $0.ssid == ssid }
+        return named.contains { network in named.contains { !$0.hasSameKey(as: network) } }
+    }
+
     /// A commanded switch worked: the network is kept, and is the one that the device belongs in. Its password is proven, so
     /// it replaces whatever else is stored under its name; the first network that a device is ever sent to is its home.
     mutating func adopt(_ network: StoredNetwork) {
         let isNew = !holds(network)
         let network = namedNetworks.first { $0.isSame(as: network) } ?? network
-        if isNew { statistics[network.ssid]?.lastFailure = nil }
+        if isNew { forgetExperience(with: network.ssid) }
         if let index = backups.firstIndex(where: { $0.ssid == network.ssid }), !backups[index].isSame(as: network) {
             backups[index] = network
             backupsRevision &+= 1

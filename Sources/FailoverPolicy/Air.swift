@@ -2,7 +2,8 @@ import AgentModel
 
 /// What scans have seen of the networks that may be joined, and where each was seen at all.
 ///
-/// Networks of strangers are not kept, so its size is bounded by the known networks: `accessPointsPerNetwork` each.
+/// Networks of strangers are not kept, so its size is bounded by the known networks: `accessPointsPerNetwork` each, and
+/// those that the network's key has opened, which nothing pushes out.
 struct Air {
     static let accessPointsPerNetwork = 8
     static let frequenciesPerNetwork = 4
@@ -17,7 +18,13 @@ struct Air {
     /// The latest access point that bears a network's name and is refused, and why.
     private var refused: [NetworkID: Refusal] = [:]
     /// Where a network was seen, the latest place first. Outlives the sights: an access point seldom changes its channel.
-    private var frequencies: [NetworkID: [Frequency]] = [:]
+    private var frequencies: [NetworkID: [Place]] = [:]
+
+    private struct Place {
+        let frequency: Frequency
+        /// Whether an access point was there that the network's key has opened, or the device was there in earlier days.
+        var isProven: Bool
+    }
 
     /// A refusal is told for so long: its channel is looked at only when all are, which is after five minutes at times.
     static let refusalMemory = Duration.seconds(600)
@@ -32,12 +39,16 @@ struct Air {
     private static let memory = Duration.seconds(30)
 
     /// A time stamp from the future would make a sight fresh for ever.
-    mutating func note(_ results: [BSS], of networks: [KnownNetwork], at now: Instant) {
+    ///
+    /// - Parameter proven: the access points of each network that its key has opened.
+    mutating func note(
+        _ results: [BSS], of networks: [KnownNetwork], proven: (NetworkID) -> ProvenAccessPoints, at now: Instant
+    ) {
         // The weakest first, so that the strongest is the latest place.
         for bss in results.sorted(by: { ($0.signal, $1.bssid) < ($1.signal, $0.bssid) })
         where bss.lastSeen <= now + .seconds(1) {
             for network in networks {
-                if network.matches(bss) { note(bss, of: network.id) }
+                if network.matches(bss) { note(bss, of: network.id, proven: proven(network.id)) }
                 if let failure = network.refusal(of: bss) { note(Refusal(bss: bss, failure: failure), of: network.id) }
             }
         }
@@ -48,7 +59,7 @@ struct Air {
         refused[network] = refusal
     }
 
-    private mutating func note(_ bss: BSS, of network: NetworkID) {
+    private mutating func note(_ bss: BSS, of network: NetworkID, proven: ProvenAccessPoints) {
         let known = sights[network]?[bss.bssid]
         if let known, known.bss.lastSeen > bss.lastSeen { return }
         let before = known.flatMap { known in
@@ -56,21 +67,28 @@ struct Air {
             return age == .zero ? known.before : age <= Self.memory ? known.bss.signal : nil
         }
         sights[network, default: [:]][bss.bssid] = Sight(bss: bss, before: before)
-        sights[network]?.forgetEarliest(beyond: Self.accessPointsPerNetwork) { $0.bss.lastSeen }
-        note(bss.frequency, of: network)
+        sights[network]?.forgetEarliest(beyond: Self.accessPointsPerNetwork, but: proven) { $0.bss.lastSeen }
+        note(bss.frequency, of: network, isProven: proven.contains(bss.bssid))
     }
 
-    mutating func note(_ frequency: Frequency, of network: NetworkID) {
-        if frequencies[network]?.first == frequency { return }
-        let others = frequencies[network, default: []].filter { $0 != frequency }
-        frequencies[network] = Array(([frequency] + others).prefix(Self.frequenciesPerNetwork))
+    /// Access points that the key has not opened push nothing out of memory but one another.
+    mutating func note(_ frequency: Frequency, of network: NetworkID, isProven: Bool) {
+        var places = frequencies[network, default: []]
+        let known = places.first { $0.frequency == frequency }
+        if let known, known.frequency == places.first?.frequency, known.isProven || !isProven { return }
+        places.removeAll { $0.frequency == frequency }
+        places.insert(Place(frequency: frequency, isProven: isProven || known?.isProven ?? false), at: 0)
+        if places.count > Self.frequenciesPerNetwork {
+            places.remove(at: places.dropFirst().lastIndex { !$0.isProven } ?? places.count - 1)
+        }
+        frequencies[network] = places
     }
 
     /// Where a network was before the agent started: what was seen since counts more.
     mutating func remember(_ frequency: Frequency, of network: NetworkID) {
         guard !places(of: network).contains(frequency), places(of: network).count < Self.frequenciesPerNetwork
         else { return }
-        frequencies[network, default: []].append(frequency)
+        frequencies[network, default: []].append(Place(frequency: frequency, isProven: true))
     }
 
     mutating func keep(_ networks: [KnownNetwork]) {
@@ -112,10 +130,18 @@ struct Air {
     /// The channel on which an access point was last seen.
     func frequency(of bssid: BSSID) -> Frequency? { sights.values.lazy.compactMap { $0[bssid]?.bss.frequency }.first }
 
-    func latest(of network: NetworkID) -> BSS? {
-        sights[network]?.values.lazy.map(\.bss)
-            .max { ($0.lastSeen, $0.signal, $1.bssid) < ($1.lastSeen, $1.signal, $0.bssid) }
+    func latest(of network: NetworkID, preferring proven: ProvenAccessPoints = ProvenAccessPoints()) -> BSS? {
+        func latest(of sights: some Sequence<BSS>) -> BSS? {
+            sights.max { ($0.lastSeen, $0.signal, $1.bssid) < ($1.lastSeen, $1.signal, $0.bssid) }
+        }
+        guard let all = sights[network]?.values.map(\.bss), let newest = latest(of: all) else { return nil }
+        let best = latest(of: all.filter { proven.contains($0.bssid) })
+        return best.flatMap { newest.lastSeen - $0.lastSeen <= Self.memory ? $0 : nil } ?? newest
     }
 
-    func places(of network: NetworkID) -> [Frequency] { frequencies[network, default: []] }
+    /// Where a network was seen, where its key opened an access point first, and of each kind the latest first.
+    func places(of network: NetworkID) -> [Frequency] {
+        let places = frequencies[network, default: []]
+        return (places.filter(\.isProven) + places.filter { !$0.isProven }).map(\.frequency)
+    }
 }

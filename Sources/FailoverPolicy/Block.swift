@@ -19,14 +19,16 @@ struct Block: Hashable {
     /// - Parameters:
     ///   - isDecisive: it takes no second one.
     ///   - isRegretted: a link that worked was given up for it, which must not happen often.
+    ///   - isSpared: there is nothing else to join, so it blocks nothing.
     /// - Returns: whether it leads to a block.
     mutating func strike(
-        _ failure: JoinFailure, isDecisive: Bool = false, isRegretted: Bool = false, signal: Int?, at now: Instant,
-        settings: PolicySettings
+        _ failure: JoinFailure, isDecisive: Bool = false, isRegretted: Bool = false, isSpared: Bool = false,
+        signal: Int?, at now: Instant, settings: PolicySettings
     ) -> Bool {
         strikes = failure == self.failure ? strikes + 1 : 1
         failures += 1
         self.failure = failure
+        if isSpared { return false }
         // After a block one more failure renews it.
         let isProven = isDecisive || isRegretted || blocks > 0 || strikes >= failure.strikes(in: settings)
         // Failures of several kinds that add up are no proof of the last one.

@@ -27,7 +27,7 @@ extension FailoverPolicy {
         let joining = Phase.joining(
             Attempt(
                 network: network, bssid: bss?.bssid, epoch: epoch, purpose: purpose, cause: cause,
-                deadline: now + settings.joinLimit,
+                deadline: now + (isStranger(bss?.bssid, of: network) ? settings.strangerLimit : settings.joinLimit),
                 replaceableFrom: purpose == .automatic && !isBeside ? replaceable(network, from: now) : nil,
                 rivals: Set(candidates(at: now).map(\.network.id) + [current].compactMap(\.self)),
                 leavesALivingLink: leavesAWorkingLink))
@@ -52,11 +52,23 @@ extension FailoverPolicy {
             + (attempt.leavesALivingLink && predecessor == nil
                 ? min(settings.addressLimitAfterLeaving, settings.addressLimit) : settings.addressLimit)
         if !isSuspect(attempt.network, at: now) { attempt.replaceableFrom = nil }
-        if let frequency = accessPoint.frequency { air.note(frequency, of: attempt.network) }
+        opened(attempt.network, accessPoint)
         phase = .waitingForAddress(attempt, accessPoint)
         if case .commanded = attempt.purpose, let command {
             actions.append(.switchProgress(id: command.id, .waitingForAddress))
         }
+    }
+
+    /// A handshake with the network's key is done, where it has one.
+    private mutating func opened(_ network: NetworkID, _ accessPoint: AccessPoint) {
+        let hasKey = self.network(network)?.usesPassphrase ?? false
+        if hasKey { standings[network, default: Standing()].opened(accessPoint.bssid) }
+        if let frequency = accessPoint.frequency { air.note(frequency, of: network, isProven: hasKey) }
+    }
+
+    /// Whether an access point may be anybody's: the network's key has opened others, and not this one.
+    public func isStranger(_ bssid: BSSID?, of network: NetworkID) -> Bool {
+        bssid.flatMap { standings[network]?.isStranger($0) } ?? false
     }
 
     mutating func addressChanged(isReady: Bool, at now: Instant) {
@@ -84,7 +96,7 @@ extension FailoverPolicy {
     /// The device was connected before the policy was there to decide it.
     mutating func adopt(_ network: NetworkID, _ accessPoint: AccessPoint, at now: Instant) {
         guard case .offline = phase, self.network(network) != nil else { return }
-        if let frequency = accessPoint.frequency { air.note(frequency, of: network) }
+        if let frequency = accessPoint.frequency { air.note(frequency, of: network, isProven: true) }
         epoch += 1
         var purpose = Purpose.automatic
         if let command, case .comeBack(let failure) = command.mission, command.destination == network {
@@ -100,6 +112,7 @@ extension FailoverPolicy {
         let network = attempt.network
         if let predecessor { succeed(predecessor, by: attempt, accessPoint, at: now) }
         standings[network, default: Standing()].joined()
+        standings[network]?.worked(at: accessPoint.bssid)
         search = Search()
         weakness = Weakness()
         if attempt.cause != .preferred { homecoming.lookAgain(at: now + settings.preferredLook.first) }
@@ -132,7 +145,14 @@ extension FailoverPolicy {
             search.lookAgain(at: now, because: .failure(failure), settings: settings)
             if !failure.isOfTheNetwork { search.pause(until: now + settings.look.first) }
         }
-        if attempt.cause == .preferred { homecoming.returnFailed(at: now) }
+        // A stranger on the way home is no reason to stay away: strangers have a wait of their own.
+        if attempt.cause == .preferred {
+            if isStranger(attempt.bssid, of: attempt.network) {
+                homecoming.lookAgain(at: now)
+            } else {
+                homecoming.returnFailed(at: now)
+            }
+        }
         switch attempt.purpose {
         case .commanded: commandedJoinFailed(failure, at: now)
         case .rollback(let reason): endCommand(.failed(reason))
@@ -153,7 +173,16 @@ extension FailoverPolicy {
             standing.wasUseless(failure, at: now, settings: settings)
             return
         }
+        let outage = search.since.map { now - $0 } ?? .zero
+        if let bssid, failure.isOfTheAccessPoint, standing.isStranger(bssid) {
+            return standing.strangerFailed(
+                at: bssid, failure, isRegretted: isRegretted, signal: signal, after: outage, at: now, settings: settings
+            )
+        }
+        // Nobody knows whose access point it was that refused the key.
+        if bssid == nil, failure == .wrongKey, !standing.proven.isEmpty { return }
         if [.notFound, .timeout, .linkLost].contains(failure) { standing.gone(at: now) }
+        let isAlone = !isRegretted && predecessor == nil && !hasOther(than: network, at: now)
         if let bssid, failure.isOfTheAccessPoint, standing.blamesAccessPoints,
             hasOther(than: bssid, of: network, at: now)
         {
@@ -161,10 +190,21 @@ extension FailoverPolicy {
             standing.failed(at: bssid, failure, signal: signal, at: now, settings: settings)
             standing.isBack()
         } else if standing.failed(
-            failure, isRegretted: isRegretted, signal: signal, at: now, settings: settings)
+            failure, isRegretted: isRegretted, isAlone: isAlone, signal: signal, at: now, settings: settings)
         {
             search.holdLastResort(at: now, settings: settings)
             record(.blocked, from: network, fromBSSID: bssid, .failure(failure), signal: signal, at: now)
+        }
+        standing.stumbled(after: outage, at: now, settings: settings)
+    }
+
+    /// Whether another network was seen lately that can be joined.
+    private func hasOther(than network: NetworkID, at now: Instant) -> Bool {
+        networks.contains { other in
+            let start = max(
+                now - settings.freshness - settings.joinLimit, standings[other.id]?.goneSince ?? .distantPast)
+            return other.id != network
+                && air.accessPoints(of: other.id, since: start).contains { isOpen($0, of: other.id, at: now) }
         }
     }
 
@@ -174,6 +214,7 @@ extension FailoverPolicy {
         // What was seen before the join began counts too, and that may have taken its time.
         return air.accessPoints(of: network, since: now - settings.freshness - settings.joinLimit).contains {
             $0.bssid != bssid && !(standing?.isBlocked($0.bssid, at: now) ?? false)
+                && !(standing?.isStranger($0.bssid) ?? false)
         }
     }
 
@@ -201,12 +242,7 @@ extension FailoverPolicy {
         left(link, byOwnChoice: true, at: now)
         if end != .ownDoing {
             standings[link.network, default: Standing()].gone(at: now)
-            // One that lets the device in and throws it out again is no better than one that does not let it in.
-            if now - link.since < settings.provenAfter {
-                strike(
-                    link.network, at: link.accessPoint.bssid, .linkLost, isRegretted: false,
-                    signal: weakness.judge.latest, at: now)
-            }
+            wasLost(link, at: now)
         }
         actions.append(.watchSignal(nil))
         if successor != nil { return fallToSuccessor(because: cause, at: now) }
@@ -219,34 +255,43 @@ extension FailoverPolicy {
             cause: cause,
             silence: end == .silence ? Search.Place(network: link.network, frequency: link.accessPoint.frequency) : nil)
         search.startOver(at: now, settings: settings)
+        // What was there a moment ago comes back where it was, if it does so at once.
+        if networks.allSatisfy({ !air.places(of: $0.id).isEmpty }) { search.hurry(at: now, settings: settings) }
         proceed(at: now)
         // wpa_supplicant is not to keep what is to be forgotten.
         if wasVisiting, case .offline = phase { actions.append(.leave) }
+    }
+
+    /// That a link ends which was in use blocks nothing, however often it happens.
+    private mutating func wasLost(_ link: Link, at now: Instant) {
+        losses.lost(link.accessPoint.bssid, at: now, settings: settings)
+        guard now - link.since < settings.shortLink else { return }
+        standings[link.network, default: Standing()].stumbled(after: .zero, at: now, settings: settings)
     }
 
     /// A link has ended that was in use.
     ///
     /// - Parameter byOwnChoice: not by command.
     mutating func left(_ link: Link, byOwnChoice: Bool, at now: Instant) {
-        if now - link.since >= settings.provenAfter {
-            standings[link.network]?.worked(at: link.accessPoint.bssid)
-        }
+        if now - link.since >= settings.shortLink { standings[link.network]?.held() }
         guard link.cause == .preferred, byOwnChoice else { return }
         homecoming.left(after: now - link.since, settings: settings)
     }
 
     /// The link lives, but its address went and did not come back.
     mutating func addressGone(_ link: Link, at now: Instant) {
-        guard successor == nil else {
-            strike(link.network, at: nil, .noAddress, isRegretted: false, signal: weakness.judge.latest, at: now)
-            return lose(link, .failure(.noAddress), .ownDoing, at: now)
-        }
-        let attempt = Attempt(
-            network: link.network, bssid: nil, epoch: epoch, purpose: .automatic, cause: .failure(.noAddress),
-            deadline: now)
+        let cause = PolicyDecision.Cause.failure(.noAddress)
+        standings[link.network, default: Standing()].lostAddress()
+        wasLost(link, at: now)
+        guard successor == nil else { return lose(link, cause, .ownDoing, at: now) }
+        record(.failed, from: link.network, fromBSSID: link.accessPoint.bssid, cause, at: now)
         left(link, byOwnChoice: true, at: now)
         actions.append(.watchSignal(nil))
-        attemptFailed(attempt, .noAddress, at: now)
+        phase = .offline
+        visit = nil
+        search.lookAgain(at: now, because: cause, settings: settings)
+        proceed(at: now)
+        if case .offline = phase { actions.append(.leave) }
     }
 
     mutating func interfaceChanged(isUp: Bool, at now: Instant) {

@@ -11,8 +11,12 @@ struct Candidate: Hashable {
 struct Rank: Hashable, Comparable {
     let reputation: Standing.Reputation
     let quality: Quality
+    /// Links to it were lost again and again of late.
+    let isRestless: Bool
     /// Among networks of one quality the one that the device belongs in comes first.
     let isPreferred: Bool
+    /// Whether the network's key has opened it: names are free to take.
+    let isProven: Bool
     /// How far the signal is above where its band gets weak, in dB: so that bands can be compared.
     let headroom: Int
     let order: Int
@@ -31,7 +35,8 @@ struct Rank: Hashable, Comparable {
     }
 
     private var key: (Int, Int, Int, Int, Int) {
-        (reputation.rawValue, quality.rawValue, isPreferred ? 0 : 1, -headroom, order)
+        let claims = (isRestless ? 4 : 0) + (isPreferred ? 0 : 2) + (isProven ? 0 : 1)
+        return (reputation.rawValue, quality.rawValue, claims, -headroom, order)
     }
 }
 
@@ -55,9 +60,19 @@ extension FailoverPolicy {
         let open = all.filter { !(standing?.isBlocked($0.bssid, at: now) ?? false) }
         // Where the network failed, the access points have their turns; one that can hardly be heard comes last all the same.
         let isSuspect = standing?.block != nil
-        func key(_ bss: BSS) -> (Int, Instant, Int, BSSID) {
-            let turn = isSuspect ? standing?.triedAt(bss.bssid) ?? .distantPast : .distantPast
-            return (quality(of: bss) == .faint ? 1 : 0, turn, -headroom(of: bss), bss.bssid)
+        func key(_ bss: BSS) -> (Int, Instant, Instant, Int, Int, BSSID) {
+            let isFaint = quality(of: bss) == .faint
+            if isSuspect, let standing {
+                let turns = (standing.turn(of: bss.bssid), standing.triedAt(bss.bssid) ?? .distantPast)
+                return (isFaint ? 1 : 0, turns.0, turns.1, 0, -headroom(of: bss), bss.bssid)
+            }
+            let isDoubted = standing?.isDoubted(bss.bssid, at: now) ?? false
+            let claims =
+                4 * quality(of: bss).rawValue + (losses.isRestless(bss.bssid, at: now, settings: settings) ? 2 : 0)
+                + (standing?.proven.contains(bss.bssid) ?? false ? 0 : 1)
+            // Those that are doubted have their turns as well.
+            let turn = isDoubted ? standing?.triedAt(bss.bssid) ?? .distantPast : .distantPast
+            return ((isFaint ? 2 : 0) + (isDoubted ? 1 : 0), turn, .distantPast, claims, -headroom(of: bss), bss.bssid)
         }
         return (open.isEmpty ? all : open).min { key($0) < key($1) }
     }
@@ -101,12 +116,32 @@ extension FailoverPolicy {
     func isOpen(_ bss: BSS, of network: NetworkID, at now: Instant) -> Bool {
         guard let standing = standings[network] else { return true }
         return !standing.isBlocked(at: now) && !standing.isBlocked(bss.bssid, at: now)
+            && standing.pause(of: bss.bssid, after: now) == nil
+    }
+
+    /// What is to be had where nothing is open: all that refuses no key and does not wait, the one that was tried longest ago
+    /// first. A block is for the good of the others, and there are none.
+    func leftOver(at now: Instant) -> Candidate? {
+        let seen = candidates(at: now).compactMap { candidate in
+            standings[candidate.network.id].map { (candidate, standing: $0, bssid: candidate.bss.bssid) }
+        }
+        // What only waits is there in a moment.
+        let isOneWaiting = seen.contains { _, standing, bssid in
+            standing.pause(of: bssid, after: now) != nil && !standing.isBlocked(at: now)
+                && !standing.isBlocked(bssid, at: now)
+        }
+        guard !isOneWaiting else { return nil }
+        return seen.filter { _, standing, bssid in
+            !standing.isRefusing(bssid, at: now) && standing.pause(of: bssid, after: now) == nil
+        }.min { triedAt($0.0.network.id) < triedAt($1.0.network.id) }?.0
     }
 
     func candidate(_ bss: BSS, of network: KnownNetwork, order: Int, at now: Instant) -> Candidate {
         let rank = Rank(
-            reputation: standings[network.id]?.reputation(at: now) ?? .sound, quality: quality(of: bss),
-            isPreferred: network.id == preferred, headroom: headroom(of: bss), order: order, bssid: bss.bssid)
+            reputation: standings[network.id]?.reputation(of: bss.bssid, at: now) ?? .sound, quality: quality(of: bss),
+            isRestless: losses.isRestless(bss.bssid, at: now, settings: settings),
+            isPreferred: network.id == preferred,
+            isProven: standings[network.id]?.proven.contains(bss.bssid) ?? false, headroom: headroom(of: bss), order: order, bssid: bss.bssid)
         return Candidate(network: network, bss: bss, rank: rank)
     }
 
@@ -192,11 +227,18 @@ extension FailoverPolicy {
         networks.compactMap { network in refusal(of: network.id, at: now).map { (network, $0.bss, $0.failure) } }
     }
 
-    /// The newest sight of a network's strongest access point, however old.
-    public func lastSight(of network: NetworkID) -> BSS? { air.latest(of: network) }
+    /// The newest sight of a network's strongest access point, however old; of one that its key has opened, where such was seen
+    /// as lately.
+    public func lastSight(of network: NetworkID) -> BSS? {
+        air.latest(of: network, preferring: standings[network]?.proven ?? ProvenAccessPoints())
+    }
 
     /// The channel on which an access point of a known network was last seen.
     public func frequency(of bssid: BSSID) -> Frequency? { air.frequency(of: bssid) }
+
+    /// The access points that have completed a handshake with a network's key, four at most, the latest first. Of a network
+    /// that has no key there are none.
+    public func provenAccessPoints(of network: NetworkID) -> [BSSID] { standings[network]?.proven.all ?? [] }
 
     /// Why the last attempt to use a network failed; nil once one succeeded.
     public func lastFailure(of network: NetworkID) -> JoinFailure? { standings[network]?.lastFailure }

@@ -28,7 +28,8 @@ extension FailoverPolicy {
     }
 
     mutating func scanned(id: UInt64?, _ results: [BSS], at now: Instant) {
-        air.note(results, of: networks, at: now)
+        air.note(
+            results, of: networks, proven: { standings[$0]?.proven ?? ProvenAccessPoints() }, at: now)
         for network in networks {
             guard let bss = air.best(of: network.id, since: now - settings.freshness) else { continue }
             standings[network.id]?.seen(bss, at: now, settings: settings)

@@ -14,6 +14,10 @@ struct Search: Sendable, Hashable {
     private(set) var lastResorts = 0
     private(set) var nextLastResort: Instant?
     private(set) var notBefore: Instant?
+    /// Until when the device looks closely where everything was.
+    private var hurriedUntil: Instant?
+    /// Whether it has been looked around since the last try.
+    private(set) var hasLooked = false
     /// Whether the history says already that nothing was found.
     var isReported = false
     private(set) var breadth = Breadth.nothing
@@ -41,12 +45,20 @@ struct Search: Sendable, Hashable {
         nextLastResort = nextLastResort ?? now + settings.lastResort.first
     }
 
+    /// A link was just lost: what is known is looked at closely for a moment, and a scan of all channels, which takes seconds,
+    /// waits until then.
+    mutating func hurry(at now: Instant, settings: PolicySettings) {
+        hurriedUntil = now + settings.hurry
+        nextFull = hurriedUntil
+    }
+
     /// The device itself is not ready to join, and says so late: a moment's patience.
     mutating func pause(until moment: Instant?) { notBefore = moment }
 
     /// A try failed: look at once where something is known to be.
     mutating func lookAgain(at now: Instant, because cause: PolicyDecision.Cause, settings: PolicySettings) {
         self.cause = cause
+        hasLooked = false
         since = since ?? now
         nextLook = now
         nextFull = nextFull ?? now
@@ -54,7 +66,10 @@ struct Search: Sendable, Hashable {
     }
 
     /// A look at one channel or a few, which is followed by a wider one at once if it shows nothing good.
-    mutating func glanced() { breadth = breadth == .nothing && silence == nil ? .likeliestPlace : .likelyPlaces }
+    mutating func glanced() {
+        hasLooked = true
+        breadth = breadth == .nothing && silence == nil ? .likeliestPlace : .likelyPlaces
+    }
 
     /// Whether a wider look follows the last one.
     var isGlancing: Bool { breadth == .likeliestPlace || breadth == .likelyPlaces }
@@ -65,14 +80,21 @@ struct Search: Sendable, Hashable {
     /// - Parameter isSpare: another uplink carries the traffic, so there is no hurry.
     mutating func looked(at now: Instant, isSpare: Bool, settings: PolicySettings) {
         breadth = .wide
+        hasLooked = true
         // Every second in the first five minutes, and then more patiently: an outage of some seconds more or less is felt
         // after five minutes, not after an hour.
         let elapsed = since.map { now - $0 } ?? .zero
-        nextLook = now + (isSpare ? settings.look.last : settings.look.wait(after: elapsed, part: 300))
+        let wait = settings.look.wait(after: elapsed, part: Self.patience)
+        nextLook = now + (isSpare ? settings.look.last : isHurried(at: now) ? min(wait, settings.hurriedLook) : wait)
     }
+
+    func isHurried(at now: Instant) -> Bool { hurriedUntil.map { now < $0 } ?? false }
+
+    static let patience = 300
 
     mutating func lookedEverywhere(at now: Instant, isSpare: Bool, settings: PolicySettings) {
         breadth = .wide
+        hasLooked = true
         let isPatient = isSpare || since.map { now - $0 >= .seconds(3600) } ?? false
         nextFull = now + (isPatient ? settings.patientFullScan : settings.fullScan.wait(after: fulls))
         fulls += 1
@@ -104,7 +126,15 @@ extension FailoverPolicy {
     var searchMoments: [Instant?] {
         guard isReady, command == nil, !networks.isEmpty, scan == nil else { return [] }
         if let notBefore = search.notBefore { return [notBefore] }
-        return [knownPlaces.isEmpty ? nil : search.nextLook, search.nextFull]
+        return [knownPlaces.isEmpty ? nil : search.nextLook, search.nextFull, pauseEnd]
+    }
+
+    /// When the first of those may be tried again that were just seen, and have to wait.
+    private var pauseEnd: Instant? {
+        guard let now = latest else { return nil }
+        return candidates(at: now).compactMap { candidate in
+            standings[candidate.network.id]?.pause(of: candidate.bss.bssid, after: now)
+        }.min()
     }
 
     /// The channels on which networks of the list were ever seen.
@@ -118,12 +148,13 @@ extension FailoverPolicy {
             guard notBefore <= now else { return }
             search.pause(until: nil)
         }
-        let best = bestCandidate(at: now)
+        let isForLeftOvers = search.hasLooked && !search.isHurried(at: now)
+        let best = bestCandidate(at: now) ?? (isForLeftOvers ? leftOver(at: now) : nil)
         // One that failed and is open again must not keep the others from their turn.
         if best?.rank.reputation != .sound, let last = lastResort(at: now) {
             search.tookLastResort(at: now, settings: settings)
             join(last.network.id, at: last.bss, purpose: .automatic, cause: .lastResort, at: now)
-        } else if let best, !search.isGlancing || isSure(best) {
+        } else if let best, !search.isGlancing || isSure(best), !isToLookBefore(best, at: now) {
             join(best.network.id, at: best.bss, purpose: .automatic, cause: search.cause, at: now)
         } else if scan == nil {
             orderSearch(at: now)
@@ -192,10 +223,22 @@ extension FailoverPolicy {
     /// Whether there is no point in looking on for a better one.
     private func isSure(_ candidate: Candidate) -> Bool {
         candidate.rank.reputation == .sound && candidate.rank.quality == .good
+            && !isStranger(candidate.bss.bssid, of: candidate.network.id)
+    }
+
+    /// Before every try of an access point that is doubted, the device looks whether one that the key has opened is there.
+    private func isToLookBefore(_ candidate: Candidate, at now: Instant) -> Bool {
+        !search.hasLooked && (standings[candidate.network.id]?.isDoubted(candidate.bss.bssid, at: now) ?? false)
     }
 
     func bestCandidate(at now: Instant) -> Candidate? {
-        candidates(at: now).first { isOpen($0, at: now) }
+        candidates(at: now).first { isOpen($0, at: now) && !isToWait($0, at: now) }
+    }
+
+    /// A moment after a loss the access point that was lost may be back. Meanwhile nothing else that bears the name is tried,
+    /// unless its network's key has opened it.
+    private func isToWait(_ candidate: Candidate, at now: Instant) -> Bool {
+        search.isHurried(at: now) && isStranger(candidate.bss.bssid, of: candidate.network.id)
     }
 
     /// With no sound network in range, one that is blocked may still be right: never strand the device.
@@ -204,13 +247,15 @@ extension FailoverPolicy {
         // Not always the same one: the strongest may be the one with the wrong password.
         let all = accessPoints(at: now)
         guard let network = all.map(\.network.id).min(by: { triedAt($0) < triedAt($1) }) else { return nil }
-        return all.filter { $0.network.id == network }.min { triedAt($0) < triedAt($1) }
+        return all.filter { $0.network.id == network }.min { turns($0) < turns($1) }
     }
 
-    private func triedAt(_ network: NetworkID) -> Instant { standings[network]?.triedAt ?? .distantPast }
+    func triedAt(_ network: NetworkID) -> Instant { standings[network]?.triedAt ?? .distantPast }
 
-    private func triedAt(_ candidate: Candidate) -> Instant {
-        standings[candidate.network.id]?.triedAt(candidate.bss.bssid) ?? .distantPast
+    /// When it was the turn of an access point or of its like, and when its own.
+    private func turns(_ candidate: Candidate) -> (Instant, Instant) {
+        guard let standing = standings[candidate.network.id] else { return (.distantPast, .distantPast) }
+        return (standing.turn(of: candidate.bss.bssid), standing.triedAt(candidate.bss.bssid) ?? .distantPast)
     }
 }
 

@@ -65,7 +65,6 @@ extension FailoverPolicy {
     /// Leaves a link for a better one where there is reason to, and sees to it that a better one would be known.
     mutating func reconsider(_ link: Link, at now: Instant) {
         judge(link, at: now)
-        if now - link.since >= settings.provenAfter { standings[link.network]?.worked(at: link.accessPoint.bssid) }
         // Without wpa_supplicant there is nothing to go to, and one move is enough at a time.
         guard otherUplink == nil, isReady, successor == nil else { return }
         let isBad = isBad(link)
@@ -240,6 +239,7 @@ extension FailoverPolicy {
             }
             let isUrgent = weakness.verdict >= .fading
             guard candidate.rank.reputation <= (isUrgent ? .suspect : .sound) else { return false }
+            if candidate.rank.isRestless, !isUrgent { return false }
             return isRoaming || weakness.verdict >= .weak
                 || gain(of: candidate.bss, in: candidate.network.id) ?? 0 >= 2 * settings.margin
         }

@@ -35,6 +35,7 @@ public struct FailoverPolicy: Sendable {
     var homecoming = Homecoming()
     var command: Command?
     var restlessness = Restlessness()
+    var losses = Losses()
     /// The network that was last chosen by command.
     var choice: Choice?
     /// The network that the device is in for this once. It ends as soon as the device is anywhere else.
@@ -43,7 +44,7 @@ public struct FailoverPolicy: Sendable {
 
     var epoch: UInt64 = 0
     var scanCount: UInt64 = 0
-    private var latest: Instant?
+    private(set) var latest: Instant?
     private var resumedAt: Instant?
     private var isStopped = false
     var actions: [PolicyAction] = []
@@ -89,6 +90,10 @@ public struct FailoverPolicy: Sendable {
         case .networks(let networks): replaceNetworks(networks, at: now)
         case .remembered(let network, let frequency):
             if self.network(network) != nil { air.remember(frequency, of: network) }
+        case .proven(let network, let bssid):
+            if self.network(network)?.usesPassphrase ?? false {
+                standings[network, default: Standing()].remember(bssid)
+            }
         case .interface(let isUp): interfaceChanged(isUp: isUp, at: now)
         case .supplicant(let isAvailable): supplicantChanged(isAvailable: isAvailable, at: now)
         case .spare(let isReady): spareChanged(isReady: isReady, at: now)

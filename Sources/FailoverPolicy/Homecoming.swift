@@ -123,7 +123,7 @@ extension FailoverPolicy {
             (standings[preferred]?.reputation(at: now) ?? .sound) <= .suspect
         else { return false }
         if homecoming.isConfirmed(at: now, settings: settings), now - link.since >= settings.betweenSwitches,
-            let bss = sight(of: preferred, at: now), isGood(bss)
+            let bss = sight(of: preferred, at: now), isGood(bss), isWelcome(bss, of: preferred, at: now)
         {
             join(preferred, at: bss, purpose: .automatic, cause: .preferred, at: now)
             return true
@@ -141,7 +141,16 @@ extension FailoverPolicy {
     }
 
     func quality(ofPreferred network: KnownNetwork, since start: Instant) -> Homecoming.Quality? {
-        air.best(of: network.id, since: start).map { isGood($0) ? .good : .poor }
+        let now = latest ?? start
+        let all = air.accessPoints(of: network.id, since: start)
+        guard !all.isEmpty else { return nil }
+        return all.contains { isGood($0) && isWelcome($0, of: network.id, at: now) } ? .good : .poor
+    }
+
+    /// Whether a living link may be given up for an access point: none that throws devices out, and no doubtful stranger.
+    private func isWelcome(_ bss: BSS, of network: NetworkID, at now: Instant) -> Bool {
+        !losses.isRestless(bss.bssid, at: now, settings: settings)
+            && !(standings[network]?.isDoubted(bss.bssid, at: now) ?? false)
     }
 
     /// Good with something to spare: a network at the threshold would be left again.

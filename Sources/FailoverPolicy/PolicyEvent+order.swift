@@ -19,29 +19,30 @@ extension PolicyEvent {
         case .otherUplink: 1
         case .networks: 2
         case .remembered: 3
-        case .resumed: 4
-        case .signal: 5
-        case .scanned: 6
-        case .scanFailed: 7
-        case .interface: 8
-        case .supplicant: 9
-        case .spare: 10
-        case .interrupted: 11
-        case .linkFound: 12
-        case .linkLost: 13
-        case .successorLost: 14
-        case .joinFailed: 15
-        case .associated: 16
-        case .address: 17
-        case .successorAddress: 18
-        case .doubted: 19
-        case .signingIn: 20
-        case .postponed: 21
-        case .probed: 22
-        case .confirmed: 23
-        case .switchTo: 24
-        case .tick: 25
-        case .stop: 26
+        case .proven: 4
+        case .resumed: 5
+        case .signal: 6
+        case .scanned: 7
+        case .scanFailed: 8
+        case .interface: 9
+        case .supplicant: 10
+        case .spare: 11
+        case .interrupted: 12
+        case .linkFound: 13
+        case .linkLost: 14
+        case .successorLost: 15
+        case .joinFailed: 16
+        case .associated: 17
+        case .address: 18
+        case .successorAddress: 19
+        case .doubted: 20
+        case .signingIn: 21
+        case .postponed: 22
+        case .probed: 23
+        case .confirmed: 24
+        case .switchTo: 25
+        case .tick: 26
+        case .stop: 27
         }
     }
 

@@ -8,6 +8,8 @@ public enum PolicyEvent: Sendable, Equatable {
     case networks([KnownNetwork])
     /// Where a network was when the device ran last: the first place to look for it.
     case remembered(NetworkID, Frequency)
+    /// An access point completed a handshake with this network's key when the device ran before; the latest comes first.
+    case proven(NetworkID, BSSID)
     /// The interface went up or down, or came or went.
     case interface(isUp: Bool)
     /// wpa_supplicant answers, or does not answer any more.

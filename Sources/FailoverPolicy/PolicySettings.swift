@@ -95,8 +95,13 @@ public struct PolicySettings: Hashable, Sendable {
         public init() {}
     }
 
-    /// A link that was lost sooner than this after it was up has failed like a join.
-    public var provenAfter = Duration.seconds(60)
+    /// What failed where there is nothing else to join, and a link that lasted for less than `shortLink`, is tried again after
+    /// this.
+    public var retry = BackOff(first: .seconds(1), last: .seconds(5))
+    public var shortLink = Duration.seconds(2)
+    /// An access point that lost `lossLimit` links within `lossWindow` is taken after others that are as good.
+    public var lossLimit = 3
+    public var lossWindow = Duration.seconds(1200)
     /// A network that led nowhere is trusted again when it has led somewhere for this long.
     public var usefulProbation = Duration.seconds(3600)
 
@@ -122,11 +127,16 @@ public struct PolicySettings: Hashable, Sendable {
     /// Looks at the channels of known networks while disconnected: every `first` at the beginning, and seldomer as the
     /// outage goes on, but at least every `last`.
     public var look = BackOff(first: .seconds(1), last: .seconds(10))
+    /// For this long after a link was lost known channels are looked at every `hurriedLook`, and all channels not at all.
+    public var hurry = Duration.milliseconds(1500)
+    public var hurriedLook = Duration.milliseconds(250)
     /// A scan that has not ended after this is given up.
     public var scanLimit = Duration.seconds(60)
 
     /// From the order to join until the access point has let the device in.
     public var joinLimit = Duration.seconds(20)
+    /// The same for an access point that the network's key has never opened, where it has opened others.
+    public var strangerLimit = Duration.seconds(6)
     /// From there until there are an address and a route.
     public var addressLimit = Duration.seconds(15)
     /// The same where a living link was given up for it, and never longer; dhcpcd as it comes takes 6 to 7 s.

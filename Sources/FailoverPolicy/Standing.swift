@@ -20,6 +20,13 @@ struct Standing: Hashable {
     /// When it was last set out for, and for which of its access points.
     private(set) var triedAt: Instant?
     private var tries: [BSSID: Instant] = [:]
+    /// The access points that its key has opened, and what is held against the others as long as there are such.
+    private(set) var proven = ProvenAccessPoints()
+    private var strangers: Block?
+    private var strangerTriedAt: Instant?
+    /// When it may be tried again after it failed where there was nothing else, and when its unproven access points may.
+    private var retries = Retries()
+    private var strangerRetries = Retries()
     /// Since when scans look for it in vain.
     private var missedSince: Instant?
 
@@ -46,6 +53,16 @@ struct Standing: Hashable {
 
     func isBlocked(_ bssid: BSSID, at now: Instant) -> Bool { blocks[bssid]?.isActive(at: now) ?? false }
 
+    /// Whether it is held against the network, or against this access point, that its key is wrong.
+    func isRefusing(_ bssid: BSSID, at now: Instant) -> Bool {
+        [block, blocks[bssid]].compactMap(\.self).contains { $0.isActive(at: now) && $0.failure == .wrongKey }
+    }
+
+    /// Until when an access point has to wait for its next try, which nothing else forbids.
+    func pause(of bssid: BSSID, after now: Instant) -> Instant? {
+        (isStranger(bssid) ? strangerRetries : retries).end(after: now)
+    }
+
     /// Why the last attempt to use it failed; nil once one succeeded.
     var lastFailure: JoinFailure? { block?.failure ?? (usefulSince == nil ? uselessness?.failure : nil) }
 
@@ -54,24 +71,47 @@ struct Standing: Hashable {
     mutating func setOut(for bssid: BSSID?, at now: Instant) {
         triedAt = now
         guard let bssid else { return }
+        if isStranger(bssid) { strangerTriedAt = now }
         tries[bssid] = now
-        tries.forgetEarliest(beyond: Air.accessPointsPerNetwork) { $0 }
+        tries.forgetEarliest(beyond: Air.accessPointsPerNetwork, but: proven) { $0 }
     }
 
     func triedAt(_ bssid: BSSID) -> Instant? { tries[bssid] }
+
+    /// Where the network failed, its access points have their turns, and the one whose turn it was longest ago is next. Each
+    /// that the key has opened has a turn of its own. All others share one: so in a round each proven access point in range
+    /// is tried once, and one of the others.
+    func turn(of bssid: BSSID) -> Instant {
+        (isStranger(bssid) ? strangerTriedAt : tries[bssid]) ?? .distantPast
+    }
 
     mutating func gone(at now: Instant) { goneSince = now }
 
     mutating func isBack() { goneSince = nil }
 
+    /// - Parameter isAlone: nothing else can be joined, so it is not blocked but for a wrong key.
     /// - Returns: whether the network is blocked by it.
     mutating func failed(
-        _ failure: JoinFailure, isRegretted: Bool, signal: Int?, at now: Instant, settings: PolicySettings
+        _ failure: JoinFailure, isRegretted: Bool, isAlone: Bool, signal: Int?, at now: Instant,
+        settings: PolicySettings
     ) -> Bool {
         var block = block ?? Block(failure)
         defer { self.block = block }
-        return block.strike(failure, isRegretted: isRegretted, signal: signal, at: now, settings: settings)
+        return block.strike(
+            failure, isRegretted: isRegretted, isSpared: isAlone && failure != .wrongKey, signal: signal, at: now,
+            settings: settings)
     }
+
+    /// It had an address, and has none any more: it has to show that it can do better, but that is no strike.
+    mutating func lostAddress() { block = block ?? Block(.noAddress) }
+
+    /// It failed, or let the device in and threw it out again at once: the next try waits a moment.
+    mutating func stumbled(after outage: Duration, at now: Instant, settings: PolicySettings) {
+        retries.stumbled(after: outage, at: now, settings: settings)
+    }
+
+    /// A link to it lasted for a while.
+    mutating func held() { retries.recovered() }
 
     /// One access point failed, and there are others: the network is not to blame.
     mutating func failed(
@@ -81,9 +121,13 @@ struct Standing: Hashable {
         var block = blocks[bssid] ?? Block(failure)
         // One handshake that failed may be lost frames, also where there are other access points to try.
         _ = block.strike(failure, isDecisive: failure != .wrongKey, signal: signal, at: now, settings: settings)
+        keep(block, of: bssid)
+    }
+
+    private mutating func keep(_ block: Block, of bssid: BSSID) {
         blocks[bssid] = block
         // Those that block nothing matter least.
-        blocks.forgetEarliest(beyond: Air.accessPointsPerNetwork) { $0.until ?? .distantPast }
+        blocks.forgetEarliest(beyond: Air.accessPointsPerNetwork, but: proven) { $0.until ?? .distantPast }
     }
 
     mutating func joined() {
@@ -91,7 +135,7 @@ struct Standing: Hashable {
         missedSince = nil
     }
 
-    /// A link to it lived long enough for what was before to be forgotten.
+    /// The device has a link to it with an address: what failed before is forgotten.
     mutating func worked(at bssid: BSSID) {
         block = nil
         blocks[bssid] = nil
@@ -126,6 +170,49 @@ struct Standing: Hashable {
         guard let block, block.isActive(at: now), tries[bss.bssid] == nil, pardons < Self.patience else { return }
         pardons += 1
         self.block?.pardon(at: now)
+    }
+
+    // MARK: Access points that its key has opened
+
+    /// Whether an access point may be anybody's: the key has opened others, and not this one.
+    func isStranger(_ bssid: BSSID) -> Bool { !proven.isEmpty && !proven.contains(bssid) }
+
+    /// Whether it is a stranger, and one such has failed of late.
+    func isDoubted(_ bssid: BSSID, at now: Instant) -> Bool {
+        isStranger(bssid) && (strangers?.isActive(at: now) ?? false)
+    }
+
+    func reputation(of bssid: BSSID, at now: Instant) -> Reputation {
+        max(reputation(at: now), isDoubted(bssid, at: now) ? .suspect : .sound)
+    }
+
+    mutating func remember(_ bssid: BSSID) { proven.remember(bssid) }
+
+    /// A handshake with the network's key is done: the key is right, and so is the access point.
+    mutating func opened(_ bssid: BSSID) {
+        if isStranger(bssid) {
+            strangers = nil
+            strangerRetries.recovered()
+        }
+        proven.opened(bssid)
+        if block?.failure == .wrongKey { block = nil }
+        if blocks[bssid]?.failure == .wrongKey { blocks[bssid] = nil }
+    }
+
+    /// A stranger failed: that says nothing about the network, nor about the access points that its key has opened.
+    mutating func strangerFailed(
+        at bssid: BSSID, _ failure: JoinFailure, isRegretted: Bool, signal: Int?, after outage: Duration,
+        at now: Instant, settings: PolicySettings
+    ) {
+        var block = blocks[bssid] ?? Block(failure)
+        _ = block.strike(
+            failure, isDecisive: failure != .wrongKey, isRegretted: isRegretted, signal: signal, at: now,
+            settings: settings)
+        keep(block, of: bssid)
+        var strangers = strangers ?? Block(failure)
+        _ = strangers.strike(failure, isDecisive: true, signal: nil, at: now, settings: settings)
+        self.strangers = strangers
+        strangerRetries.stumbled(after: outage, at: now, settings: settings)
     }
 
     mutating func missed(at now: Instant) { missedSince = missedSince ?? now }

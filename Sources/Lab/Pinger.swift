@@ -7,7 +7,8 @@ import Synchronization
 public final class Pinger: Sendable {
     public typealias Moment = ContinuousClock.Instant
 
-    private static let interval = Duration.milliseconds(20)
+    /// From one to the next.
+    public static let interval = Duration.milliseconds(20)
 
     private let socket: FileDescriptor
     private let target: IPv4Address

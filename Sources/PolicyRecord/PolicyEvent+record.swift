@@ -8,6 +8,7 @@ extension PolicyEvent {
         case .settings(let settings): "settings \(settings.recorded)"
         case .networks(let networks): "networks \(networks.word)"
         case .remembered(let network, let frequency): "remembered \(network.word) \(frequency.word)"
+        case .proven(let network, let bssid): "proven \(network.word) \(bssid.word)"
         case .interface(let isUp): "interface \(isUp ? "up" : "down")"
         case .supplicant(let isAvailable): "supplicant \(isAvailable ? "available" : "gone")"
         case .spare(let isReady): "spare \(isReady ? "ready" : "missing")"
@@ -50,6 +51,7 @@ extension PolicyEvent {
         case "settings": .settings(try PolicySettings(&words))
         case "networks": .networks(try words.next())
         case "remembered": .remembered(try words.next(), try words.next())
+        case "proven": .proven(try words.next(), try words.next())
         case "interface": .interface(isUp: try words.next(of: ["up": true, "down": false]))
         case "supplicant": .supplicant(isAvailable: try words.next(of: ["available": true, "gone": false]))
         case "spare": .spare(isReady: try words.next(of: ["ready": true, "missing": false]))

@@ -16,6 +16,7 @@ extension PolicySetting {
         backOff("survey", \.survey.first, \.survey.last),
         backOff("fullScan", \.fullScan.first, \.fullScan.last),
         backOff("look", \.look.first, \.look.last),
+        backOff("retry", \.retry.first, \.retry.last),
         backOff("wrongKeyBlock", \.wrongKeyBlock.first, \.wrongKeyBlock.last),
         backOff("transientBlock", \.transientBlock.first, \.transientBlock.last),
         backOff("regretBlock", \.regretBlock.first, \.regretBlock.last),
@@ -45,6 +46,7 @@ extension PolicySetting {
         .number("wrongKeyStrikes", .count, \.wrongKeyStrikes),
         .number("transientStrikes", .count, \.transientStrikes),
         .number("noAddressStrikes", .count, \.noAddressStrikes),
+        .number("lossLimit", .count, \.lossLimit),
     ]
 
     private static let durations: [PolicySetting] = [
@@ -61,7 +63,11 @@ extension PolicySetting {
         .duration("switchLimitWindow", \.switchLimitWindow),
         .duration("dampingWindow", \.dampingWindow),
         .duration("preferredProbation", \.preferredProbation),
-        .duration("provenAfter", \.provenAfter),
+        .duration("shortLink", \.shortLink),
+        .duration("lossWindow", \.lossWindow),
+        .duration("hurry", \.hurry),
+        .duration("hurriedLook", \.hurriedLook),
+        .duration("strangerLimit", \.strangerLimit),
         .duration("patienceAfter", \.patienceAfter),
         .duration("patientFullScan", \.patientFullScan),
         .duration("scanReserve", \.scanReserve),

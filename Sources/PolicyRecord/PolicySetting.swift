@@ -39,6 +39,9 @@ public struct PolicySetting: Sendable {
 
     static func proofDuration(_ name: String, _ path: Path<Duration>) -> Self { Self(name, .proofDuration(path)) }
 
+    /// Whether records of earlier versions have a setting of this name, which means nothing any more.
+    static func isRetired(_ name: some StringProtocol) -> Bool { name == "provenAfter" }
+
     public static func named(_ name: some StringProtocol) -> PolicySetting? { all.first { $0.name == name } }
 }
 

@@ -12,7 +12,11 @@ extension PolicySettings {
         self.init()
         while !words.isAtEnd {
             let word = try words.text("a setting")
-            guard let equals = word.firstIndex(of: "="), let setting = PolicySetting.named(word[..<equals]) else {
+            guard let equals = word.firstIndex(of: "=") else {
+                throw RecordWords.Fault(expected: "a setting of the policy and its value")
+            }
+            if PolicySetting.isRetired(word[..<equals]) { continue }
+            guard let setting = PolicySetting.named(word[..<equals]) else {
                 throw RecordWords.Fault(expected: "a setting of the policy and its value")
             }
             guard setting.set(word[word.index(after: equals)...], in: &self) else {

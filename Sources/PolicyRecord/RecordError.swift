@@ -35,9 +35,10 @@ public struct RecordError: Error, Equatable, CustomStringConvertible {
 
 /// The form of a record. Docs/recording.md describes it.
 enum RecordFormat {
-    static let version = "3"
-    /// Those that can be read: the first knew no doubts and no signing in, the second no settings that change.
-    static let readable = ["1", "2", version]
+    static let version = "4"
+    /// Those that can be read: the first knew no doubts and no signing in, the second no settings that change, the third no
+    /// proven access points.
+    static let readable = ["1", "2", "3", version]
     static let heading = "altnet-record"
     /// The most bytes that a line has, and a file that is read.
     static let lineLength = 256 * 1024

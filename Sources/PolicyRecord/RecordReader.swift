@@ -155,6 +155,7 @@ private struct Reading {
         let name = try words.text("a setting's name")
         let value = try words.text("a setting's value")
         try words.finish()
+        if header != nil, PolicySetting.isRetired(name) { return }
         guard var header, let setting = PolicySetting.named(name) else {
             throw RecordWords.Fault(expected: "the name of a setting of the policy")
         }

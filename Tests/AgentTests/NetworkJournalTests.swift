@@ -202,6 +202,45 @@ private struct Bench {
         }
     }
 
+    private func accessPoints(_ numbers: UInt8...) -> [BSSID] {
+        numbers.compactMap { BSSID(bytes: [2, 0, 0, 0, 0, $0]) }
+    }
+
+    @Test func aProvenAccessPointIsWorthAWriteUntilThereAreFour() {
+        var bench = bench
+        for count in UInt8(1)...4 {
+            bench.journal.proved((1...count).reversed().flatMap { accessPoints($0) }, of: bench.home)
+            bench.pass(.seconds(3600))
+            #expect(bench.writes.count == Int(count))
+        }
+        #expect(bench.stored.statistics[bench.home.ssid]?.provenAccessPoints == accessPoints(4, 3, 2, 1))
+        for number in UInt8(5)...20 {
+            bench.journal.proved(accessPoints(number, 4, 3, 2), of: bench.home)
+            bench.pass(.seconds(3600))
+        }
+        bench.journal.proved(accessPoints(1, 2, 3, 4), of: bench.home)
+        bench.pass(.seconds(3600))
+        #expect(bench.writes.count == 4, "a device that moves about among many writes nothing")
+        bench.journal.proved(accessPoints(24, 23, 22, 21), of: bench.home)
+        bench.pass(.seconds(3600))
+        #expect(bench.writes.count == 5, "none of those that are stored is there any more")
+    }
+
+    @Test func provenAccessPointsSpeakForOneKeyOnly() throws {
+        var bench = bench
+        bench.journal.proved(accessPoints(1), of: bench.home)
+        bench.pass(.seconds(3600))
+        let other = try StoredNetwork(PlainNetwork(ssid: bench.home.ssid, password: Secret(text: "another-password")))
+        var state = bench.stored
+        #expect(!state.hasTwoKeys(of: bench.home.ssid))
+        state.adopt(other)
+        #expect(state.statistics[bench.home.ssid]?.provenAccessPoints == [], "another password opens nothing as yet")
+        bench.stored.chosen = other
+        #expect(bench.stored.hasTwoKeys(of: bench.home.ssid))
+        bench.journal.update(&bench.stored, bench.clock)
+        #expect(bench.stored.statistics[bench.home.ssid]?.provenAccessPoints == [])
+    }
+
     @Test func anotherCommitTakesEverythingAlong() {
         var bench = bench
         bench.see(bench.home, -50)

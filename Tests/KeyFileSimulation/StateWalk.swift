@@ -89,7 +89,8 @@ package struct StateWalk {
         state.statistics[ssid] = NetworkStatistics(
             lastSeen: UInt32(truncatingIfNeeded: random.next()), lastSignal: -Int8(random.below(100)),
             lastFrequency: Frequency(megahertz: 2_412 + 5 * random.below(13)),
-            lastFailure: random.below(3) == 0 ? .wrongKey : nil)
+            lastFailure: random.below(3) == 0 ? .wrongKey : nil,
+            provenAccessPoints: (0..<random.below(5)).compactMap { BSSID(bytes: [2, 0, 0, 0, 0, UInt8($0)]) })
     }
 
     private var stored: [StoredNetwork] {

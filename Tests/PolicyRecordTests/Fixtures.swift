@@ -44,6 +44,7 @@ enum Fixture {
         [
             .settings(PolicySettings()), .settings(otherSettings), .networks(networks), .networks([]),
             .remembered(NetworkID(2), Frequency(megahertz: 5955)),
+            .proven(NetworkID(2), accessPoint),
             .interface(isUp: true), .interface(isUp: false), .supplicant(isAvailable: true),
             .supplicant(isAvailable: false), .spare(isReady: true), .spare(isReady: false), .otherUplink(nil),
             .linkFound(NetworkID(1), AccessPoint(bssid: accessPoint, frequency: nil)),

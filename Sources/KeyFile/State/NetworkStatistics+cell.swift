@@ -7,21 +7,24 @@ extension NetworkStatistics {
         static let signal = Parts(rawValue: 2)
         static let frequency = Parts(rawValue: 4)
         static let failure = Parts(rawValue: 8)
+        static let provenAccessPoints = Parts(rawValue: 16)
     }
 
     /// Which parts there are, and then those.
     var cell: Secret {
-        Secret(upTo: 1 + 4 + 1 + 2 + 1) { cell in
+        Secret(upTo: 1 + 4 + 1 + 2 + 1 + 1 + Self.maximumAccessPoints * 6) { cell in
             var parts: Parts = []
             if lastSeen != nil { parts.insert(.seen) }
             if lastSignal != nil { parts.insert(.signal) }
             if lastFrequency != nil { parts.insert(.frequency) }
             if lastFailure != nil { parts.insert(.failure) }
+            if !provenAccessPoints.isEmpty { parts.insert(.provenAccessPoints) }
             cell.append(parts.rawValue)
             if let lastSeen { cell.append(bigEndian: lastSeen) }
             if let lastSignal { cell.append(UInt8(bitPattern: lastSignal)) }
             if let lastFrequency { cell.append(bigEndian: UInt16(clamping: lastFrequency.megahertz)) }
             if let lastFailure { cell.append(lastFailure.code) }
+            if !provenAccessPoints.isEmpty { cell.append(counted: provenAccessPoints.flatMap(\.bytes)) }
         }
     }
 
@@ -40,13 +43,26 @@ extension NetworkStatistics {
             lastFrequency = reader.integer(UInt16.self).map { Frequency(megahertz: Int($0)) }
         }
         if parts.contains(.failure) { lastFailure = reader.integer(UInt8.self).flatMap(JoinFailure.init) }
+        if parts.contains(.provenAccessPoints), let bytes = reader.counted(),
+            bytes.count <= Self.maximumAccessPoints * 6
+        {
+            provenAccessPoints = stride(from: 0, to: bytes.count, by: 6).compactMap { start in
+                BSSID(bytes: bytes[start..<min(start + 6, bytes.count)])
+            }
+        }
     }
 
-    /// Without a frequency that no radio reports; nil where nothing is left.
+    /// Without a frequency that no radio reports, and without access points that are too many or there twice; nil where nothing
+    /// is left.
     var normalised: NetworkStatistics? {
         var statistics = self
         if let megahertz = lastFrequency?.megahertz, !(1...Int(UInt16.max)).contains(megahertz) {
             statistics.lastFrequency = nil
+        }
+        statistics.provenAccessPoints = []
+        for bssid in provenAccessPoints where !statistics.provenAccessPoints.contains(bssid) {
+            guard statistics.provenAccessPoints.count < Self.maximumAccessPoints else { break }
+            statistics.provenAccessPoints.append(bssid)
         }
         return statistics == NetworkStatistics() ? nil : statistics
     }

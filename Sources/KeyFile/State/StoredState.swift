@@ -33,15 +33,21 @@ public struct NetworkStatistics: Sendable, Equatable {
     public var lastFrequency: Frequency?
     /// Why the last attempt to join it failed, nil once one succeeded.
     public var lastFailure: JoinFailure?
+    /// The access points that have completed a handshake with the network's key, the latest first: at most
+    /// `maximumAccessPoints`, a commit drops the rest.
+    public var provenAccessPoints: [BSSID]
+
+    public static let maximumAccessPoints = 4
 
     public init(
         lastSeen: UInt32? = nil, lastSignal: Int8? = nil, lastFrequency: Frequency? = nil,
-        lastFailure: JoinFailure? = nil
+        lastFailure: JoinFailure? = nil, provenAccessPoints: [BSSID] = []
     ) {
         self.lastSeen = lastSeen
         self.lastSignal = lastSignal
         self.lastFrequency = lastFrequency
         self.lastFailure = lastFailure
+        self.provenAccessPoints = provenAccessPoints
     }
 }
 

@@ -11,18 +11,24 @@ struct NetworkBook {
         let isHidden: Bool
         var isPreferred: Bool
         var lastFrequency: Frequency?
+        /// The access points that the password has opened, the latest last.
+        var proven: [BSSID] = []
     }
 
     private var entries: [Entry]
     private var lastID: Int
 
-    /// The device has a life before the scenario: it remembers where each network was.
-    init(_ scenario: Scenario) {
+    /// The device has a life before the scenario: it remembers where each network was, and was in what is there at the
+    /// beginning.
+    ///
+    /// - Parameter proven: the access points of each network that are on and take its password.
+    init(_ scenario: Scenario, proven: (Int) -> [BSSID]) {
         entries = scenario.networks.enumerated().map { index, network in
             Entry(
                 id: NetworkID(index + 1), ssid: network.ssid, password: network.password,
                 isHidden: network.isHidden, isPreferred: network.isPreferred,
-                lastFrequency: scenario.accessPoints.first { $0.ssid == network.ssid }?.frequency)
+                lastFrequency: scenario.accessPoints.first { $0.ssid == network.ssid }?.frequency,
+                proven: network.password == nil ? [] : Array(proven(index).prefix(Self.maximumProven).reversed()))
         }
         lastID = scenario.networks.count
     }
@@ -47,7 +53,21 @@ struct NetworkBook {
         entries.compactMap { entry in entry.lastFrequency.map { (entry.id, $0) } }
     }
 
+    /// As many as the key file keeps of a network.
+    private static let maximumProven = 4
+
+    /// The latest first.
+    var proven: [(NetworkID, BSSID)] {
+        entries.flatMap { entry in entry.proven.reversed().map { (entry.id, $0) } }
+    }
+
     mutating func note(_ frequency: Frequency, of index: Int) { entries[index].lastFrequency = frequency }
+
+    /// The network's password has opened an access point.
+    mutating func opened(_ bssid: BSSID, of index: Int) {
+        guard entries[index].password != nil else { return }
+        entries[index].proven = (entries[index].proven.filter { $0 != bssid } + [bssid]).suffix(Self.maximumProven)
+    }
 
     /// - Returns: whether that is news.
     mutating func tell(_ password: String?, of ssid: SSID) -> Bool {
@@ -59,6 +79,7 @@ struct NetworkBook {
         lastID += 1
         entries[index].id = NetworkID(lastID)
         entries[index].password = password
+        entries[index].proven = []
         return true
     }
 

@@ -172,6 +172,7 @@ extension SimulatedDevice {
         agentStart = .max
         tell(.networks(book.known))
         for (id, frequency) in book.remembered { tell(.remembered(id, frequency)) }
+        for (id, bssid) in book.proven { tell(.proven(id, bssid)) }
         if let command {
             tell(
                 .interrupted(

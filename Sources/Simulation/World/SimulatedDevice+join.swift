@@ -141,6 +141,7 @@ extension SimulatedDevice {
         self.link = link
         searchForLoss(from: now)
         book.note(track.frequency, of: join.network)
+        book.opened(track.bssid, of: join.network)
         tell(.associated(epoch: join.target.epoch, AccessPoint(bssid: track.bssid, frequency: track.frequency)))
         if join.keepsAddress { addressReady() } else { tell(.address(isReady: false)) }
         restartWatch()

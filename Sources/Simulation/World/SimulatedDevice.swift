@@ -85,7 +85,12 @@ struct SimulatedDevice {
         self.timing = timing
         self.horizon = horizon
         self.account = account
-        book = NetworkBook(world.scenario)
+        book = NetworkBook(world.scenario) { network in
+            world.tracks.indices.filter { index in
+                let state = world.span(of: index, at: 0).state
+                return world.tracks[index].network == network && state.isOn && state.admission == .admitted
+            }.map { world.tracks[$0].bssid }
+        }
         sights = Array(repeating: nil, count: world.tracks.count)
         happenings = world.happenings
         startAgent()

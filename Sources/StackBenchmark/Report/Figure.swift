@@ -12,6 +12,8 @@ public enum Figure: String, Codable, CaseIterable, Sendable {
     case wrongPassword40 = "wrong-password-40"
     case wrongPassword300 = "wrong-password-300"
     case restart
+    case deauthentications
+    case deauthenticationStorm = "deauthentication-storm"
     case deadInternet = "dead-internet"
     case commandGap = "command-gap"
     case commandLost = "command-lost"
@@ -64,6 +66,8 @@ public enum Figure: String, Codable, CaseIterable, Sendable {
         case .wrongPassword40: "Backup's password wrong, home returns after 40 s: until a ping"
         case .wrongPassword300: "the same, home returns after 300 s"
         case .restart: "Access point restarts, away for 10 s: from its first beacon until a ping"
+        case .deauthentications: "Ten broadcast deauthentications in 250 s: time without answers"
+        case .deauthenticationStorm: "One every 5 s for 100 s: time without answers"
         case .deadInternet: "Internet cut behind a perfect signal: until a ping from the internet"
         case .commandGap: "Commanded switch: longest gap in a 20 ms ping"
         case .commandLost: "pings lost in that switch"

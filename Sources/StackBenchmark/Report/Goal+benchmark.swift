@@ -45,6 +45,10 @@ extension Goal {
             Goal(
                 "and at most a quarter of the best peer's", cases.compactMap { figures.shareOfBestPeer($0) }.max(),
                 "of the best", atMost: 0.25),
+            Goal(
+                "deauthentications: without answers no longer than iwd",
+                [Figure.deauthentications, .deauthenticationStorm].compactMap { figures.share($0, of: .iwd) }.max(),
+                "of iwd's", atMost: 1),
         ].compactMap(\.self)
     }
 

@@ -48,6 +48,23 @@ extension Trial {
         return [.restart: try await house.time(from: back, to: pinger, limit: patience)]
     }
 
+    /// Home, the only network in range, ends all links by broadcast, again and again, as somebody does who sends such frames in
+    /// its name: how long nothing was answered, in all.
+    static func deauthentications(_ figure: Figure, count: Int, every interval: Duration) -> Trial {
+        Trial(figure.rawValue, figures: [figure]) { house in
+            try await house.backup.powerOff()
+            try await Task.sleep(for: .seconds(5))
+            let pinger = try await house.lab.pinger(to: house.home.gateway)
+            try await house.phase.wait()
+            let start = ContinuousClock.now
+            for number in 1...count {
+                _ = try await house.home.ask("DEAUTHENTICATE ff:ff:ff:ff:ff:ff")
+                try await Task.sleep(until: start + interval * number, clock: .continuous)
+            }
+            return [figure: .value(Double(pinger.lost(since: start)) * (Pinger.interval / .seconds(1)))]
+        }
+    }
+
     /// The way to the internet behind home is cut, while its signal is perfect: until a ping from the internet.
     static let deadInternet = Trial(
         "dead-internet", plan: House.Plan(hasInternet: true), figures: [.deadInternet]

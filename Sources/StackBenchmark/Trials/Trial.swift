@@ -31,7 +31,9 @@ public struct Trial: Sendable {
             hardLoss(.hardLoss24CN, channel: 6, country: "CN"), hardLoss(.hardLoss5CN, channel: 36, country: "CN"),
             hardLoss(.hardLoss24US, channel: 6, country: "US"), hardLoss(.hardLoss5US, channel: 36, country: "US"),
             weakSignal, homeReturns, coldStart, wrongPassword(.wrongPassword40, away: .seconds(40)),
-            wrongPassword(.wrongPassword300, away: .seconds(300)), restart, deadInternet, command, idle,
+            wrongPassword(.wrongPassword300, away: .seconds(300)), restart,
+            deauthentications(.deauthentications, count: 10, every: .seconds(25)),
+            deauthentications(.deauthenticationStorm, count: 20, every: .seconds(5)), deadInternet, command, idle,
         ]
 
     /// Plays it once, on a fresh air.

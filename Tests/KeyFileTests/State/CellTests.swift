@@ -124,13 +124,40 @@ import Testing
         #expect(StoredState(cells: state.cells(keepingSlotsOf: [:])) == state.normalised())
     }
 
+    @Test func provenAccessPointsAreKept() throws {
+        let proven = try [3, 1, 2].map { try #require(BSSID(bytes: [2, 0, 0, 0, 0, $0])) }
+        let state = StoredState(
+            home: home, statistics: [home.ssid: NetworkStatistics(lastSignal: -50, provenAccessPoints: proven)])
+        let cells = state.cells(keepingSlotsOf: [:])
+        #expect(cells[CellID(.statistics)]?.count == 1 + 1 + 1 + 18)
+        #expect(StoredState(cells: cells) == state)
+    }
+
+    /// As earlier versions wrote it, and as no version writes it.
+    @Test func aStatisticWithoutThemIsRead() throws {
+        let old = Secret([2, UInt8(bitPattern: -50)])
+        #expect(NetworkStatistics(cell: old) == NetworkStatistics(lastSignal: -50))
+        for damaged: [UInt8] in [[16], [16, 5, 2, 0, 0, 0, 0], [16, 200], [16, 0], [16, 30] + Array(repeating: 2, count: 30)] {
+            var cells = StoredState(home: home).cells(keepingSlotsOf: [:])
+            cells[CellID(.statistics)] = Secret(damaged)
+            #expect(StoredState(cells: cells) == nil, "\(damaged)")
+        }
+    }
+
+    @Test func oneMoreThanFourAndOneThatIsThereTwiceAreDropped() throws {
+        let proven = try [1, 1, 2, 3, 4, 5].map { try #require(BSSID(bytes: [2, 0, 0, 0, 0, $0])) }
+        let state = StoredState(home: home, statistics: [home.ssid: NetworkStatistics(provenAccessPoints: proven)])
+        #expect(state.normalised().statistics[home.ssid]?.provenAccessPoints == Array(proven[1...4]))
+        #expect(StoredState(cells: state.cells(keepingSlotsOf: [:])) == state.normalised())
+    }
+
     @Test func theLargestStateFitsIntoASector() throws {
         let state = try largestState()
         try state.validate()
         let cells = state.cells(keepingSlotsOf: [:])
         #expect(StoredState(cells: cells) == state)
         let size = cells.values.reduce(0) { $0 + 4 + $1.count }
-        #expect(size == 2716)
+        #expect(size == 3091)
         #expect(size <= Record.maximumBody - 16)
     }
 

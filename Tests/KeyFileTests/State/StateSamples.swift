@@ -55,7 +55,12 @@ extension NetworkStatistics {
             lastSignal: Bool.random(using: &random) ? nil : Int8.random(in: -128...127, using: &random),
             lastFrequency: Bool.random(using: &random)
                 ? nil : Frequency(megahertz: Int.random(in: 1...65_535, using: &random)),
-            lastFailure: Bool.random(using: &random) ? nil : JoinFailure.allCases.randomElement(using: &random))
+            lastFailure: Bool.random(using: &random) ? nil : JoinFailure.allCases.randomElement(using: &random),
+            provenAccessPoints: Bool.random(using: &random)
+                ? []
+                : (0..<UInt8.random(in: 1...4, using: &random)).compactMap {
+                    BSSID(bytes: [2, .random(in: 0 ... .max, using: &random), 0, 0, 0, $0])
+                })
     }
 }
 
@@ -87,7 +92,8 @@ func largestState() throws -> StoredState {
             id: String(repeating: "i", count: 64), target: try network(5), cameFrom: try network(1).ssid))
     for ssid in Set(state.networks.map(\.ssid)) {
         state.statistics[ssid] = NetworkStatistics(
-            lastSeen: .max, lastSignal: -128, lastFrequency: Frequency(megahertz: 7115), lastFailure: .interfaceDown)
+            lastSeen: .max, lastSignal: -128, lastFrequency: Frequency(megahertz: 7115), lastFailure: .interfaceDown,
+            provenAccessPoints: (1...4).compactMap { BSSID(bytes: [0xfe, 0xff, 0xff, 0xff, 0xff, $0]) })
     }
     for letter in "abcdefgh" { state.replayCounters[String(repeating: letter, count: 32)] = .max }
     return state
