@@ -48,8 +48,8 @@ package struct WatchedPolicy {
         try switches.check(exchange)
         try links.check(exchange)
         try scans.check(exchange)
-        if events == [.tick], let wake = policy.nextWake, wake <= now {
-            throw Violation(.noHotLoop, "after a tick it wants to be woken at \(wake.inSeconds)", at: now)
+        if let wake = policy.nextWake, wake <= now {
+            throw Violation(.noHotLoop, "after \(events) it wants to be woken at \(wake.inSeconds)", at: now)
         }
         return actions
     }
