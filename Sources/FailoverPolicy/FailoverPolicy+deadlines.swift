@@ -6,7 +6,7 @@ extension FailoverPolicy {
     ///
     /// `moment(of:)` alone knows which of them are live: what is done, and when the policy wants to be woken, both follow from
     /// it, so that it never waits for what nothing would be done about.
-    private enum Deadline: CaseIterable {
+    private enum Deadline: String, CaseIterable {
         /// The scan under way has taken too long.
         case scan
         /// The device was not ready for a command in time.
@@ -17,12 +17,12 @@ extension FailoverPolicy {
         case successor
         /// The attempt has taken too long, or the link's address did not come back.
         case link
-        /// The link in use is to be probed, or has not answered.
+        /// It is time to look for something, or to go there.
+        case step
+        /// The link in use is to be probed, or has not answered. It comes late: a link that is left is not probed.
         case proof
         /// The same of the successor.
         case successorProof
-        /// It is time to look for something.
-        case step
     }
 
     /// When it is due; nil where nothing would be done about it.
@@ -33,9 +33,9 @@ extension FailoverPolicy {
         case .interface: interfaceUpAt
         case .successor: successor?.deadline
         case .link: phase.deadline
+        case .step: stepMoment
         case .proof: proofMoment(of: phase)
         case .successorProof: successor.flatMap(proofMoment)
-        case .step: stepMoment
         }
     }
 
@@ -48,6 +48,13 @@ extension FailoverPolicy {
             case .online(let link): scan == nil && command == nil ? lookMoments(link) : []
             }
         return moments.compactMap(\.self).min()
+    }
+
+    /// What the policy waits for, each with when it is due, counted from `now`: for whoever looks for a fault. It names no network.
+    public func deadlines(at now: Instant) -> String {
+        Deadline.allCases.compactMap { deadline in
+            moment(of: deadline).map { "\(deadline.rawValue) \(Double(($0 - now).milliseconds) / 1000) s" }
+        }.joined(separator: ", ")
     }
 
     /// Meeting one deadline may make another due, but not for ever: a fault in one must not hang the agent.
@@ -83,9 +90,9 @@ extension FailoverPolicy {
             actions.append(.bringInterfaceUp)
         case .successor: onSuccessor { $0.linkTookTooLong(at: now) }
         case .link: linkTookTooLong(at: now)
+        case .step: proceed(at: now)
         case .proof: continueProof(at: now)
         case .successorProof: onSuccessor { $0.continueProof(at: now) }
-        case .step: proceed(at: now)
         }
     }
 
