@@ -35,7 +35,8 @@ extension DeviceAgent {
     var standingText: String {
         if let trouble = troubles.told { return trouble.summary }
         let name = policy.phase.network.flatMap { book[$0] }.map { "\"\($0.ssid)\"" } ?? "a network"
-        let uplink = otherUplink == nil ? "" : "; the traffic goes another way than Wi-Fi"
+        let fault = wakeGuard.isRepeated ? "; slowed down by a fault of altnet's, see the log" : ""
+        let uplink = (otherUplink == nil ? "" : "; the traffic goes another way than Wi-Fi") + fault
         switch policy.phase {
         case .offline:
             return (policy.networks.isEmpty ? "offline: no network is stored" : "offline, looking for a network")

@@ -80,7 +80,8 @@ public final class DeviceAgent {
     /// Those who want to switch, and wait until it has.
     private var early: [CheckedContinuation<Void, Never>] = []
     private var status: NetworkStatus?
-    private var wake: LoopTimer?
+    var wake: LoopTimer?
+    var wakeGuard = WakeGuard()
     private var events: [PolicyEvent] = []
     private(set) var isHandling = false
 
@@ -209,10 +210,12 @@ public final class DeviceAgent {
         guard !isHandling else { return }
         isHandling = true
         var isNews = false
+        var last = (event: event, at: Instant.now)
         while !events.isEmpty {
             let event = events.removeFirst()
             log.trace("event: \(event)")
             let now = Instant.now
+            last = (event, now)
             let actions = policy.handle(event, at: now)
             recording?.append(event, at: now, actions)
             if isLeaving(by: actions, after: event) { reach.logOff() }
@@ -228,7 +231,7 @@ public final class DeviceAgent {
         case .online, .proving: station.lastLinked = policy.phase.network
         case .offline, .joining, .waitingForAddress: break
         }
-        sleep()
+        sleep(after: last.event, at: last.at)
         if isNews { reviewJournal() }
         reviewTroubles()
         updateStatus()
@@ -241,12 +244,6 @@ public final class DeviceAgent {
         guard policy.phase.network != used else { return }
         used = policy.phase.network
         book.forget(allBut: policy.networks.map(\.id) + [used].compactMap(\.self))
-    }
-
-    private func sleep() {
-        wake = policy.nextWake.map { moment in
-            LoopTimer(after: moment - .now) { [weak self] in self?.handle(.tick) }
-        }
     }
 
     /// Tells the policy which networks there are now, and of the new ones where they were.

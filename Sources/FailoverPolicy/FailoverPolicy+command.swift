@@ -60,9 +60,10 @@ extension FailoverPolicy {
         }
     }
 
-    /// When a command is given up that came before the device was ready for it; nil where it is ready.
+    /// When a command is given up that came before the device was ready for it; nil where it is ready. What is being joined for
+    /// the command has a limit of its own, and a station of its own where it was joined beside a link.
     var patienceEnd: Instant? {
-        isReady || successor != nil ? nil : command.map { $0.since + settings.commandPatience }
+        isReady || isJoiningForCommand ? nil : command.map { $0.since + settings.commandPatience }
     }
 
     /// The device was not ready in time.

@@ -2,6 +2,9 @@ import AgentModel
 
 // Whether a link leads to what the device needs.
 extension FailoverPolicy {
+    /// When a link is to be probed next, or has to have answered; nil where it is not probed.
+    func proofMoment(of phase: Phase) -> Instant? { settings.validation == nil ? nil : phase.proof?.moment }
+
     /// Counts what was not answered, and asks what is due to be asked.
     mutating func continueProof(at now: Instant) {
         if let proof, let deadline = proof.deadline, deadline <= now {
@@ -14,14 +17,9 @@ extension FailoverPolicy {
         actions.append(.probe(epoch: linkEpoch, within: limit))
     }
 
+    /// Of the link that is there or being proven; nothing is asked of another.
     private var proof: Proof? {
-        get {
-            switch phase {
-            case .proving(let attempt, _): attempt.proof
-            case .online(let link): link.proof
-            case .offline, .joining, .waitingForAddress: nil
-            }
-        }
+        get { phase.proof }
         set {
             guard let newValue else { return }
             switch phase {

@@ -14,7 +14,7 @@ public struct FailoverPolicy: Sendable {
     /// The link in use, while something happens to its successor.
     var predecessor: Link?
     /// When the policy wants to be told the time, at the latest.
-    public private(set) var nextWake: Instant?
+    public internal(set) var nextWake: Instant?
     /// The network in use, if it is not one of `networks` any more.
     private var retired: KnownNetwork?
 
@@ -79,8 +79,8 @@ public struct FailoverPolicy: Sendable {
         } else {
             for event in events { apply(event, at: now) }
         }
-        if !isStopped { expire(at: now) }
-        nextWake = isStopped ? nil : wakeMoment
+        nextWake = nil
+        if !isStopped { meetDeadlines(at: now) }
         return actions
     }
 
@@ -121,50 +121,6 @@ public struct FailoverPolicy: Sendable {
         case .resumed: if resumedAt != now { resume(at: now) }
         case .tick: proceed(at: now)
         case .stop: isStopped = true
-        }
-    }
-
-    private var wakeMoment: Instant? {
-        var moments = [scan?.deadline, interfaceUpAt, patienceEnd]
-        if let attempt = successor?.attempt { moments += [attempt.deadline, attempt.proof.moment] }
-        switch phase {
-        case .offline: moments += searchMoments
-        case .joining(let attempt), .waitingForAddress(let attempt, _), .proving(let attempt, _):
-            moments += [attempt.deadline, attempt.proof.moment, replacementMoment(attempt)]
-        case .online(let link):
-            moments += [link.addressDeadline, link.proof.moment]
-            if scan == nil, command == nil { moments += lookMoments(link) }
-        }
-        return moments.compactMap(\.self).min()
-    }
-
-    /// Ends what has taken too long.
-    private mutating func expire(at now: Instant) {
-        if let scan, scan.deadline <= now { scanEnded(id: scan.order.id, isComplete: false, at: now) }
-        if let patienceEnd, patienceEnd <= now {
-            losePatience(at: now)
-            proceed(at: now)
-        }
-        if let interfaceUpAt, interfaceUpAt <= now {
-            self.interfaceUpAt = now + settings.interfaceGrace
-            actions.append(.bringInterfaceUp)
-        }
-        // First the successor: the link in use may fall back on it.
-        onSuccessor { $0.expireLink(at: now) }
-        expireLink(at: now)
-        continueProof(at: now)
-        onSuccessor { $0.continueProof(at: now) }
-    }
-
-    private mutating func expireLink(at now: Instant) {
-        switch phase {
-        case .joining(let attempt) where attempt.deadline <= now: attemptFailed(attempt, .timeout, at: now)
-        case .waitingForAddress(let attempt, _) where attempt.deadline <= now:
-            attemptFailed(attempt, .noAddress, at: now)
-        case .proving(let attempt, _) where attempt.deadline <= now:
-            attemptFailed(attempt, attempt.isValidated ? .unconfirmed : .noInternet, at: now)
-        case .online(let link): if let deadline = link.addressDeadline, deadline <= now { addressGone(link, at: now) }
-        case .offline, .joining, .waitingForAddress, .proving: break
         }
     }
 

@@ -35,6 +35,24 @@ extension FailoverPolicy {
             }
         }
 
+        /// When it has taken too long.
+        var deadline: Instant? {
+            switch self {
+            case .offline: nil
+            case .joining(let attempt), .waitingForAddress(let attempt, _), .proving(let attempt, _): attempt.deadline
+            case .online(let link): link.addressDeadline
+            }
+        }
+
+        /// Of a link that carries traffic.
+        var proof: Proof? {
+            switch self {
+            case .offline, .joining, .waitingForAddress: nil
+            case .proving(let attempt, _): attempt.proof
+            case .online(let link): link.proof
+            }
+        }
+
         public var accessPoint: AccessPoint? {
             switch self {
             case .offline, .joining: nil

@@ -15,8 +15,9 @@ extension [PolicyEvent] {
 extension PolicyEvent {
     fileprivate var stage: Int {
         switch self {
-        case .settings: 0
-        case .otherUplink: 1
+        // Before what may order a scan: one that there is another uplink for is not wanted.
+        case .otherUplink: 0
+        case .settings: 1
         case .networks: 2
         case .remembered: 3
         case .proven: 4

@@ -3,7 +3,8 @@ import AgentModel
 /// Everything that the policy hears of. It knows nothing else.
 public enum PolicyEvent: Sendable, Equatable {
     /// The settings that count from now on. Contradictory ones change nothing, and whether links are probed at all stays.
-    case settings(PolicySettings)
+    /// Kept apart, for it would make every event as large as itself.
+    indirect case settings(PolicySettings)
     /// The networks that may be joined from now on; the whole list, in the order of preference.
     case networks([KnownNetwork])
     /// Where a network was when the device ran last: the first place to look for it.

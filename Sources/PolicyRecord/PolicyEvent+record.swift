@@ -2,8 +2,8 @@ import AgentModel
 import FailoverPolicy
 
 extension PolicyEvent {
-    /// The event as the words of a line.
-    var recorded: String {
+    /// The event as the words of a line, its name first.
+    public var recorded: String {
         switch self {
         case .settings(let settings): "settings \(settings.recorded)"
         case .networks(let networks): "networks \(networks.word)"

@@ -47,6 +47,9 @@ struct Bench {
 
     mutating func send(_ event: PolicyEvent) { actions += policy.handle(event, at: now) }
 
+    /// What happens at once.
+    mutating func send(_ events: [PolicyEvent]) { actions += policy.handle(events, at: now) }
+
     /// Moves the clock, and wakes the policy whenever it asked for it.
     mutating func advance(by duration: Duration) {
         let end = now + duration

@@ -68,4 +68,15 @@ import Testing
         _ = PreferredTests.look(&bench, home: -40, for: .seconds(200))
         #expect(bench.target == Bench.home)
     }
+
+    /// Settings that change at the moment at which a cable is plugged in order no scan, which the cable makes needless.
+    @Test func anUplinkCountsBeforeNewSettings() {
+        var bench = Bench.online([Bench.backup, Bench.home])
+        bench.send(.scanned(id: nil, [bench.sight(Bench.home, -60, channel: 5180)]))
+        var settings = PolicySettings()
+        settings.margin = 12
+        bench.send([.settings(settings), .otherUplink(.wired)])
+        #expect(bench.take().scans == [])
+        #expect(bench.policy.settings.margin == 12)
+    }
 }

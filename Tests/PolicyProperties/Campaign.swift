@@ -17,6 +17,8 @@ package enum Campaign: String, CaseIterable, Sendable {
         package var outcome = Duration.zero
         /// How many of the hours among near-equal networks had so many switches.
         package var hours: [Int: Int] = [:]
+        /// How many of the hostile histories have been through what.
+        package var situations: [Situation: Int] = [:]
 
         package init() {}
 
@@ -26,6 +28,7 @@ package enum Campaign: String, CaseIterable, Sendable {
             left.withoutInternet = max(left.withoutInternet, right.withoutInternet)
             left.outcome = max(left.outcome, right.outcome)
             left.hours.merge(right.hours, uniquingKeysWith: +)
+            left.situations.merge(right.situations, uniquingKeysWith: +)
         }
     }
 
@@ -54,11 +57,13 @@ package enum Campaign: String, CaseIterable, Sendable {
     }
 
     private func hostile(_ seed: UInt64) throws(Failure) -> Worst {
-        let (history, violation) = HostileHistory.random(seed: seed, length: 60)
-        if let violation {
-            throw Failure(campaign: self, seed: seed, violation: violation, story: history.shrunk().story)
+        let drawn = HostileHistory.random(seed: seed)
+        if let violation = drawn.violation {
+            throw Failure(campaign: self, seed: seed, violation: violation, story: drawn.history.shrunk().story)
         }
-        return Worst()
+        var worst = Worst()
+        for situation in drawn.situations { worst.situations[situation] = 1 }
+        return worst
     }
 
     private func plausible(_ seed: UInt64) throws(Failure) -> Worst {
@@ -86,7 +91,7 @@ package enum Campaign: String, CaseIterable, Sendable {
 
     /// Everything that the policy wants in a hostile history, in one number: the same in every run of every process.
     package static func digest(seed: UInt64) -> UInt64 {
-        let (history, _) = HostileHistory.random(seed: seed, length: 60)
+        let history = HostileHistory.random(seed: seed).history
         // FNV-1a.
         return history.story.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
     }

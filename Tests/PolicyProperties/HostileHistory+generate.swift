@@ -2,32 +2,60 @@ import AgentModel
 import FailoverPolicy
 import Randomness
 
+/// What a history is mostly about.
+private enum Theme {
+    case anything
+    /// Another network is joined beside the link in use, and whatever can go wrong meanwhile does.
+    case handover
+}
+
 extension HostileHistory {
-    /// A random history, up to the first property that does not hold in it.
-    package static func random(seed: UInt64, length: Int) -> (history: HostileHistory, violation: Violation?) {
+    /// A history that was drawn and lived through, up to the first property that did not hold.
+    package struct Drawn {
+        package let history: HostileHistory
+        package let violation: Violation?
+        package let situations: Set<Situation>
+    }
+
+    /// A random history. The same seed gives the same.
+    /// - Parameter length: in steps; nil for what is drawn. Most of what goes wrong at all goes wrong in few.
+    package static func random(seed: UInt64, length: Int? = nil) -> Drawn {
         var random = SeededRandom(seed: seed)
-        let settings = PolicySettings.random(using: &random)
+        let drawnLength = random.chance(1, in: 8) ? 100 : Int.random(in: 15...40, using: &random)
+        let theme = random.chance(1, in: 2) ? Theme.handover : .anything
+        var settings = PolicySettings.random(using: &random)
+        if theme == .handover, random.chance(1, in: 2) { settings.validation = settings.validation ?? .init() }
         var run = HostileRun(settings: settings)
         var steps: [Step] = []
+        var violation: Violation?
         do {
-            for step in beginning(using: &random) {
+            for step in beginning(theme, using: &random) {
                 steps.append(step)
                 try run.take(step)
             }
-            while steps.count < length {
-                let step = Step.random(after: run.watched.policy, using: &random)
+            while steps.count < length ?? drawnLength {
+                let step = Step.random(theme, in: run, using: &random)
                 steps.append(step)
                 try run.take(step)
             }
             try run.finish()
-            return (HostileHistory(steps: steps, settings: settings), nil)
         } catch {
-            return (HostileHistory(steps: steps, settings: settings), error)
+            violation = error
         }
+        return Drawn(
+            history: HostileHistory(steps: steps, settings: settings), violation: violation,
+            situations: run.watched.situations)
     }
 
     /// Mostly a device that works, so that there is something to break.
-    private static func beginning(using random: inout SeededRandom) -> [Step] {
+    private static func beginning(_ theme: Theme, using random: inout SeededRandom) -> [Step] {
+        if theme == .handover {
+            return [
+                Step(delay: 0, stimuli: [.networks([0, 1, 2, 3, 4], preferred: random.chance(1, in: 2) ? 0 : nil)]),
+                Step(delay: 0, stimuli: [.interface(true), .supplicant(true), .spare(true), .linkFound(0)]),
+                Step(delay: 0, stimuli: [.address(true)]),
+            ]
+        }
         var stimuli: [Stimulus] = [.networks(Array(0..<Int.random(in: 1...5, using: &random)), preferred: 0)]
         if random.chance(1, in: 8) {
             stimuli.append(.interrupted(target: 1, cameFrom: random.chance(1, in: 2) ? 0 : nil))
@@ -49,27 +77,38 @@ extension PolicySettings {
 }
 
 extension Step {
-    fileprivate static func random(after policy: FailoverPolicy, using random: inout SeededRandom) -> Step {
+    fileprivate static func random(
+        _ theme: Theme, in run: HostileRun, using random: inout SeededRandom
+    ) -> Step {
+        let policy = run.watched.policy
         let count = random.chance(1, in: 5) ? Int.random(in: 2...5, using: &random) : 1
         var stimuli: [Stimulus] = []
         for _ in 0..<count {
-            let stimulus = Stimulus.random(after: policy, using: &random)
+            let isOnTheme = theme == .handover && random.chance(1, in: 2)
+            let stimulus =
+                isOnTheme
+                ? Stimulus.handover(after: policy, using: &random) : Stimulus.random(after: policy, using: &random)
             // One source tells of one state at a time.
             guard !stimuli.contains(where: { $0.isOfTheSameSource(as: stimulus) }) else { continue }
             stimuli.append(stimulus)
+        }
+        // At the moment that the policy waits for, or just beside it: then what is due is late where nobody wakes it.
+        if random.chance(1, in: 8), let wake = policy.nextWake {
+            let delay = (wake - run.now).milliseconds + Int64(Int.random(in: -1...1, using: &random))
+            return Step(delay: Int(delay), isPunctual: random.chance(1, in: 2), stimuli: stimuli)
         }
         return Step(delay: delay(using: &random), isPunctual: !random.chance(1, in: 16), stimuli: stimuli)
     }
 
     private static func delay(using random: inout SeededRandom) -> Int {
-        switch Int.random(in: 0..<32, using: &random) {
-        case 0...3: 0
-        case 4...11: Int.random(in: 1...500, using: &random)
-        case 12...23: Int.random(in: 500...5000, using: &random)
-        case 24...28: Int.random(in: 5000...60_000, using: &random)
-        case 29: Int.random(in: 60_000...3_600_000, using: &random)
+        switch Int.random(in: 0..<64, using: &random) {
+        case 0...11: 0
+        case 12...25: Int.random(in: 1...500, using: &random)
+        case 26...50: Int.random(in: 500...5000, using: &random)
+        case 51...60: Int.random(in: 5000...60_000, using: &random)
+        case 61: Int.random(in: 60_000...3_600_000, using: &random)
         // Days forward, and back.
-        case 30: Int.random(in: 3_600_000...864_000_000, using: &random)
+        case 62: Int.random(in: 3_600_000...864_000_000, using: &random)
         default: -Int.random(in: 1...100_000, using: &random)
         }
     }
@@ -80,7 +119,7 @@ extension Stimulus {
         switch (self, other) {
         case (.networks, .networks), (.interface, .interface), (.supplicant, .supplicant), (.address, .address),
             (.spare, .spare), (.successorAddress, .successorAddress), (.otherUplink, .otherUplink), (.signal, .signal),
-            (.scanned, .scanned), (.linkFound, .linkFound),
+            (.scanned, .scanned), (.linkFound, .linkFound), (.settings, .settings),
             (.associated, .associated), (.interrupted, .interrupted), (.remembered, .remembered):
             true
         default: self == other
@@ -115,6 +154,52 @@ extension Stimulus {
         return anything(using: &random)
     }
 
+    /// What leads to another link beside the one in use, and what is in its way.
+    fileprivate static func handover(after policy: FailoverPolicy, using random: inout SeededRandom) -> Stimulus {
+        let network = Int.random(in: 0..<Neighbourhood.networkCount, using: &random)
+        guard policy.successor != nil else {
+            switch policy.phase {
+            case .online:
+                switch Int.random(in: 0..<10, using: &random) {
+                case 0: return .spare(true)
+                case 1...3:
+                    return .switchTo(
+                        network, confirmWithin: random.chance(1, in: 3) ? 20 : nil, joinOnce: random.chance(1, in: 4))
+                case 4: return .signal(-84)
+                default: return .scanned(.latest, everything(using: &random))
+                }
+            case .offline: return .scanned(.latest, everything(using: &random))
+            case .joining, .waitingForAddress, .proving: return .random(after: policy, using: &random)
+            }
+        }
+        switch Int.random(in: 0..<24, using: &random) {
+        case 0...2: return .supplicant(random.chance(1, in: 4))
+        case 3...4: return .interface(random.chance(1, in: 4))
+        case 5...7: return .address(random.chance(1, in: 4))
+        case 8: return .linkLost(random.element(LinkEnd.allCases))
+        case 9: return .successorLost(.latest)
+        case 10: return .spare(random.chance(1, in: 2))
+        case 11...12: return .settings(random.element(SettingsVariant.allCases))
+        case 13...14: return .switchTo(network, confirmWithin: random.chance(1, in: 2) ? 20 : nil)
+        case 15: return .resumed
+        case 16: return .otherUplink(random.chance(1, in: 2) ? .wired : nil)
+        case 17: return .doubted(answer(using: &random))
+        case 18: return .probed(.previous, random.element(ProbeResult.allCases))
+        case 19: return .signingIn(answer(using: &random), signInTime(using: &random))
+        case 20: return .joinFailed(.latest, random.element(JoinFailure.allCases))
+        case 21: return .successorAddress(.latest, random.chance(1, in: 2))
+        case 22: return .interrupted(target: network, cameFrom: 0)
+        default: return .tick
+        }
+    }
+
+    /// Every access point, so that whatever is wanted is there.
+    private static func everything(using random: inout SeededRandom) -> [Sight] {
+        (0..<Neighbourhood.accessPointCount).map {
+            Sight(accessPoint: $0, signal: Int.random(in: -70 ... -40, using: &random))
+        }
+    }
+
     private static func anything(using random: inout SeededRandom) -> Stimulus {
         let network = Int.random(in: 0..<Neighbourhood.networkCount, using: &random)
         let accessPoint = Int.random(in: 0..<Neighbourhood.accessPointCount, using: &random)
@@ -124,7 +209,10 @@ extension Stimulus {
             return .networks(
                 indices.shuffled(using: &random), preferred: random.chance(1, in: 8) ? nil : indices.first,
                 generation: random.chance(1, in: 4) ? 1 : 0)
-        case 2: return .remembered(network, random.element(Neighbourhood.frequencies))
+        case 2:
+            return random.chance(1, in: 2)
+                ? .remembered(network, random.element(Neighbourhood.frequencies))
+                : .settings(random.element(SettingsVariant.allCases))
         case 3...4: return .interface(random.chance(3, in: 4))
         case 5...6: return .supplicant(random.chance(3, in: 4))
         case 7: return .otherUplink(random.chance(1, in: 3) ? .wired : nil)

@@ -28,8 +28,9 @@ package struct HostileHistory: Shrinkable, Sendable {
 struct HostileRun {
     var watched: WatchedPolicy
     private var orders = Orders()
-    private var now = Self.start
+    private(set) var now = Self.start
 
+    private static let longestWait = 64
     private static let start = Instant(milliseconds: 1_000_000)
 
     init(settings: PolicySettings) { watched = WatchedPolicy(settings: settings, at: Self.start) }
@@ -46,17 +47,25 @@ struct HostileRun {
 
     /// Every switch ends once time passes.
     mutating func finish() throws(Violation) {
+        // Where the clock went back, the policy's own has yet to go on.
+        now = max(now, watched.now)
         for _ in 0..<120 where watched.isSwitching { try sleep(until: now + .seconds(10)) }
+        // Nothing will come of one that waits for nothing.
+        if watched.isSwitching { throw Violation(.oneOutcome, "a switch has no outcome after 20 min", at: now) }
     }
 
     private mutating func sleep(until moment: Instant) throws(Violation) {
         var ticks = 0
+        let start = now
         while let wake = watched.nextWake, wake <= moment {
             now = max(now, wake)
             try send([.tick])
             ticks += 1
             // A day without any answer is over when the policy has settled.
-            if ticks > 100 { break }
+            if ticks >= Self.longestWait { break }
+        }
+        if ticks >= Self.longestWait, now - start < Bounds.shortestWait {
+            throw Violation(.noHotLoop, "\(ticks) wake-ups without an event since \(start.inSeconds)", at: now)
         }
         now = max(now, moment)
     }

@@ -3,7 +3,7 @@ import FailoverPolicy
 
 /// Links are left, joined and probed for good reasons only.
 struct LinkWatch {
-    private let settings: PolicySettings
+    private var settings: PolicySettings
     private var uplink: Uplink?
     /// The newest sight of each access point, and of those that only pretend to be it.
     private var sights: [Transmitter: BSS] = [:]
@@ -33,9 +33,11 @@ struct LinkWatch {
 
     mutating func check(_ exchange: Exchange) throws(Violation) {
         let hadSpare = hasSpare
+        if exchange.changesSettings { settings = exchange.policy.settings }
         for event in exchange.events { note(event, in: exchange) }
-        defer { networks = Dictionary(uniqueKeysWithValues: exchange.policy.networks.map { ($0.id, $0) }) }
-        for network in exchange.policy.networks { networks[network.id] = network }
+        let isNewList = exchange.events.contains { if case .networks = $0 { true } else { false } }
+        defer { if isNewList { networks = Dictionary(uniqueKeysWithValues: exchange.policy.networks.map { ($0.id, $0) }) } }
+        if isNewList { for network in exchange.policy.networks { networks[network.id] = network } }
         if let network = exchange.before.network { usedAt[network] = exchange.at }
         var decision: PolicyDecision?
         for action in exchange.actions {
@@ -211,8 +213,8 @@ struct LinkWatch {
         if settings.validation == nil {
             throw Violation(.probesCurrentLink, "probes, and nobody set that", at: exchange.at)
         }
-        // The link in use is an older one than what is made beside it.
-        if epoch < self.epoch, epoch != exchange.before.epoch {
+        // The link in use is an older one than what is made beside it, also where it has become that just now.
+        if epoch < self.epoch, epoch != exchange.before.epoch, epoch != exchange.policy.phase.epoch {
             throw Violation(.probesCurrentLink, "probes link \(epoch), the last is \(self.epoch)", at: exchange.at)
         }
         self.epoch = max(epoch, self.epoch)

@@ -10,7 +10,7 @@ struct ScanWatch {
     /// The device slept in the middle of the scan under way: what it took is anybody's guess.
     private var isSleptOver = false
     private var fullScan = Duration.seconds(6)
-    private let settings: PolicySettings
+    private var settings: PolicySettings
     /// Whether the link was weak when it was measured last.
     private var isWeak = false
     /// What all scans may take together, and what those on a link that is not weak may.
@@ -24,6 +24,7 @@ struct ScanWatch {
     }
 
     mutating func check(_ exchange: Exchange) throws(Violation) {
+        if exchange.changesSettings { adopt(exchange.policy.settings, at: exchange.at) }
         isSleptOver = isSleptOver || exchange.isLate || exchange.events.contains(.resumed)
         // A scan that is told of twice has worked.
         for case .scanned(let id?, _) in exchange.events { ended(id, in: exchange) }
@@ -44,6 +45,15 @@ struct ScanWatch {
             // A link that leads nowhere has nothing to disturb.
             if link.uselessness == nil { try spend(on: order, at: exchange.at) }
         }
+    }
+
+    /// What was earned before is not counted against the new share. The scan under way has its whole time again.
+    private mutating func adopt(_ new: PolicySettings, at now: Instant) {
+        settings = new
+        all = TokenBucket(perThousand: new.weakScanShare, limit: new.scanReserve)
+        calm = TokenBucket(perThousand: new.scanShare, limit: new.scanReserve)
+        fullScan = min(fullScan, new.scanReserve)
+        isSleptOver = true
     }
 
     private mutating func note(_ event: PolicyEvent, in exchange: Exchange) {

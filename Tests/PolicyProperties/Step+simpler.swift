@@ -55,6 +55,7 @@ extension Stimulus {
             return [.switchTo(index, confirmWithin: nil, joinOnce: joinOnce)]
         case .switchTo(let index, nil, joinOnce: true): return [.switchTo(index, confirmWithin: nil)]
         case .interrupted(let target, .some): return [.interrupted(target: target, cameFrom: nil)]
+        case .settings(.hasty), .settings(.patient): return [.settings(.usual)]
         case .linkLost(.ownDoing), .linkLost(.silence): return [.linkLost(.other)]
         default: return []
         }

@@ -4,6 +4,7 @@ import FailoverPolicy
 /// Something that happens to the policy, told without the numbers that the policy gives: so a history still means
 /// something when a part of it is left out.
 package enum Stimulus: Hashable, Sendable {
+    case settings(SettingsVariant)
     /// Networks of the neighbourhood, and which of them is preferred.
     case networks([Int], preferred: Int?, generation: Int = 0)
     case remembered(Int, Frequency)
@@ -66,7 +67,9 @@ package struct Step: Hashable, Sendable {
 /// The numbers that the policy gave to what it ordered last.
 struct Orders {
     private var scan: UInt64 = 0
-    private var epoch: UInt64 = 0
+    /// Of what was joined last, and of what was last probed or joined.
+    private var joined: UInt64 = 0
+    private var probed: UInt64 = 0
     private var lastSwitch: UInt64 = 0
     private var generation = 0
 
@@ -74,8 +77,8 @@ struct Orders {
         for action in actions {
             switch action {
             case .scan(let order): scan = order.id
-            case .join(let target), .joinBeside(let target): epoch = target.epoch
-            case .probe(let epoch, _): self.epoch = epoch
+            case .join(let target), .joinBeside(let target): (joined, probed) = (target.epoch, target.epoch)
+            case .probe(let epoch, _): probed = epoch
             default: break
             }
         }
@@ -83,6 +86,7 @@ struct Orders {
 
     mutating func event(_ stimulus: Stimulus, at now: Instant) -> PolicyEvent {
         switch stimulus {
+        case .settings(let variant): return .settings(variant.settings)
         case .networks(let indices, let preferred, let generation):
             self.generation = generation
             return .networks(
@@ -107,20 +111,20 @@ struct Orders {
             return .scanned(id: answer == .nobodys ? nil : answer.number(scan), results)
         case .scanFailed(let answer): return .scanFailed(id: answer.number(scan))
         case .associated(let answer, let index):
-            return .associated(epoch: answer.number(epoch), Neighbourhood.accessPoint(index))
-        case .joinFailed(let answer, let failure): return .joinFailed(epoch: answer.number(epoch), failure)
+            return .associated(epoch: answer.number(joined), Neighbourhood.accessPoint(index))
+        case .joinFailed(let answer, let failure): return .joinFailed(epoch: answer.number(joined), failure)
         case .linkLost(let end): return .linkLost(end)
-        case .successorLost(let answer): return .successorLost(epoch: answer.number(epoch))
+        case .successorLost(let answer): return .successorLost(epoch: answer.number(joined))
         case .address(let isReady): return .address(isReady: isReady)
         case .successorAddress(let answer, let isReady):
-            return .successorAddress(epoch: answer.number(epoch), isReady: isReady)
+            return .successorAddress(epoch: answer.number(joined), isReady: isReady)
         case .signal(let signal): return .signal(signal)
-        case .probed(let answer, let result): return .probed(epoch: answer.number(epoch), result)
-        case .doubted(let answer): return .doubted(epoch: answer.number(epoch))
+        case .probed(let answer, let result): return .probed(epoch: answer.number(probed), result)
+        case .doubted(let answer): return .doubted(epoch: answer.number(probed))
         case .signingIn(let answer, let milliseconds):
-            return .signingIn(epoch: answer.number(epoch), until: now + .milliseconds(milliseconds))
+            return .signingIn(epoch: answer.number(probed), until: now + .milliseconds(milliseconds))
         case .postponed(let answer, let milliseconds):
-            return .postponed(epoch: answer.number(epoch), until: now + .milliseconds(milliseconds))
+            return .postponed(epoch: answer.number(probed), until: now + .milliseconds(milliseconds))
         case .switchTo(let index, let confirmWithin, let joinOnce):
             lastSwitch += 1
             return .switchTo(

@@ -18,7 +18,7 @@ package enum Property: String, CaseIterable, Sendable {
     case repeatable
     /// What the policy keeps does not grow with the time that it runs.
     case boundedMemory
-    /// What is due is done at the next tick: no wake-up lies in the past.
+    /// What is due is done at once: no wake-up lies in the past, and there are not many in a short time.
     case noHotLoop
     /// In a state that lasts there are no more than `Bounds.wakesPerHour`.
     case fewWakes
@@ -57,6 +57,8 @@ package enum Bounds {
     /// The same where every network is below the floor, so that every link is about to break.
     package static let switchesPerHourOfTheDying = 30
     package static let wakesPerHour = 720
+    /// For 64 wake-ups with nothing in between.
+    package static let shortestWait = Duration.seconds(20)
     /// Elements in all of the policy's collections, with at most twelve networks.
     package static let elements = 600
 }

@@ -4,13 +4,16 @@ import FailoverPolicy
 /// A policy that is watched: whoever runs it talks to this, and hears of the first property that does not hold.
 package struct WatchedPolicy {
     package private(set) var policy: FailoverPolicy
-    private var now: Instant
+    /// The policy's time, which never goes backwards.
+    private(set) var now: Instant
     private var isStopped = false
     /// The network that is visited.
     private var visited: NetworkID?
     private var switches = SwitchWatch()
     private var links: LinkWatch
     private var scans: ScanWatch
+    /// What it has been through.
+    private(set) var situations: Set<Situation> = []
     /// What is told of every exchange, before it is judged.
     var trace: ((Instant, [PolicyEvent], [PolicyAction]) -> Void)?
 
@@ -36,20 +39,22 @@ package struct WatchedPolicy {
         now = max(now, moment)
         // Time that the policy overslept is not its fault.
         let awake = min(now, max(previous, policy.nextWake ?? now)) - previous
-        let before = policy.phase
+        let (before, successorBefore) = (policy.phase, policy.successor)
         let actions = events.count == 1 ? policy.handle(events[0], at: moment) : policy.handle(events, at: moment)
         trace?(now, events, actions)
         let isLate = now - previous > awake
         let exchange = Exchange(
-            at: now, awake: awake, isLate: isLate, events: events, actions: actions, before: before, policy: policy)
+            at: now, awake: awake, isLate: isLate, events: events, actions: actions, before: before,
+            successorBefore: successorBefore, policy: policy)
+        situations.formUnion(exchange.situations)
 
         try checkSilence(exchange)
         try checkVisit(exchange)
         try switches.check(exchange)
         try links.check(exchange)
         try scans.check(exchange)
-        if events == [.tick], let wake = policy.nextWake, wake <= now {
-            throw Violation(.noHotLoop, "after a tick it wants to be woken at \(wake.inSeconds)", at: now)
+        if let wake = policy.nextWake, wake <= now {
+            throw Violation(.noHotLoop, "after \(events) it wants to be woken at \(wake.inSeconds)", at: now)
         }
         return actions
     }
@@ -87,5 +92,11 @@ struct Exchange {
     let events: [PolicyEvent]
     let actions: [PolicyAction]
     let before: FailoverPolicy.Phase
+    let successorBefore: FailoverPolicy.Phase?
     let policy: FailoverPolicy
+}
+
+extension Exchange {
+    /// Whether the policy may go by other settings from now on.
+    var changesSettings: Bool { events.contains { if case .settings = $0 { true } else { false } } }
 }

@@ -38,7 +38,7 @@ import Testing
 
     @Test(arguments: 0..<4)
     func sameHistoryGivesTheSameActions(seed: UInt64) {
-        let (history, _) = HostileHistory.random(seed: seed, length: 200)
+        let history = HostileHistory.random(seed: seed, length: 200).history
         let story = history.story
         #expect(story.contains("=> join"))
         #expect(story == history.story)

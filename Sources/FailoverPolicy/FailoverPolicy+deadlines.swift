@@ -1,0 +1,109 @@
+import AgentModel
+
+// What comes by the clock alone.
+extension FailoverPolicy {
+    /// What time can bring, in the order in which it is met where several are due at once.
+    ///
+    /// `moment(of:)` alone knows which of them are live: what is done, and when the policy wants to be woken, both follow from
+    /// it, so that it never waits for what nothing would be done about.
+    private enum Deadline: String, CaseIterable {
+        /// The scan under way has taken too long.
+        case scan
+        /// The device was not ready for a command in time.
+        case patience
+        /// The interface has been down for long enough.
+        case interface
+        /// The successor has taken too long. It comes first: the link in use may fall back on it.
+        case successor
+        /// The attempt has taken too long, or the link's address did not come back.
+        case link
+        /// It is time to look for something, or to go there.
+        case step
+        /// The link in use is to be probed, or has not answered. It comes late: a link that is left is not probed.
+        case proof
+        /// The same of the successor.
+        case successorProof
+    }
+
+    /// When it is due; nil where nothing would be done about it.
+    private func moment(of deadline: Deadline) -> Instant? {
+        switch deadline {
+        case .scan: scan?.deadline
+        case .patience: patienceEnd
+        case .interface: interfaceUpAt
+        case .successor: successor?.deadline
+        case .link: phase.deadline
+        case .step: stepMoment
+        case .proof: proofMoment(of: phase)
+        case .successorProof: successor.flatMap(proofMoment)
+        }
+    }
+
+    private var stepMoment: Instant? {
+        let moments: [Instant?] =
+            switch phase {
+            case .offline: searchMoments
+            case .joining(let attempt), .waitingForAddress(let attempt, _): [replacementMoment(attempt)]
+            case .proving: []
+            case .online(let link): scan == nil && command == nil ? lookMoments(link) : []
+            }
+        return moments.compactMap(\.self).min()
+    }
+
+    /// What the policy waits for, each with when it is due, counted from `now`: for whoever looks for a fault. It names no network.
+    public func deadlines(at now: Instant) -> String {
+        Deadline.allCases.compactMap { deadline in
+            moment(of: deadline).map { "\(deadline.rawValue) \(Double(($0 - now).milliseconds) / 1000) s" }
+        }.joined(separator: ", ")
+    }
+
+    /// Meeting one deadline may make another due, but not for ever: a fault in one must not hang the agent.
+    private static let deadlinesAtOnce = 64
+
+    /// Does what is due, until nothing is, and tells when something will be.
+    mutating func meetDeadlines(at now: Instant) {
+        for _ in 0..<Self.deadlinesAtOnce {
+            var due: Deadline?
+            var next: Instant?
+            for deadline in Deadline.allCases {
+                guard let moment = moment(of: deadline) else { continue }
+                next = min(next ?? moment, moment)
+                if moment <= now {
+                    due = deadline
+                    break
+                }
+            }
+            nextWake = next
+            guard let due else { return }
+            meet(due, at: now)
+        }
+    }
+
+    private mutating func meet(_ deadline: Deadline, at now: Instant) {
+        switch deadline {
+        case .scan: if let scan { scanEnded(id: scan.order.id, isComplete: false, at: now) }
+        case .patience:
+            losePatience(at: now)
+            proceed(at: now)
+        case .interface:
+            interfaceUpAt = now + settings.interfaceGrace
+            actions.append(.bringInterfaceUp)
+        case .successor: onSuccessor { $0.linkTookTooLong(at: now) }
+        case .link: linkTookTooLong(at: now)
+        case .step: proceed(at: now)
+        case .proof: continueProof(at: now)
+        case .successorProof: onSuccessor { $0.continueProof(at: now) }
+        }
+    }
+
+    private mutating func linkTookTooLong(at now: Instant) {
+        switch phase {
+        case .joining(let attempt): attemptFailed(attempt, .timeout, at: now)
+        case .waitingForAddress(let attempt, _): attemptFailed(attempt, .noAddress, at: now)
+        case .proving(let attempt, _):
+            attemptFailed(attempt, attempt.isValidated ? .unconfirmed : .noInternet, at: now)
+        case .online(let link): addressGone(link, at: now)
+        case .offline: break
+        }
+    }
+}
