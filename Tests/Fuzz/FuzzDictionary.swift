@@ -59,7 +59,8 @@ private enum IntegerEdges {
         return words.filter { seen.insert($0).inserted }
     }
 
-    /// The largest and the smallest number and those beside them: in decimal, and as they are in memory and on the wire.
+    /// The largest and the smallest number and those beside them: in decimal, and as they are in memory and on the
+    /// wire.
     private static func edges<Number: FixedWidthInteger>(_: Number.Type) -> [[UInt8]] {
         let numbers: [Number] = [.max, .max - 1, .min, .min + 1]
         let text = numbers.flatMap { ["\($0)", hexadecimal($0)] } + [beyond(Number.self)]

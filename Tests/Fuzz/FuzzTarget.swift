@@ -1,7 +1,7 @@
 /// A decoder of outside bytes, and what must hold whatever it is given.
 ///
-/// libFuzzer runs it for hours (`make fuzz`), and the unit tests run the same on its seeds and a few hundred inputs made of
-/// them. A property that does not hold is a precondition that fails: for both, the end of the process.
+/// libFuzzer runs it for hours (`make fuzz`), and the unit tests run the same on its seeds and a few hundred inputs
+/// made of them. A property that does not hold is a precondition that fails: for both, the end of the process.
 public struct FuzzTarget: Sendable {
     public let name: String
     /// What it reads and who sends that, for the table in Docs/fuzzing.md.

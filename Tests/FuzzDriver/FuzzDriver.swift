@@ -1,7 +1,8 @@
 import Fuzzing
 import Glibc
 
-/// SwiftPM calls the start of a program by its module's name, while libFuzzer has one of its own: this one calls its driver.
+/// SwiftPM calls the start of a program by its module's name, while libFuzzer has one of its own: this one calls its
+/// driver.
 ///
 ///     altnet-fuzz list                          the targets: name, longest input, goal, subject
 ///     altnet-fuzz dictionary NAME               the words that its inputs are made of

@@ -7,8 +7,8 @@ import NIOTLS
 @testable import AppServer
 
 extension FuzzTarget {
-    /// A client without the key gets a bounded answer, is never through the handshake, and nothing that it sent is passed
-    /// on.
+    /// A client without the key gets a bounded answer, is never through the handshake, and nothing that it sent is
+    /// passed on.
     static let tlsHello = FuzzTarget(
         "tls-hello", "what a client in the network sends before it has shown that it has the key", longest: 512,
         goal: 1_000_000, seeds: { TLSSample.all },

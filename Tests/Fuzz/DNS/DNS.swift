@@ -1,7 +1,8 @@
 import DNSMessage
 
 extension FuzzTarget {
-    /// It is read or refused; what is read is bounded and can be shown, and its questions can be asked again as they are.
+    /// It is read or refused; what is read is bounded and can be shown, and its questions can be asked again as they
+    /// are.
     static let dns = FuzzTarget(
         "dns", "what a name server or a responder sends", longest: 1024, goal: 100_000_000,
         seeds: { DNSSample.all }

@@ -4,8 +4,8 @@ import DNSMessage
 @testable import DNSService
 
 extension FuzzTarget {
-    /// Messages of a link, one after the other: what is kept is bounded and can be shown, and there is an end to what is
-    /// asked.
+    /// Messages of a link, one after the other: what is kept is bounded and can be shown, and there is an end to what
+    /// is asked.
     static let mdns = FuzzTarget(
         "mdns", "answers to multicast DNS, put together to services", longest: 2048,
         seeds: { [FuzzInput.joined(DNSSample.all)] + DNSSample.all.map { FuzzInput.joined([$0, $0]) } }

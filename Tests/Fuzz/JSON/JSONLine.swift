@@ -1,8 +1,8 @@
 import AppProtocol
 
 extension FuzzTarget {
-    /// A line is a value, or an error that repeats nothing of it. A value is the same once it is written and read again, and
-    /// an integer is the same whatever its width.
+    /// A line is a value, or an error that repeats nothing of it. A value is the same once it is written and read
+    /// again, and an integer is the same whatever its width.
     static let json = FuzzTarget(
         "json", "JSON, as every message of apps, networks and providers is read", longest: 512, goal: 100_000_000,
         seeds: {

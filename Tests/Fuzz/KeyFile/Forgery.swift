@@ -1,7 +1,7 @@
 import KeyFile
 
-/// Changes that an input asks for in the bytes of a store; where it asks for that as well, with right checksums, so that
-/// these are no shelter for what is behind them.
+/// Changes that an input asks for in the bytes of a store; where it asks for that as well, with right checksums, so
+/// that these are no shelter for what is behind them.
 struct Forgery {
     private let geometry: Geometry
 

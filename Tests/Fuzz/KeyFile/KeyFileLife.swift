@@ -3,8 +3,8 @@ import KeyFileSimulation
 import Randomness
 
 extension FuzzTarget {
-    /// An input says what is in the file or on the chip, and what then happens to the store. Whatever that is, the store
-    /// opens or says why not, what it holds was committed, and what it has acknowledged is there after a restart.
+    /// An input says what is in the file or on the chip, and what then happens to the store. Whatever that is, the
+    /// store opens or says why not, what it holds was committed, and what it has acknowledged is there after a restart.
     static let keyFile = FuzzTarget(
         "keyfile", "a key file or a flash chip, and what happens to the store on it", longest: 256, goal: 1_000_000,
         seeds: { (0..<4).flatMap { medium in (0..<3).map { [1, medium, $0, 1, 4, 1, 4, 0, 9] } } }

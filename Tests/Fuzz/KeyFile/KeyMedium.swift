@@ -9,8 +9,8 @@ enum KeyFileSample {
 }
 
 extension FuzzTarget {
-    /// A store as it is found, the file of its root key, and its anchor: looking at them changes nothing, shows the same
-    /// twice, and tells of no state that was never committed.
+    /// A store as it is found, the file of its root key, and its anchor: looking at them changes nothing, shows the
+    /// same twice, and tells of no state that was never committed.
     static let keyMedium = FuzzTarget(
         "key-medium", "the bytes of a key file or a chip, of its root key and of its anchor, as they are examined",
         longest: 256, goal: 1_000_000,

@@ -4,8 +4,8 @@ import CNetlink
 @testable import Netlink
 
 extension FuzzTarget {
-    /// Every message is read as everything that the kernel tells. Whatever can be read is the same when it is written and
-    /// read again, and what is kept is bounded by what arrived.
+    /// Every message is read as everything that the kernel tells. Whatever can be read is the same when it is written
+    /// and read again, and what is kept is bounded by what arrived.
     static let netlink = FuzzTarget(
         "netlink", "datagrams of the kernel: attributes, dumps and news of nl80211 and rtnetlink", longest: 1024,
         goal: 100_000_000, seeds: { NetlinkSample.messages + routeMessages }
@@ -77,8 +77,8 @@ private func encoded(_ request: NetlinkRequest) -> ArraySlice<UInt8> {
     NetlinkDatagram(request.encoded(flags: 0, sequence: 1, port: 0)).lazy.map(\.payload).first { _ in true } ?? []
 }
 
-/// Links, addresses, routes and neighbours are told as news. A reading that is given up changes nothing, and one that comes
-/// across nothing leaves nothing.
+/// Links, addresses, routes and neighbours are told as news. A reading that is given up changes nothing, and one that
+/// comes across nothing leaves nothing.
 private func keep(_ messages: [NetlinkMessage]) {
     var table = RouteTable()
     for message in messages {

@@ -90,7 +90,8 @@ private enum PortalSample {
         """
         <html><head><title>Caf&eacute;</title><meta http-equiv=refresh content="0;url=/next"></head><body>
         <form action=/accept method=post><input type=checkbox name=terms required>
-        <input type=hidden name=t value="a&amp;b"><input type=submit name=go value=Continue></form><a href="//a.example/x">News</a></body></html>
+        <input type=hidden name=t value="a&amp;b"><input type=submit name=go value=Continue></form>
+        <a href="//a.example/x">News</a></body></html>
         """,
         """
         <form action='../b?c'><input name=mail placeholder='Your mail'><input type=password name=p>

@@ -85,7 +85,8 @@ private func readAsHostLines(_ line: [UInt8]) {
     }
 }
 
-/// Whatever arrives, and in whatever pieces: the same comes of it, it ends once, and the agent asks only what it has to.
+/// Whatever arrives, and in whatever pieces: the same comes of it, it ends once, and the agent asks only what it has
+/// to.
 private func converse(_ bytes: [UInt8]) {
     let whole = outcome(of: [bytes[...]])
     precondition(whole == outcome(of: pieces(of: bytes)), "a conversation depends on how it arrives")

@@ -3,8 +3,8 @@ import AgentModel
 @testable import Supplicant
 
 extension FuzzTarget {
-    /// The events of a join, and the same bytes as the answer to each kind of command: numbers are in their range, what ends
-    /// up in a log can be shown, and names survive.
+    /// The events of a join, and the same bytes as the answer to each kind of command: numbers are in their range, what
+    /// ends up in a log can be shown, and names survive.
     static let supplicant = FuzzTarget(
         "supplicant", "events and answers of wpa_supplicant, which repeat what access points sent", longest: 1024,
         seeds: { bytes(SupplicantSample.all) }
