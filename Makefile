@@ -14,9 +14,8 @@ LAB := board/lab/run $(if $(DIRECT),--direct)
 # A crash is told within seconds; with all threads and full symbols it takes minutes.
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
-.PHONY: help demo test unit lab torture torture-policy fuzz fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web fuzz-connection \
-    fuzz-portal bench bench-keyfile bench-protocol bench-policy man completions build board deb deb-test order board-test format lint \
-    clean deps
+.PHONY: help demo test unit lab torture torture-policy fuzz fuzz-count bench bench-keyfile bench-protocol bench-policy \
+    man completions build board deb deb-test order board-test format lint clean deps
 
 help: ## Show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
@@ -66,49 +65,15 @@ torture-policy: deps ## Look for a history in which the failover policy breaks a
 	$(BUILD) altnet-lab
 	$(RELEASE)/altnet-lab torture-policy $(if $(SEQUENCES),--sequences $(SEQUENCES))
 
-fuzz: fuzz-keyfile fuzz-protocol fuzz-dns fuzz-web fuzz-connection fuzz-portal ## Fuzz every decoder of outside bytes (SECONDS=600 each)
+# The programs that read bytes from outside, compiled as they ship and instrumented besides (Docs/fuzzing.md).
+FUZZER := .build/fuzz/release/altnet-fuzz
 
-FUZZ = ALTNET_FUZZ=1 $(SWIFT) build -c release --scratch-path .build/fuzz --product
+fuzz: deps ## Fuzz every decoder of outside bytes (SECONDS=600 each, ONLY=dns,json, JOBS=2)
+	ALTNET_FUZZ=1 board/ship .build/fuzz altnet-fuzz
+	Tests/Fuzz/run --seconds $(or $(SECONDS),600) --jobs $(or $(JOBS),1) $(if $(RUNS),--runs $(RUNS)) $(if $(ONLY),--only $(ONLY)) $(FUZZER)
 
-fuzz-keyfile: deps ## Fuzz the key file with libFuzzer (SECONDS=600)
-	$(FUZZ) keyfile-fuzz
-	@mkdir -p .build/corpus
-	SWIFT_BACKTRACE=enable=no .build/fuzz/release/keyfile-fuzz .build/corpus -max_len=256 -len_control=0 -max_total_time=$(or $(SECONDS),600)
-
-# What the document shows is where the fuzzer starts from.
-fuzz-protocol: deps ## Fuzz the app protocol with libFuzzer (SECONDS=600)
-	$(FUZZ) protocol-fuzz
-	@mkdir -p .build/corpus-protocol
-	@sed -n 's/^\(->\|<-\) //p' Docs/protocol.md | split --lines=1 - .build/corpus-protocol/example-
-	SWIFT_BACKTRACE=enable=no .build/fuzz/release/protocol-fuzz .build/corpus-protocol -dict=Tests/ProtocolFuzz/protocol.dict -max_len=4096 -max_total_time=$(or $(SECONDS),600)
-
-fuzz-dns: deps ## Fuzz the reader of DNS messages with libFuzzer (SECONDS=600)
-	$(FUZZ) dns-fuzz
-	@mkdir -p .build/corpus-dns
-	SWIFT_BACKTRACE=enable=no .build/fuzz/release/dns-fuzz .build/corpus-dns -max_len=1024 -max_total_time=$(or $(SECONDS),600)
-
-fuzz-web: deps ## Fuzz answers from the web and what networks say of themselves with libFuzzer (SECONDS=600 each)
-	$(FUZZ) web-answer-fuzz
-	$(FUZZ) captive-fuzz
-	@mkdir -p .build/corpus-web .build/corpus-captive
-	SWIFT_BACKTRACE=enable=no .build/fuzz/release/web-answer-fuzz .build/corpus-web -dict=Tests/WebFuzz/Answer/answer.dict -max_len=1024 -max_total_time=$(or $(SECONDS),600)
-	SWIFT_BACKTRACE=enable=no .build/fuzz/release/captive-fuzz .build/corpus-captive -dict=Tests/WebFuzz/Captive/captive.dict -max_len=1024 -max_total_time=$(or $(SECONDS),600)
-
-fuzz-connection: deps ## Fuzz what servers say to a greeting and what DHCP clients note with libFuzzer (SECONDS=600 each)
-	$(FUZZ) conversation-fuzz
-	$(FUZZ) notes-fuzz
-	@mkdir -p .build/corpus-conversation .build/corpus-notes
-	SWIFT_BACKTRACE=enable=no .build/fuzz/release/conversation-fuzz .build/corpus-conversation -dict=Tests/ConnectionFuzz/Conversation/conversation.dict -max_len=512 -max_total_time=$(or $(SECONDS),600)
-	SWIFT_BACKTRACE=enable=no .build/fuzz/release/notes-fuzz .build/corpus-notes -dict=Tests/ConnectionFuzz/Notes/notes.dict -max_len=1024 -max_total_time=$(or $(SECONDS),600)
-
-# What the document shows is where the fuzzer starts from.
-fuzz-portal: deps ## Fuzz the lines of hotspot providers and the pages of portals with libFuzzer (SECONDS=600 each)
-	$(FUZZ) provider-lines-fuzz
-	$(FUZZ) portal-page-fuzz
-	@mkdir -p .build/corpus-provider-lines .build/corpus-portal-page
-	@sed -n 's/^\(->\|<-\) //p' Docs/providers.md | split --lines=1 - .build/corpus-provider-lines/example-
-	SWIFT_BACKTRACE=enable=no .build/fuzz/release/provider-lines-fuzz .build/corpus-provider-lines -dict=Tests/PortalFuzz/Lines/lines.dict -max_len=4096 -max_total_time=$(or $(SECONDS),600)
-	SWIFT_BACKTRACE=enable=no .build/fuzz/release/portal-page-fuzz .build/corpus-portal-page -dict=Tests/PortalFuzz/Page/page.dict -max_len=4096 -max_total_time=$(or $(SECONDS),600)
+fuzz-count: ## Add what the fuzzers have run since the last time to the table in Docs/fuzzing.md (FROM=folders)
+	Tests/Fuzz/count $(FROM)
 
 bench-keyfile: deps ## Measure the key file beside SQLite, a rewritten file and bare writes (BENCH=--markdown)
 	@board/install-dependencies libsqlite3-dev strace

@@ -11,6 +11,13 @@ let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl
 let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 
+/// The modules that read bytes from outside.
+let decoders = [
+    "Agent", "AgentModel", "AppProtocol", "AppServer", "ConnectionMonitor", "DNSMessage", "DNSService",
+    "HotspotProviders",
+    "InterfaceNetwork", "KeyFile", "Netlink", "OnlineValidation", "PolicyRecord", "Supplicant",
+]
+
 let package = Package(
     name: "altnet",
     platforms: [.macOS(.v15), .iOS(.v18)],
@@ -148,6 +155,14 @@ let package = Package(
         .target(
             name: "KeyFileSimulation", dependencies: ["AgentModel", "KeyFile", "Randomness"],
             path: "Tests/KeyFileSimulation", swiftSettings: strict),
+        .target(
+            name: "Fuzzing",
+            dependencies: decoders.map { .target(name: $0) } + [
+                "CNetlink", "FailoverPolicy", "KeyFileSimulation", "Randomness", crypto, nioCore, nioEmbedded, nioHTTP1,
+                nioTLS,
+            ],
+            path: "Tests/Fuzz", exclude: ["Dictionaries", "run", "count"], swiftSettings: strict),
+        .testTarget(name: "FuzzTests", dependencies: ["Fuzzing", "Randomness"], swiftSettings: strict),
         .testTarget(name: "AgentModelTests", dependencies: ["AgentModel", "Randomness"], swiftSettings: strict),
         .testTarget(name: "ChildProcessTests", dependencies: ["ChildProcess"], swiftSettings: strict),
         .testTarget(name: "BoardTests", dependencies: ["PipedPrograms"], swiftSettings: strict),
@@ -275,48 +290,14 @@ if Context.environment["ALTNET_BENCH"] != nil {
     ]
 }
 
-// The fuzzers, with ALTNET_FUZZ set only: they are linked with libFuzzer, and what they test is instrumented.
+// The fuzzers, with ALTNET_FUZZ set only (Docs/fuzzing.md): what they test is instrumented, and linked with libFuzzer.
 if Context.environment["ALTNET_FUZZ"] != nil {
-    let fuzzed: SwiftSetting = .unsafeFlags(["-sanitize=fuzzer", "-parse-as-library", "-enable-testing"])
-    let libFuzzer: LinkerSetting = .unsafeFlags(["-sanitize=fuzzer"])
-    let decoders = [
-        "AgentModel", "KeyFile", "AppProtocol", "DNSMessage", "HotspotProviders", "OnlineValidation",
-        "ConnectionMonitor", "InterfaceNetwork",
-    ]
-    for target in package.targets where decoders.contains(target.name) {
-        target.swiftSettings = strict + [fuzzed]
+    let instrumented: SwiftSetting = .unsafeFlags(["-sanitize=fuzzer", "-parse-as-library", "-enable-testing"])
+    for target in package.targets where decoders.contains(target.name) || target.name == "Fuzzing" {
+        target.swiftSettings = strict + [instrumented]
     }
-    func fuzzer(
-        _ name: String, of dependencies: [Target.Dependency], path: String, exclude: [String] = []
-    ) -> Target {
+    package.targets.append(
         .executableTarget(
-            name: name, dependencies: ["FuzzDriver"] + dependencies, path: path, exclude: exclude,
-            swiftSettings: strict + [fuzzed], linkerSettings: [libFuzzer])
-    }
-    let fuzzers: [Target] = [
-        .target(name: "FuzzDriver", path: "Tests/FuzzDriver", swiftSettings: strict),
-        fuzzer("keyfile-fuzz", of: ["KeyFile", "KeyFileSimulation", "Randomness"], path: "Tests/KeyFileFuzz"),
-        fuzzer(
-            "protocol-fuzz", of: ["AgentModel", "AppProtocol"], path: "Tests/ProtocolFuzz", exclude: ["protocol.dict"]),
-        fuzzer("dns-fuzz", of: ["DNSMessage"], path: "Tests/DNSFuzz"),
-        fuzzer(
-            "web-answer-fuzz", of: ["OnlineValidation", nioCore, nioEmbedded, nioHTTP1], path: "Tests/WebFuzz/Answer",
-            exclude: ["answer.dict"]),
-        fuzzer(
-            "captive-fuzz", of: ["AgentModel", "OnlineValidation"], path: "Tests/WebFuzz/Captive",
-            exclude: ["captive.dict"]),
-        fuzzer(
-            "conversation-fuzz", of: ["ConnectionMonitor"], path: "Tests/ConnectionFuzz/Conversation",
-            exclude: ["conversation.dict"]),
-        fuzzer(
-            "notes-fuzz", of: ["AgentModel", "InterfaceNetwork"], path: "Tests/ConnectionFuzz/Notes",
-            exclude: ["notes.dict"]),
-        fuzzer(
-            "provider-lines-fuzz", of: ["AppProtocol", "HotspotProviders"], path: "Tests/PortalFuzz/Lines",
-            exclude: ["lines.dict"]),
-        fuzzer(
-            "portal-page-fuzz", of: ["AgentModel", "AppProtocol", "HotspotProviders", "OnlineValidation"],
-            path: "Tests/PortalFuzz/Page", exclude: ["page.dict"]),
-    ]
-    package.targets += fuzzers
+            name: "altnet-fuzz", dependencies: ["Fuzzing"], path: "Tests/FuzzDriver",
+            swiftSettings: strict + [instrumented], linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]))
 }

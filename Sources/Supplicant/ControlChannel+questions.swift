@@ -41,11 +41,17 @@ extension ControlChannel {
     func forgetNetworks(except kept: Int) async throws(SupplicantError) {
         // An answer holds a few dozen networks, so more than one round is rare, and more than a few are an error.
         for _ in 0..<16 {
-            // After a line of headings, `0<tab>Home<tab>any<tab>[CURRENT]`.
-            let others = try await text(.listNetworks).split(separator: "\n").dropFirst()
-                .compactMap { $0.split(separator: "\t").first.flatMap { Int($0) } }.filter { $0 != kept }
+            let others = NetworkList.numbers(in: try await text(.listNetworks)).filter { $0 != kept }
             guard !others.isEmpty else { return }
             for network in others { try await askLeniently(.removeNetwork(network)) }
         }
+    }
+}
+
+/// The answer to `LIST_NETWORKS`.
+enum NetworkList {
+    /// wpa_supplicant's numbers of its networks: after a line of headings, `0<tab>Home<tab>any<tab>[CURRENT]`.
+    static func numbers(in text: String) -> [Int] {
+        text.split(separator: "\n").dropFirst().compactMap { $0.split(separator: "\t").first.flatMap { Int($0) } }
     }
 }

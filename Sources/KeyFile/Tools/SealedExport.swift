@@ -23,7 +23,7 @@ package enum SealedExport {
     private static let saltSize = 16
 
     /// What making the key from the passphrase costs.
-    private struct Cost {
+    struct Cost {
         /// The logarithm of scrypt's N. 15 takes 32 MiB, and some tenths of a second on a board.
         let exponent: UInt8
         static let blockSize: UInt8 = 8
@@ -69,8 +69,15 @@ package enum SealedExport {
 
     /// - Throws: what is wrong with the export or the passphrase, before any of it counts.
     package static func open(_ file: [UInt8], with passphrase: Secret) throws(ExportError) -> StoredState {
+        try open(file) { salt, cost throws(ExportError) in try key(from: passphrase, salt: salt, cost) }
+    }
+
+    /// - Parameter makeKey: makes the key of an export whose checksum is right.
+    static func open(
+        _ file: [UInt8], makeKey: (_ salt: [UInt8], Cost) throws(ExportError) -> SymmetricKey
+    ) throws(ExportError) -> StoredState {
         let parts = try Parts(file)
-        let key = try key(from: passphrase, salt: parts.salt, parts.cost)
+        let key = try makeKey(parts.salt, parts.cost)
         var plain: Data
         do {
             let box = try AES.GCM.SealedBox(

@@ -1,0 +1,41 @@
+import AgentModel
+import KeyFileSimulation
+
+@testable import KeyFile
+
+/// A store that has been in use for long: what a fuzzer cannot come up with, since it is encrypted.
+struct Sample: Sendable {
+    let geometry: Geometry
+    let bytes: [UInt8]
+    /// The file with its root key.
+    let rootKey: [String: [UInt8]]
+    /// That key itself.
+    let roots: [Secret]
+    /// Everything that was ever committed to it.
+    let states: [StoredState]
+
+    static let file = Sample(on: .file)
+    static let flash = Sample(on: .smallFlash)
+
+    private init(on scenario: Scenario) {
+        let board = scenario.board(seed: 1)
+        var states: [StoredState] = []
+        var walk = StateWalk(seed: 1)
+        do {
+            let store = try board.open()
+            for _ in 0..<300 {
+                try store.commit(walk.next())
+                states.append(store.state)
+            }
+        } catch { preconditionFailure("\(error)") }
+        let files = board.disk.files
+        let flash = board.storage as? SimulatedFlash
+        geometry = flash?.geometry ?? .file
+        bytes = flash?.bytes ?? files[SimulatedDisk.storeName] ?? []
+        rootKey = files.filter { $0.key == "root-key" }
+        roots = rootKey.values.compactMap { text in
+            text.withUnsafeBytes { try? RootKeyForm.decode($0, source: "sample") }
+        }
+        self.states = states
+    }
+}

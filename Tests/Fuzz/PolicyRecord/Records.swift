@@ -1,0 +1,75 @@
+import AgentModel
+import FailoverPolicy
+
+@testable import PolicyRecord
+
+extension FuzzTarget {
+    /// What can be read is the same once it is written as the agent writes it and read again.
+    static let records = FuzzTarget(
+        "records", "a record of what the policy heard and did", longest: 4096, seeds: { bytes([RecordSample.text]) }
+    ) { bytes in
+        do throws(RecordError) {
+            let runs = try RecordReader.runs(in: bytes, of: "r")
+            precondition(!runs.isEmpty && runs.allSatisfy { run in run.steps.allSatisfy { $0.line > 0 } })
+            let written = runs.map(text).joined(separator: "\n")
+            guard let again = try? RecordReader.runs(in: Array(written.utf8), of: "r"), again.count == runs.count else {
+                preconditionFailure("a record cannot be read once it is written")
+            }
+            for (run, again) in zip(runs, again) { check(run, again) }
+        } catch {
+            precondition(error.description.utf8.count < 400)
+        }
+    }
+}
+
+private func text(_ run: RecordedRun) -> String {
+    RecordFormat.header(agent: run.agent, run.settings)
+        + run.steps.map { step in
+            "@\(step.at.milliseconds) \(step.actions.count) \(step.event.recorded)\n"
+                + step.actions.map { "> \($0)\n" }.joined()
+        }.joined()
+}
+
+private func check(_ run: RecordedRun, _ again: RecordedRun) {
+    precondition(
+        again.agent == run.agent && again.settings == run.settings, "settings read otherwise once they are written")
+    precondition(again.steps.count == run.steps.count)
+    for (step, again) in zip(run.steps, again.steps) {
+        precondition(
+            again.at == step.at && again.event == step.event && again.actions == step.actions,
+            "an event reads otherwise once it is written")
+    }
+}
+
+private enum RecordSample {
+    static let text: String = {
+        guard let bssid = BSSID("02:00:00:00:01:00") else { preconditionFailure("no BSSID") }
+        let accessPoint = AccessPoint(bssid: bssid, frequency: Frequency(megahertz: 2412))
+        var policy = FailoverPolicy(settings: PolicySettings())
+        let ssids = ["Home Net/5,G%-", "-"].compactMap { try? SSID($0) }
+        let networks = ssids.enumerated().map {
+            KnownNetwork(id: NetworkID($0.offset + 1), ssid: $0.element, usesPassphrase: true)
+        }
+        let sights = ssids.map { ssid in
+            BSS(
+                bssid: accessPoint.bssid, ssid: ssid, frequency: Frequency(megahertz: 5180), signal: -61,
+                lastSeen: Instant(milliseconds: 2900), security: .wpa2wpa3)
+        }
+        let events: [PolicyEvent] = [
+            .networks(networks), .interface(isUp: true), .supplicant(isAvailable: true),
+            .linkFound(NetworkID(1), accessPoint),
+            .address(isReady: true), .signal(-55), .scanned(id: nil, sights), .linkLost(.other),
+            .joinFailed(epoch: 1, .wrongKey), .switchTo(NetworkID(2), id: 9, confirmWithin: .milliseconds(2500)),
+            .probed(epoch: 6, ProbeResult.allCases[0]), .signingIn(epoch: 6, until: Instant(milliseconds: 90_000)),
+            .otherUplink(.wired),
+            .tick, .stop,
+        ]
+        // The settings' own lines would be most of it.
+        var text = "\(RecordFormat.heading) \(RecordFormat.version) 1.2.3\n= margin 9\n"
+        for (index, event) in events.enumerated() {
+            let now = Instant(milliseconds: Int64(index) * 1000)
+            text += RecordFormat.entry(event, at: now, policy.handle(event, at: now))
+        }
+        return text + RecordFormat.gap(3)
+    }()
+}

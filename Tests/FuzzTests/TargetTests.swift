@@ -1,0 +1,51 @@
+import Randomness
+import Testing
+
+@testable import Fuzzing
+
+/// What libFuzzer does for hours, for a moment: the properties of every target hold for its seeds, for the words of its
+/// dictionary, and for a few hundred inputs made of both.
+@Suite struct TargetTests {
+    @Test(arguments: FuzzTarget.all.map(\.name)) func theSeedsAndWhatIsMadeOfThemKeepTheProperties(name: String) throws
+    {
+        let target = try #require(FuzzTarget.all.first { $0.name == name })
+        let check = target.prepare()
+        let seeds = target.seeds()
+        #expect(!seeds.isEmpty && seeds.allSatisfy { !$0.isEmpty && $0.count <= target.longest })
+        check([])
+        for seed in seeds { check(seed) }
+        let words = FuzzDictionary.integers.words + FuzzDictionary(of: target).words
+        // A life of a key file, or a handshake, takes as long as thousands of others.
+        let isSlow = target.goal < 10_000_000
+        for word in words where !isSlow { check(word) }
+        var random = SeededRandom(seed: 19)
+        for _ in 0..<(isSlow ? 24 : 400) { check(random.input(of: seeds, words, longest: target.longest)) }
+    }
+
+    /// The table is where `make fuzz-count` keeps what was run.
+    @Test func everyTargetIsInTheTable() {
+        let rows = TestFile.lines(of: "Docs/fuzzing.md").filter { $0.hasPrefix("| `") }.map { row in
+            row.split(separator: "|").prefix(2).map { $0.filter { $0 != " " && $0 != "`" } }
+        }
+        let goals = [1_000_000: "10^6", 10_000_000: "10^7", 100_000_000: "10^8"]
+        #expect(rows == FuzzTarget.all.map { [$0.name, goals[$0.goal] ?? ""] })
+    }
+}
+
+extension SeededRandom {
+    /// One of the seeds, changed in a few places.
+    fileprivate mutating func input(of seeds: [[UInt8]], _ words: [[UInt8]], longest: Int) -> [UInt8] {
+        var input = seeds.randomElement(using: &self) ?? []
+        for _ in 0..<Int.random(in: 1...4, using: &self) {
+            let place = Int.random(in: 0...input.count, using: &self)
+            let end = min(place + Int.random(in: 0...8, using: &self), input.count)
+            switch Int.random(in: 0..<4, using: &self) {
+            case 0: input.replaceSubrange(place..<end, with: words.randomElement(using: &self) ?? [])
+            case 1: input.replaceSubrange(place..<end, with: [UInt8.random(in: 0...255, using: &self)])
+            case 2: input.removeSubrange(place..<end)
+            default: input.insert(contentsOf: input[place..<end], at: Int.random(in: 0...place, using: &self))
+            }
+        }
+        return Array(input.prefix(longest))
+    }
+}
