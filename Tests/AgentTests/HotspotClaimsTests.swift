@@ -155,6 +155,6 @@ private final class ClaimsDesk {
 
     /// The names in `scan.get` for each of these.
     func claimed(_ networks: [BSS]) -> [[String]] {
-        networks.map { ScannedNetwork($0, now: .now, providers: claims[$0.bssid]).providers }
+        networks.map { ScannedNetwork($0, now: .now, providers: claims[$0.bssid], refusal: nil).providers }
     }
 }

@@ -18,25 +18,28 @@ import Testing
             lastSeen: Instant(milliseconds: 1_000_000), security: security, protection: protection)
     }
 
-    @Test(
-        arguments: [
-            (Security.wpa2, [], JoinFailure?.none), (.wpa2wpa3, [], nil), (.wpa3, [], nil),
-            (.wpa3, [.sae, .pmf], nil), (.wpa2wpa3, [.sae, .pmf], nil), (.wpa2, [.sae, .pmf], .lessSecure),
-            (.wpa2, .pmf, .lessSecure), (.wpa2, .sae, .lessSecure), (.open, [], .lessSecure), (.owe, .sae, .lessSecure),
-            (.legacy, [], .unsupportedSecurity), (.wep, .sae, .unsupportedSecurity),
-            (.enterprise, [], .unsupportedSecurity), (.unknown, [], .unsupportedSecurity),
-        ] as [(Security, LinkProtection, JoinFailure?)])
+    typealias Case = (offer: Security, floor: LinkProtection, refusal: JoinFailure?)
+
+    static let protected: [Case] = [
+        (.wpa2, [], nil), (.wpa2wpa3, [], nil), (.wpa3, [], nil), (.wpa3, [.sae, .pmf], nil),
+        (.wpa2wpa3, [.sae, .pmf], nil), (.wpa2, [.sae, .pmf], .lessSecure), (.wpa2, .pmf, .lessSecure),
+        (.wpa2, .sae, .lessSecure), (.open, [], .lessSecure), (.owe, .sae, .lessSecure),
+        (.legacy, [], .unsupportedSecurity), (.wep, .sae, .unsupportedSecurity),
+        (.enterprise, [], .unsupportedSecurity), (.unknown, [], .unsupportedSecurity),
+    ]
+
+    static let open: [Case] = [
+        (.open, [], nil), (.owe, [], nil), (.owe, .owe, nil), (.owe, [.owe, .pmf], nil), (.open, .owe, .lessSecure),
+    ]
+
+    @Test(arguments: protected)
     func aNetworkWithAPassword(_ offer: Security, _ floor: LinkProtection, _ refusal: JoinFailure?) {
         let bss = Self.sight(offer)
         #expect(Self.home(floor).refusal(of: bss) == refusal)
         #expect(Self.home(floor).matches(bss) == (refusal == nil))
     }
 
-    @Test(
-        arguments: [
-            (Security.open, [], JoinFailure?.none), (.owe, [], nil), (.owe, .owe, nil), (.owe, [.owe, .pmf], nil),
-            (.open, .owe, .lessSecure),
-        ] as [(Security, LinkProtection, JoinFailure?)])
+    @Test(arguments: open)
     func aNetworkWithoutAPassword(_ offer: Security, _ floor: LinkProtection, _ refusal: JoinFailure?) {
         let cafe = Self.home(floor, usesPassphrase: false)
         #expect(cafe.refusal(of: Self.sight(offer)) == refusal)

@@ -126,7 +126,9 @@ import Testing
             Set(ProtocolDocument.codes(inTable: "`reason`")).subtracting(["lastFailure"])
                 == Set(schema["reason"]?["anyOf"]?.first?["enum"]?.strings ?? []))
         #expect(
-            Set(ProtocolDocument.codes(inTable: "`verdict`")).subtracting(["blocked:", "unusable:", "lastFailure"])
+            Set(ProtocolDocument.codes(inTable: "`verdict`")).subtracting([
+                "blocked:", "refused:", "unusable:", "lastFailure",
+            ])
                 == Set(schema["verdict"]?["anyOf"]?.first?["enum"]?.strings ?? []))
         #expect(Set(ProtocolDocument.codes(inTable: "`details`")) == Set(detailNames))
         #expect(ProtocolDocument.codes(inTable: "a `level`") == values("level"))
