@@ -187,8 +187,6 @@ struct TakenOverAgentTests {
         "rm -f /run/altnet/providers.sock", "rm -rf /run/altnet/leases",
         // Looked for; what is in it is read with the agent's rights.
         "if [ -d /run/altnet/leases ]", "for file in /run/altnet/leases/*",
-        // By the agent's user.
-        "ExecStartPre=-/usr/bin/ln -s ../altnet-providers.sock /run/altnet/providers.sock",
     ]
 
     @Test(arguments: files) func rootNamesNoPathBelowAFolderOfTheAgents(file: String) throws {

@@ -250,6 +250,40 @@ import Testing
         }
     }
 
+    /// The state directory is the agent's user's, and the agent was taken over.
+    @Test(.enabled(if: program != nil, "only root can read what the user cannot"))
+    func rootIsLedNowhereByWhatIsPlanted() async throws {
+        let program = try #require(Self.program)
+        try await withBench { bench in
+            chmod(bench.folder, 0o755)
+            let secret = bench.folder + "/secret"
+            try "secret-of-root\n".write(toFile: secret, atomically: false, encoding: .utf8)
+            chmod(secret, 0o600)
+            let options = bench.options + ["--owner", "nobody"]
+            #expect(try ShellRun.run(program, ["provision", "--quiet"] + options).status == 0)
+            for name in ["device-id", "local-key", "identity.next", "factory-reset", "keyfile"] {
+                let path = bench.state + "/" + name
+                let isThere = rename(path, path + ".away") == 0
+                #expect(symlink(secret, path) == 0)
+                for command in [["provision"], ["provision", "--force", "--id", "lamp-02"]] {
+                    let run = try ShellRun.run(program, command + options)
+                    #expect(run.status != 0, "\(name)")
+                    #expect(!run.output.contains("secret-of-root"))
+                }
+                var status = stat()
+                #expect(lstat(secret, &status) == 0 && status.st_uid == 0 && status.st_mode & 0o777 == 0o600)
+                #expect(try String(contentsOfFile: secret, encoding: .utf8) == "secret-of-root\n")
+                #expect(unlink(path) == 0)
+                if isThere { rename(path + ".away", path) }
+            }
+            // A second name of it, which a kernel without fs.protected_hardlinks lets the user make.
+            #expect(link(secret, bench.state + "/root-key.next") == 0)
+            #expect(try ShellRun.run(program, ["provision", "--quiet"] + options).status == 0)
+            var status = stat()
+            #expect(lstat(secret, &status) == 0 && status.st_uid == 0)
+        }
+    }
+
     // MARK: Reset
 
     @Test func aResetAsksFirst() async throws {
