@@ -189,13 +189,15 @@ extension FailoverPolicy {
             // The others were not gone.
             standing.failed(at: bssid, failure, signal: signal, at: now, settings: settings)
             standing.isBack()
-        } else if standing.failed(
+            return
+        }
+        standing.stumbled(after: outage, at: now, settings: settings)
+        if standing.failed(
             failure, isRegretted: isRegretted, isAlone: isAlone, signal: signal, at: now, settings: settings)
         {
             search.holdLastResort(at: now, settings: settings)
             record(.blocked, from: network, fromBSSID: bssid, .failure(failure), signal: signal, at: now)
         }
-        standing.stumbled(after: outage, at: now, settings: settings)
     }
 
     /// Whether another network was seen lately that can be joined.

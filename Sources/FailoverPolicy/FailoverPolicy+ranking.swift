@@ -141,7 +141,8 @@ extension FailoverPolicy {
             reputation: standings[network.id]?.reputation(of: bss.bssid, at: now) ?? .sound, quality: quality(of: bss),
             isRestless: losses.isRestless(bss.bssid, at: now, settings: settings),
             isPreferred: network.id == preferred,
-            isProven: standings[network.id]?.proven.contains(bss.bssid) ?? false, headroom: headroom(of: bss), order: order, bssid: bss.bssid)
+            isProven: standings[network.id]?.proven.contains(bss.bssid) ?? false, headroom: headroom(of: bss),
+            order: order, bssid: bss.bssid)
         return Candidate(network: network, bss: bss, rank: rank)
     }
 

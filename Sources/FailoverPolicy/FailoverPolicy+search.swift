@@ -245,7 +245,9 @@ extension FailoverPolicy {
     private func lastResort(at now: Instant) -> Candidate? {
         guard let moment = search.nextLastResort, moment <= now else { return nil }
         // Not always the same one: the strongest may be the one with the wrong password.
-        let all = accessPoints(at: now)
+        let all = accessPoints(at: now).filter { candidate in
+            standings[candidate.network.id]?.pause(of: candidate.bss.bssid, after: now) == nil
+        }
         guard let network = all.map(\.network.id).min(by: { triedAt($0) < triedAt($1) }) else { return nil }
         return all.filter { $0.network.id == network }.min { turns($0) < turns($1) }
     }

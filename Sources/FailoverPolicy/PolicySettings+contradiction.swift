@@ -44,7 +44,8 @@ extension PolicySettings {
         let numbers = [
             ("margin", margin), ("confirmationSamples", confirmationSamples), ("switchLimit", switchLimit),
             ("wrongKeyStrikes", wrongKeyStrikes), ("transientStrikes", transientStrikes),
-            ("noAddressStrikes", noAddressStrikes), ("lossLimit", lossLimit), ("scanShare", scanShare), ("weakScanShare", weakScanShare),
+            ("noAddressStrikes", noAddressStrikes), ("lossLimit", lossLimit), ("scanShare", scanShare),
+            ("weakScanShare", weakScanShare),
             ("validation.strikes", validation?.strikes ?? 1),
         ]
         if let strikes = validation?.strikes, strikes > Proof.lookBack {
@@ -70,7 +71,8 @@ extension PolicySettings {
         let times = [
             ("calmSampling", calmSampling), ("unsupervisedSampling", unsupervisedSampling),
             ("alertSampling", alertSampling), ("criticalSampling", criticalSampling), ("scanLimit", scanLimit),
-            ("joinLimit", joinLimit), ("strangerLimit", strangerLimit), ("hurriedLook", hurriedLook), ("addressLimit", addressLimit), ("interfaceGrace", interfaceGrace),
+            ("joinLimit", joinLimit), ("strangerLimit", strangerLimit), ("hurriedLook", hurriedLook),
+            ("addressLimit", addressLimit), ("interfaceGrace", interfaceGrace),
             ("sleepSuspicion", sleepSuspicion), ("validation.interval", validation?.interval ?? .seconds(1)),
             ("validation.retry", validation?.retry ?? .seconds(1)),
             ("validation.limit", validation?.limit ?? .seconds(1)),

@@ -159,15 +159,13 @@ import Testing
     }
 
     @Test func failuresOfChangingKindsBlockAsWell() {
-        var bench = Bench([Bench.backup])
-        bench.start()
-        bench.finishScan([bench.sight(Bench.backup, -50)])
-        for failure in [JoinFailure.wrongKey, .noAddress, .wrongKey] {
-            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -50)]) }
-            bench.joinFails(failure)
+        var block = Block(.wrongKey)
+        let now = Instant(milliseconds: 5)
+        let isBlocked = [JoinFailure.wrongKey, .noAddress, .wrongKey].map {
+            block.strike($0, signal: -50, at: now, settings: PolicySettings())
         }
-        #expect(bench.take().decisions.contains { $0.kind == .blocked })
-        #expect(bench.target == nil)
+        #expect(isBlocked == [false, false, true])
+        #expect(block.isActive(at: now))
     }
 
     /// The supplicant still says that the interface is disabled when the kernel says that it is up.
@@ -211,15 +209,16 @@ import Testing
     }
 
     @Test func aFullAccessPointIsLeftAloneUntilItIsCloser() {
-        var bench = Bench([Bench.backup])
+        var bench = Bench([Bench.backup, Bench.spare])
         bench.start()
-        bench.finishScan([bench.sight(Bench.backup, -70)])
+        bench.finishScan([bench.sight(Bench.backup, -70), bench.sight(Bench.spare, -75)])
         bench.joinFails(.accessPointFull)
-        #expect(bench.target == nil)
+        #expect(bench.target == Bench.spare)
+        bench.joinSucceeds()
         bench.send(.scanned(id: nil, [bench.sight(Bench.backup, -66)]))
-        #expect(bench.target == nil)
+        #expect(bench.policy.isBlocked(Bench.backup.id, at: bench.now))
         bench.send(.scanned(id: nil, [bench.sight(Bench.backup, -65)]))
-        #expect(bench.target == Bench.backup)
+        #expect(!bench.policy.isBlocked(Bench.backup.id, at: bench.now))
     }
 
     @Test func noAddressCountsAsAFailure() {

@@ -80,6 +80,7 @@ import Testing
     @Test func theStrongerAccessPointIsTriedAgainWhenItsBlockIsOver() {
         var bench = Bench([Bench.home])
         bench.start()
+        for radio in UInt8(1)...2 { bench.send(.proven(Bench.home.id, bench.sight(Bench.home, 0, radio: radio).bssid)) }
         bench.finishScan([bench.sight(Bench.home, -45, radio: 1), bench.sight(Bench.home, -60, radio: 2)])
         bench.joinFails(.accessPointFull)
         bench.joinSucceeds()

@@ -46,6 +46,7 @@ import Testing
         bench.advance(by: .seconds(5))
         let sights = [(goal, -40), (Bench.home, -60)]
         if bench.policy.scan != nil { bench.finishScan(sights.map { bench.sight($0.0, $0.1) }) }
+        if bench.policy.attempt != nil { bench.joinSucceeds() }
         Self.pass(24 * 60, in: &bench, seeing: sights)
         #expect(bench.target == Bench.home && bench.isOnline)
         let joins = bench.take().joins

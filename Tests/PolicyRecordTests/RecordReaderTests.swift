@@ -25,6 +25,17 @@ import Testing
         #expect(run.end == nil)
     }
 
+    /// A setting that an earlier version had and that means nothing any more.
+    @Test func aRetiredSettingIsPassedOver() throws {
+        let text =
+            "altnet-record 3 0.1.0\n= provenAfter 60s\n= margin 9\n@1 0 settings margin=10 provenAfter=30s\n@2 0 tick\n"
+        let run = try #require(try read(text).first)
+        #expect(run.settings.margin == 9)
+        var settings = PolicySettings()
+        settings.margin = 10
+        #expect(run.steps.map(\.event) == [.settings(settings), .tick])
+    }
+
     @Test func aSecondStartIsASecondRun() throws {
         let text = Fixture.run().text
         let runs = try read(text + "\n" + text)

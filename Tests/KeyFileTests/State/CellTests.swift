@@ -137,7 +137,9 @@ import Testing
     @Test func aStatisticWithoutThemIsRead() throws {
         let old = Secret([2, UInt8(bitPattern: -50)])
         #expect(NetworkStatistics(cell: old) == NetworkStatistics(lastSignal: -50))
-        for damaged: [UInt8] in [[16], [16, 5, 2, 0, 0, 0, 0], [16, 200], [16, 0], [16, 30] + Array(repeating: 2, count: 30)] {
+        for damaged: [UInt8] in [
+            [16], [16, 5, 2, 0, 0, 0, 0], [16, 200], [16, 0], [16, 30] + Array(repeating: 2, count: 30),
+        ] {
             var cells = StoredState(home: home).cells(keepingSlotsOf: [:])
             cells[CellID(.statistics)] = Secret(damaged)
             #expect(StoredState(cells: cells) == nil, "\(damaged)")

@@ -19,11 +19,14 @@ import Testing
             KnownNetwork(id: NetworkID(2), ssid: Sketch.ssid("Backup"), usesPassphrase: true),
             KnownNetwork(id: NetworkID(3), ssid: Sketch.ssid("Elsewhere"), usesPassphrase: true),
         ]
+        let world = World(scenario, seed: 1)
         // It was in these networks before, but in none that is not here.
         #expect(
             log.heard.map(\.event) == [
                 .networks(networks), .remembered(NetworkID(1), Frequency(megahertz: 2412)),
-                .remembered(NetworkID(2), Frequency(megahertz: 2437)), .interface(isUp: true),
+                .remembered(NetworkID(2), Frequency(megahertz: 2437)),
+                .proven(NetworkID(1), world.bssid(of: 0)), .proven(NetworkID(2), world.bssid(of: 1)),
+                .interface(isUp: true),
                 .supplicant(isAvailable: true),
             ])
         #expect(log.heard.allSatisfy { $0.at == 0 })
