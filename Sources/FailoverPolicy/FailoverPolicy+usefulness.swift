@@ -124,8 +124,8 @@ extension FailoverPolicy {
             standings[attempt.network]?.wasUseful(at: now)
             askForConfirmation(attempt, accessPoint, at: now)
         case .captive:
-            // Somebody may sign in, over the link in use alone.
-            if let predecessor, attempt.purpose == .commanded {
+            // Somebody may sign in, over the link in use alone, where there is time for it: else nothing is left.
+            if let predecessor, attempt.purpose == .commanded, attempt.deadline > now {
                 succeed(predecessor, by: attempt, accessPoint, at: now)
                 attempt.proof.askAgain(at: now)
                 phase = .proving(attempt, accessPoint)

@@ -5,7 +5,8 @@ struct PolicyPropertiesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "torture-policy", abstract: "Looks for a history in which the failover policy does wrong.",
         discussion: """
-            Random histories, hostile ones (anything at any moment, clocks that jump) and plausible ones (access \
+            Random histories, hostile ones (anything at any moment, clocks that jump, every other one about the \
+            handover to a link beside the one in use) and plausible ones (access \
             points that come and go, everything answered), in each of which what the policy promises must hold. The \
             first that breaks a promise is shrunk to the shortest one that does, and told.
             """)
@@ -57,7 +58,10 @@ struct PolicyPropertiesCommand: AsyncParsableCommand {
         let seconds = (ContinuousClock.now - start).components.seconds
         print("\(campaign.rawValue): \(worst.histories) histories in \(seconds) s")
         switch campaign {
-        case .hostile: break
+        case .hostile:
+            for situation in Situation.allCases {
+                print("  with \(situation.rawValue): \(worst.situations[situation, default: 0])")
+            }
         case .plausible:
             print("  longest offline with a usable network in range: \(worst.stranded)")
             print("  longest without internet with a sound network in range: \(worst.withoutInternet)")

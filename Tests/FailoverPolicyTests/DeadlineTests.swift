@@ -46,10 +46,10 @@ import Testing
         var bench = Bench.online([Bench.home, Bench.backup], settings: Self.validating)
         bench.probeEnds(.captive)
         bench.finishScan([])
-        bench.finishScan([])
         _ = bench.take()
         bench.jump(by: .seconds(40))
-        bench.send(.scanned(id: nil, [bench.sight(Bench.backup, -40)]))
+        // An answer to a scan that is over.
+        bench.send(.scanned(id: 0, [bench.sight(Bench.backup, -40)]))
         let actions = bench.take()
         #expect(actions.joins.map(\.network) == [Bench.backup.id])
         #expect(actions.probes == 0)

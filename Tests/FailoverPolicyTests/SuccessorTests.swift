@@ -286,6 +286,20 @@ import Testing
         #expect(bench.take().outcomes == [.committed])
         #expect(bench.isOnline && bench.target == Bench.backup)
     }
+
+    /// The login page shows when the time to prove the network is over: there is none left to sign in.
+    @Test func aLoginPageThatComesTooLateLeavesTheDeviceWhereItWas() throws {
+        var (bench, target) = try commanded(Self.validating)
+        succeeds(target, &bench)
+        _ = bench.take()
+        bench.jump(by: .seconds(13))
+        bench.send(.probed(epoch: target.epoch, .captive))
+        let actions = bench.take()
+        #expect(!actions.contains(.useSuccessor(epoch: target.epoch)))
+        #expect(actions.contains(.leaveSuccessor(epoch: target.epoch)))
+        #expect(bench.isOnline && bench.target == Bench.home)
+        #expect(actions.outcomes == [.rolledBack(.captive)])
+    }
 }
 
 extension [PolicyAction] {

@@ -36,7 +36,9 @@ struct LinkWatch {
         if exchange.changesSettings { settings = exchange.policy.settings }
         for event in exchange.events { note(event, in: exchange) }
         let isNewList = exchange.events.contains { if case .networks = $0 { true } else { false } }
-        defer { if isNewList { networks = Dictionary(uniqueKeysWithValues: exchange.policy.networks.map { ($0.id, $0) }) } }
+        defer {
+            if isNewList { networks = Dictionary(uniqueKeysWithValues: exchange.policy.networks.map { ($0.id, $0) }) }
+        }
         if isNewList { for network in exchange.policy.networks { networks[network.id] = network } }
         if let network = exchange.before.network { usedAt[network] = exchange.at }
         var decision: PolicyDecision?

@@ -38,41 +38,34 @@ public enum Simulation {
         var device = SimulatedDevice(
             in: world, timing: timing, horizon: max(1, horizon.milliseconds),
             account: Account(result, world: world, isRecording: recordsTimeline))
-        var agent = Runner(policy: makePolicy(scenario.settings))
+        var policy = makePolicy(scenario.settings)
+        var earliestTick: Int64 = 0
         while true {
             while let report = device.reports.popFirst() {
                 switch report {
-                case .event(let event): agent.hand(event, of: &device)
-                case .restart: agent = Runner(policy: makePolicy(scenario.settings))
+                case .event(let event): hand(event, to: &policy, of: &device)
+                case .restart: policy = makePolicy(scenario.settings)
                 }
             }
-            let wake = device.isAgentAwake ? agent.wake?.milliseconds ?? .max : .max
+            // A policy that asks to be woken in the past gets its tick a millisecond later, so that time goes on.
+            let wake = device.isAgentAwake ? policy.nextWake.map { max($0.milliseconds, earliestTick) } ?? .max : .max
             let next = min(device.nextMoment, wake)
             guard next < end else { break }
             device.advance(to: max(next, device.now))
-            if wake <= device.now { device.tell(.tick) }
+            if wake <= device.now {
+                earliestTick = device.now + 1
+                device.tell(.tick)
+            }
         }
         device.now = end
         device.settle()
         return device.account.close(at: end)
     }
 
-    /// A policy and when to wake it, as the agent does it.
-    private struct Runner<Policy: LinkPolicy> {
-        private var policy: Policy
-        private var wakeGuard = WakeGuard()
-        private(set) var wake: Instant?
-
-        init(policy: Policy) {
-            self.policy = policy
-            wake = policy.nextWake
-        }
-
-        mutating func hand(_ event: PolicyEvent, of device: inout SimulatedDevice) {
-            let now = Instant(milliseconds: device.now)
-            device.account.result.events += 1
-            for action in policy.handle(event, at: now) { device.perform(action) }
-            wake = wakeGuard.moment(for: policy.nextWake, at: now, isWoken: event == .tick)
-        }
+    private static func hand<Policy: LinkPolicy>(
+        _ event: PolicyEvent, to policy: inout Policy, of device: inout SimulatedDevice
+    ) {
+        device.account.result.events += 1
+        for action in policy.handle(event, at: Instant(milliseconds: device.now)) { device.perform(action) }
     }
 }
