@@ -65,11 +65,13 @@ torture-policy: deps ## Look for a history in which the failover policy breaks a
 	$(BUILD) altnet-lab
 	$(RELEASE)/altnet-lab torture-policy $(if $(SEQUENCES),--sequences $(SEQUENCES))
 
-# The programs that read bytes from outside, compiled as they ship and instrumented besides (Docs/fuzzing.md).
+# Every decoder of outside bytes, compiled as it ships and instrumented besides (Docs/fuzzing.md). Not linked as it ships:
+# libFuzzer has to unwind the stack to tell of a crash.
 FUZZER := .build/fuzz/release/altnet-fuzz
+FUZZ_FLAGS = $(shell sed '/^\#/d; /^-Xlinker/d' board/release-flags)
 
 fuzz: deps ## Fuzz every decoder of outside bytes (SECONDS=600 each, ONLY=dns,json, JOBS=2)
-	ALTNET_FUZZ=1 board/ship .build/fuzz altnet-fuzz
+	ALTNET_FUZZ=1 $(SWIFT) build -c release --static-swift-stdlib $(FUZZ_FLAGS) --scratch-path .build/fuzz --product altnet-fuzz
 	Tests/Fuzz/run --seconds $(or $(SECONDS),600) --jobs $(or $(JOBS),1) $(if $(RUNS),--runs $(RUNS)) $(if $(ONLY),--only $(ONLY)) $(FUZZER)
 
 fuzz-count: ## Add what the fuzzers have run since the last time to the table in Docs/fuzzing.md (FROM=folders)

@@ -11,15 +11,14 @@ extension FuzzTarget {
     ) { bytes in
         var progress = JoinProgress(network: 0)
         for line in bytes.split(separator: UInt8(ascii: "\n")) {
-            let text = ControlEvent.text(of: line) ?? String(decoding: line, as: UTF8.self)[...]
-            precondition(ControlEvent.text(of: line) == nil || ControlEvent.isEvent(line))
-            let event = ControlEvent(text)
-            check(event)
-            _ = progress.handle(event)
+            let event = ControlEvent.isEvent(line) ? ControlEvent.text(of: line) : nil
+            let text = event ?? String(decoding: line, as: UTF8.self)[...]
+            check(ControlEvent(text))
+            _ = progress.handle(ControlEvent(text))
             _ = progress.silentFailure
             checkWords(PrintableLine.of(text))
         }
-        for command in [ControlCommand.attach, .addNetwork, .status, .listNetworks] { answer(bytes, to: command) }
+        for command in [ControlCommand.attach, .addNetwork, .status] { answer(bytes, to: command) }
         readNames(bytes)
     }
 }
@@ -57,16 +56,19 @@ private func answer(_ bytes: [UInt8], to command: ControlCommand) {
 /// The bytes as wpa_supplicant would print them, and read again.
 private func readNames(_ bytes: [UInt8]) {
     _ = EscapedText.bytes(String(decoding: bytes, as: UTF8.self))
-    let printed = bytes.map { byte in
+    var printed: [UInt8] = []
+    for byte in bytes {
         switch byte {
-        case UInt8(ascii: "\""): "\\\""
-        case UInt8(ascii: "\\"): "\\\\"
-        case 0x20...0x7e: String(Unicode.Scalar(byte))
-        default: "\\x" + Hex.string([byte])
+        case UInt8(ascii: "\""), UInt8(ascii: "\\"): printed += [UInt8(ascii: "\\"), byte]
+        case 0x20...0x7e: printed.append(byte)
+        default: printed += Array("\\x".utf8) + [digit(byte >> 4), digit(byte & 0xf)]
         }
     }
-    precondition(EscapedText.bytes(printed.joined()) == bytes, "a name reads otherwise than it was printed")
+    let text = String(decoding: printed, as: UTF8.self)
+    precondition(EscapedText.bytes(text) == bytes, "a name reads otherwise than it was printed")
 }
+
+private func digit(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10 }
 
 private func checkWords(_ text: String) {
     precondition(text.utf8.count <= PrintableLine.maximumLength && text.utf8.allSatisfy { (0x20...0x7e).contains($0) })
