@@ -149,13 +149,10 @@ private final class RunningProgram {
     /// The port is opened a moment after the agent is ready.
     func connectThroughTheNetwork() async throws -> DeviceClient {
         let endpoint = Endpoint.network(host: "127.0.0.1", port: port, device: device)
-        while true {
-            do throws(ClientError) {
-                return try await DeviceClient(connectingTo: endpoint, timeout: .seconds(60))
-            } catch  where kill(program.pid, 0) == 0 {
-                await Task.yield()
-            }
+        while kill(program.pid, 0) == 0 {
+            if let client = try? await DeviceClient(connectingTo: endpoint, timeout: .seconds(60)) { return client }
         }
+        throw ClientError.disconnected
     }
 
     /// A request in the open inside TLS, as an app of another maker may send it.
