@@ -140,7 +140,8 @@ public final class DeviceAgent {
         return DeviceAgent(
             settings: settings, identity: identity, store: store, state: await store.state, station: stations[0],
             spare: stations.dropFirst().first, routes: routes,
-            reach: try reachWatch(settings, through: stations[0].network, routes: routes, on: group, watchedBy: outside),
+            reach: try reachWatch(
+                settings, through: stations[0].network, routes: routes, on: group, watchedBy: outside),
             outside: outside, inbox: inbox,
             recording: settings.recording(log: log), hub: hub, log: log)
     }

@@ -10,7 +10,9 @@ public struct Instant: InstantProtocol, Hashable, Sendable {
         Instant(milliseconds: milliseconds.addingWithin(duration.milliseconds))
     }
 
-    public func duration(to other: Instant) -> Duration { .milliseconds(other.milliseconds.subtractingWithin(milliseconds)) }
+    public func duration(to other: Instant) -> Duration {
+        .milliseconds(other.milliseconds.subtractingWithin(milliseconds))
+    }
 
     public static func < (left: Self, right: Self) -> Bool { left.milliseconds < right.milliseconds }
     public static func + (instant: Self, duration: Duration) -> Instant { instant.advanced(by: duration) }

@@ -81,7 +81,7 @@ import Testing
         guard digits.contains(where: { $0 != "0" }) else { return 0 }
         // One that is not an `Int` moves the point beyond all digits there are.
         let written = parts.count > 1 ? Int(parts[1]) ?? (parts[1].hasPrefix("-") ? -1_000_000 : 1_000_000) : 0
-        guard abs(written) <= 1_000_000 else { return nil }
+        guard written.magnitude <= 1_000_000 else { return nil }
         let point = digits.count - fraction.count + written
         guard point > 0, point <= digits.count + 40 else { return nil }
         let padded = digits + String(repeating: "0", count: max(0, point - digits.count))

@@ -11,7 +11,8 @@ struct HostConnector: Sendable {
     /// On the loop only. `tell` is called there too, and not before this has returned.
     /// - Parameter provider: who answers; nil for the host.
     func open(
-        _ provider: String?, _ start: (Conversation, [Conversation.Output]), tell: @escaping (Conversation.Output) -> Void
+        _ provider: String?, _ start: (Conversation, [Conversation.Output]),
+        tell: @escaping (Conversation.Output) -> Void
     ) -> ConversationHandler {
         loop.preconditionInEventLoop()
         let handler = ConversationHandler(
@@ -34,7 +35,8 @@ struct HostConnector: Sendable {
     ///   - provider: who is asked; nil for the host.
     ///   - start: makes the conversation.
     func once(
-        _ provider: String?, within limit: Duration, _ start: @escaping @Sendable () -> (Conversation, [Conversation.Output])
+        _ provider: String?, within limit: Duration,
+        _ start: @escaping @Sendable () -> (Conversation, [Conversation.Output])
     ) async throws -> Conversation.Output {
         try await loop.flatSubmit {
             let promise = loop.makePromise(of: Conversation.Output.self)
