@@ -123,8 +123,8 @@ extension Radios {
                 #expect(outcome.reason?.rawValue == "unsupportedSecurity")
                 #expect(outcome.text?.contains("set the router to WPA3, or to WPA2 with AES") == true)
                 #expect(await !old.hostapdLog.contains("\(lab.station.radioAddress)"))
-                let scan = try await device.commandLine(["scan"])
-                #expect(scan.contains("WPA/TKIP (insecure)"), "\(scan)")
+                let scan = try await device.ask { client throws(ClientError) in try await client.scanResults() }
+                #expect(scan.networks.first { $0.bssid == old.bssid }?.security == .legacy)
             }
         }
     }
