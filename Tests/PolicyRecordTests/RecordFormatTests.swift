@@ -15,7 +15,7 @@ import Testing
 
     /// Every case of `PolicyEvent` is among the examples: the names that were written are as many as the cases.
     @Test func everyKindOfEventIsTried() {
-        #expect(Set(Fixture.events.map { $0.recorded.prefix { $0 != " " } }).count == 27)
+        #expect(Set(Fixture.events.map { $0.recorded.prefix { $0 != " " } }).count == 28)
     }
 
     @Test func namesOfNetworksAreOneWordAndUnambiguous() throws {

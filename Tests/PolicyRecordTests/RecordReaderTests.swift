@@ -105,8 +105,8 @@ import Testing
     }
 
     @Test func anotherVersionIsNotGuessedAt() {
-        let error = #expect(throws: RecordError.self) { try read("altnet-record 4 x\n@1 0 tick\n") }
-        #expect(error?.reason == .unsupportedVersion(line: 1, "4"))
+        let error = #expect(throws: RecordError.self) { try read("altnet-record 5 x\n@1 0 tick\n") }
+        #expect(error?.reason == .unsupportedVersion(line: 1, "5"))
     }
 
     @Test func recordsFromBeforeThereWereDoubtsAreRead() throws {
