@@ -11,6 +11,7 @@ extension FuzzTarget {
                     #"{"a":[1,-2,0.5,1e3,true,false,null,"b\u00e9\ud83d\ude00\n\"\\\/"],"":{"c":{}}}"#,
                     "9007199254740993",
                     "-9223372036854775808", "18446744073709551615", "10e18", "0.1e1", "1.0", "-0", " [ 1 , 2 ] ",
+                    "640000000000000000.004",
                 ])
         }
     ) { bytes in
@@ -71,7 +72,8 @@ private enum JSONTree: Codable, Equatable {
         } else if let integer = try? container.decode(Int.self) {
             self = .integer(integer)
         } else if let number = try? container.decode(Double.self) {
-            self = .number(number)
+            // One that is nearly whole is written as a whole one.
+            self = Int(exactly: number).map { .integer($0) } ?? .number(number)
         } else if let text = try? container.decode(String.self) {
             self = .text(text)
         } else if let array = try? container.decode([JSONTree].self) {
