@@ -77,12 +77,20 @@ struct ServiceAssembly {
 
     /// Those that are known well enough to connect to them, by name.
     var instances: [ServiceInstance] {
-        services.compactMap { name, service in
+        let found = services.compactMap { name, service -> (label: [UInt8], instance: ServiceInstance)? in
             guard let host = service.host, let label = name.labels.first else { return nil }
-            return ServiceInstance(
+            let instance = ServiceInstance(
                 name: String(decoding: label, as: UTF8.self), host: host, port: Int(service.port),
                 addresses: hosts[host, default: []].sorted().map(\.text), attributes: service.attributes ?? [:])
-        }.sorted { ($0.name, $0.host.description) < ($1.name, $1.host.description) }
+            return (label, instance)
+        }
+        return found.sorted { left, right in
+            let (one, other) = (left.instance, right.instance)
+            if one.name != other.name { return one.name < other.name }
+            if one.host != other.host { return one.host.description < other.host.description }
+            // Labels that differ in bytes that are no text make the same name.
+            return left.label.lexicographicallyPrecedes(right.label)
+        }.map(\.instance)
     }
 
     private mutating func addService(_ name: DNSName) {

@@ -50,6 +50,21 @@ import Testing
         #expect(forward.instances == backward.instances)
     }
 
+    /// Found by the fuzzer `mdns`: labels that are no text make one name, and such services came in any order.
+    @Test func namesThatLookAlikeHaveAnOrder() {
+        let labels = (0x80...0x8f).map { [UInt8(ascii: "L"), UInt8($0)] }
+        let names = labels.compactMap { DNSName(labels: [$0] + type.labels) }
+        let records = names.enumerated().flatMap { index, name in
+            [(type, .pointer(name)), (name, .service(host: host("lamp"), port: UInt16(1 + index)))]
+                as [(DNSName, DNSRecord.Data)]
+        }
+        for _ in 0..<8 {
+            var assembly = ServiceAssembly(type: type)
+            assembly.add(message(records), from: "eth0")
+            #expect(assembly.instances.map(\.port) == Array(1...16))
+        }
+    }
+
     @Test func oneDeviceInTwoNetworksIsOne() throws {
         var assembly = ServiceAssembly(type: type)
         let answer = try DNSMessage(reading: DNSMessageTests.answer)

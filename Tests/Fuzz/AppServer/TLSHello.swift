@@ -36,8 +36,8 @@ private func greet(_ bytes: [UInt8], _ tls: PreSharedKeyTLS, _ loop: EmbeddedEve
     }
     var answered = 0
     while let buffer = try? channel.readOutbound(as: ByteBuffer.self) { answered += buffer.readableBytes }
-    precondition(answered <= 4096, "an answer of \(answered) bytes to somebody without the key")
-    precondition(!witness.isThrough, "somebody without the key is through")
+    precondition(answered <= 4096, "an answer of \(answered) bytes to a client without the key")
+    precondition(!witness.isThrough, "a client without the key is through")
     channel.pipeline.fireChannelInactive()
     _ = try? channel.finish(acceptAlreadyClosed: true)
 }
