@@ -150,9 +150,14 @@ private final class RunningProgram {
     func connectThroughTheNetwork() async throws -> DeviceClient {
         let endpoint = Endpoint.network(host: "127.0.0.1", port: port, device: device)
         while kill(program.pid, 0) == 0 {
-            if let client = try? await DeviceClient(connectingTo: endpoint, timeout: .seconds(60)) { return client }
+            if let client = await Self.client(of: endpoint) { return client }
         }
         throw ClientError.disconnected
+    }
+
+    /// In a function of its own, for the compiler (Swift 6.3.1) ends at a typed error that is dropped in a loop.
+    private static func client(of endpoint: Endpoint) async -> DeviceClient? {
+        try? await DeviceClient(connectingTo: endpoint, timeout: .seconds(60))
     }
 
     /// A password that is not sealed, inside TLS: it is refused, and has been read all the same.
