@@ -30,7 +30,7 @@ test: lint unit lab deb-test ## Run every test
 
 # Tests that keep the processor busy run by themselves: beside them, whoever waits for an answer would wait too long.
 # So does the harness, which wants its device to be quick, and what has servers and network namespaces of its own.
-BUSY := ^(KeyFileTests\.|FailoverPolicyTests\.|SimulationTests\.|AgentTests\.FactoryTests/)
+BUSY := ^(KeyFileTests\.|FailoverPolicyTests\.|SimulationTests\.|FuzzTests\.|AgentTests\.(FactoryTests|RestingSecretTests)/)
 HARNESS := ^HarnessTests\.
 SERVERS := ^(InterfaceNetworkTests|ConnectionMonitorTests|OnlineValidationTests|HotspotProvidersTests|NetlinkTests|ReachabilityTests)\.
 # Threads that live in another network namespace have a process of their own: the pool that tasks share makes its threads

@@ -19,6 +19,14 @@ import Testing
             self.field = field
         }
 
+        /// Whether a schema has a say: it is JSON, and is refused for more than how its text is written. A parser that reads
+        /// numbers as `Double` takes 1.0000000000000001 for 1.
+        var isJSON: Bool {
+            (try? JSONValue(line)) != nil
+                && (try? OutsideJSON.decode(JSONValue.self, from: Array(line.utf8), nesting: 512)) != nil
+                && !line.contains("1.0000000000000001")
+        }
+
         static func update(_ networks: String, _ code: ErrorCode, field: String? = nil) -> Case {
             Case(
                 #"{"v":1,"id":"a","type":"backups.update","body":{"networks":"# + networks + "}}", code, id: "a",

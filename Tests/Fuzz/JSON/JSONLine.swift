@@ -1,8 +1,9 @@
+import AgentModel
 import AppProtocol
 
 extension FuzzTarget {
-    /// A line is a value, or an error that repeats nothing of it. A value is the same once it is written and read
-    /// again, and an integer is the same whatever its width.
+    /// Text is a value, or an error that repeats nothing of it. A value is the same once it is written and read again, and an
+    /// integer is the same whatever its width.
     static let json = FuzzTarget(
         "json", "JSON, as every message of apps, networks and providers is read", longest: 512, goal: 100_000_000,
         seeds: {
@@ -15,18 +16,17 @@ extension FuzzTarget {
                 ])
         }
     ) { bytes in
-        do throws(ProtocolError) {
-            let value = try Line.decode(JSONTree.self, from: bytes)
+        if let value = try? OutsideJSON.decode(JSONTree.self, from: bytes, nesting: ProtocolLimits.nesting) {
             let written: [UInt8]
             do throws(ProtocolError) { written = try Line.encode(value) } catch {
                 preconditionFailure("what was read cannot be written")
             }
-            // What is escaped takes more room than what was read.
-            guard written.count <= ProtocolLimits.lineLength else { return }
+            // A number that is no integer has become a list in a list.
             precondition(
-                (try? Line.decode(JSONTree.self, from: written)) == value, "it reads otherwise once it is written")
-            precondition((try? Line.encode(value)) == written, "it is written otherwise the second time")
-        } catch {
+                (try? OutsideJSON.decode(JSONTree.self, from: written, nesting: ProtocolLimits.nesting + 2)) == value,
+                "it reads otherwise once it is written")
+        }
+        do throws(ProtocolError) { _ = try Line.decode(JSONTree.self, from: bytes) } catch {
             precondition(error.message.utf8.count < 400)
         }
         if bytes.first.map({ $0 == UInt8(ascii: "-") || (0x30...0x39).contains($0) }) ?? false { readAsNumber(bytes) }
@@ -34,15 +34,19 @@ extension FuzzTarget {
 }
 
 private func readAsNumber(_ text: [UInt8]) {
-    let widest =
-        (try? Line.decode(Int64.self, from: text)).map { Int128($0) }
-        ?? (try? Line.decode(UInt64.self, from: text)).map { Int128($0) }
-    let isPlain = text.dropFirst().allSatisfy { (0x30...0x39).contains($0) }
+    func number<Number: FixedWidthInteger & Decodable>(_: Number.Type) -> Number? {
+        try? OutsideJSON.decode(Number.self, from: text, nesting: 0)
+    }
+    let widest = number(Int.self)
+    // What is written in digits alone is what the standard library makes of it; JSON has no zero before other digits.
+    let digits = text.drop { $0 == UInt8(ascii: "-") }
+    if text.count - digits.count <= 1, digits.allSatisfy({ (0x30...0x39).contains($0) }),
+        digits.count == 1 || digits.first != 0x30
+    {
+        precondition(widest == Int(String(decoding: text, as: UTF8.self)))
+    }
     func check<Number: FixedWidthInteger & Decodable>(_: Number.Type) {
-        let number = (try? Line.decode(Number.self, from: text)).map { Int128($0) }
-        let expected = widest.flatMap { Number(exactly: $0) }.map { Int128($0) }
-        // At the edges, a number that is not written as an integer may be refused: 9223372036854775807.0.
-        precondition(number == expected || !isPlain && (number == nil || expected == nil), "\(Number.self)")
+        precondition(number(Number.self) == widest.flatMap { Number(exactly: $0) }, "\(Number.self)")
     }
     check(Int8.self)
     check(UInt8.self)
@@ -50,9 +54,9 @@ private func readAsNumber(_ text: [UInt8]) {
     check(UInt16.self)
     check(Int32.self)
     check(UInt32.self)
-    check(Int.self)
+    check(Int64.self)
+    check(UInt64.self)
     check(UInt.self)
-    if let double = try? Line.decode(Double.self, from: text) { precondition(double.isFinite) }
 }
 
 /// Any JSON.
@@ -60,7 +64,6 @@ private enum JSONTree: Codable, Equatable {
     case null
     case bool(Bool)
     case integer(Int)
-    case number(Double)
     case text(String)
     case array([JSONTree])
     case object([String: JSONTree])
@@ -73,9 +76,6 @@ private enum JSONTree: Codable, Equatable {
             self = .bool(bool)
         } else if let integer = try? container.decode(Int.self) {
             self = .integer(integer)
-        } else if let number = try? container.decode(Double.self) {
-            // One that is nearly whole is written as a whole one.
-            self = Int(exactly: number).map { .integer($0) } ?? .number(number)
         } else if let text = try? container.decode(String.self) {
             self = .text(text)
         } else if let array = try? container.decode([JSONTree].self) {
@@ -91,7 +91,6 @@ private enum JSONTree: Codable, Equatable {
         case .null: try container.encodeNil()
         case .bool(let bool): try container.encode(bool)
         case .integer(let integer): try container.encode(integer)
-        case .number(let number): try container.encode(number)
         case .text(let text): try container.encode(text)
         case .array(let array): try container.encode(array)
         case .object(let object): try container.encode(object)
