@@ -15,7 +15,12 @@ struct ProcessMemory {
 
     func regions() throws -> [Region] {
         var regions: [Region] = []
-        for line in try String(contentsOfFile: "/proc/\(pid)/smaps", encoding: .utf8).split(separator: "\n") {
+        // The kernel gives out a few regions at a time, and Foundation takes the first for the whole file.
+        let file = try FileHandle(forReadingFrom: URL(filePath: "/proc/\(pid)/smaps"))
+        defer { try? file.close() }
+        var text: [UInt8] = []
+        while case let piece = file.availableData, !piece.isEmpty { text += piece }
+        for line in String(decoding: text, as: UTF8.self).split(separator: "\n") {
             let words = line.split(separator: " ")
             let ends = words[0].split(separator: "-").compactMap { UInt64($0, radix: 16) }
             if ends.count == 2, words.count >= 5 {
