@@ -34,7 +34,9 @@ struct ScanWatch {
                 throw Violation(.freshNumbers, "scan \(order.id) after scan \(lastOrder)", at: exchange.at)
             }
             lastOrder = order.id
-            current = (order.id, order.frequencies.isEmpty, exchange.at)
+            // An answer that guessed its number came at the same moment, and has ended it already.
+            let isAnswered = exchange.events.contains { $0.answers(scan: order.id) }
+            current = isAnswered ? nil : (order.id, order.frequencies.isEmpty, exchange.at)
             isSleptOver = false
             guard case .online = exchange.before, case .online(let link) = exchange.policy.phase,
                 order.reason != .commanded
@@ -76,12 +78,13 @@ struct ScanWatch {
     private mutating func ended(_ id: UInt64, in exchange: Exchange) {
         guard let scan = current, scan.id == id else { return }
         let time = exchange.at - scan.since
-        guard isSleptOver || time < settings.scanLimit else { return }
+        guard isSleptOver || time <= settings.scanLimit else { return }
         current = nil
         guard scan.isFull, case .online = exchange.before else { return }
-        // In doubt it was cheap: what is not known is no violation. Where the link was left at the same moment, the policy may
-        // not have learned from it.
-        let learned = isSleptOver ? .seconds(1) : min(max(time, .seconds(1)), settings.scanReserve)
+        // In doubt it was cheap: what is not known is no violation. At the moment at which it is given up it may count or not.
+        // Where the link was left at the same moment, the policy may not have learned from it.
+        let isDoubtful = isSleptOver || time == settings.scanLimit
+        let learned = isDoubtful ? .seconds(1) : min(max(time, .seconds(1)), settings.scanReserve)
         if case .online = exchange.policy.phase { fullScan = learned } else { fullScan = min(fullScan, learned) }
     }
 
@@ -95,6 +98,16 @@ struct ScanWatch {
         let isWithinCalm = isWeak || order.reason == .weak || calm.spend(cost, at: now)
         guard isWithinAll, isWithinCalm else {
             throw Violation(.scanBudget, "no air time left for \(cost) because of \(order.reason)", at: now)
+        }
+    }
+}
+
+extension PolicyEvent {
+    fileprivate func answers(scan id: UInt64) -> Bool {
+        switch self {
+        case .scanned(let answered, _): answered == id
+        case .scanFailed(let answered): answered == id
+        default: false
         }
     }
 }
