@@ -9,8 +9,8 @@ import Testing
         let (_, result) = Scripted.run(Sketch.house(seconds: 3600), [])
         #expect(result.outage == .seconds(3600))
         #expect(result.duration == .seconds(3600))
-        // What a new policy is told, two remembered channels among it.
-        #expect(result.events == 5 && result.joins == 0 && result.scans == 0)
+        // What a new policy is told, two remembered channels and two proven access points among it.
+        #expect(result.events == 7 && result.joins == 0 && result.scans == 0)
     }
 
     @Test func outageIsTheTrafficThatIsLost() throws {
@@ -89,7 +89,7 @@ import Testing
         let result = Simulation.run(Sketch.house(seconds: 1), seed: 1) { _ in Restless() }
         #expect(result.duration == .seconds(1))
         // Once a millisecond, besides what it is told at the beginning.
-        #expect(result.events <= 1000 + 5)
+        #expect(result.events <= 1000 + 7)
     }
 
     private func run(_ scenario: Scenario, seed: UInt64, horizon: Duration = .seconds(600)) -> RunResult {
