@@ -24,8 +24,6 @@ struct AgentProcess {
     }
 
     func run() async throws(ExitCode) {
-        AgentService.overwriteFreedMemory()
-        AgentService.saveMemory()
         let signals = AgentService.takeSignals()
         let source = self.source
         let sink = LogSink(journal: source.environment["JOURNAL_STREAM"])

@@ -1,8 +1,6 @@
 import Agent
 import ArgumentParser
-import Glibc
 
-@main
 struct Altnet: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "altnet",
@@ -53,9 +51,4 @@ struct Altnet: AsyncParsableCommand {
             KeyFileCommand.self, ProvidersCommand.self, ProviderCommand.self,
         ])
     @OptionGroup var device: DeviceOptions
-
-    static func main() async {
-        guard let agent = AgentProcess(arguments: CommandLine.arguments.dropFirst()) else { return await main(nil) }
-        do { try await agent.run() } catch { Glibc.exit(error.rawValue) }
-    }
 }

@@ -19,7 +19,8 @@ public enum AgentService {
     public static func saveMemory() { _ = memory_without_huge_pages() }
 
     /// Has the heap overwrite what is given back: passwords and keys go through memory of NIO, of BoringSSL and of Foundation,
-    /// which do not. To be called before any of them is in memory.
+    /// which do not. To be called on the first thread, before any of them is in memory: where another thread begins the
+    /// process anew, it looks ended for a moment.
     ///
     /// glibc keeps small blocks for each thread without that, unless it is told before it starts
     /// (`glibc.malloc.tcache_count=0` in `$GLIBC_TUNABLES`, as `altnet.service` has it): where it was not, the process begins

@@ -1,0 +1,25 @@
+import Agent
+import Dispatch
+import Glibc
+
+/// Where the program begins: on its first thread, while there are no others.
+@main
+enum Program {
+    static func main() {
+        let arguments = CommandLine.arguments.dropFirst()
+        if arguments.first == "agent" {
+            AgentService.overwriteFreedMemory()
+            AgentService.saveMemory()
+        }
+        Task {
+            await run(arguments)
+            exit(EXIT_SUCCESS)
+        }
+        dispatchMain()
+    }
+
+    private static func run(_ arguments: some Collection<String>) async {
+        guard let agent = AgentProcess(arguments: arguments) else { return await Altnet.main(nil) }
+        do { try await agent.run() } catch { exit(error.rawValue) }
+    }
+}
