@@ -56,11 +56,12 @@ import Testing
     /// A line can hold a password: nothing of it stays behind what comes after it.
     @Test func whatWasTakenIsForgotten() throws {
         var splitter = LineSplitter()
-        splitter.append("a line with hunter22\nb".utf8)
+        splitter.append((String(repeating: "a line with hunter22 ", count: 50) + "\nb").utf8)
         while splitter.next() != nil {}
         let buffer = try #require(Mirror(reflecting: splitter).descendant("buffer") as? [UInt8])
         #expect(buffer == Array("b".utf8))
-        #expect(buffer.capacity < 20)
+        // The memory of the long line is another one's now. How little a short one has is the heap's affair.
+        #expect(buffer.capacity < 200)
     }
 
     /// However the bytes are cut into pieces, the lines are the same.
