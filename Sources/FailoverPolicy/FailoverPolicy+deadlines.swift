@@ -35,7 +35,7 @@ extension FailoverPolicy {
         case .link: phase.deadline
         case .step: stepMoment
         case .proof: proofMoment(of: phase)
-        case .successorProof: successor.flatMap(proofMoment)
+        case .successorProof: successor.flatMap { proofMoment(of: $0) }
         }
     }
 

@@ -148,7 +148,8 @@ public struct FailoverPolicy: Sendable {
         }
         if let target = successor?.network, !networks.contains(where: { $0.id == target }) { giveUpSuccessor() }
         // A network in use stays in use until it is lost, also when it is no longer one to join.
-        if let inUse = phase.network.flatMap(network), !networks.contains(where: { $0.id == inUse.id }) {
+        // No reference to a method of this large value: Swift 6.2.3 gives the copy that it makes for one back before it is used.
+        if let inUse = phase.network.flatMap({ self.network($0) }), !networks.contains(where: { $0.id == inUse.id }) {
             retired = inUse
         }
         self.networks = networks
