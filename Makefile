@@ -30,12 +30,12 @@ test: lint unit lab deb-test ## Run every test
 
 # Tests that keep the processor busy run by themselves: beside them, whoever waits for an answer would wait too long.
 # So does the harness, which wants its device to be quick, and what has servers and network namespaces of its own.
-BUSY := ^(KeyFileTests\.|FailoverPolicyTests\.|SimulationTests\.|FuzzTests\.|AgentTests\.(FactoryTests|RestingSecretTests)/)
+BUSY := ^(KeyFileTests\.|FailoverTests\.|SimulationTests\.|FuzzTests\.|AgentTests\.(FactoryTests|RestingSecretTests)/)
 HARNESS := ^HarnessTests\.
-SERVERS := ^(InterfaceNetworkTests|ConnectionMonitorTests|OnlineValidationTests|HotspotProvidersTests|NetlinkTests|ReachabilityTests)\.
+SERVERS := ^(ConnectivityTests|HotspotsTests|NetlinkTests)\.
 # Threads that live in another network namespace have a process of their own: the pool that tasks share makes its threads
 # from whichever thread has work for it, and they begin in that thread's namespace and stay there.
-NAMESPACES := ^(ConnectionMonitorTests\.(DeadPathTests|TroubleTests)|InterfaceNetworkTests\.InterfaceTests)/
+NAMESPACES := ^ConnectivityTests\.(DeadPathTests|TroubleTests|InterfaceTests)/
 
 unit: deps ## Run the tests that need no radios
 	@board/install-dependencies fish groff-base iproute2 mosquitto nftables nginx-light openssl python3 python3-cryptography \

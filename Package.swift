@@ -3,19 +3,39 @@ import PackageDescription
 
 let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
+let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
 let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
-let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
 let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
-let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+
+/// A module in `Sources/<folder>/<name>`.
+func module(
+    _ name: String, in folder: String, on dependencies: [Target.Dependency] = [], resources: [Resource] = [],
+    settings: [SwiftSetting] = []
+) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: "Sources/\(folder)/\(name)", resources: resources,
+        swiftSettings: strict + settings)
+}
+
+/// A module in `Tests/<name>` that several tests, the fuzzers or the benchmarks share.
+func support(_ name: String, on dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+    .target(name: name, dependencies: dependencies, path: "Tests/\(name)", exclude: exclude, swiftSettings: strict)
+}
+
+func tests(_ name: String, on dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
 
 /// The modules that read bytes from outside.
 let decoders = [
-    "Agent", "AgentModel", "AppProtocol", "AppServer", "ConnectionMonitor", "DNSMessage", "DNSService",
-    "HotspotProviders",
-    "InterfaceNetwork", "KeyFile", "Netlink", "OnlineValidation", "PolicyRecord", "Supplicant",
+    "Agent", "AgentModel", "AppProtocol", "AppServer", "Connectivity", "DNS", "Failover", "Hotspots", "KeyFile",
+    "Netlink", "Supplicant",
 ]
 
 let package = Package(
@@ -25,8 +45,8 @@ let package = Package(
         .executable(name: "altnet", targets: ["altnet"]),
         .executable(name: "altnet-lab", targets: ["altnet-lab"]),
         .library(name: "AppClient", targets: ["AppClient", "AppProtocol", "AgentModel"]),
-        .library(name: "DNSService", targets: ["DNSService", "DNSMessage"]),
-        .library(name: "Reachability", targets: ["Reachability", "Netlink", "EventLoop", "AgentModel"]),
+        .library(name: "DNS", targets: ["DNS"]),
+        .library(name: "Netlink", targets: ["Netlink", "Linux", "AgentModel"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
@@ -36,255 +56,141 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
     ],
     targets: [
-        // What everything is made of.
-        .target(name: "AgentModel", swiftSettings: strict),
-        .systemLibrary(name: "CLoop"),
-        .target(name: "EventLoop", dependencies: ["AgentModel", "CLoop"], swiftSettings: strict),
-        .systemLibrary(name: "CSpawn"),
-        .target(
-            name: "ChildProcess", dependencies: [.target(name: "CSpawn", condition: .when(platforms: [.linux]))],
-            swiftSettings: strict),
+        // Core: values and decisions, without input and output.
+        module("AgentModel", in: "Core"),
+        module("Failover", in: "Core", on: ["AgentModel", "Linux"]),
 
-        // The device side.
-        .systemLibrary(name: "CMemory"),
+        // Linux: the kernel, the C library, wpa_supplicant and flash.
+        .systemLibrary(name: "CLinux", path: "Sources/Linux/CLinux"),
         .systemLibrary(
-            name: "CNetlink", pkgConfig: "libnl-genl-3.0",
+            name: "CNetlink", path: "Sources/Linux/CNetlink", pkgConfig: "libnl-genl-3.0",
             providers: [.apt(["libnl-3-dev", "libnl-genl-3-dev", "pkg-config"])]),
-        .systemLibrary(name: "CWpaClient", providers: [.apt(["libwpa-client-dev"])]),
-        .target(name: "Netlink", dependencies: ["AgentModel", "EventLoop", "CNetlink"], swiftSettings: strict),
-        .target(name: "Supplicant", dependencies: ["AgentModel", "EventLoop", "CWpaClient"], swiftSettings: strict),
-        .target(name: "FailoverPolicy", dependencies: ["AgentModel"], swiftSettings: strict),
-        .target(
-            name: "PolicyRecord", dependencies: ["AgentModel", "EventLoop", "FailoverPolicy"], swiftSettings: strict),
-        .systemLibrary(name: "CFlash"),
-        .target(
-            name: "PassphraseHash", dependencies: ["AgentModel", crypto],
+        .systemLibrary(
+            name: "CWpaClient", path: "Sources/Linux/CWpaClient", providers: [.apt(["libwpa-client-dev"])]),
+        module(
+            "Linux", in: "Linux", on: ["AgentModel", .target(name: "CLinux", condition: .when(platforms: [.linux]))]),
+        module("Netlink", in: "Linux", on: ["AgentModel", "Linux", "CNetlink"]),
+        module("Supplicant", in: "Linux", on: ["AgentModel", "Linux", "CWpaClient"]),
+        module(
+            "PassphraseHash", in: "Linux", on: ["AgentModel", crypto],
             // Made to be slow to guess; without optimisation it is hundreds of times slower than that.
-            swiftSettings: strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]),
-        .target(
-            name: "KeyFile", dependencies: ["AgentModel", "CFlash", "PassphraseHash", crypto], swiftSettings: strict),
+            settings: [.unsafeFlags(["-O"], .when(configuration: .debug))]),
+        module("KeyFile", in: "Linux", on: ["AgentModel", "CLinux", "PassphraseHash", crypto]),
 
-        // The app protocol, both ends.
-        .target(name: "AppProtocol", dependencies: ["AgentModel", crypto], swiftSettings: strict),
-        .target(
-            name: "AppServer", dependencies: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL],
-            swiftSettings: strict),
-        .target(
-            name: "AppClient", dependencies: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL, nioTLS],
-            swiftSettings: strict),
+        // App: what both ends of the app protocol share, and the app's end.
+        module("AppProtocol", in: "App", on: ["AgentModel", crypto]),
+        module("AppClient", in: "App", on: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL, nioTLS]),
+        module("DNS", in: "App", on: ["AgentModel", nioCore, nioPosix]),
 
-        .target(name: "DNSMessage", swiftSettings: strict),
-        .target(
-            name: "DNSService", dependencies: ["AgentModel", "DNSMessage", nioCore, nioPosix], swiftSettings: strict),
-        .target(name: "QRCode", swiftSettings: strict),
-
-        // How far a network leads.
-        .target(name: "Reachability", dependencies: ["AgentModel", "EventLoop", "Netlink"], swiftSettings: strict),
-        .target(
-            name: "InterfaceNetwork", dependencies: ["AgentModel", "DNSMessage", nioCore, nioPosix],
-            swiftSettings: strict),
-        .target(
-            name: "ConnectionMonitor",
-            dependencies: ["AgentModel", "InterfaceNetwork", nioCore, nioPosix, nioSSL, nioTLS],
-            swiftSettings: strict),
-        .target(
-            name: "OnlineValidation",
-            dependencies: ["AgentModel", "InterfaceNetwork", nioCore, nioPosix, nioSSL, nioHTTP1],
-            swiftSettings: strict),
-        .target(
-            name: "HotspotProviders",
-            dependencies: [
-                "AgentModel", "AppProtocol", "ChildProcess", "InterfaceNetwork", "OnlineValidation", nioCore, nioPosix,
-            ],
-            swiftSettings: strict),
-
-        // What ships.
-        .target(
-            name: "Agent",
-            dependencies: [
-                "AgentModel", "EventLoop", "Netlink", "Supplicant", "FailoverPolicy", "KeyFile", "PassphraseHash",
-                "AppProtocol",
-                "CMemory", "AppServer", "PolicyRecord", "Reachability", "InterfaceNetwork", "ConnectionMonitor",
-                "OnlineValidation", "HotspotProviders", crypto, nioCore, nioPosix,
-                .product(name: "Logging", package: "swift-log"),
-            ],
-            swiftSettings: strict),
+        // Device: what ships.
+        module("QRCode", in: "Device"),
+        module("AppServer", in: "Device", on: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL]),
+        module("Connectivity", in: "Device", on: ["AgentModel", "DNS", nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS]),
+        module(
+            "Hotspots", in: "Device", on: ["AgentModel", "AppProtocol", "Connectivity", "Linux", nioCore, nioPosix]),
+        module(
+            "Agent", in: "Device",
+            on: [
+                "AgentModel", "AppProtocol", "AppServer", "CLinux", "Connectivity", "Failover", "Hotspots", "KeyFile",
+                "Linux", "Netlink", "PassphraseHash", "Supplicant", crypto, logging, nioCore, nioPosix,
+            ]),
         .executableTarget(
             name: "altnet",
             dependencies: [
-                "Agent", "AppClient", "AppServer", "ChildProcess", "DNSService", "HotspotProviders", "InterfaceNetwork",
-                "KeyFile", "QRCode",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "Agent", "AppClient", "AppServer", "Connectivity", "DNS", "Hotspots", "KeyFile", "Linux", "QRCode",
+                argumentParser,
             ],
-            swiftSettings: strict),
+            path: "Sources/Device/altnet", swiftSettings: strict),
 
-        // The engineer's tools: nothing of these is linked into what ships.
-        .target(
-            name: "Simulation", dependencies: ["AgentModel", "FailoverPolicy", "PolicyRecord", "Randomness"],
-            resources: [.embedInCode("Scenarios")], swiftSettings: strict),
-        .target(name: "Lab", dependencies: ["AgentModel", "AppClient", "ChildProcess"], swiftSettings: strict),
-        .target(
-            name: "Harness",
-            dependencies: ["AppProtocol", "AppClient", "ChildProcess", nioCore, nioPosix, nioSSL, nioTLS],
+        // Bench: the engineer's tools. Nothing of these is linked into what ships.
+        module(
+            "Simulation", in: "Bench", on: ["AgentModel", "Failover", "Randomness"],
+            resources: [.embedInCode("Scenarios")]),
+        module("Lab", in: "Bench", on: ["AgentModel", "AppClient", "Linux", "Measuring", "Simulation"]),
+        module(
+            "Harness", in: "Bench", on: ["AppClient", "AppProtocol", "Linux", nioCore, nioPosix, nioSSL, nioTLS],
             // Optimised, it crashes the compiler (Swift 6.3.1, LLVM's CoroSplit).
-            swiftSettings: strict + [.unsafeFlags(["-Onone"], .when(configuration: .release))]),
-        .target(name: "TerminalPicture", swiftSettings: strict),
-        .target(
-            name: "StackBenchmark", dependencies: ["AgentModel", "AppClient", "Lab", "Measuring", "Simulation"],
-            swiftSettings: strict),
+            settings: [.unsafeFlags(["-Onone"], .when(configuration: .release))]),
         .executableTarget(
             name: "altnet-lab",
             dependencies: [
-                "Lab", "Harness", "TerminalPicture", "AppClient", "FailoverPolicy", "Simulation", "PolicyRecord",
-                "ChildProcess", "PolicyProperties", "StackBenchmark",
-                "KeyFileSimulation",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "AppClient", "Failover", "Harness", "KeyFileSimulation", "Lab", "Linux", "PolicyProperties",
+                "Simulation", argumentParser,
             ],
-            swiftSettings: strict),
+            path: "Sources/Bench/altnet-lab", swiftSettings: strict),
 
-        .target(
-            name: "PolicyProperties", dependencies: ["AgentModel", "FailoverPolicy", "Randomness"],
-            path: "Tests/PolicyProperties", swiftSettings: strict),
-        .target(name: "Randomness", path: "Tests/Randomness", swiftSettings: strict),
-        .target(name: "Measuring", path: "Tests/Measuring", swiftSettings: strict),
-        .target(
-            name: "NetworkNamespaces", dependencies: ["ChildProcess", "EventLoop"], path: "Tests/NetworkNamespaces",
-            swiftSettings: strict),
-        .target(
-            name: "PipedPrograms", dependencies: ["ChildProcess"], path: "Tests/PipedPrograms", swiftSettings: strict),
-        .target(
-            name: "KeyFileSimulation", dependencies: ["AgentModel", "KeyFile", "Randomness"],
-            path: "Tests/KeyFileSimulation", swiftSettings: strict),
+        support("Randomness"),
+        support("Measuring"),
+        support("NetworkNamespaces", on: ["Linux"]),
+        support("PipedPrograms", on: ["Linux"]),
+        support("PolicyProperties", on: ["AgentModel", "Failover", "Randomness"]),
+        support("KeyFileSimulation", on: ["AgentModel", "KeyFile", "Randomness"]),
         .target(
             name: "Fuzzing",
             dependencies: decoders.map { .target(name: $0) } + [
-                "CNetlink", "FailoverPolicy", "KeyFileSimulation", "Randomness", crypto, nioCore, nioEmbedded, nioHTTP1,
-                nioTLS,
+                "CNetlink", "KeyFileSimulation", "Randomness", crypto, nioCore, nioEmbedded, nioHTTP1, nioTLS,
             ],
             path: "Tests/Fuzz", exclude: ["Dictionaries", "run", "count"], swiftSettings: strict),
-        .testTarget(name: "FuzzTests", dependencies: ["Fuzzing", "Randomness"], swiftSettings: strict),
-        .testTarget(name: "AgentModelTests", dependencies: ["AgentModel", "Randomness"], swiftSettings: strict),
-        .testTarget(name: "ChildProcessTests", dependencies: ["ChildProcess"], swiftSettings: strict),
-        .testTarget(name: "BoardTests", dependencies: ["PipedPrograms"], swiftSettings: strict),
-        .testTarget(name: "EventLoopTests", dependencies: ["AgentModel", "EventLoop"], swiftSettings: strict),
-        .testTarget(
-            name: "NetlinkTests", dependencies: ["Netlink", "CNetlink", "NetworkNamespaces", "Randomness"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "SupplicantTests", dependencies: ["ChildProcess", "Supplicant", "Randomness"], swiftSettings: strict),
-        .testTarget(
-            name: "FailoverPolicyTests", dependencies: ["FailoverPolicy", "PolicyProperties", "Randomness"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "SimulationTests",
-            dependencies: ["Simulation", "PolicyRecord", "FailoverPolicy", "AgentModel", "Randomness"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "PolicyRecordTests", dependencies: ["PolicyRecord", "FailoverPolicy", "AgentModel", "Randomness"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "PassphraseHashTests", dependencies: ["AgentModel", "PassphraseHash", crypto], swiftSettings: strict),
-        .testTarget(
-            name: "KeyFileTests", dependencies: ["KeyFile", "KeyFileSimulation", "Randomness"], swiftSettings: strict),
-        .testTarget(
-            name: "AppProtocolTests",
-            dependencies: ["AppProtocol", "FailoverPolicy", "PipedPrograms", "Randomness", crypto],
-            swiftSettings: strict),
-        .testTarget(
-            name: "AppServerTests",
-            dependencies: [
-                "AgentModel", "AppServer", "AppClient", "PipedPrograms", "Randomness", nioCore, nioPosix, nioSSL,
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "ReachabilityTests",
-            dependencies: ["Reachability", "Netlink", "EventLoop", "AgentModel", "NetworkNamespaces"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "InterfaceNetworkTests",
-            dependencies: [
-                "InterfaceNetwork", "AgentModel", "DNSMessage", "ChildProcess", "Randomness", nioCore, nioPosix,
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "ConnectionMonitorTests",
-            dependencies: [
-                "ConnectionMonitor", "InterfaceNetwork", "OnlineValidation", "ChildProcess", "Randomness", nioCore,
-                nioPosix, nioEmbedded, nioSSL, nioTLS,
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "OnlineValidationTests",
-            dependencies: [
-                "OnlineValidation", "InterfaceNetwork", "AgentModel", "Randomness", "ChildProcess", nioCore, nioPosix,
-                nioHTTP1, nioSSL, nioEmbedded,
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "HotspotProvidersTests",
-            dependencies: [
-                "HotspotProviders", "AppProtocol", "ChildProcess", "InterfaceNetwork", "OnlineValidation", "Randomness",
-                "altnet", nioPosix,
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "DNSServiceTests", dependencies: ["DNSService", "DNSMessage", "Randomness"], swiftSettings: strict),
-        .testTarget(
-            name: "QRCodeTests", dependencies: ["QRCode", "PipedPrograms", "Randomness"], swiftSettings: strict),
-        .testTarget(
-            name: "AppClientTests",
-            dependencies: ["AgentModel", "AppClient", "AppServer", "PipedPrograms", nioCore, nioPosix],
-            swiftSettings: strict),
-        .testTarget(
-            name: "CommandLineTests",
-            dependencies: [
-                "altnet", "AppServer", "AppClient", "ChildProcess", "DNSMessage", "DNSService", "PipedPrograms",
-                "QRCode",
-                "TerminalPicture",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "AgentTests",
-            dependencies: [
-                "Agent", "AppClient", "AppProtocol", "ConnectionMonitor", "OnlineValidation", "HotspotProviders",
-                "KeyFile", "KeyFileSimulation", "PipedPrograms", "Randomness", "altnet",
-            ],
-            swiftSettings: strict),
-        .testTarget(
-            name: "HarnessTests",
-            dependencies: ["Harness", "AgentModel", "AppServer", "AppProtocol", nioCore, nioPosix],
-            swiftSettings: strict),
-        .testTarget(
-            name: "StackBenchmarkTests", dependencies: ["StackBenchmark", "AgentModel", "Lab", "Measuring"],
-            swiftSettings: strict),
-        .testTarget(
-            name: "LabTests",
-            dependencies: [
-                "Lab", "Harness", "AppClient", "altnet", "Netlink", "EventLoop", "AgentModel", "KeyFile",
-                "PolicyRecord",
-                "FailoverPolicy", "Simulation",
-            ],
-            swiftSettings: strict),
+
+        tests("AgentModelTests", on: ["AgentModel", "Randomness"]),
+        tests("FailoverTests", on: ["AgentModel", "Failover", "PolicyProperties", "Randomness"]),
+        tests("LinuxTests", on: ["AgentModel", "Linux"]),
+        tests("NetlinkTests", on: ["AgentModel", "CNetlink", "Linux", "Netlink", "NetworkNamespaces", "Randomness"]),
+        tests("SupplicantTests", on: ["Linux", "Randomness", "Supplicant"]),
+        tests("PassphraseHashTests", on: ["AgentModel", "PassphraseHash", crypto]),
+        tests("KeyFileTests", on: ["KeyFile", "KeyFileSimulation", "Randomness"]),
+        tests("AppProtocolTests", on: ["AppProtocol", "Failover", "PipedPrograms", "Randomness", crypto]),
+        tests("AppClientTests", on: ["AgentModel", "AppClient", "AppServer", "PipedPrograms", nioCore, nioPosix]),
+        tests("DNSTests", on: ["DNS", "Randomness"]),
+        tests("QRCodeTests", on: ["PipedPrograms", "QRCode", "Randomness"]),
+        tests(
+            "AppServerTests",
+            on: ["AgentModel", "AppClient", "AppServer", "PipedPrograms", "Randomness", nioCore, nioPosix, nioSSL]),
+        tests(
+            "ConnectivityTests",
+            on: [
+                "AgentModel", "Connectivity", "DNS", "Linux", "Randomness", nioCore, nioEmbedded, nioHTTP1, nioPosix,
+                nioSSL, nioTLS,
+            ]),
+        tests(
+            "HotspotsTests",
+            on: ["AppProtocol", "Connectivity", "Hotspots", "Linux", "Randomness", "altnet", nioPosix]),
+        tests(
+            "AgentTests",
+            on: [
+                "Agent", "AppClient", "AppProtocol", "Connectivity", "Hotspots", "KeyFile", "KeyFileSimulation",
+                "PipedPrograms", "Randomness", "altnet",
+            ]),
+        tests(
+            "CommandLineTests",
+            on: ["AppClient", "AppServer", "DNS", "Lab", "Linux", "PipedPrograms", "QRCode", "altnet"]),
+        tests("SimulationTests", on: ["AgentModel", "Failover", "Randomness", "Simulation"]),
+        tests("HarnessTests", on: ["AgentModel", "AppProtocol", "AppServer", "Harness", nioCore, nioPosix]),
+        tests("StackBenchmarkTests", on: ["AgentModel", "Lab", "Measuring"]),
+        tests("FuzzTests", on: ["Fuzzing", "Randomness"]),
+        tests("BoardTests", on: ["PipedPrograms"]),
+        tests(
+            "LabTests",
+            on: [
+                "AgentModel", "AppClient", "Failover", "Harness", "KeyFile", "Lab", "Linux", "Netlink", "Simulation",
+                "altnet",
+            ]),
     ],
     swiftLanguageModes: [.v6]
 )
 
-// The benchmarks, with ALTNET_BENCH set only, so that nobody needs SQLite to build altnet.
+// The benchmarks, with ALTNET_BENCH set only: SQLite is not needed to build altnet.
 if Context.environment["ALTNET_BENCH"] != nil {
     package.targets += [
         .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
         .executableTarget(
             name: "keyfile-bench",
-            dependencies: [
-                "AgentModel", "KeyFile", "Randomness", "CSQLite", "Measuring", "ChildProcess",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
-            ],
+            dependencies: ["AgentModel", "CSQLite", "KeyFile", "Linux", "Measuring", "Randomness", argumentParser],
             path: "Tests/KeyFileBenchmark", swiftSettings: strict),
         .executableTarget(
             name: "protocol-bench",
             dependencies: [
-                "AgentModel", "AppProtocol", "AppServer", "AppClient", "Measuring", "PipedPrograms",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                "AgentModel", "AppClient", "AppProtocol", "AppServer", "Measuring", "PipedPrograms", argumentParser,
             ],
             path: "Tests/ProtocolBenchmark", swiftSettings: strict),
     ]

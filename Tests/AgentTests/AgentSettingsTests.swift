@@ -1,7 +1,7 @@
 import AgentModel
 import AppProtocol
 import AppServer
-import FailoverPolicy
+import Failover
 import Testing
 
 @testable import Agent

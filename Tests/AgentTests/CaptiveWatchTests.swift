@@ -1,8 +1,7 @@
 import AgentModel
-import EventLoop
-import InterfaceNetwork
+import Connectivity
+import Linux
 import NIOPosix
-import OnlineValidation
 import Synchronization
 import Testing
 

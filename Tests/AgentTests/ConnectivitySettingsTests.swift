@@ -1,5 +1,5 @@
 import AgentModel
-import OnlineValidation
+import Connectivity
 import Testing
 
 @testable import Agent

@@ -1,8 +1,8 @@
 import AgentModel
 import AppProtocol
-import EventLoop
+import Connectivity
 import Foundation
-import OnlineValidation
+import Linux
 import Testing
 
 @testable import Agent

@@ -46,7 +46,7 @@ import Testing
     }
 
     private static func reset(_ scope: FactoryReset.Scope, _ disk: SimulatedDisk) throws {
-        let store = CondemnedStore(name: SimulatedDisk.storeName, in: disk)
+        let store = StoreEraser(name: SimulatedDisk.storeName, in: disk)
         let reset = FactoryReset(scope, state: disk, rootKey: rootKey(on: disk), store: store)
         try reset.begin()
         _ = try reset.destroyRootKey()
@@ -216,7 +216,7 @@ import Testing
 
     @Test func provisioningFinishesAResetFirst() throws {
         let disk = try Self.provisioned()
-        let store = CondemnedStore(name: SimulatedDisk.storeName, in: disk)
+        let store = StoreEraser(name: SimulatedDisk.storeName, in: disk)
         try FactoryReset(.everything, state: disk, rootKey: Self.rootKey(on: disk), store: store).begin()
         try Self.provision(Provisioning(), disk)
         #expect(try FactoryReset.underWay(in: disk) == nil)
@@ -248,7 +248,7 @@ import Testing
         let keyFile = try KeyFile(on: flash, path: "/dev/mtd9", maximumBackups: 3, rootKey: key, now: { 1 })
         try keyFile.commit(StoredState(home: try Self.home()))
         flash.badSectors = [3]
-        let left = try CondemnedStore(on: flash, path: "/dev/mtd9", hasBegun: false).destroy()
+        let left = try StoreEraser(on: flash, path: "/dev/mtd9", hasBegun: false).destroy()
         #expect(left.count == 1)
         #expect(flash.bytes.prefix(3 * 4096).allSatisfy { $0 == 0xff })
     }
@@ -258,9 +258,9 @@ import Testing
         let geometry = try #require(Geometry(sectorSize: 4096, sectorCount: 4, writeUnit: 16))
         let foreign = SimulatedFlash(geometry, bytes: [UInt8](repeating: 0x5a, count: geometry.size))
         #expect(throws: KeyFileError.foreignContent(path: "/dev/mtd9")) {
-            _ = try CondemnedStore(on: foreign, path: "/dev/mtd9", hasBegun: false)
+            _ = try StoreEraser(on: foreign, path: "/dev/mtd9", hasBegun: false)
         }
         // What was condemned before may be half erased.
-        #expect(try CondemnedStore(on: foreign, path: "/dev/mtd9", hasBegun: true).destroy().isEmpty)
+        #expect(try StoreEraser(on: foreign, path: "/dev/mtd9", hasBegun: true).destroy().isEmpty)
     }
 }

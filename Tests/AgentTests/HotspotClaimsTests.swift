@@ -1,7 +1,7 @@
 import AgentModel
 import AppProtocol
-import EventLoop
-import HotspotProviders
+import Hotspots
+import Linux
 import Testing
 
 @testable import Agent

@@ -20,9 +20,9 @@ private struct Bench {
     static let start: Int64 = 1_767_225_600_000
 
     init() throws {
-        home = try StoredNetwork(PlainNetwork(ssid: SSID("Home"), password: Secret(text: "home-password")))
-        attic = try StoredNetwork(PlainNetwork(ssid: SSID("Attic"), password: Secret(text: "attic-password")))
-        cafe = try StoredNetwork(PlainNetwork(ssid: SSID("Cafe"), password: nil))
+        home = try StoredNetwork(DecryptedNetwork(ssid: SSID("Home"), password: Secret(text: "home-password")))
+        attic = try StoredNetwork(DecryptedNetwork(ssid: SSID("Attic"), password: Secret(text: "attic-password")))
+        cafe = try StoredNetwork(DecryptedNetwork(ssid: SSID("Cafe"), password: nil))
         stored = StoredState(home: home, backups: [attic, cafe])
         journal = NetworkJournal(stored)
     }
@@ -80,7 +80,7 @@ private struct Bench {
 
     @Test(arguments: [false, true]) func theOutcomeOfASwitchIsTriedAgainUntilItIsStored(isCommitted: Bool) throws {
         var bench = bench
-        let target = try StoredNetwork(PlainNetwork(ssid: SSID("Guest"), password: Secret(text: "guest-password")))
+        let target = try StoredNetwork(DecryptedNetwork(ssid: SSID("Guest"), password: Secret(text: "guest-password")))
         bench.stored.pendingSwitch = PendingSwitch(id: "1", target: target, cameFrom: bench.home.ssid)
         let before = bench.stored
         bench.journal.ended(SwitchOutcome(switchID: "1", isCommitted: isCommitted, isResumed: false))
@@ -101,7 +101,7 @@ private struct Bench {
     /// It is stored with whatever is stored first, be it the next switch.
     @Test func theOutcomeOfASwitchGoesAlongWithTheNextOne() throws {
         var bench = bench
-        let target = try StoredNetwork(PlainNetwork(ssid: SSID("Guest"), password: Secret(text: "guest-password")))
+        let target = try StoredNetwork(DecryptedNetwork(ssid: SSID("Guest"), password: Secret(text: "guest-password")))
         bench.stored.pendingSwitch = PendingSwitch(id: "1", target: target, cameFrom: bench.home.ssid)
         bench.journal.ended(SwitchOutcome(switchID: "1", isCommitted: true, isResumed: false))
         let next = PendingSwitch(id: "2", target: bench.cafe, cameFrom: target.ssid)
@@ -230,7 +230,8 @@ private struct Bench {
         var bench = bench
         bench.journal.proved(accessPoints(1), of: bench.home)
         bench.pass(.seconds(3600))
-        let other = try StoredNetwork(PlainNetwork(ssid: bench.home.ssid, password: Secret(text: "another-password")))
+        let other = try StoredNetwork(
+            DecryptedNetwork(ssid: bench.home.ssid, password: Secret(text: "another-password")))
         var state = bench.stored
         #expect(!state.hasTwoKeys(of: bench.home.ssid))
         state.adopt(other)
@@ -353,7 +354,7 @@ private struct Bench {
     /// The network of a switch is not stored before it is committed.
     @Test func whatTheJoinOfASwitchNegotiatesIsNotForgotten() throws {
         var bench = bench
-        let target = try StoredNetwork(PlainNetwork(ssid: SSID("Guest"), password: Secret(text: "guest-password")))
+        let target = try StoredNetwork(DecryptedNetwork(ssid: SSID("Guest"), password: Secret(text: "guest-password")))
         bench.stored.pendingSwitch = PendingSwitch(id: "1", target: target, cameFrom: bench.home.ssid)
         bench.journal.negotiated([.sae, .pmf], .wpa3, in: target)
         bench.pass(.seconds(60))
@@ -489,7 +490,7 @@ private struct Bench {
         bench.journal.failed(bench.home, .wrongKey)
         bench.write()
         #expect(bench.stored.previous == bench.home)
-        let rotated = try StoredNetwork(PlainNetwork(ssid: bench.home.ssid, password: Secret(text: "new-password")))
+        let rotated = try StoredNetwork(DecryptedNetwork(ssid: bench.home.ssid, password: Secret(text: "new-password")))
         bench.stored.adopt(rotated)
         bench.journal.update(&bench.stored, bench.clock)
         #expect(bench.stored.home == rotated)

@@ -1,10 +1,8 @@
 import AgentModel
-import ConnectionMonitor
-import EventLoop
-import FailoverPolicy
-import InterfaceNetwork
+import Connectivity
+import Failover
+import Linux
 import NIOPosix
-import OnlineValidation
 import Synchronization
 
 @testable import Agent
@@ -12,7 +10,7 @@ import Synchronization
 /// A watch with a fake world around it, on the Wi-Fi link with the epoch 1.
 @AgentLoop
 final class ReachDesk {
-    let watch: ReachWatch
+    let watch: ConnectivityMonitor
     let world: FakeWorld
     let targets: [FakeTarget]
     private(set) var told: [PolicyEvent] = []
@@ -34,9 +32,9 @@ final class ReachDesk {
         self.world = world
         self.targets = targets
         let look: @Sendable (InterfaceNetwork, Duration) async -> ValidationLook = { _, _ in await world.look() }
-        watch = ReachWatch(
+        watch = ConnectivityMonitor(
             required: required,
-            means: ReachWatch.Means(
+            means: ConnectivityMonitor.Means(
                 lookOnline: finding == nil ? nil : look,
                 captive: CaptiveWatch.Means(
                     find: { _, _ in api.map { _ in "https://portal.example/api" } },
@@ -48,9 +46,9 @@ final class ReachDesk {
                 unbound: InterfaceNetwork(interface: nil, on: group)),
             budget: QuestionBudget(now: { now }))
         // A machine that is busy is no reason for silence.
-        watch.timing = ReachWatch.Timing(look: Self.ever, headStart: Self.ever)
+        watch.timing = ConnectivityMonitor.Timing(look: Self.ever, headStart: Self.ever)
         watch.watch(targets.map(\.watched), signingInBy: nil)
-        watch.listeners = ReachWatch.Listeners(
+        watch.listeners = ConnectivityMonitor.Listeners(
             policy: { [unowned self] event in
                 told.append(event)
                 waiting?.resume(returning: event)

@@ -1,7 +1,7 @@
 import AgentModel
-import FailoverPolicy
+import Connectivity
+import Failover
 import Foundation
-import OnlineValidation
 import Testing
 
 @testable import Agent

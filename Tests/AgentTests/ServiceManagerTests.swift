@@ -1,6 +1,6 @@
 import Dispatch
-import EventLoop
 import Glibc
+import Linux
 import Logging
 import NIOCore
 import NIOPosix

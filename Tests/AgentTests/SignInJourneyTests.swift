@@ -1,12 +1,12 @@
 import AgentModel
 import AppProtocol
-import EventLoop
-import FailoverPolicy
+import Connectivity
+import Failover
 import Foundation
-import HotspotProviders
+import Hotspots
+import Linux
 import NIOCore
 import NIOPosix
-import OnlineValidation
 import Synchronization
 import Testing
 

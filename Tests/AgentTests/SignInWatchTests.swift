@@ -1,11 +1,10 @@
 import AgentModel
 import AppProtocol
-import EventLoop
-import FailoverPolicy
-import HotspotProviders
-import InterfaceNetwork
+import Connectivity
+import Failover
+import Hotspots
+import Linux
 import NIOPosix
-import OnlineValidation
 import Synchronization
 import Testing
 
@@ -167,7 +166,7 @@ import Testing
 /// A watch on the Wi-Fi link with the epoch 1, with a fake world and a fake host of providers.
 @AgentLoop
 final class SignInDesk {
-    let watch: ReachWatch
+    let watch: ConnectivityMonitor
     let world: World
     let service: NotedSignIn
     let clock = Clock()
@@ -203,18 +202,18 @@ final class SignInDesk {
         let look: @Sendable (InterfaceNetwork, Duration) async -> ValidationLook = { _, _ in
             ValidationLook(finding: world.source.withLock { $0 } ?? .failed(.timedOut), cost: 1000)
         }
-        watch = ReachWatch(
+        watch = ConnectivityMonitor(
             required: required,
-            means: ReachWatch.Means(
+            means: ConnectivityMonitor.Means(
                 lookOnline: source == nil ? nil : look,
                 captive: CaptiveWatch.Means(
                     find: { _, _ in "https://api.example/" }, ask: { _, _, _ in world.ask() },
                     now: { [clock] in clock.now }),
                 askGateway: { _, _ in true }, wifi: InterfaceNetwork(interface: "wlan9", on: group),
                 unbound: InterfaceNetwork(interface: nil, on: group)), budget: QuestionBudget())
-        watch.timing = ReachWatch.Timing(look: ReachDesk.ever, headStart: ReachDesk.ever)
+        watch.timing = ConnectivityMonitor.Timing(look: ReachDesk.ever, headStart: ReachDesk.ever)
         watch.watch([], signingInBy: real ?? service)
-        watch.listeners = ReachWatch.Listeners(
+        watch.listeners = ConnectivityMonitor.Listeners(
             policy: { [unowned self] event in
                 told.append(event)
                 waiting?.resume(returning: event)

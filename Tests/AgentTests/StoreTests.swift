@@ -24,7 +24,7 @@ import Testing
     /// Opens, stores a network, and closes again.
     private func store(_ name: String, _ settings: AgentSettings) async throws {
         let store = try Store(settings)
-        let network = try StoredNetwork(PlainNetwork(ssid: SSID(name), password: nil))
+        let network = try StoredNetwork(DecryptedNetwork(ssid: SSID(name), password: nil))
         try await store.update { state in state.home = network }
     }
 
@@ -102,7 +102,7 @@ import Testing
     @Test func returnsWhatIsKept() async throws {
         try await inFolder { folder in
             let store = try Store(settings(folder))
-            let home = try StoredNetwork(PlainNetwork(ssid: SSID("Home"), password: nil))
+            let home = try StoredNetwork(DecryptedNetwork(ssid: SSID("Home"), password: nil))
             let stranger = try SSID("Stranger")
             let state = try await store.update { state in
                 state.home = home

@@ -1,6 +1,6 @@
 import AgentModel
 import AppProtocol
-import FailoverPolicy
+import Failover
 import KeyFile
 import Testing
 
@@ -13,7 +13,7 @@ private var seals: SealOpener {
 }
 
 private func network(_ name: String, _ password: String? = nil) throws -> StoredNetwork {
-    try StoredNetwork(PlainNetwork(ssid: SSID(name), password: password.map(Secret.init(text:))))
+    try StoredNetwork(DecryptedNetwork(ssid: SSID(name), password: password.map(Secret.init(text:))))
 }
 
 private func reference(_ name: String, _ password: String) throws -> NetworkReference {

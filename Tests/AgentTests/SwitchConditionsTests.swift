@@ -13,7 +13,7 @@ import Testing
     init() throws {
         ssid = try SSID("Attic")
         var ledger = SwitchLedger()
-        running = ledger.open("s-1", target: try StoredNetwork(PlainNetwork(ssid: ssid, password: nil)))
+        running = ledger.open("s-1", target: try StoredNetwork(DecryptedNetwork(ssid: ssid, password: nil)))
     }
 
     @Test func nothingStandsInTheWay() {

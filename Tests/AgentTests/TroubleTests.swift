@@ -78,7 +78,7 @@ import Testing
             // What is stored can be read all the same.
             let settings = try AgentSettings(environment: ["ALTNET_STATE_DIR": folder])
             let store = try Store(settings)
-            let home = try StoredNetwork(PlainNetwork(ssid: SSID("Home"), password: nil))
+            let home = try StoredNetwork(DecryptedNetwork(ssid: SSID("Home"), password: nil))
             await #expect(throws: (any Error).self) { try await store.update { state in state.home = home } }
         }
     }

@@ -1,7 +1,7 @@
 import AgentModel
-import EventLoop
-import FailoverPolicy
-import OnlineValidation
+import Connectivity
+import Failover
+import Linux
 import Testing
 
 @testable import Agent

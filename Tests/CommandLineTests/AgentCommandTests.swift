@@ -1,6 +1,6 @@
 import Agent
 import AppServer
-import ConnectionMonitor
+import Connectivity
 import Foundation
 import KeyFile
 import Testing

@@ -1,5 +1,4 @@
-import DNSMessage
-import DNSService
+import DNS
 import Foundation
 import PipedPrograms
 import Testing

@@ -1,5 +1,5 @@
-import ChildProcess
 import Foundation
+import Linux
 
 /// A program of the system that a test asks for its opinion.
 struct ShellRun {

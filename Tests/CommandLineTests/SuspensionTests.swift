@@ -1,5 +1,5 @@
-import ChildProcess
 import Foundation
+import Linux
 import Synchronization
 import Testing
 

@@ -1,7 +1,7 @@
 import AgentModel
 import AppProtocol
 import Foundation
-import TerminalPicture
+import Lab
 import Testing
 
 @testable import altnet

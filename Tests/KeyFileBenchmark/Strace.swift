@@ -1,6 +1,6 @@
-import ChildProcess
 import FoundationEssentials
 import Glibc
+import Linux
 
 /// Runs this program again, under strace(1).
 enum Strace {

@@ -1,5 +1,5 @@
 import AgentModel
-import FailoverPolicy
+import Failover
 import Lab
 import Simulation
 import Testing

@@ -1,5 +1,5 @@
-import EventLoop
 import Lab
+import Linux
 
 /// Events in the order in which they came, to wait for the next one that matters.
 @AgentLoop

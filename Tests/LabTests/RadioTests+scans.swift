@@ -1,6 +1,6 @@
 import AgentModel
-import EventLoop
 import Lab
+import Linux
 import Testing
 
 @testable import Netlink

@@ -1,8 +1,8 @@
 import AgentModel
 import Dispatch
-import EventLoop
 import Glibc
 import Lab
+import Linux
 import Synchronization
 import Testing
 

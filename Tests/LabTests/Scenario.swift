@@ -1,6 +1,6 @@
+import Failover
 import Glibc
 import Lab
-import PolicyRecord
 import Synchronization
 import Testing
 

@@ -1,5 +1,5 @@
 import AgentModel
-import EventLoop
+import Linux
 import NetworkNamespaces
 import Testing
 

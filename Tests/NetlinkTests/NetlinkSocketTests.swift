@@ -1,6 +1,6 @@
 import CNetlink
-import EventLoop
 import Glibc
+import Linux
 import NetworkNamespaces
 import Testing
 

@@ -1,7 +1,7 @@
 import AgentModel
 import CNetlink
-import EventLoop
 import Glibc
+import Linux
 import NetworkNamespaces
 import Testing
 

@@ -1,4 +1,4 @@
-import EventLoop
+import Linux
 
 /// Collects events, and waits for one with a deadline.
 @AgentLoop

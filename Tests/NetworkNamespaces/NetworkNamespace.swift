@@ -1,5 +1,5 @@
-import EventLoop
 import Glibc
+import Linux
 
 /// A network namespace of the test's own, so that links and routes can be changed without harm.
 @AgentLoop

@@ -1,6 +1,6 @@
-import ChildProcess
 import Dispatch
 import Glibc
+import Linux
 
 /// Runs the system's own tools, for setting up what the kernel is then asked about.
 public enum Shell {

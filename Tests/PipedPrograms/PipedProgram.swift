@@ -1,5 +1,5 @@
-import ChildProcess
 import Foundation
+import Linux
 
 /// A program of the system that a test or a benchmark runs and talks to.
 ///

@@ -1,4 +1,4 @@
-import FailoverPolicy
+import Failover
 
 extension FailoverPolicy {
     /// How many elements all of its collections have, at any depth: all that can grow in it.

@@ -1,5 +1,5 @@
 import AgentModel
-import FailoverPolicy
+import Failover
 import Randomness
 
 /// What a history is mostly about.

@@ -1,5 +1,5 @@
 import AgentModel
-import FailoverPolicy
+import Failover
 import Randomness
 
 /// A history in which anything may happen at any moment, and at once, and the clock may jump.

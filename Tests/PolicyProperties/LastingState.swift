@@ -1,5 +1,5 @@
 import AgentModel
-import FailoverPolicy
+import Failover
 
 /// A state that may last for years: in it the device must be woken seldom.
 package enum LastingState: String, CaseIterable, Sendable {

@@ -1,5 +1,5 @@
 import AgentModel
-import FailoverPolicy
+import Failover
 
 /// Links are left, joined and probed for good reasons only.
 struct LinkWatch {

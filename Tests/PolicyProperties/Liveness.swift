@@ -1,5 +1,5 @@
 import AgentModel
-import FailoverPolicy
+import Failover
 
 /// Whether the device gets online where it can, and how long that took at worst.
 package struct Liveness {

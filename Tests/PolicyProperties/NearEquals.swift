@@ -1,5 +1,5 @@
 import AgentModel
-import FailoverPolicy
+import Failover
 import Randomness
 
 /// Hours among networks that are as good as each other, with noise on every measurement and nothing else.

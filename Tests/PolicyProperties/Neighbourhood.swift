@@ -1,5 +1,5 @@
 import AgentModel
-import FailoverPolicy
+import Failover
 
 /// The networks and access points that all histories are about.
 package enum Neighbourhood {

@@ -1,5 +1,5 @@
 import AgentModel
-import FailoverPolicy
+import Failover
 import Randomness
 
 /// A history of a world that could be: everything that the policy orders is answered, and nothing comes unasked for.

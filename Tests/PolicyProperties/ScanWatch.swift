@@ -1,5 +1,5 @@
 import AgentModel
-import FailoverPolicy
+import Failover
 
 /// Scans on a living link keep to their budget, and there are none while another uplink carries the traffic.
 struct ScanWatch {

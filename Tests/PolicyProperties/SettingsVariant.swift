@@ -1,4 +1,4 @@
-import FailoverPolicy
+import Failover
 
 /// Settings that the owner may change to while the policy runs.
 package enum SettingsVariant: Hashable, Sendable, CaseIterable {

@@ -1,4 +1,4 @@
-import FailoverPolicy
+import Failover
 
 /// What a history has been through: promises are worth what they were tried in.
 package enum Situation: String, CaseIterable, Sendable {

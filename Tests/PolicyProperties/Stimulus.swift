@@ -1,5 +1,5 @@
 import AgentModel
-import FailoverPolicy
+import Failover
 
 /// Something that happens to the policy, told without the numbers that the policy gives: so a history still means
 /// something when a part of it is left out.

@@ -1,5 +1,5 @@
 import AgentModel
-import FailoverPolicy
+import Failover
 
 /// A history as a person reads it: what happened, and what the policy did about it.
 struct Story {

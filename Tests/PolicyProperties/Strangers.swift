@@ -1,5 +1,5 @@
 import AgentModel
-import FailoverPolicy
+import Failover
 import Randomness
 
 /// A long life among thousands of access points, networks that come and go, and commands.

@@ -1,5 +1,5 @@
 import AgentModel
-import FailoverPolicy
+import Failover
 
 /// Every commanded switch has exactly one outcome, within a bounded time, and it is stored just before it is told.
 struct SwitchWatch {

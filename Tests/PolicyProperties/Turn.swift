@@ -1,5 +1,5 @@
 import AgentModel
-import FailoverPolicy
+import Failover
 
 /// One turn that the world around the device takes.
 package struct Turn: Hashable, Sendable {

@@ -1,5 +1,5 @@
 import AgentModel
-import FailoverPolicy
+import Failover
 
 /// A policy that is watched: whoever runs it talks to this, and hears of the first property that does not hold.
 package struct WatchedPolicy {

@@ -1,5 +1,5 @@
 import AgentModel
-import FailoverPolicy
+import Failover
 
 // What the device's parts report.
 extension World {

@@ -1,5 +1,5 @@
 import AgentModel
-import FailoverPolicy
+import Failover
 import Randomness
 
 /// A device with its radio and supplicant among access points that come and go: whatever the policy orders is done, and

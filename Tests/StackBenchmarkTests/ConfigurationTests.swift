@@ -1,8 +1,7 @@
 import AgentModel
-import Lab
 import Testing
 
-@testable import StackBenchmark
+@testable import Lab
 
 /// What each stack is told of the two networks.
 @Suite struct ConfigurationTests {

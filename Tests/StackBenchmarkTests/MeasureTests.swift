@@ -1,7 +1,6 @@
 import Testing
 
 @testable import Lab
-@testable import StackBenchmark
 
 /// What the kernel's files say (proc(5)).
 @Suite struct MeasureTests {

@@ -1,7 +1,7 @@
 import Measuring
 import Testing
 
-@testable import StackBenchmark
+@testable import Lab
 
 @Suite struct PageTests {
     private func runs(_ figure: Figure, _ values: [StackName: Double?]) -> [Run] {

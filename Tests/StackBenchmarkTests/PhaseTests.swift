@@ -1,6 +1,6 @@
 import Testing
 
-@testable import StackBenchmark
+@testable import Lab
 
 @Suite struct PhaseTests {
     @Test func anyNumberOfRunsIsSpreadOverTheSecond() {

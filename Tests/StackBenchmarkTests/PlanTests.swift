@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Testing
 
-@testable import StackBenchmark
+@testable import Lab
 
 @Suite struct PlanTests {
     private func plan(

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import StackBenchmark
+@testable import Lab
 
 @Suite struct SummaryTests {
     private func readings(_ values: [Double?], waited: Int = 120) -> [Reading] {

@@ -1,6 +1,6 @@
 import AgentModel
-import EventLoop
 import Glibc
+import Linux
 import Randomness
 import Testing
 

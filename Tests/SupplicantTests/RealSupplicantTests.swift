@@ -1,7 +1,6 @@
 import AgentModel
-import ChildProcess
-import EventLoop
 import Glibc
+import Linux
 import Testing
 
 @testable import Supplicant

@@ -1,5 +1,5 @@
 import AgentModel
-import EventLoop
+import Linux
 import Testing
 
 @testable import Supplicant

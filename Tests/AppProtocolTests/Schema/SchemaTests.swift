@@ -1,6 +1,6 @@
 import AgentModel
 import AppProtocol
-import FailoverPolicy
+import Failover
 import Randomness
 import Testing
 

@@ -1,6 +1,6 @@
 import AgentModel
 import AppProtocol
-import OnlineValidation
+import Connectivity
 
 extension FuzzTarget {
     /// The small things that are read out of others: what is read is the same once it is written, and nothing else is.

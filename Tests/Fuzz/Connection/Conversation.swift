@@ -1,4 +1,4 @@
-@testable import ConnectionMonitor
+@testable import Connectivity
 
 extension FuzzTarget {
     /// However the bytes arrive, the outcome is the same.

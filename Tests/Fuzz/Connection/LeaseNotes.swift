@@ -1,6 +1,6 @@
 import AgentModel
 
-@testable import InterfaceNetwork
+@testable import Connectivity
 
 extension FuzzTarget {
     /// The notes of our hook, of systemd-networkd and of the whole machine, with the words of the network in them.

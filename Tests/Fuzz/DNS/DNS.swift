@@ -1,4 +1,4 @@
-import DNSMessage
+import DNS
 
 extension FuzzTarget {
     /// It is read or refused; what is read is bounded and can be shown, and its questions can be asked again as they

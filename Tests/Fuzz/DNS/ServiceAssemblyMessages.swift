@@ -1,7 +1,6 @@
 import AgentModel
-import DNSMessage
 
-@testable import DNSService
+@testable import DNS
 
 extension FuzzTarget {
     /// Messages of a link, one after the other: what is kept is bounded and can be shown, and there is an end to what

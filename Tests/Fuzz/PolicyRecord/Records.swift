@@ -1,7 +1,6 @@
 import AgentModel
-import FailoverPolicy
 
-@testable import PolicyRecord
+@testable import Failover
 
 extension FuzzTarget {
     /// What can be read is the same once it is written as the agent writes it and read again.

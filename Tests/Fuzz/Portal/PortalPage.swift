@@ -1,8 +1,8 @@
 import AgentModel
 import AppProtocol
-import OnlineValidation
+import Connectivity
 
-@testable import HotspotProviders
+@testable import Hotspots
 
 extension FuzzTarget {
     /// Each address of the page is resolved beside it.

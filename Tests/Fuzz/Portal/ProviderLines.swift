@@ -1,6 +1,6 @@
 import AppProtocol
 
-@testable import HotspotProviders
+@testable import Hotspots
 
 extension FuzzTarget {
     /// A line is read by everybody, whichever of them it is for; and the same bytes are a conversation.

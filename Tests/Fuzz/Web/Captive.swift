@@ -1,5 +1,5 @@
 import AgentModel
-import OnlineValidation
+import Connectivity
 
 extension FuzzTarget {
     /// Nothing that it says has a network asked all the time, or never.

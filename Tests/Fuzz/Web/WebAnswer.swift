@@ -1,7 +1,7 @@
 import NIOCore
 import NIOEmbedded
 
-@testable import OnlineValidation
+@testable import Connectivity
 
 extension FuzzTarget {
     /// However the bytes arrive, the outcome is the same.

@@ -1,4 +1,4 @@
-import FailoverPolicy
+import Failover
 import Testing
 
 @testable import Simulation

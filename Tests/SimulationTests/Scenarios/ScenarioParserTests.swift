@@ -1,6 +1,5 @@
 import AgentModel
-import FailoverPolicy
-import PolicyRecord
+import Failover
 import Testing
 
 @testable import Simulation

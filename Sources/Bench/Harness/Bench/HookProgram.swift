@@ -1,0 +1,112 @@
+import Linux
+import NIOPosix
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// A person's program that turns access points on and off: `PROGRAM list`, `PROGRAM on NAME`, `PROGRAM off NAME`.
+///
+/// It finds the networks, passwords included, in the file that `ALTNET_NETWORKS` in its environment names: never in its
+/// arguments, which everybody on the machine can read.
+public struct HookProgram: AccessPointSwitch {
+    private let path: String
+    private let networksFile: String?
+    private let limit: Duration
+
+    /// - Parameter limit: how long each call may take. After it, the program is killed with whatever it started.
+    public init(path: String, networksFile: String?, limit: Duration = .seconds(60)) {
+        self.path = path
+        self.networksFile = networksFile
+        self.limit = limit
+    }
+
+    /// One name a line.
+    public func names() async throws -> [String] {
+        try await run(["list"]).split(separator: "\n").map(String.init)
+    }
+
+    public func turn(_ name: String, on isOn: Bool) async throws { _ = try await run([isOn ? "on" : "off", name]) }
+
+    /// - Returns: what it wrote on its standard output, of which a harness needs no more than a few lines.
+    private func run(_ arguments: [String]) async throws -> String {
+        // It blocks a thread of a pool for that, not one of those that run tasks.
+        try await NIOThreadPool.singleton.runIfActive { try runToItsEnd(arguments) }
+    }
+
+    private func runToItsEnd(_ arguments: [String]) throws(HookFailure) -> String {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw HookFailure.system(path, errno: errno) }
+        defer { close(ends[0]) }
+        let pid: pid_t
+        do {
+            defer { close(ends[1]) }
+            pid = try spawn(arguments, output: ends[1])
+        }
+        _ = fcntl(ends[0], F_SETFL, O_NONBLOCK)
+        let deadline = ContinuousClock.now + limit
+        var text: [UInt8] = []
+        var status: Int32 = 0
+        while true {
+            // Asked before it is read, so that what it wrote last is read. What it leaves running may keep the pipe open.
+            let hasEnded = waitpid(pid, &status, WNOHANG) == pid
+            Self.take(from: ends[0], into: &text)
+            if hasEnded { break }
+            guard .now < deadline else {
+                kill(-pid, SIGKILL)
+                ChildProcess.wait(for: pid)
+                throw .tookTooLong(path, arguments, limit)
+            }
+            usleep(5000)
+        }
+        guard status == 0 else { throw .ended(path, arguments, status: status) }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Takes what is there, as far as anybody needs it.
+    private static func take(from pipe: Int32, into text: inout [UInt8]) {
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        // As much as a pipe can hold; a program that writes without end is not followed without end.
+        for _ in 0..<16 {
+            let count = read(pipe, &buffer, buffer.count)
+            guard count > 0 else { return }
+            if text.count < 65_536 { text += buffer[..<count] }
+        }
+    }
+
+    /// It runs in a process group of its own: Control-C is for the harness, which still needs it to clean up.
+    private func spawn(_ arguments: [String], output: Int32) throws(HookFailure) -> pid_t {
+        let networks = networksFile.map { ["ALTNET_NETWORKS=\($0)"] } ?? []
+        do {
+            return try ChildProcess.start(
+                path, arguments, environment: ChildProcess.ownEnvironment + networks, output: .descriptor(output),
+                errors: .descriptor(2))
+        } catch {
+            throw .system(path, errno: error.errno)
+        }
+    }
+}
+
+/// Why a hook did not do what it was asked for.
+public enum HookFailure: Error, Equatable, CustomStringConvertible {
+    case system(String, errno: Int32)
+    /// - status: as `waitpid` says it.
+    case ended(String, [String], status: Int32)
+    case tookTooLong(String, [String], Duration)
+
+    public var description: String {
+        switch self {
+        case .system(let path, let errno): "\(path) could not be run: \(String(cString: strerror(errno)))"
+        case .ended(let path, let arguments, let status):
+            "\(path) \(arguments.joined(separator: " ")) "
+                + (status & 0x7f == 0
+                    ? "failed with the status \(status >> 8 & 0xff)" : "was ended by the signal \(status & 0x7f)")
+        case .tookTooLong(let path, let arguments, let limit):
+            "\(path) \(arguments.joined(separator: " ")) had not ended after \(limit)"
+        }
+    }
+}

@@ -1,0 +1,151 @@
+import AgentModel
+import Failover
+
+extension TimelinePicture {
+    func drawChart(on drawing: inout SVGDrawing, top: Double) {
+        let scale = SignalScale(of: lines.shown, settings: scenario.settings, top: top, height: Self.chartHeight)
+        for outage in timeline.outages {
+            let (x, width) = extent(outage, minimum: 1)
+            drawing.box(x: x, y: top, width: width, height: Self.chartHeight, colour: Palette.outage, opacity: 0.12)
+        }
+        drawLevels(of: scale, on: &drawing)
+        for line in lines.shown {
+            let stroke = SVGDrawing.Stroke(
+                colour: line.paint.colour, width: 1.4, dashes: line.paint.dashes, opacity: 0.75)
+            drawing.path(runs(of: line.signal, during: .zero..<timeline.duration, scale), stroke)
+        }
+        for line in lines.shown {
+            let stays = timeline.stays.filter { $0.accessPoint == line.accessPoint }
+            let runs = stays.flatMap { self.runs(of: line.signal, during: $0.time, scale) }
+            drawing.path(runs, SVGDrawing.Stroke(colour: Palette.paper, width: 6))
+            drawing.path(runs, SVGDrawing.Stroke(colour: line.paint.colour, width: 3.4))
+        }
+        drawThresholdNames(of: scale, on: &drawing)
+        drawNames(of: scale, on: &drawing)
+    }
+
+    /// The signal as it is seen through a span of time: one run of points for each time that it was on.
+    private func runs(
+        of signal: Timeline.Signal, during time: Range<Duration>, _ scale: SignalScale
+    ) -> [[(x: Double, y: Double)]] {
+        guard !signal.samples.isEmpty, !time.isEmpty else { return [] }
+        let steps = Double(signal.samples.count)
+        let duration = max(timeline.duration, .milliseconds(1))
+        let (first, last) = (
+            (time.lowerBound / duration).clamped(to: 0...1) * steps,
+            (time.upperBound / duration).clamped(to: 0...1) * steps
+        )
+        let inner = (Int(first) + 1..<max(Int(first) + 1, Int(last.rounded(.up)))).map(Double.init)
+        var runs: [[(x: Double, y: Double)]] = [[]]
+        for place in [first] + inner + [last] {
+            if let level = signal.level(at: place) {
+                runs[runs.count - 1].append((x(duration * (place / steps)), scale.y(level)))
+            } else if runs.last?.isEmpty == false {
+                runs.append([])
+            }
+        }
+        return runs
+    }
+
+    private func drawLevels(of scale: SignalScale, on drawing: inout SVGDrawing) {
+        let label = SVGDrawing.Lettering(size: 12, colour: Palette.faintInk, anchor: .end)
+        for level in stride(from: scale.range.lowerBound, through: scale.range.upperBound, by: 10) {
+            let y = scale.y(Double(level))
+            drawing.line(
+                Self.plot.lowerBound, y, Self.plot.upperBound, y, .init(colour: Palette.rule, width: 1))
+            let isTop = level == scale.range.upperBound
+            drawing.text(Self.minus(level) + (isTop ? " dBm" : ""), Self.plot.lowerBound - 8, y + 4, label)
+        }
+        for threshold in scale.thresholds {
+            let y = scale.y(Double(threshold.level))
+            drawing.line(
+                Self.plot.lowerBound, y, Self.plot.upperBound, y,
+                .init(colour: Palette.threshold, width: 1, dashes: "5 4"))
+        }
+    }
+
+    /// The names of one band's thresholds stand beside those of the other's, for these are close together.
+    private func drawThresholdNames(of scale: SignalScale, on drawing: inout SVGDrawing) {
+        let label = SVGDrawing.Lettering(size: 11, colour: Palette.faintInk, hasRim: true)
+        for threshold in scale.thresholds {
+            let x = Self.plot.lowerBound + (threshold.band == .twoPointFour ? 6 : 190)
+            drawing.text(
+                "\(threshold.name) on \(threshold.band.rawValue): \(Self.minus(threshold.level)) dBm", x,
+                scale.y(Double(threshold.level)) - 4, label)
+        }
+    }
+
+    /// At the lines' ends, as far apart as they have to be to be read.
+    private func drawNames(of scale: SignalScale, on drawing: inout SVGDrawing) {
+        let name = SVGDrawing.Lettering(size: 13, isBold: true)
+        let detail = SVGDrawing.Lettering(size: 11, colour: Palette.faintInk)
+        let ends = lines.shown.map { line in
+            let last = line.signal.samples.indices.last { line.signal.sample($0) != nil }
+            return (line: line, y: scale.y(last.flatMap(line.signal.sample) ?? Double(scale.range.lowerBound)))
+        }.sorted { $0.y < $1.y }
+        let room = (scale.y(Double(scale.range.upperBound)) + 6)...(scale.y(Double(scale.range.lowerBound)) - 8)
+        for (end, y) in zip(ends, Spacing.spread(ends.map(\.y), gap: 32, within: room)) {
+            let paint = end.line.paint
+            drawing.path(
+                [[(Self.plot.upperBound, end.y), (Self.labels.lowerBound, y)]],
+                .init(colour: paint.colour, width: 1, opacity: 0.6))
+            drawing.path(
+                [[(Self.labels.lowerBound, y), (Self.labels.lowerBound + 18, y)]],
+                .init(colour: paint.colour, width: 3.4, dashes: paint.dashes))
+            let x = Self.labels.lowerBound + 24
+            let room = Self.labels.upperBound - x
+            drawing.text(name.fitted(end.line.signal.ssid.description, to: room), x, y + 2, name)
+            drawing.text(detail.fitted(Self.detail(of: end.line.signal), to: room), x, y + 14, detail)
+        }
+    }
+
+    private static func detail(of signal: Timeline.Signal) -> String {
+        let channel = signal.frequency.channel.map { "channel \($0)" } ?? "\(signal.frequency)"
+        let isOff = signal.finiteSamples.isEmpty
+        return "\(signal.accessPoint), \(isOff ? "never heard" : "\(channel), \(signal.frequency.band.rawValue)")"
+    }
+
+    private static func minus(_ level: Int) -> String { level < 0 ? "−\(level.magnitude)" : "\(level)" }
+}
+
+/// The axis of signals.
+private struct SignalScale {
+    struct Threshold {
+        let name: String
+        let band: Band
+        let level: Int
+    }
+
+    /// In dBm, from and to a multiple of ten.
+    let range: ClosedRange<Int>
+    let thresholds: [Threshold]
+    private let top: Double
+    private let height: Double
+
+    init(of lines: [TimelinePicture.Lines.Line], settings: PolicySettings, top: Double, height: Double) {
+        let bands = Set(lines.filter { !$0.signal.finiteSamples.isEmpty }.map(\.signal.frequency.band))
+        let fiveIsSeen = bands.contains { $0 != .twoPointFour }
+        let twoPointFourIsSeen = bands.contains(.twoPointFour)
+        thresholds =
+            (twoPointFourIsSeen || !fiveIsSeen ? Self.thresholds(.twoPointFour, settings.twoPointFour) : [])
+            + (fiveIsSeen ? Self.thresholds(.five, settings.five) : [])
+        let levels = lines.flatMap(\.signal.finiteSamples) + thresholds.map { Double($0.level) }
+        let possible = -110.0...0.0
+        let low = ((levels.min() ?? -90) - 3).clamped(to: possible)
+        let high = (levels.max() ?? -40).clamped(to: possible)
+        range = Int((low / 10).rounded(.down)) * 10...max(Int((high / 10).rounded(.up)) * 10, -40)
+        (self.top, self.height) = (top, height)
+    }
+
+    func y(_ level: Double) -> Double {
+        let (low, high) = (Double(range.lowerBound), Double(range.upperBound))
+        return top + (high - level.clamped(to: low...high)) / (high - low) * height
+    }
+
+    private static func thresholds(_ band: Band, _ values: PolicySettings.Thresholds) -> [Threshold] {
+        [
+            Threshold(name: "weak", band: band, level: values.weak),
+            Threshold(name: "critical", band: band, level: values.critical),
+        ]
+    }
+}

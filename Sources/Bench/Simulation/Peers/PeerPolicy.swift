@@ -1,0 +1,155 @@
+import AgentModel
+import Failover
+
+/// A model of how a common connection manager decides, driven by the same events as altnet's policy and knowing no more.
+///
+/// What all of them have in common is here: scan, choose, join, wait for the address, start again. What they differ in are
+/// their `PeerHabits`. None of them finds out whether a network leads anywhere.
+public struct PeerPolicy: LinkPolicy, Sendable {
+    let habits: PeerHabits
+    var networks: [KnownNetwork] = []
+    var phase = Phase.down
+    /// What scans showed last, and where known networks have ever been.
+    var air: [BSSID: BSS] = [:]
+    /// When access points failed: they have to be seen again to be believed in.
+    var doubts: [BSSID: Instant] = [:]
+    var channels: [NetworkID: Set<Frequency>] = [:]
+    /// The networks that worked, the newest last.
+    var history: [NetworkID] = []
+    var blocks = PeerBlocks()
+    /// What the last scan showed that was not tried yet, the most wanted first.
+    var queue: [Candidate] = []
+    /// Scans in a row that led to nothing, and joins in a row that failed.
+    var fruitlessScans = 0
+    var failures = 0
+    /// The network that alone is looked for, and until when.
+    var loyalty: (network: NetworkID, until: Instant)?
+    /// The commanded switch that has no outcome yet.
+    var command: UInt64?
+    var counter: UInt64 = 0
+    var actions: [PolicyAction] = []
+
+    private var isInterfaceUp = false
+    private var isSupplicantAvailable = false
+    private var hasStopped = false
+
+    public init(habits: PeerHabits) { self.habits = habits }
+
+    enum Phase {
+        /// The interface or wpa_supplicant is not there.
+        case down
+        case waiting(until: Instant)
+        case scanning(id: UInt64)
+        case joining(Attempt)
+        case linked(Link)
+    }
+
+    struct Candidate {
+        let network: KnownNetwork
+        let bss: BSS
+    }
+
+    struct Attempt {
+        let network: NetworkID
+        let bssid: BSSID?
+        let epoch: UInt64
+        let deadline: Instant
+    }
+
+    struct Link {
+        let network: NetworkID
+        let accessPoint: AccessPoint
+        var isOnline: Bool
+        /// When the wait for an address ends.
+        var addressDeadline: Instant?
+        var signal: Int?
+        /// When a better access point is looked for, and the search under way.
+        var searchAt: Instant?
+        var search: UInt64?
+        var searches = 0
+    }
+
+    public mutating func handle(_ event: PolicyEvent, at now: Instant) -> [PolicyAction] {
+        guard !hasStopped else { return [] }
+        actions = []
+        apply(event, at: now)
+        wake(at: now)
+        return actions
+    }
+
+    public var nextWake: Instant? {
+        guard !hasStopped else { return nil }
+        return switch phase {
+        case .down, .scanning: nil
+        case .waiting(let until): until
+        case .joining(let attempt): attempt.deadline
+        case .linked(let link): [link.addressDeadline, link.searchAt].compactMap(\.self).min()
+        }
+    }
+
+    private mutating func apply(_ event: PolicyEvent, at now: Instant) {
+        switch event {
+        case .networks(let networks):
+            self.networks = networks
+            if case .waiting = phase { phase = .waiting(until: now) }
+        case .remembered(let network, let frequency): channels[network, default: []].insert(frequency)
+        case .interface(let isUp):
+            isInterfaceUp = isUp
+            readinessChanged(at: now)
+        case .supplicant(let isAvailable):
+            isSupplicantAvailable = isAvailable
+            readinessChanged(at: now)
+        case .linkFound(let network, let accessPoint):
+            phase = .linked(Link(network: network, accessPoint: accessPoint, isOnline: false))
+        case .scanned(let id, let results): scanned(id, results, at: now)
+        case .scanFailed(let id): scanFailed(id, at: now)
+        case .associated(let epoch, let accessPoint): associated(epoch, accessPoint, at: now)
+        case .joinFailed(let epoch, let failure):
+            if case .joining(let attempt) = phase, attempt.epoch == epoch { failed(attempt, failure, at: now) }
+        case .linkLost(let end): linkLost(end, at: now)
+        case .address(let isReady): addressChanged(isReady: isReady, at: now)
+        case .signal(let signal):
+            if case .linked(var link) = phase {
+                link.signal = signal
+                phase = .linked(link)
+            }
+        case .switchTo(let network, let id, _, _): begin(network, command: id, at: now)
+        case .stop: hasStopped = true
+        case .settings, .proven, .spare, .otherUplink, .interrupted, .successorLost, .successorAddress, .probed,
+            .doubted,
+            .signingIn,
+            .postponed, .confirmed, .resumed, .tick:
+            break
+        }
+    }
+
+    private mutating func readinessChanged(at now: Instant) {
+        guard isInterfaceUp, isSupplicantAvailable else {
+            phase = .down
+            endCommand(.failed(isInterfaceUp ? .supplicantUnavailable : .interfaceDown))
+            return
+        }
+        if case .down = phase { phase = .waiting(until: now) }
+    }
+
+    /// Does what its time has come for.
+    private mutating func wake(at now: Instant) {
+        switch phase {
+        case .waiting(let until) where until <= now: search(at: now)
+        case .joining(let attempt) where attempt.deadline <= now: failed(attempt, .timeout, at: now)
+        case .linked(let link):
+            if let deadline = link.addressDeadline, deadline <= now {
+                let attempt = Attempt(network: link.network, bssid: link.accessPoint.bssid, epoch: 0, deadline: now)
+                failed(attempt, .noAddress, at: now)
+            } else if let searchAt = link.searchAt, searchAt <= now {
+                searchForBetter(link, at: now)
+            }
+        case .down, .waiting, .scanning, .joining: break
+        }
+    }
+
+    mutating func nextNumber() -> UInt64 {
+        counter += 1
+        return counter
+    }
+}

@@ -1,0 +1,114 @@
+import AgentModel
+import Failover
+
+/// Adds up what a run comes to. Its size does not depend on the run's length: only the first pass is looked at closely.
+struct Account {
+    var result: RunResult
+    private let isRecording: Bool
+    /// In milliseconds.
+    private let passLength: Int64
+    private var settled: Int64 = 0
+    private var lost = 0.0
+    private var last: (network: Int, accessPoint: Int)?
+    private var stay: (accessPoint: Int, since: Int64)?
+    private var outages: [Range<Int64>] = []
+    private var timeline: Timeline
+
+    private static let decisionLimit = 10_000
+
+    init(_ result: RunResult, world: World, isRecording: Bool) {
+        self.result = result
+        self.isRecording = isRecording
+        passLength = world.passLength
+        timeline = Timeline(duration: world.scenario.duration)
+        guard isRecording else { return }
+        timeline.signals = world.accessPoints.map(world.timelineSignal)
+    }
+
+    /// Accounts for the time up to `moment`, throughout which the device was online there, or nowhere.
+    mutating func settle(to moment: Int64, in world: World, online accessPoint: Int?) {
+        guard moment > settled else { return }
+        defer { settled = moment }
+        guard world.isInDemand(at: .milliseconds(settled)) else { return }
+        let time = settled..<moment
+        lost += accessPoint.map { world.lostTime(of: $0, in: time) } ?? Double(moment - settled)
+        guard isRecording, settled < passLength else { return }
+        let seen = settled..<min(moment, passLength)
+        for outage in accessPoint.map({ world.outages(of: $0, in: seen) }) ?? [seen] { add(outage) }
+    }
+
+    private mutating func add(_ outage: Range<Int64>) {
+        if let previous = outages.last, previous.upperBound == outage.lowerBound {
+            outages[outages.count - 1] = previous.lowerBound..<outage.upperBound
+        } else {
+            outages.append(outage)
+        }
+    }
+
+    mutating func online(network: Int, accessPoint: Int, isPreferred: Bool, at moment: Int64) {
+        if let last, last.network != network {
+            result.switches += 1
+            if isPreferred { result.returns += 1 }
+        } else if let last, last.accessPoint != accessPoint {
+            result.roams += 1
+        }
+        last = (network, accessPoint)
+        stay = (accessPoint, moment)
+    }
+
+    mutating func offline(at moment: Int64) {
+        defer { stay = nil }
+        guard isRecording, let stay, stay.since < passLength, moment > stay.since else { return }
+        timeline.stays.append(
+            Timeline.Stay(
+                time: .milliseconds(stay.since)..<(.milliseconds(min(moment, passLength))),
+                accessPoint: stay.accessPoint))
+    }
+
+    mutating func scanned(from start: Int64, to end: Int64, isOnLink: Bool) {
+        let time = Duration.milliseconds(end - start)
+        result.scans += 1
+        result.scanTime += time
+        if isOnLink { result.scanTimeOnLink += time }
+        guard isRecording, start < passLength else { return }
+        timeline.scans.append(.milliseconds(start)..<(.milliseconds(min(end, passLength))))
+    }
+
+    mutating func record(_ decision: PolicyDecision, at moment: Int64) {
+        guard isRecording, moment < passLength, timeline.decisions.count < Self.decisionLimit else { return }
+        timeline.decisions.append(decision)
+    }
+
+    mutating func note(_ happening: Scenario.Happening, at moment: Int64) {
+        guard isRecording, moment < passLength else { return }
+        timeline.happenings.append(Timeline.Note(at: .milliseconds(moment), text: happening.change.text))
+    }
+
+    /// The result of a run that ends now, everything settled.
+    mutating func close(at moment: Int64) -> RunResult {
+        offline(at: moment)
+        result.duration = .milliseconds(moment)
+        // Whole milliseconds and the rest apart: a double of seconds would lose digits in a long run.
+        result.outage = .milliseconds(Int64(lost)) + .nanoseconds(Int64((lost - lost.rounded(.down)) * 1e6))
+        guard isRecording else { return result }
+        timeline.outages = outages.map { .milliseconds($0.lowerBound)..<(.milliseconds($0.upperBound)) }
+        result.timeline = timeline
+        return result
+    }
+}
+
+extension World {
+    /// At even intervals of a whole pass.
+    fileprivate func timelineSignal(of accessPoint: Int) -> Timeline.Signal {
+        let count = min(1000, passLength)
+        let samples = (0..<count).map { index -> Double? in
+            let moment = index * passLength / count
+            let isOn = span(of: accessPoint, at: moment).state.isOn && tracks[accessPoint].isInReach
+            return isOn ? signal(of: accessPoint, at: moment) : nil
+        }
+        let track = tracks[accessPoint]
+        return Timeline.Signal(
+            accessPoint: scenario.accessPoints[accessPoint].name, ssid: track.ssid, frequency: track.frequency,
+            samples: samples)
+    }
+}

@@ -1,0 +1,96 @@
+import AgentModel
+import Failover
+
+/// What came of one run of a scenario under one policy. Its size does not depend on the run's length.
+public struct RunResult: Sendable {
+    public let scenario: String
+    /// `altnet`, or the name of the model.
+    public let policy: String
+    public let seed: UInt64
+    /// How much time was simulated.
+    public var duration = Duration.zero
+    /// Time without use: none while offline, and on a bad link the share of traffic that got lost.
+    public var outage = Duration.zero
+    /// Times that the device came online on another network than it was on before, and how many of these were returns
+    /// to the preferred one.
+    public var switches = 0
+    public var returns = 0
+    /// Times that it moved to another access point of its network.
+    public var roams = 0
+    public var joins = 0
+    public var failedJoins = 0
+    public var scans = 0
+    /// Air time of scans: in all, and on a living link.
+    public var scanTime = Duration.zero
+    public var scanTimeOnLink = Duration.zero
+    public var probes = 0
+    /// How often the policy was called: what a device's processor is woken for.
+    public var events = 0
+    /// Commanded switches by their outcome.
+    public var committed = 0
+    public var rolledBack = 0
+    public var failed = 0
+    /// Nil unless it was asked for.
+    public var timeline: Timeline?
+
+    public init(scenario: String, policy: String, seed: UInt64) {
+        self.scenario = scenario
+        self.policy = policy
+        self.seed = seed
+    }
+}
+
+/// One pass of a scenario, to look at.
+public struct Timeline: Sendable {
+    public let duration: Duration
+    /// By access point, in the scenario's order.
+    public var signals: [Signal] = []
+    /// Where the device was, one after the other; times without any are left out.
+    public var stays: [Stay] = []
+    /// When nothing got through at all.
+    public var outages: [Range<Duration>] = []
+    /// When the radio scanned.
+    public var scans: [Range<Duration>] = []
+    public var decisions: [PolicyDecision] = []
+    /// What happened, in words: `home1 loses power`.
+    public var happenings: [Note] = []
+
+    public init(duration: Duration) { self.duration = duration }
+
+    public struct Signal: Sendable {
+        public let accessPoint: String
+        public let ssid: SSID
+        public let frequency: Frequency
+        /// In dBm at even intervals over the whole pass; nil while it is off. At most 1000.
+        public var samples: [Double?]
+
+        public init(accessPoint: String, ssid: SSID, frequency: Frequency, samples: [Double?]) {
+            self.accessPoint = accessPoint
+            self.ssid = ssid
+            self.frequency = frequency
+            self.samples = samples
+        }
+    }
+
+    public struct Stay: Sendable, Hashable {
+        /// From the moment it was online.
+        public let time: Range<Duration>
+        /// Index in `signals`.
+        public let accessPoint: Int
+
+        public init(time: Range<Duration>, accessPoint: Int) {
+            self.time = time
+            self.accessPoint = accessPoint
+        }
+    }
+
+    public struct Note: Sendable, Hashable {
+        public let at: Duration
+        public let text: String
+
+        public init(at: Duration, text: String) {
+            self.at = at
+            self.text = text
+        }
+    }
+}

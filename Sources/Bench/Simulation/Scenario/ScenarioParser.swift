@@ -1,0 +1,177 @@
+import AgentModel
+import Failover
+
+/// Reads a scenario file, line by line. `Docs/simulation.md` tells the format.
+struct ScenarioParser {
+    /// Of a file, in bytes.
+    static let sizeLimit = 64 * 1024
+    static let networkLimit = 32
+    static let accessPointLimit = 500
+    static let happeningLimit = 10_000
+    static let longestDuration = Duration.seconds(366 * 86_400)
+
+    /// What a line begins with.
+    enum Statement: String, ScenarioKeyword {
+        case title, about, duration, device, radio, set, network, ap, crowd, at, every
+
+        /// The parts of a file, in their order: each one refers to what came before only.
+        enum Part: Int {
+            case head, networks, accessPoints, happenings
+        }
+
+        var part: Part {
+            switch self {
+            case .title, .about, .duration, .device, .radio, .set: .head
+            case .network: .networks
+            case .ap, .crowd: .accessPoints
+            case .at, .every: .happenings
+            }
+        }
+
+        var isRepeatable: Bool { part != .head || self == .set }
+
+        static let required: [Self] = [.title, .about, .duration, .network]
+    }
+
+    let file: String
+    var scenario: Scenario
+    /// The settings so far, with the number of the line that set them.
+    var settingLines: [String: Int] = [:]
+    private var statements: Set<Statement> = []
+    private var last: Statement?
+
+    init(name: String, file: String) {
+        self.file = file
+        scenario = Scenario(name: name, title: "", about: "", duration: .zero)
+    }
+
+    /// The scenario that `bytes` describe.
+    static func parse(
+        _ bytes: some Collection<UInt8>, name: String, file: String
+    ) throws(ScenarioError) -> Scenario {
+        guard bytes.count <= sizeLimit else {
+            throw ScenarioError(
+                file: file, line: nil, expected: "at most \(sizeLimit) bytes", found: "more")
+        }
+        var parser = Self(name: name, file: file)
+        let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() { try parser.read(line, number: index + 1) }
+        return try parser.finished()
+    }
+
+    // MARK: Lines
+
+    private mutating func read(_ bytes: some Collection<UInt8>, number: Int) throws(ScenarioError) {
+        let text = try text(bytes, line: number)
+        let content = text.drop(while: \.isBlank)
+        guard let first = content.first, first != "#" else { return }
+        guard content.startIndex == text.startIndex else { return try readContinuation(content, line: number) }
+
+        var line = try ScenarioLine(
+            String(text.prefix { !$0.isBlank }), file: file, number: number)
+        let statement = try line.keyword(Statement.self)
+        try checkPlace(of: statement, line)
+        last = statement
+        let rest = text.drop { !$0.isBlank }.drop(while: \.isBlank)
+        switch statement {
+        case .title: scenario.title = try freeText(rest, line)
+        case .about: scenario.about = try freeText(rest, line)
+        default:
+            line = try ScenarioLine(String(rest), file: file, number: number)
+            try read(statement, &line)
+            try line.end()
+        }
+    }
+
+    private mutating func read(_ statement: Statement, _ line: inout ScenarioLine) throws(ScenarioError) {
+        switch statement {
+        case .title, .about: break
+        case .duration: try readDuration(&line)
+        case .device: try readDevice(&line)
+        case .radio: try readRadio(&line)
+        case .set: try readSetting(&line)
+        case .network: try readNetwork(&line)
+        case .ap: try readAccessPoint(&line)
+        case .crowd: try readCrowd(&line)
+        case .at: try readHappening(&line)
+        case .every: try readRepetition(&line)
+        }
+    }
+
+    /// The line as text in which nothing can hide. A file from Windows has a carriage return at its end.
+    private func text(_ bytes: some Collection<UInt8>, line: Int) throws(ScenarioError) -> String {
+        guard var text = String(validating: bytes, as: UTF8.self) else {
+            throw ScenarioError(file: file, line: line, expected: "UTF-8", found: "other bytes")
+        }
+        if text.unicodeScalars.last == "\r" { text.unicodeScalars.removeLast() }
+        guard let hidden = text.unicodeScalars.first(where: { !$0.isVisible && $0 != "\t" }) else { return text }
+        throw ScenarioError(
+            file: file, line: line, expected: "visible characters",
+            found: "U+" + String(hidden.value, radix: 16, uppercase: true))
+    }
+
+    private mutating func readContinuation(_ text: Substring, line: Int) throws(ScenarioError) {
+        guard last == .about else {
+            throw ScenarioError(
+                file: file, line: line, expected: "a line that is not indented, as only \"about\" goes on",
+                found: "an indented one")
+        }
+        scenario.about += " " + text.trimmingBlanksAtEnd
+    }
+
+    private func freeText(_ text: Substring, _ line: ScenarioLine) throws(ScenarioError) -> String {
+        guard !text.isEmpty else { throw line.error(expected: "some words", word: nil) }
+        return text.trimmingBlanksAtEnd
+    }
+
+    // MARK: Order and completeness
+
+    private mutating func checkPlace(of statement: Statement, _ line: ScenarioLine) throws(ScenarioError) {
+        if let last, last.part.rawValue > statement.part.rawValue {
+            throw line.error(expected: "\"\(statement.rawValue)\" before the first \"\(last.rawValue)\"")
+        }
+        if !statement.isRepeatable, statements.contains(statement) {
+            throw line.error(expected: "\"\(statement.rawValue)\" only once")
+        }
+        if statement.part != .head { try checkHead(before: line) }
+        statements.insert(statement)
+    }
+
+    /// What happens is checked against the duration, so that has to be known by then.
+    private func checkHead(before line: ScenarioLine) throws(ScenarioError) {
+        if !statements.contains(.duration) { throw line.error(expected: "\"duration\" before it") }
+    }
+
+    private func finished() throws(ScenarioError) -> Scenario {
+        for statement in Statement.required where !statements.contains(statement) {
+            throw ScenarioError(
+                file: file, line: nil, expected: "a line that begins with \"\(statement.rawValue)\"", found: "none")
+        }
+        try checkSettings()
+        var scenario = scenario
+        // Happenings of one moment stay in the order of their lines.
+        scenario.happenings = scenario.happenings.enumerated()
+            .sorted { ($0.element.at, $0.offset) < ($1.element.at, $1.offset) }.map(\.element)
+        return scenario
+    }
+}
+
+extension Character {
+    fileprivate var isBlank: Bool { self == " " || self == "\t" }
+}
+
+extension Substring {
+    fileprivate var trimmingBlanksAtEnd: String {
+        String(self[..<(lastIndex { !$0.isBlank }.map(index(after:)) ?? startIndex)])
+    }
+}
+
+extension Unicode.Scalar {
+    /// Whether it shows itself: everything but what could move a cursor, reorder a line or not be seen at all.
+    fileprivate var isVisible: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
+        default: true
+        }
+    }
+}

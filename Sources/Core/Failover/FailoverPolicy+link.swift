@@ -1,0 +1,337 @@
+import AgentModel
+
+// From the order to join until the link is gone again.
+extension FailoverPolicy {
+    /// - Parameter bss: the access point to join; nil for any of the network's.
+    mutating func join(
+        _ network: NetworkID, at bss: BSS?, purpose: Purpose, cause: PolicyDecision.Cause, at now: Instant
+    ) {
+        let isBeside = isJoinedBeside(network)
+        var leavesAWorkingLink = false
+        if case .online(let link) = phase {
+            leavesAWorkingLink = purpose == .automatic && link.uselessness == nil
+            if !isBeside {
+                left(link, byOwnChoice: purpose == .automatic && link.network != network, at: now)
+                actions.append(.watchSignal(nil))
+            }
+        }
+        if !isBeside, visit?.network != network { visit = nil }
+        let considered = considerations(choosing: network, at: now)
+        record(
+            .join, from: current, to: network, fromBSSID: phase.accessPoint?.bssid, toBSSID: bss?.bssid, cause,
+            considered: considered, at: now)
+        epoch += 1
+        standings[network, default: Standing()].setOut(for: bss?.bssid, at: now)
+        // The radio is needed now, and what a long scan of all channels would find is not.
+        if let scan, scan.order.frequencies.isEmpty { actions.append(.cancelScan) }
+        let joining = Phase.joining(
+            Attempt(
+                network: network, bssid: bss?.bssid, epoch: epoch, purpose: purpose, cause: cause,
+                deadline: now + (isStranger(bss?.bssid, of: network) ? settings.strangerLimit : settings.joinLimit),
+                replaceableFrom: purpose == .automatic && !isBeside ? replaceable(network, from: now) : nil,
+                rivals: Set(candidates(at: now).map(\.network.id) + [current].compactMap(\.self)),
+                leavesALivingLink: leavesAWorkingLink))
+        let frequencies = bss.map { [$0.frequency] } ?? air.places(of: network)
+        let target = LinkTarget(
+            network: network, bssid: bss?.bssid, frequencies: frequencies, offer: bss?.security, epoch: epoch)
+        if isBeside {
+            successor = joining
+            actions.append(.joinBeside(target))
+        } else {
+            weakness = Weakness()
+            phase = joining
+            actions.append(.join(target))
+        }
+        if case .commanded = purpose, let command { actions.append(.switchProgress(id: command.id, .joining)) }
+    }
+
+    mutating func associated(epoch: UInt64, _ accessPoint: AccessPoint, at now: Instant) {
+        guard case .joining(var attempt) = phase, attempt.epoch == epoch else { return }
+        attempt.deadline =
+            now
+            + (attempt.leavesALivingLink && predecessor == nil
+                ? min(settings.addressLimitAfterLeaving, settings.addressLimit) : settings.addressLimit)
+        if !isSuspect(attempt.network, at: now) { attempt.replaceableFrom = nil }
+        opened(attempt.network, accessPoint)
+        phase = .waitingForAddress(attempt, accessPoint)
+        if case .commanded = attempt.purpose, let command {
+            actions.append(.switchProgress(id: command.id, .waitingForAddress))
+        }
+    }
+
+    /// A handshake with the network's key is done, where it has one.
+    private mutating func opened(_ network: NetworkID, _ accessPoint: AccessPoint) {
+        let hasKey = self.network(network)?.usesPassphrase ?? false
+        if hasKey { standings[network, default: Standing()].opened(accessPoint.bssid) }
+        if let frequency = accessPoint.frequency { air.note(frequency, of: network, isProven: hasKey) }
+    }
+
+    /// Whether an access point may be anybody's: the network's key has opened others, and not this one.
+    public func isStranger(_ bssid: BSSID?, of network: NetworkID) -> Bool {
+        bssid.flatMap { standings[network]?.isStranger($0) } ?? false
+    }
+
+    mutating func addressChanged(isReady: Bool, at now: Instant) {
+        switch phase {
+        case .waitingForAddress(let attempt, let accessPoint) where isReady:
+            if attempt.purpose == .commanded || attempt.purpose == .automatic && predecessor != nil {
+                prove(attempt, accessPoint, at: now)
+            } else {
+                goOnline(attempt, accessPoint, at: now)
+            }
+        case .proving(var attempt, let accessPoint) where !isReady:
+            // Whatever was proven, it has to be proven again.
+            let end = now + settings.addressLimit
+            attempt.deadline = command?.provenBy.map { min($0, end) } ?? end
+            attempt.isValidated = false
+            attempt.proof = Proof()
+            phase = .waitingForAddress(attempt, accessPoint)
+        case .online(var link):
+            link.addressDeadline = isReady ? nil : link.addressDeadline ?? now + settings.addressLimit
+            phase = .online(link)
+        case .offline, .joining, .waitingForAddress, .proving: break
+        }
+    }
+
+    /// The device was connected before the policy was there to decide it.
+    mutating func adopt(_ network: NetworkID, _ accessPoint: AccessPoint, at now: Instant) {
+        guard case .offline = phase, self.network(network) != nil else { return }
+        if let frequency = accessPoint.frequency { air.note(frequency, of: network, isProven: true) }
+        epoch += 1
+        var purpose = Purpose.automatic
+        if let command, case .comeBack(let failure) = command.mission, command.destination == network {
+            purpose = .rollback(failure)
+        }
+        let attempt = Attempt(
+            network: network, bssid: accessPoint.bssid, epoch: epoch, purpose: purpose, cause: .linkFound,
+            deadline: now + settings.addressLimit)
+        phase = .waitingForAddress(attempt, accessPoint)
+    }
+
+    mutating func goOnline(_ attempt: Attempt, _ accessPoint: AccessPoint, at now: Instant) {
+        let network = attempt.network
+        if let predecessor { succeed(predecessor, by: attempt, accessPoint, at: now) }
+        standings[network, default: Standing()].joined()
+        standings[network]?.worked(at: accessPoint.bssid)
+        search = Search()
+        weakness = Weakness()
+        if attempt.cause != .preferred { preferredReturn.lookAgain(at: now + settings.preferredLook.first) }
+        if network == preferred { preferredReturn.cameHome(at: now) }
+        if survey.next == nil { survey.next = now + settings.surveyDelay }
+        var link = Link(
+            network: network, accessPoint: accessPoint, since: now, epoch: attempt.epoch, cause: attempt.cause)
+        if settings.validation != nil, !attempt.isValidated { link.proof.askAgain(at: now) }
+        if attempt.isValidated { link.proof.ended(well: true, next: settings.validation.map { now + $0.interval }) }
+        phase = .online(link)
+        record(.online, to: network, toBSSID: accessPoint.bssid, attempt.cause, at: now)
+        watchSignal(of: accessPoint)
+        finishCommand(after: attempt, at: now)
+    }
+
+    mutating func attemptFailed(_ attempt: Attempt, _ failure: JoinFailure, at now: Instant) {
+        let signal = air.best(of: attempt.network, since: now - settings.joinLimit)?.signal
+        record(.failed, from: attempt.network, fromBSSID: attempt.bssid, .failure(failure), signal: signal, at: now)
+        strike(
+            attempt.network, at: attempt.bssid, failure, isRegretted: attempt.leavesALivingLink, signal: signal, at: now
+        )
+        if let predecessor {
+            // Nothing was left, and so there is nothing to return to.
+            phase = .online(predecessor)
+            self.predecessor = nil
+            actions.append(.leaveSuccessor(epoch: attempt.epoch))
+        } else {
+            phase = .offline
+            visit = nil
+            search.lookAgain(at: now, because: .failure(failure), settings: settings)
+            if !failure.isOfTheNetwork { search.pause(until: now + settings.look.first) }
+        }
+        // A stranger on the way home is no reason to stay away: strangers have a wait of their own.
+        if attempt.cause == .preferred {
+            if isStranger(attempt.bssid, of: attempt.network) {
+                preferredReturn.lookAgain(at: now)
+            } else {
+                preferredReturn.returnFailed(at: now)
+            }
+        }
+        switch attempt.purpose {
+        case .commanded: commandedJoinFailed(failure, at: now)
+        case .rollback(let reason): endCommand(.failed(reason))
+        case .automatic: break
+        }
+        proceed(at: now)
+        if case .offline = phase { actions.append(.leave) }
+    }
+
+    /// Holds a failure against a network, or against one of its access points.
+    private mutating func strike(
+        _ network: NetworkID, at bssid: BSSID?, _ failure: JoinFailure, isRegretted: Bool, signal: Int?, at now: Instant
+    ) {
+        guard failure.isOfTheNetwork else { return }
+        var standing = standings[network, default: Standing()]
+        defer { standings[network] = standing }
+        if failure == .captive || failure == .noInternet {
+            standing.wasUseless(failure, at: now, settings: settings)
+            return
+        }
+        let outage = search.since.map { now - $0 } ?? .zero
+        if let bssid, failure.isOfTheAccessPoint, standing.isStranger(bssid) {
+            return standing.strangerFailed(
+                at: bssid, failure, isRegretted: isRegretted, signal: signal, after: outage, at: now, settings: settings
+            )
+        }
+        // Nobody knows whose access point it was that refused the key.
+        if bssid == nil, failure == .wrongKey, !standing.proven.isEmpty { return }
+        if [.notFound, .timeout, .linkLost].contains(failure) { standing.gone(at: now) }
+        let isAlone = !isRegretted && predecessor == nil && !hasOther(than: network, at: now)
+        if let bssid, failure.isOfTheAccessPoint, standing.blamesAccessPoints,
+            hasOther(than: bssid, of: network, at: now)
+        {
+            // The others were not gone.
+            standing.failed(at: bssid, failure, signal: signal, at: now, settings: settings)
+            standing.isBack()
+            return
+        }
+        standing.stumbled(after: outage, at: now, settings: settings)
+        if standing.failed(
+            failure, isRegretted: isRegretted, isAlone: isAlone, signal: signal, at: now, settings: settings)
+        {
+            search.holdLastResort(at: now, settings: settings)
+            record(.blocked, from: network, fromBSSID: bssid, .failure(failure), signal: signal, at: now)
+        }
+    }
+
+    /// Whether another network was seen lately that can be joined.
+    private func hasOther(than network: NetworkID, at now: Instant) -> Bool {
+        networks.contains { other in
+            let start = max(
+                now - settings.freshness - settings.joinLimit, standings[other.id]?.goneSince ?? .distantPast)
+            return other.id != network
+                && air.accessPoints(of: other.id, since: start).contains { isOpen($0, of: other.id, at: now) }
+        }
+    }
+
+    /// Whether another access point of a network was seen lately that nothing is held against.
+    private func hasOther(than bssid: BSSID, of network: NetworkID, at now: Instant) -> Bool {
+        let standing = standings[network]
+        // What was seen before the join began counts too, and that may have taken its time.
+        return air.accessPoints(of: network, since: now - settings.freshness - settings.joinLimit).contains {
+            $0.bssid != bssid && !(standing?.isBlocked($0.bssid, at: now) ?? false)
+                && !(standing?.isStranger($0.bssid) ?? false)
+        }
+    }
+
+    mutating func linkLost(_ end: LinkEnd, at now: Instant) {
+        switch phase {
+        case .online(let link): lose(link, .linkLost, end, at: now)
+        case .offline, .joining, .waitingForAddress, .proving: lostAttempt(at: now)
+        }
+    }
+
+    /// While a join is under way the end of the link that was before is expected, and a new one is not there yet.
+    mutating func lostAttempt(at now: Instant) {
+        switch phase {
+        case .waitingForAddress(let attempt, _), .proving(let attempt, _): attemptFailed(attempt, .linkLost, at: now)
+        case .offline, .joining, .online: break
+        }
+    }
+
+    mutating func joinFailed(epoch: UInt64, _ failure: JoinFailure, at now: Instant) {
+        if let attempt, attempt.epoch == epoch { attemptFailed(attempt, failure, at: now) }
+    }
+
+    private mutating func lose(_ link: Link, _ cause: PolicyDecision.Cause, _ end: LinkEnd, at now: Instant) {
+        record(.lost, from: link.network, fromBSSID: link.accessPoint.bssid, cause, at: now)
+        left(link, byOwnChoice: true, at: now)
+        if end != .ownDoing {
+            standings[link.network, default: Standing()].gone(at: now)
+            wasLost(link, at: now)
+        }
+        actions.append(.watchSignal(nil))
+        if successor != nil { return fallToSuccessor(because: cause, at: now) }
+        // A scan of all channels takes seconds; what is needed now takes a fraction of one.
+        if let scan, scan.order.frequencies.isEmpty, scan.order.reason != .commanded { actions.append(.cancelScan) }
+        phase = .offline
+        let wasVisiting = visit != nil
+        visit = nil
+        search = Search(
+            cause: cause,
+            silence: end == .silence ? Search.Place(network: link.network, frequency: link.accessPoint.frequency) : nil)
+        search.startOver(at: now, settings: settings)
+        // What was there a moment ago comes back where it was, if it does so at once.
+        if networks.allSatisfy({ !air.places(of: $0.id).isEmpty }) { search.hurry(at: now, settings: settings) }
+        proceed(at: now)
+        // wpa_supplicant is not to keep what is to be forgotten.
+        if wasVisiting, case .offline = phase { actions.append(.leave) }
+    }
+
+    /// That a link ends which was in use blocks nothing, however often it happens.
+    private mutating func wasLost(_ link: Link, at now: Instant) {
+        losses.lost(link.accessPoint.bssid, at: now, settings: settings)
+        guard now - link.since < settings.shortLink else { return }
+        standings[link.network, default: Standing()].stumbled(after: .zero, at: now, settings: settings)
+    }
+
+    /// A link has ended that was in use.
+    ///
+    /// - Parameter byOwnChoice: not by command.
+    mutating func left(_ link: Link, byOwnChoice: Bool, at now: Instant) {
+        if now - link.since >= settings.shortLink { standings[link.network]?.held() }
+        guard link.cause == .preferred, byOwnChoice else { return }
+        preferredReturn.left(after: now - link.since, settings: settings)
+    }
+
+    /// The link lives, but its address went and did not come back.
+    mutating func addressGone(_ link: Link, at now: Instant) {
+        let cause = PolicyDecision.Cause.failure(.noAddress)
+        standings[link.network, default: Standing()].lostAddress()
+        wasLost(link, at: now)
+        guard successor == nil else { return lose(link, cause, .ownDoing, at: now) }
+        record(.failed, from: link.network, fromBSSID: link.accessPoint.bssid, cause, at: now)
+        left(link, byOwnChoice: true, at: now)
+        actions.append(.watchSignal(nil))
+        phase = .offline
+        visit = nil
+        search.lookAgain(at: now, because: cause, settings: settings)
+        proceed(at: now)
+        if case .offline = phase { actions.append(.leave) }
+    }
+
+    mutating func interfaceChanged(isUp: Bool, at now: Instant) {
+        interfaceUpAt = isUp ? nil : interfaceUpAt ?? now + settings.interfaceGrace
+        guard isUp != isInterfaceUp else { return }
+        isInterfaceUp = isUp
+        if isUp {
+            search.startOver(at: now, settings: settings)
+            proceed(at: now)
+        } else {
+            scan = nil
+            interrupt(.interfaceDown, at: now)
+        }
+    }
+
+    mutating func supplicantChanged(isAvailable: Bool, at now: Instant) {
+        guard isAvailable != isSupplicantAvailable else { return }
+        isSupplicantAvailable = isAvailable
+        if isAvailable {
+            search.startOver(at: now, settings: settings)
+            if scan == nil, bestCandidate(at: now) == nil { search.forgetGlance() }
+            proceed(at: now)
+        } else if attempt != nil || command != nil && successor == nil {
+            // Whether a finished link outlives its supplicant depends on the driver: the kernel tells.
+            interrupt(.supplicantUnavailable, at: now)
+        }
+    }
+
+    /// Nothing can be joined for now, and what was under way is over.
+    private mutating func interrupt(_ failure: JoinFailure, at now: Instant) {
+        if let attempt {
+            attemptFailed(attempt, failure, at: now)
+        } else if case .online(let link) = phase, failure == .interfaceDown {
+            let hasSuccessor = successor != nil
+            lose(link, .interfaceDown, .ownDoing, at: now)
+            // The other interface goes on with it.
+            if hasSuccessor { return }
+        }
+        abandonCommand(failure, at: now)
+    }
+}

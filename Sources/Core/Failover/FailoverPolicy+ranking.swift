@@ -1,0 +1,246 @@
+import AgentModel
+
+/// An access point of a known network in range, as the ranking sees it.
+struct Candidate: Hashable {
+    let network: KnownNetwork
+    let bss: BSS
+    let rank: Rank
+}
+
+/// Ranks are compared part by part, the first difference decides: no amount of signal makes up for an earlier part.
+struct Rank: Hashable, Comparable {
+    let reputation: Standing.Reputation
+    let quality: Quality
+    /// Links to it were lost again and again of late.
+    let isRestless: Bool
+    /// Among networks of one quality the one that the device belongs in comes first.
+    let isPreferred: Bool
+    /// Whether the network's key has opened it: names are free to take.
+    let isProven: Bool
+    /// How far the signal is above where its band gets weak, in dB: so that bands can be compared.
+    let headroom: Int
+    let order: Int
+    let bssid: BSSID
+
+    enum Quality: Int, Comparable {
+        case good, usable, faint
+
+        static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// Whether `left` is to be preferred.
+    static func < (left: Self, right: Self) -> Bool {
+        let key = (left.key, right.key)
+        return key.0 == key.1 ? left.bssid < right.bssid : key.0 < key.1
+    }
+
+    private var key: (Int, Int, Int, Int, Int) {
+        let claims = (isRestless ? 4 : 0) + (isPreferred ? 0 : 2) + (isProven ? 0 : 1)
+        return (reputation.rawValue, quality.rawValue, claims, -headroom, order)
+    }
+}
+
+extension PolicySettings {
+    /// How far a signal is above where it gets weak, in dB; negative below.
+    func headroom(_ signal: Int, on frequency: Frequency?) -> Int { signal - thresholds(for: frequency).weak }
+}
+
+extension FailoverPolicy {
+    /// The network that the device belongs in.
+    var preferred: NetworkID? { (visit ?? choice)?.network ?? networks.first(where: \.isPreferred)?.id }
+
+    /// The strongest access point of a network, if it was seen just now and not only before it got lost.
+    ///
+    /// - Parameter earliest: older sights do not count either.
+    func sight(of network: NetworkID, at now: Instant, since earliest: Instant? = nil) -> BSS? {
+        let start = horizon(of: network, at: now, since: earliest)
+        let standing = standings[network]
+        // Of one that is blocked it is better to know than of none.
+        let all = air.accessPoints(of: network, since: start)
+        let open = all.filter { !(standing?.isBlocked($0.bssid, at: now) ?? false) }
+        // Where the network failed, the access points have their turns; one that can hardly be heard comes last all the same.
+        let isSuspect = standing?.block != nil
+        func key(_ bss: BSS) -> (Int, Instant, Instant, Int, Int, BSSID) {
+            let isFaint = quality(of: bss) == .faint
+            if isSuspect, let standing {
+                let turns = (standing.turn(of: bss.bssid), standing.triedAt(bss.bssid) ?? .distantPast)
+                return (isFaint ? 1 : 0, turns.0, turns.1, 0, -headroom(of: bss), bss.bssid)
+            }
+            let isDoubted = standing?.isDoubted(bss.bssid, at: now) ?? false
+            let claims =
+                4 * quality(of: bss).rawValue + (losses.isRestless(bss.bssid, at: now, settings: settings) ? 2 : 0)
+                + (standing?.proven.contains(bss.bssid) ?? false ? 0 : 1)
+            // Those that are doubted have their turns as well.
+            let turn = isDoubted ? standing?.triedAt(bss.bssid) ?? .distantPast : .distantPast
+            return ((isFaint ? 2 : 0) + (isDoubted ? 1 : 0), turn, .distantPast, claims, -headroom(of: bss), bss.bssid)
+        }
+        return (open.isEmpty ? all : open).min { key($0) < key($1) }
+    }
+
+    /// Sights from before this say nothing about now.
+    private func horizon(of network: NetworkID, at now: Instant, since earliest: Instant?) -> Instant {
+        var start = now - settings.freshness
+        if let earliest { start = max(start, earliest) }
+        if let gone = standings[network]?.goneSince { start = max(start, gone + .milliseconds(1)) }
+        return start
+    }
+
+    func isBlocked(_ network: NetworkID, at now: Instant) -> Bool { standings[network]?.isBlocked(at: now) ?? false }
+
+    private func headroom(of bss: BSS) -> Int { settings.headroom(bss.signal, on: bss.frequency) }
+
+    /// Each known network in range by its best access point, the best network first.
+    func candidates(at now: Instant, since earliest: Instant? = nil) -> [Candidate] {
+        networks.enumerated().compactMap { order, network in
+            sight(of: network.id, at: now, since: earliest).map { candidate($0, of: network, order: order, at: now) }
+        }.sorted { $0.rank < $1.rank }
+    }
+
+    /// Every access point of a known network in range, the best first.
+    func accessPoints(at now: Instant, since earliest: Instant? = nil) -> [Candidate] {
+        networks.enumerated().flatMap { order, network in
+            // Where the network failed, its access points have their turns, one at a time.
+            let all =
+                standings[network.id]?.block != nil
+                ? [sight(of: network.id, at: now, since: earliest)].compactMap(\.self)
+                : air.accessPoints(of: network.id, since: horizon(of: network.id, at: now, since: earliest))
+            return all.map { candidate($0, of: network, order: order, at: now) }
+        }.sorted { $0.rank < $1.rank }
+    }
+
+    /// Whether nothing is held against joining an access point now.
+    func isOpen(_ candidate: Candidate, at now: Instant) -> Bool {
+        isOpen(candidate.bss, of: candidate.network.id, at: now)
+    }
+
+    func isOpen(_ bss: BSS, of network: NetworkID, at now: Instant) -> Bool {
+        guard let standing = standings[network] else { return true }
+        return !standing.isBlocked(at: now) && !standing.isBlocked(bss.bssid, at: now)
+            && standing.pause(of: bss.bssid, after: now) == nil
+    }
+
+    /// What is to be had where nothing is open: all that refuses no key and does not wait, the one that was tried longest ago
+    /// first. A block is for the good of the others, and there are none.
+    func leftOver(at now: Instant) -> Candidate? {
+        let seen = candidates(at: now).compactMap { candidate in
+            standings[candidate.network.id].map { (candidate, standing: $0, bssid: candidate.bss.bssid) }
+        }
+        // What only waits is there in a moment.
+        let isOneWaiting = seen.contains { _, standing, bssid in
+            standing.pause(of: bssid, after: now) != nil && !standing.isBlocked(at: now)
+                && !standing.isBlocked(bssid, at: now)
+        }
+        guard !isOneWaiting else { return nil }
+        return seen.filter { _, standing, bssid in
+            !standing.isRefusing(bssid, at: now) && standing.pause(of: bssid, after: now) == nil
+        }.min { triedAt($0.0.network.id) < triedAt($1.0.network.id) }?.0
+    }
+
+    func candidate(_ bss: BSS, of network: KnownNetwork, order: Int, at now: Instant) -> Candidate {
+        let rank = Rank(
+            reputation: standings[network.id]?.reputation(of: bss.bssid, at: now) ?? .sound, quality: quality(of: bss),
+            isRestless: losses.isRestless(bss.bssid, at: now, settings: settings),
+            isPreferred: network.id == preferred,
+            isProven: standings[network.id]?.proven.contains(bss.bssid) ?? false, headroom: headroom(of: bss),
+            order: order, bssid: bss.bssid)
+        return Candidate(network: network, bss: bss, rank: rank)
+    }
+
+    func quality(of bss: BSS) -> Rank.Quality {
+        let thresholds = settings.thresholds(for: bss.frequency)
+        return bss.signal >= thresholds.weak ? .good : bss.signal >= thresholds.floor ? .usable : .faint
+    }
+
+    /// What is held for or against each known network, for the history.
+    func considerations(choosing chosen: NetworkID?, at now: Instant) -> [PolicyDecision.Consideration] {
+        let seen = candidates(at: now)
+        let unseen = networks.filter { network in !seen.contains { $0.network.id == network.id } }
+        return seen.map { consideration($0.network, $0.bss, chosen: chosen, at: now) }
+            + unseen.map { consideration($0, nil, chosen: chosen, at: now) }
+    }
+
+    private func consideration(
+        _ network: KnownNetwork, _ bss: BSS?, chosen: NetworkID?, at now: Instant
+    ) -> PolicyDecision.Consideration {
+        PolicyDecision.Consideration(
+            ssid: network.ssid, bss: bss, verdict: verdict(on: network.id, bss, chosen: chosen, at: now))
+    }
+
+    private func verdict(
+        on network: NetworkID, _ bss: BSS?, chosen: NetworkID?, at now: Instant
+    ) -> PolicyDecision.Verdict {
+        if network == chosen { return .chosen }
+        if network == current { return .current }
+        if let block = standings[network]?.block, block.isActive(at: now), let until = block.until {
+            return .blocked(block.failure, until: until)
+        }
+        guard let bss else { return refusal(of: network, at: now).map { .refused($0.failure) } ?? .notSeen }
+        if let uselessness = standings[network]?.uselessness, uselessness.isActive(at: now),
+            let until = uselessness.until
+        {
+            return .unusable(uselessness.failure, until: until)
+        }
+        return objection(to: bss, of: network, at: now) ?? .outranked
+    }
+
+    /// Why an access point is not worth leaving the living link for, as far as signals go; nil if it is, or if there is none.
+    func objection(to bss: BSS, of network: NetworkID, at now: Instant) -> PolicyDecision.Verdict? {
+        guard case .online(let link) = phase, link.uselessness == nil, let gain = gain(of: bss, in: network) else {
+            return nil
+        }
+        if air.steadySignal(of: bss, in: network) < settings.thresholds(for: bss.frequency).floor { return .belowFloor }
+        // Between a link that breaks and one that is good there is no dance.
+        let isEscape = weakness.verdict >= .fading && quality(of: bss) == .good
+        let margin = isEscape ? settings.margin : margin(against: bss.bssid, at: now)
+        return gain < margin ? .withinMargin(gain) : nil
+    }
+
+    /// How much better than the link in use an access point is, in dB.
+    func gain(of bss: BSS, in network: NetworkID) -> Int? {
+        guard let accessPoint = phase.accessPoint, let level = weakness.judge.level else { return nil }
+        return settings.headroom(air.steadySignal(of: bss, in: network), on: bss.frequency)
+            - settings.headroom(level, on: accessPoint.frequency)
+    }
+
+    /// How much better than the living link an access point has to be, in dB.
+    private func margin(against bssid: BSSID, at now: Instant) -> Int {
+        settings.margin + roamDamping.damping(of: bssid, at: now, settings: settings)
+    }
+}
+
+// What the policy knows of a network, for whoever asks.
+extension FailoverPolicy {
+    /// The access point that bears a network's name and is refused, where that is all that was seen of it lately.
+    func refusal(of network: NetworkID, at now: Instant) -> Air.Refusal? {
+        guard air.best(of: network, since: now - settings.freshness) == nil else { return nil }
+        return air.refusal(of: network, since: now - Air.refusalMemory)
+    }
+
+    /// Why an access point is not joined that bears the name of a known network. Nil where it is one of a known network's, and
+    /// where no known network has its name.
+    public func refusal(of bss: BSS) -> JoinFailure? {
+        guard !networks.contains(where: { $0.matches(bss) }) else { return nil }
+        return networks.lazy.compactMap { $0.refusal(of: bss) }.first
+    }
+
+    /// Of which networks nothing was seen lately but an access point that is refused, and why it is.
+    public func refusals(at now: Instant) -> [(network: KnownNetwork, bss: BSS, failure: JoinFailure)] {
+        networks.compactMap { network in refusal(of: network.id, at: now).map { (network, $0.bss, $0.failure) } }
+    }
+
+    /// The newest sight of a network's strongest access point, however old; of one that its key has opened, where such was seen
+    /// as lately.
+    public func lastSight(of network: NetworkID) -> BSS? {
+        air.latest(of: network, preferring: standings[network]?.proven ?? ProvenAccessPoints())
+    }
+
+    /// The channel on which an access point of a known network was last seen.
+    public func frequency(of bssid: BSSID) -> Frequency? { air.frequency(of: bssid) }
+
+    /// The access points that have completed a handshake with a network's key, four at most, the latest first. Of a network
+    /// that has no key there are none.
+    public func provenAccessPoints(of network: NetworkID) -> [BSSID] { standings[network]?.proven.all ?? [] }
+
+    /// Why the last attempt to use a network failed; nil once one succeeded.
+    public func lastFailure(of network: NetworkID) -> JoinFailure? { standings[network]?.lastFailure }
+}

@@ -1,0 +1,263 @@
+import AgentModel
+
+/// How a living link is doing, and what was done about it.
+struct Weakness: Sendable {
+    var judge = SignalJudge()
+    /// Nil while the link is fine.
+    var nextScan: Instant?
+    var scans = 0
+    /// When all channels were looked at.
+    var fullScanAt: Instant?
+    /// When it was looked around last, and how strong the link was then, in dBm.
+    var lastScan: (at: Instant, level: Int?)?
+    /// A signal that wavers about the threshold is no reason to scan all the time.
+    var quietUntil: Instant?
+    /// Since when the link is confirmed to be weak. What was seen before may be gone, and the link still lives.
+    var confirmedAt: Instant?
+    /// What the verdict was when it was last looked at.
+    var verdict = SignalJudge.Verdict.fine
+    /// When the doubt began.
+    var doubtedSince: Instant?
+    /// How closely the signal is watched.
+    var pace = Pace.calm
+    /// Whether the history says already that nothing better is there.
+    var isReported = false
+
+    /// Looks everywhere again, if there is reason to look at all.
+    mutating func startOver(at now: Instant) {
+        guard nextScan != nil else { return }
+        nextScan = now
+        fullScanAt = nil
+        scans = 0
+    }
+}
+
+/// How closely the signal of a link is watched.
+enum Pace: Sendable {
+    /// All is well, or nothing would be done about it.
+    case calm
+    /// It has been weak for long, and nothing came of it.
+    case patient
+    /// It may be weak.
+    case alert
+    /// Every second counts.
+    case hurried
+}
+
+/// Scans for networks that were never seen, while all is well.
+struct Survey: Sendable, Hashable {
+    var next: Instant?
+    var scans = 0
+}
+
+// What is done about a link that is alive, be it good, weak, useless or not where the device belongs.
+extension FailoverPolicy {
+    /// In dBm; a driver that says anything else says nothing.
+    private static let credibleSignals = -150...50
+
+    mutating func measured(_ signal: Int, at now: Instant) {
+        guard case .online(let link) = phase, Self.credibleSignals.contains(signal) else { return }
+        weakness.judge.add(
+            signal, at: now, thresholds: settings.thresholds(for: link.accessPoint.frequency), settings: settings)
+        proceed(at: now)
+    }
+
+    /// Leaves a link for a better one where there is reason to, and sees to it that a better one would be known.
+    mutating func reconsider(_ link: Link, at now: Instant) {
+        judge(link, at: now)
+        // Without wpa_supplicant there is nothing to go to, and one move is enough at a time.
+        guard otherUplink == nil, isReady, successor == nil else { return }
+        let isBad = isBad(link)
+        if weakness.verdict >= .sagging || link.uselessness != nil, let better = betterAccessPoint(than: link, at: now)
+        {
+            depart(from: link, to: better, at: now)
+            return
+        }
+        if isBad {
+            if let nextScan = weakness.nextScan, nextScan <= now, scan == nil { orderEscapeScan(link, at: now) }
+            reportStay(link, at: now)
+        }
+        if returnHome(from: link, at: now) { return }
+        if !isBad { lookForUnseen(at: now) }
+    }
+
+    /// Follows the signal from fine to critical and back.
+    private mutating func judge(_ link: Link, at now: Instant) {
+        let verdict = weakness.judge.verdict(settings: settings)
+        let previous = weakness.verdict
+        weakness.verdict = verdict
+        if verdict == .fine {
+            guard previous > .fine else { return }
+            weakness = Weakness(
+                nextScan: link.uselessness == nil ? nil : weakness.nextScan, quietUntil: weakness.quietUntil)
+            watchSignal(of: link.accessPoint)
+            return
+        }
+        // Once when the doubt begins, to know what else there is, and once when it is confirmed, to decide on fresh sights.
+        if previous == .fine { weakness.nextScan = max(now, weakness.quietUntil ?? now) }
+        if previous < .sagging, verdict >= .sagging {
+            weakness.confirmedAt = now
+            weakness.nextScan = now
+        }
+        if previous < .weak, verdict >= .weak { weakness.nextScan = now }
+        if previous < .fading, verdict >= .fading {
+            weakness.nextScan = now
+            weakness.scans = 0
+        }
+        // A link that got worse since the last look moves, and so does what is around it.
+        if let last = weakness.lastScan, let before = last.level, let level = weakness.judge.level,
+            level <= before - settings.lookAgainDrop, now - last.at >= settings.criticalScan.first
+        {
+            weakness.nextScan = now
+        }
+        let doubtedSince = weakness.doubtedSince ?? now
+        weakness.doubtedSince = doubtedSince
+        let isOld = now - doubtedSince >= settings.patienceAfter
+        let isUrgent = verdict >= .fading || weakness.judge.isBelowCritical
+        let pace: Pace =
+            otherUplink != nil ? .calm : isOld && verdict != .fading ? .patient : isUrgent ? .hurried : .alert
+        if pace != weakness.pace {
+            weakness.pace = pace
+            watchSignal(of: link.accessPoint)
+        }
+    }
+
+    private mutating func depart(from link: Link, to better: Candidate, at now: Instant) {
+        let cause: PolicyDecision.Cause =
+            if let uselessness = link.uselessness {
+                .failure(uselessness)
+            } else {
+                switch weakness.verdict {
+                case .critical: .critical
+                case .fading: .fading
+                case .weak, .sagging, .doubtful, .fine: .weak
+                }
+            }
+        if !isJoinedBeside(better.network.id) {
+            roamDamping.departs(from: link.accessPoint.bssid, to: better.bss.bssid, at: now, settings: settings)
+        }
+        join(better.network.id, at: better.bss, purpose: .automatic, cause: cause, at: now)
+    }
+
+    private mutating func reportStay(_ link: Link, at now: Instant) {
+        guard weakness.verdict >= .weak || link.uselessness != nil, scan == nil, !weakness.isReported else { return }
+        weakness.isReported = true
+        record(
+            .stay, from: link.network, fromBSSID: link.accessPoint.bssid,
+            isHeld(link, at: now) ? .commanded : .noCandidate,
+            considered: considerations(choosing: nil, at: now), at: now)
+    }
+
+    private mutating func orderEscapeScan(_ link: Link, at now: Instant) {
+        // Other access points of the same network count as well; where none was ever seen, there may still be one.
+        let places = Set(networks.flatMap { air.places(of: $0.id) })
+        // The first look is quick where it can be, and further ones while it showed something; when it did not, every channel is
+        // worth its time now and then.
+        let isOld = weakness.doubtedSince.map { now - $0 >= settings.patienceAfter } ?? (weakness.scans > 8)
+        let patience = link.uselessness == nil ? settings.weakScan.last * 4 : settings.patientFullScan
+        let pause = isOld ? patience : settings.weakScan.first * 2
+        let wasFull = weakness.fullScanAt.map { now - $0 < pause } ?? false
+        let isQuick = !places.isEmpty && (weakness.scans == 0 || wasFull || hasProspect(link, at: now))
+        let frequencies = isQuick ? places.sorted() : []
+        guard orderScan(frequencies, reason: link.uselessness == nil ? .weak : .unusable, at: now) else {
+            let isUrgent = weakness.verdict >= .weak
+            weakness.nextScan = now + budget.wait(for: frequencies, isUrgent: isUrgent)
+            return
+        }
+        if frequencies.isEmpty { weakness.fullScanAt = now }
+        weakness.lastScan = (now, weakness.judge.level)
+        let waits = weakness.verdict >= .fading || link.uselessness != nil ? settings.criticalScan : settings.weakScan
+        weakness.nextScan = now + waits.wait(after: weakness.scans)
+        weakness.scans += 1
+        weakness.quietUntil = now + settings.weakScan.first
+    }
+
+    /// Whether the last looks showed something better: where that is, is where to look again before the link is left for it.
+    private func hasProspect(_ link: Link, at now: Instant) -> Bool {
+        // On a link that leads nowhere signals say nothing about what is better.
+        guard link.uselessness == nil else { return false }
+        let start = max(link.since, now - settings.weakScan.first)
+        return networks.contains { network in
+            air.accessPoints(of: network.id, since: start).contains { bss in
+                bss.bssid != link.accessPoint.bssid && isOpen(bss, of: network.id, at: now)
+                    && objection(to: bss, of: network.id, at: now) == nil
+            }
+        }
+    }
+
+    /// When to look, while the link lives.
+    func lookMoments(_ link: Link) -> [Instant?] {
+        guard otherUplink == nil, isReady, successor == nil else { return [] }
+        return [isBad(link) ? weakness.nextScan : nextSurvey, homecomingMoment(link)]
+    }
+
+    /// Whether there is reason to look for something better.
+    private func isBad(_ link: Link) -> Bool { weakness.verdict > .fine || link.uselessness != nil }
+
+    private func homecomingMoment(_ link: Link) -> Instant? {
+        guard let preferred = home(from: link), let look = preferredReturn.nextLook else { return nil }
+        // Where it is blocked or of no use, the wait is for the end of that.
+        let standing = standings[preferred]
+        return [look, standing?.block?.until, standing?.uselessness?.until].compactMap(\.self).max()
+    }
+
+    /// When to look for networks that were never seen; nil if all were.
+    private var nextSurvey: Instant? {
+        networks.contains { air.places(of: $0.id).isEmpty } ? survey.next : nil
+    }
+
+    private mutating func lookForUnseen(at now: Instant) {
+        guard scan == nil, let nextSurvey, nextSurvey <= now else { return }
+        guard orderScan([], reason: .survey, at: now) else {
+            survey.next = now + budget.wait(for: [], isUrgent: false)
+            return
+        }
+        survey.next = now + settings.survey.wait(after: survey.scans)
+        survey.scans += 1
+    }
+
+    /// Whether a command put the device where it is, not long ago.
+    private func isHeld(_ link: Link, at now: Instant) -> Bool {
+        (visit ?? choice).map { $0.network == link.network && $0.heldUntil > now } ?? false
+    }
+
+    private func betterAccessPoint(than link: Link, at now: Instant) -> Candidate? {
+        // A link that leads nowhere is no place to rest; its own back-off sees to it that this is no dance.
+        guard now - link.since >= settings.betweenSwitches || link.uselessness != nil,
+            roamDamping.allowsDeparture(at: now, settings: settings)
+        else { return nil }
+        let isHeld = isHeld(link, at: now)
+        let earliest = link.uselessness == nil ? weakness.confirmedAt : nil
+        return accessPoints(at: now, since: earliest).first { candidate in
+            guard candidate.bss.bssid != link.accessPoint.bssid, isOpen(candidate, at: now) else { return false }
+            let isRoaming = candidate.network.id == link.network
+            if !isRoaming, isHeld || candidate.network.ssid == ssid(link.network) { return false }
+            guard objection(to: candidate.bss, of: candidate.network.id, at: now) == nil else { return false }
+            guard link.uselessness == nil else {
+                // Another access point leads to the same nowhere.
+                return !isRoaming && candidate.rank.reputation <= .suspect && candidate.rank.quality <= .usable
+            }
+            let isUrgent = weakness.verdict >= .fading
+            guard candidate.rank.reputation <= (isUrgent ? .suspect : .sound) else { return false }
+            if candidate.rank.isRestless, !isUrgent { return false }
+            return isRoaming || weakness.verdict >= .weak
+                || gain(of: candidate.bss, in: candidate.network.id) ?? 0 >= 2 * settings.margin
+        }
+    }
+
+    mutating func watchSignal(of accessPoint: AccessPoint) {
+        let threshold = settings.thresholds(for: accessPoint.frequency).weak
+        let interval =
+            switch weakness.pace {
+            case .calm: settings.calmSampling
+            case .patient: settings.unsupervisedSampling
+            case .alert: settings.alertSampling
+            case .hurried: settings.criticalSampling
+            }
+        actions.append(
+            .watchSignal(
+                SignalWatch(
+                    threshold: threshold, interval: interval,
+                    unsupervisedInterval: min(interval, settings.unsupervisedSampling))))
+    }
+}

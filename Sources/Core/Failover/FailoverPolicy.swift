@@ -1,0 +1,267 @@
+import AgentModel
+
+/// Decides which network the device is on.
+///
+/// A pure state machine: an event and the time go in, actions come out, and nothing else has an influence. It never waits,
+/// asks, or reads a clock. Whoever runs it carries the actions out, reports back with events, and sends `.tick` when
+/// `nextWake` has come. `Docs/failover.md` tells in words what it does.
+public struct FailoverPolicy: Sendable {
+    public private(set) var settings: PolicySettings
+    public internal(set) var networks: [KnownNetwork] = []
+    public internal(set) var phase = Phase.offline
+    /// The link that is being made beside the one in use, to succeed it.
+    public internal(set) var successor: Phase?
+    /// The link in use, while something happens to its successor.
+    var predecessor: Link?
+    /// When the policy wants to be told the time, at the latest.
+    public internal(set) var nextWake: Instant?
+    /// The network in use, if it is not one of `networks` any more.
+    private var retired: KnownNetwork?
+
+    var isInterfaceUp = false
+    var isSupplicantAvailable = false
+    /// Whether another network can be joined beside the link in use.
+    var isSpareReady = false
+    /// What carries the device's traffic instead of Wi-Fi.
+    var otherUplink: Uplink?
+    var air = Air()
+    var standings: [NetworkID: Standing] = [:]
+    /// The policy's own scan that is under way, and when to give it up.
+    var scan: (order: ScanOrder, since: Instant, deadline: Instant)?
+    var budget: ScanBudget
+    var search = Search()
+    var weakness = Weakness()
+    var survey = Survey()
+    var preferredReturn = PreferredNetworkReturn()
+    var command: Command?
+    var roamDamping = RoamDamping()
+    var losses = Losses()
+    /// The network that was last chosen by command.
+    var choice: Choice?
+    /// The network that the device is in for this once. It ends as soon as the device is anywhere else.
+    var visit: Choice?
+    var interfaceUpAt: Instant?
+
+    var epoch: UInt64 = 0
+    var scanCount: UInt64 = 0
+    private(set) var latest: Instant?
+    private var resumedAt: Instant?
+    private var isStopped = false
+    var actions: [PolicyAction] = []
+
+    public init(settings: PolicySettings = PolicySettings()) {
+        self.settings = settings
+        budget = ScanBudget(settings)
+    }
+
+    /// Takes in one event.
+    /// - Returns: what is to be done now, in this order.
+    public mutating func handle(_ event: PolicyEvent, at now: Instant) -> [PolicyAction] {
+        takeIn(CollectionOfOne(event), at: now)
+    }
+
+    /// Takes in events that happened at once: what is decided does not depend on their order.
+    /// - Returns: what is to be done now, in this order.
+    public mutating func handle(_ events: [PolicyEvent], at now: Instant) -> [PolicyAction] {
+        takeIn(events.inCanonicalOrder, at: now)
+    }
+
+    private mutating func takeIn(_ events: some Collection<PolicyEvent>, at moment: Instant) -> [PolicyAction] {
+        // A clock that goes back has not gone on.
+        let now = max(moment, latest ?? moment)
+        latest = now
+        actions.removeAll(keepingCapacity: true)
+        guard !isStopped else { return [] }
+        let wasAsleep = nextWake.map { now - $0 > settings.sleepSuspicion } ?? false
+        // What comes in counts before what is overdue: a success in hand is no time-out.
+        if wasAsleep {
+            for event in (events + [.resumed]).inCanonicalOrder { apply(event, at: now) }
+        } else {
+            for event in events { apply(event, at: now) }
+        }
+        nextWake = nil
+        if !isStopped { meetDeadlines(at: now) }
+        return actions
+    }
+
+    private mutating func apply(_ event: PolicyEvent, at now: Instant) {
+        switch event {
+        case .settings(let settings): adopt(settings, at: now)
+        case .networks(let networks): replaceNetworks(networks, at: now)
+        case .remembered(let network, let frequency):
+            if self.network(network) != nil { air.remember(frequency, of: network) }
+        case .proven(let network, let bssid):
+            if self.network(network)?.usesPassphrase ?? false {
+                standings[network, default: Standing()].remember(bssid)
+            }
+        case .interface(let isUp): interfaceChanged(isUp: isUp, at: now)
+        case .supplicant(let isAvailable): supplicantChanged(isAvailable: isAvailable, at: now)
+        case .spare(let isReady): spareChanged(isReady: isReady, at: now)
+        case .otherUplink(let uplink): otherUplinkChanged(uplink, at: now)
+        case .linkFound(let network, let accessPoint): adopt(network, accessPoint, at: now)
+        case .interrupted(let id, let target, let cameFrom): undo(id, target, cameFrom: cameFrom, at: now)
+        case .scanned(let id, let results): scanned(id: id, results, at: now)
+        case .scanFailed(let id): scanEnded(id: id, isComplete: false, at: now)
+        case .associated(let epoch, let accessPoint):
+            onLink(epoch) { $0.associated(epoch: epoch, accessPoint, at: now) }
+        case .joinFailed(let epoch, let failure): onLink(epoch) { $0.joinFailed(epoch: epoch, failure, at: now) }
+        case .linkLost(let end): linkLost(end, at: now)
+        case .successorLost(let epoch): if epoch == successor?.epoch { onSuccessor { $0.lostAttempt(at: now) } }
+        case .address(let isReady): addressChanged(isReady: isReady, at: now)
+        case .successorAddress(let epoch, let isReady):
+            if epoch == successor?.epoch { onSuccessor { $0.addressChanged(isReady: isReady, at: now) } }
+        case .signal(let signal): measured(signal, at: now)
+        case .probed(let epoch, let result): onLink(epoch) { $0.probed(epoch: epoch, result, at: now) }
+        case .doubted(let epoch): onLink(epoch) { $0.doubted(epoch: epoch, at: now) }
+        case .signingIn(let epoch, let end): onLink(epoch) { $0.signingIn(epoch: epoch, until: end, at: now) }
+        case .postponed(let epoch, let moment): onLink(epoch) { $0.postponed(epoch: epoch, until: moment, at: now) }
+        case .switchTo(let network, let id, let confirmWithin, let joinOnce):
+            begin(network, id: id, confirmWithin: confirmWithin, joinOnce: joinOnce, at: now)
+        case .confirmed(let id): confirmed(id, at: now)
+        case .resumed: if resumedAt != now { resume(at: now) }
+        case .tick: proceed(at: now)
+        case .stop: isStopped = true
+        }
+    }
+
+    /// Takes the next step that the present state calls for.
+    mutating func proceed(at now: Instant) {
+        if command != nil {
+            lookForCommanded(at: now)
+        } else {
+            switch phase {
+            case .offline: seek(at: now)
+            case .online(let link): reconsider(link, at: now)
+            case .joining(let attempt), .waitingForAddress(let attempt, _): seekReplacement(of: attempt, at: now)
+            case .proving: break
+            }
+        }
+    }
+
+    private mutating func replaceNetworks(_ networks: [KnownNetwork], at now: Instant) {
+        guard networks != self.networks else { return }
+        // A floor that rises is no reason to look for anything.
+        if networks.count == self.networks.count, zip(networks, self.networks).allSatisfy({ $0.isRaised(from: $1) }) {
+            self.networks = networks
+            air.keep(networks)
+            return
+        }
+        if let target = successor?.network, !networks.contains(where: { $0.id == target }) { giveUpSuccessor() }
+        // A network in use stays in use until it is lost, also when it is no longer one to join.
+        // No reference to a method of this large value: Swift 6.2.3 gives the copy that it makes for one back before it is used.
+        if let inUse = phase.network.flatMap({ self.network($0) }), !networks.contains(where: { $0.id == inUse.id }) {
+            retired = inUse
+        }
+        self.networks = networks
+        let ids = Set(networks.map(\.id))
+        air.keep(networks)
+        standings = standings.filter { ids.contains($0.key) }
+        if let choice, !ids.contains(choice.network) { self.choice = nil }
+        preferredReturn.lookAgain(at: now + settings.preferredLook.first)
+        search.startOver(at: now, settings: settings)
+        survey = Survey(next: now + settings.surveyDelay)
+        // A link that is bad may be left for one that is new in the list, wherever that is.
+        weakness.startOver(at: now)
+        proceed(at: now)
+    }
+
+    private mutating func otherUplinkChanged(_ uplink: Uplink?, at now: Instant) {
+        guard uplink != otherUplink else { return }
+        otherUplink = uplink
+        if uplink == nil {
+            // What was let pass meanwhile is looked at anew.
+            weakness.doubtedSince = nil
+            if weakness.verdict > .fine { weakness.nextScan = now }
+            search.startOver(at: now, settings: settings)
+        } else if command == nil {
+            giveUpSuccessor()
+        }
+        proceed(at: now)
+    }
+
+    /// Goes by other settings from now on: everything is judged anew by them, and what is under way gets its time again.
+    private mutating func adopt(_ new: PolicySettings, at now: Instant) {
+        var new = new
+        // Whether there is anything to probe is not a matter of the policy.
+        if settings.validation == nil || new.validation == nil { new.validation = settings.validation }
+        guard new != settings, new.contradiction == nil else { return }
+        settings = new
+        budget.adopt(new)
+        beginAnew(at: now)
+    }
+
+    /// The machine slept, or was so busy that it might as well have: what was measured is old, and what was due was not done.
+    private mutating func resume(at now: Instant) {
+        resumedAt = now
+        beginAnew(at: now)
+    }
+
+    private mutating func beginAnew(at now: Instant) {
+        if var scan {
+            scan.deadline = now + settings.scanLimit
+            self.scan = scan
+        }
+        weakness = Weakness()
+        search.startOver(at: now, settings: settings)
+        preferredReturn.lookAgain(at: now)
+        refreshLink(at: now)
+        onSuccessor { $0.refreshLink(at: now) }
+        proceed(at: now)
+    }
+
+    private mutating func refreshLink(at now: Instant) {
+        switch phase {
+        case .offline: break
+        case .joining(var attempt):
+            attempt.deadline = now + settings.joinLimit
+            phase = .joining(attempt)
+        case .waitingForAddress(var attempt, let accessPoint):
+            attempt.deadline = now + settings.addressLimit
+            phase = .waitingForAddress(attempt, accessPoint)
+        case .proving: break
+        case .online(var link):
+            if settings.validation != nil { link.proof.askAgain(at: now) }
+            if link.uselessness != nil { weakness.nextScan = now }
+            if link.addressDeadline != nil { link.addressDeadline = now + settings.addressLimit }
+            phase = .online(link)
+            watchSignal(of: link.accessPoint)
+        }
+    }
+
+    // MARK: What the rest reads
+
+    var isReady: Bool { isInterfaceUp && isSupplicantAvailable }
+
+    var attempt: Attempt? { phase.attempt }
+
+    /// The network in use.
+    var current: NetworkID? {
+        guard case .online(let link) = phase else { return nil }
+        return link.network
+    }
+
+    /// Marks what the policy hears of the link that is there now.
+    public var linkEpoch: UInt64 { phase.epoch ?? epoch }
+
+    /// Whether the device is in its network for this once, by a switch with `joinOnce`.
+    public var isVisiting: Bool { visit != nil }
+
+    func network(_ id: NetworkID) -> KnownNetwork? { networks.first { $0.id == id } }
+
+    func ssid(_ id: NetworkID?) -> SSID? {
+        guard let id else { return nil }
+        return network(id)?.ssid ?? (retired?.id == id ? retired?.ssid : nil)
+    }
+
+    mutating func record(
+        _ kind: PolicyDecision.Kind, from: NetworkID? = nil, to: NetworkID? = nil, fromBSSID: BSSID? = nil,
+        toBSSID: BSSID? = nil, _ cause: PolicyDecision.Cause, signal: Int? = nil,
+        considered: [PolicyDecision.Consideration] = [], at now: Instant
+    ) {
+        actions.append(
+            .record(
+                PolicyDecision(
+                    at: now, kind: kind, from: ssid(from), to: ssid(to), fromBSSID: fromBSSID, toBSSID: toBSSID,
+                    cause: cause, signal: signal ?? weakness.judge.latest, considered: considered)))
+    }
+}

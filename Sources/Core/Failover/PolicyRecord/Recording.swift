@@ -1,0 +1,118 @@
+import AgentModel
+import Glibc
+import Linux
+import Synchronization
+
+/// Writes what the policy hears and what it wants into a file, in order, on a thread of its own.
+///
+/// It never holds up whoever records: where the disk does not keep up, entries are left out and the file says how many. The
+/// file grows up to a limit and then stays as it is. It has the names and addresses of networks, and no secret.
+public final class Recording: Sendable {
+    private let path: String
+    private let limit: Int
+    private let onEnd: @Sendable (RecordError) -> Void
+    let backlog = Backlog(label: "altnet.record", capacity: Recording.capacity)
+    private let file: Mutex<File>
+
+    /// The most entries that wait for the disk. Most are short; those of scans have some kilobytes.
+    static let capacity = 512
+
+    private struct File {
+        /// Nil once the recording has ended.
+        var descriptor: Int32?
+        var size: Int
+    }
+
+    /// Opens the file, or makes it, readable to nobody else, and begins a run at its end.
+    /// - Parameters:
+    ///   - limit: how large the file may become, in bytes.
+    ///   - agent: the agent's version, one word.
+    ///   - onEnd: called once, on any thread, when nothing more is written: the file is full, or the disk fails.
+    public init(
+        path: String, limit: Int, agent: String, settings: PolicySettings,
+        onEnd: @escaping @Sendable (RecordError) -> Void
+    ) throws(RecordError) {
+        self.path = path
+        self.limit = limit
+        self.onEnd = onEnd
+        let flags = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
+        let descriptor = open(path, flags, 0o600)
+        guard descriptor >= 0 else { throw RecordError(file: path, reason: .system(attempt: "open", errno: errno)) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw RecordError(file: path, reason: .notAFile)
+        }
+        // It may have been there before, with another mode.
+        fchmod(descriptor, 0o600)
+        let size = Int(status.st_size)
+        guard size < limit else {
+            close(descriptor)
+            throw RecordError(file: path, reason: .full(limit: limit))
+        }
+        file = Mutex(File(descriptor: descriptor, size: size))
+        let separator = size == 0 ? "" : Self.endsALine(descriptor, size) ? "\n" : RecordFormat.cut + "\n"
+        let header = separator + RecordFormat.header(agent: agent, settings)
+        backlog.queue.async { [self] in write(header) }
+    }
+
+    /// Whether the file's last line has its end; a power cut may have kept it from being written.
+    private static func endsALine(_ descriptor: Int32, _ size: Int) -> Bool {
+        var last: UInt8 = 0
+        return pread(descriptor, &last, 1, off_t(size) - 1) == 1 && last == UInt8(ascii: "\n")
+    }
+
+    deinit { file.withLock { file in file.descriptor.map { _ = close($0) } } }
+
+    /// Has an event and what it led to written.
+    public func append(_ event: PolicyEvent, at now: Instant, _ actions: [PolicyAction]) {
+        backlog.add { [self] missed in
+            write((missed > 0 ? RecordFormat.gap(missed) : "") + RecordFormat.entry(event, at: now, actions))
+        }
+    }
+
+    /// Waits until everything that was recorded is written, and ends the recording.
+    public func finish() {
+        backlog.queue.sync {}
+        end(nil)
+    }
+
+    private func write(_ text: String) {
+        let failure: RecordError.Reason? = file.withLock { file in
+            guard let descriptor = file.descriptor else { return nil }
+            var text = text
+            var isFull = false
+            if file.size + text.utf8.count + RecordFormat.full.utf8.count > limit {
+                (text, isFull) = (RecordFormat.full, true)
+            }
+            guard Self.write(text, to: descriptor) else { return .system(attempt: "write", errno: errno) }
+            file.size += text.utf8.count
+            return isFull ? .full(limit: limit) : nil
+        }
+        if let failure { end(failure) }
+    }
+
+    private static func write(_ text: String, to descriptor: Int32) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in
+            var rest = UnsafeRawBufferPointer(bytes)[...]
+            while !rest.isEmpty {
+                let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return false }
+                rest = rest.dropFirst(count)
+            }
+            return true
+        }
+    }
+
+    private func end(_ reason: RecordError.Reason?) {
+        let descriptor = file.withLock { file in
+            defer { file.descriptor = nil }
+            return file.descriptor
+        }
+        guard let descriptor else { return }
+        close(descriptor)
+        if let reason { onEnd(RecordError(file: path, reason: reason)) }
+    }
+}

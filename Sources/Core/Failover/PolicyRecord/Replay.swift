@@ -1,0 +1,116 @@
+import AgentModel
+
+/// Runs the policy of this build on the events of a recorded run, and tells where it decides otherwise.
+///
+/// A recorded event is an answer to what the recorded policy did. So what follows the first difference is hypothetical: the
+/// world is assumed to go on as recorded, answers are matched to the orders that they fit, and what concerns a network that
+/// this policy is not in is left out.
+public struct Replay: Sendable {
+    public private(set) var policy: FailoverPolicy
+    /// Whether a difference has come up, or was looked for by other settings.
+    public private(set) var isHypothetical: Bool
+    /// Under settings of its own it does not take over those that the recorded one was given later.
+    private let hasOwnSettings: Bool
+    private var orders = OrderMatch()
+
+    /// What one event led to, then and now.
+    public struct Outcome: Sendable, Equatable {
+        public let step: RecordedRun.Step
+        /// What this policy does, in the words of the record.
+        public let actions: [String]
+        public var isDifferent: Bool { step.actions != actions }
+    }
+
+    /// - Parameter settings: those of the run, or others to see what they would change.
+    public init(of run: RecordedRun, settings: PolicySettings) {
+        policy = FailoverPolicy(settings: settings)
+        hasOwnSettings = settings != run.settings
+        isHypothetical = hasOwnSettings
+    }
+
+    /// Where the agent does not wake the policy in time, it is because the recorded one did not want to be woken.
+    private static let lateness = Duration.milliseconds(500)
+    /// A policy that always wants to be woken at once is broken, and must not hang its judge.
+    private static let wakeLimit = 10_000
+
+    public mutating func handle(_ step: RecordedRun.Step) -> Outcome {
+        var actions: [String] = []
+        if isHypothetical {
+            for _ in 0..<Self.wakeLimit {
+                guard let wake = policy.nextWake, wake + Self.lateness < step.at else { break }
+                actions += perform(.tick, at: wake)
+            }
+        }
+        if case .settings = step.event, hasOwnSettings { return Outcome(step: step, actions: actions) }
+        if let event = isHypothetical ? orders.matching(step.event, policy.phase.network) : step.event {
+            actions += perform(event, at: step.at)
+        }
+        let outcome = Outcome(step: step, actions: actions)
+        isHypothetical = isHypothetical || outcome.isDifferent
+        orders.recorded(step)
+        return outcome
+    }
+
+    private mutating func perform(_ event: PolicyEvent, at now: Instant) -> [String] {
+        let actions = policy.handle(event, at: now)
+        for action in actions { orders.given(action) }
+        return actions.map(\.recorded)
+    }
+}
+
+/// Which of this policy's orders a recorded answer answers.
+private struct OrderMatch: Sendable {
+    /// The recorded policy's joins: it can be answered for one that it has replaced by now.
+    private var joins: [(epoch: UInt64, network: NetworkID)] = []
+    private var recordedNetwork: NetworkID?
+    private var join: (epoch: UInt64, network: NetworkID)?
+    private var scan: UInt64?
+
+    private static let capacity = 8
+
+    /// The recorded policy heard this and did that.
+    mutating func recorded(_ step: RecordedRun.Step) {
+        if case .linkFound(let network, _) = step.event { recordedNetwork = network }
+        for case .join(let network, let epoch)? in step.actions.map(RecordedOrder.init) {
+            joins = joins.suffix(Self.capacity - 1) + [(epoch, network)]
+            recordedNetwork = network
+        }
+    }
+
+    /// This policy did that.
+    mutating func given(_ action: PolicyAction) {
+        switch action {
+        case .join(let target): join = (target.epoch, target.network)
+        case .scan(let order): scan = order.id
+        case .cancelScan: scan = nil
+        default: break
+        }
+    }
+
+    /// - Returns: the event as this policy would hear it, or nil if it would not.
+    mutating func matching(_ event: PolicyEvent, _ network: NetworkID?) -> PolicyEvent? {
+        switch event {
+        case .associated(let epoch, let accessPoint):
+            return own(epoch).map { .associated(epoch: $0, accessPoint) }
+        case .joinFailed(let epoch, let failure): return own(epoch).map { .joinFailed(epoch: $0, failure) }
+        case .probed(let epoch, let result): return own(epoch).map { .probed(epoch: $0, result) }
+        case .doubted(let epoch): return own(epoch).map { .doubted(epoch: $0) }
+        case .signingIn(let epoch, let end): return own(epoch).map { .signingIn(epoch: $0, until: end) }
+        case .postponed(let epoch, let moment): return own(epoch).map { .postponed(epoch: $0, until: moment) }
+        case .scanned(_, let results):
+            defer { scan = nil }
+            return .scanned(id: scan, results)
+        case .scanFailed:
+            defer { scan = nil }
+            return scan.map { .scanFailed(id: $0) }
+        case .signal, .address, .linkLost: return network == recordedNetwork ? event : nil
+        default: return event
+        }
+    }
+
+    private func own(_ epoch: UInt64) -> UInt64? {
+        guard let recorded = joins.last(where: { $0.epoch == epoch }), let join, join.network == recorded.network
+        else { return nil }
+        return join.epoch
+    }
+}

@@ -1,0 +1,160 @@
+import AgentModel
+
+/// The way back to the network that the device belongs in.
+struct PreferredNetworkReturn: Hashable, Sendable {
+    private(set) var nextLook: Instant?
+    /// Since when it is looked for, and when that was done on all channels.
+    private var since: Instant?
+    private var lookedEverywhere: Instant?
+    /// Since when every look found it good.
+    private(set) var goodSince: Instant?
+    private var goodLooks = 0
+    private var misses = 0
+    /// Returns that did not last, in a row.
+    private var failures = 0
+
+    private static let looksNeeded = 3
+
+    mutating func lookAgain(at moment: Instant) {
+        nextLook = moment
+        since = moment
+        lookedEverywhere = nil
+        goodSince = nil
+        goodLooks = 0
+    }
+
+    /// A router may come back on another channel, so now and then a look is at all of them.
+    func looksEverywhere(at now: Instant) -> Bool {
+        (lookedEverywhere ?? since).map { now - $0 >= Self.fullLookInterval } ?? false
+    }
+
+    private static let fullLookInterval = Duration.seconds(20 * 60)
+
+    /// There is no air time for a look now.
+    mutating func wait(until moment: Instant) { nextLook = moment }
+
+    mutating func ordered(everywhere: Bool, at now: Instant, settings: PolicySettings) {
+        if everywhere { lookedEverywhere = now }
+        let elapsed = since.map { now - $0 } ?? .zero
+        nextLook =
+            now + (goodSince == nil ? settings.preferredLook.wait(after: elapsed, part: 60) : lookBetween(settings))
+    }
+
+    /// While it is good it is looked at twice as often as it has to be, but only where that is no more than every ten seconds.
+    private func lookBetween(_ settings: PolicySettings) -> Duration {
+        let confirmation = confirmation(settings)
+        let shortest = max(.seconds(1), min(.seconds(10), confirmation / (Self.looksNeeded - 1)))
+        return max(shortest, confirmation / (2 * Self.looksNeeded))
+    }
+
+    private func confirmation(_ settings: PolicySettings) -> Duration {
+        settings.preferredConfirmation.wait(after: failures)
+    }
+
+    /// - Parameter quality: what was found, or nil if it was not there.
+    mutating func looked(found quality: Quality?, at now: Instant, settings: PolicySettings) {
+        switch quality {
+        case .good:
+            goodSince = goodSince ?? now
+            goodLooks += 1
+            misses = 0
+            // The last one when the time is over, and not later.
+            let end = (goodSince ?? now) + confirmation(settings)
+            nextLook = end > now ? min(end, now + lookBetween(settings)) : now + lookBetween(settings)
+        case .poor, nil:
+            // One scan does not always show what is there: where it was good, the next one follows at once.
+            misses += 1
+            guard misses > 1 || quality == .poor else {
+                if goodSince != nil { nextLook = now + .seconds(1) }
+                return
+            }
+            goodSince = nil
+            goodLooks = 0
+        }
+    }
+
+    enum Quality { case good, poor }
+
+    func isConfirmed(at now: Instant, settings: PolicySettings) -> Bool {
+        guard let goodSince, goodLooks >= Self.looksNeeded else { return false }
+        return now - goodSince >= confirmation(settings)
+    }
+
+    mutating func cameHome(at now: Instant) {
+        nextLook = nil
+        goodSince = nil
+        goodLooks = 0
+        since = nil
+        lookedEverywhere = nil
+    }
+
+    /// The device gave a link up for it, and it was not to be had: that must not happen often.
+    mutating func returnFailed(at now: Instant) {
+        failures += 3
+        lookAgain(at: now)
+    }
+
+    /// The device had returned, and the link has ended after this time.
+    mutating func left(after time: Duration, settings: PolicySettings) {
+        if time < settings.preferredProbation {
+            failures += 2
+        } else if time >= settings.preferredProbation * 4 {
+            failures = 0
+        }
+    }
+}
+
+// What is done to be in the network that the device belongs in.
+extension FailoverPolicy {
+    /// The network to return to, sooner or later.
+    func home(from link: Link) -> NetworkID? {
+        guard settings.returnsToPreferred, let preferred, preferred != link.network, otherUplink == nil, command == nil,
+            !air.places(of: preferred).isEmpty,
+            // The network in use under another password: whether that is right shows when the link is gone.
+            ssid(preferred) != ssid(link.network)
+        else { return nil }
+        return preferred
+    }
+
+    /// Returns home, or looks whether it is there.
+    /// - Returns: whether the device leaves.
+    mutating func returnHome(from link: Link, at now: Instant) -> Bool {
+        guard let preferred = home(from: link), !isBlocked(preferred, at: now),
+            (standings[preferred]?.reputation(at: now) ?? .sound) <= .suspect
+        else { return false }
+        if preferredReturn.isConfirmed(at: now, settings: settings), now - link.since >= settings.betweenSwitches,
+            let bss = sight(of: preferred, at: now), isGood(bss), isWelcome(bss, of: preferred, at: now)
+        {
+            join(preferred, at: bss, purpose: .automatic, cause: .preferred, at: now)
+            return true
+        }
+        let isEverywhere = preferredReturn.looksEverywhere(at: now)
+        let places = isEverywhere ? [] : air.places(of: preferred)
+        if let nextLook = preferredReturn.nextLook, nextLook <= now, scan == nil {
+            if orderScan(places, reason: .preferred, at: now) {
+                preferredReturn.ordered(everywhere: isEverywhere, at: now, settings: settings)
+            } else {
+                preferredReturn.wait(until: now + budget.wait(for: places, isUrgent: weakness.verdict >= .weak))
+            }
+        }
+        return false
+    }
+
+    func quality(ofPreferred network: KnownNetwork, since start: Instant) -> PreferredNetworkReturn.Quality? {
+        let now = latest ?? start
+        let all = air.accessPoints(of: network.id, since: start)
+        guard !all.isEmpty else { return nil }
+        return all.contains { isGood($0) && isWelcome($0, of: network.id, at: now) } ? .good : .poor
+    }
+
+    /// Whether a living link may be given up for an access point: none that throws devices out, and no doubtful stranger.
+    private func isWelcome(_ bss: BSS, of network: NetworkID, at now: Instant) -> Bool {
+        !losses.isRestless(bss.bssid, at: now, settings: settings)
+            && !(standings[network]?.isDoubted(bss.bssid, at: now) ?? false)
+    }
+
+    /// Good with something to spare: a network at the threshold would be left again.
+    private func isGood(_ bss: BSS) -> Bool {
+        settings.headroom(bss.signal, on: bss.frequency) >= settings.returnHeadroom
+    }
+}

@@ -1,0 +1,33 @@
+import AgentModel
+
+/// How often living links were left lately, so that nothing becomes a dance.
+struct RoamDamping: Hashable, Sendable {
+    /// When living links were left by the policy's own decision, as far back as the limit looks.
+    private var departures: [Instant] = []
+    /// Access points that were left for being weak.
+    private var left: [BSSID: Instant] = [:]
+    /// Returns to one of them.
+    private var returns: [Instant] = []
+
+    private static let accessPoints = 16
+
+    func allowsDeparture(at now: Instant, settings: PolicySettings) -> Bool {
+        departures.count { now - $0 <= settings.switchLimitWindow } < settings.switchLimit
+    }
+
+    mutating func departs(from bssid: BSSID, to target: BSSID, at now: Instant, settings: PolicySettings) {
+        departures = departures.filter { now - $0 <= settings.switchLimitWindow } + [now]
+        returns = returns.filter { now - $0 <= settings.dampingWindow }
+        left = left.filter { now - $0.value <= settings.dampingWindow }
+        if left[target] != nil, returns.count * settings.dampingStep < settings.dampingLimit { returns.append(now) }
+        left[bssid] = now
+        left.forgetEarliest(beyond: Self.accessPoints) { $0 }
+    }
+
+    /// How much more than the margin an access point has to be better, in dB, for having been left lately.
+    func damping(of bssid: BSSID, at now: Instant, settings: PolicySettings) -> Int {
+        guard let leftAt = left[bssid], now - leftAt <= settings.dampingWindow else { return 0 }
+        let recent = returns.count { now - $0 <= settings.dampingWindow }
+        return min(settings.dampingLimit, settings.dampingStep * (recent + 1))
+    }
+}

@@ -1,0 +1,21 @@
+import AgentModel
+import AppProtocol
+import Hotspots
+
+/// Who signs the device in: the hotspot providers, or whoever stands in for them.
+protocol SignInService: Sendable {
+    var status: HotspotStatus { get }
+    func captiveFound(_ network: CaptiveNetwork, name: NetworkName)
+    func onlineFound()
+    func sessionEnds(_ network: CaptiveNetwork, name: NetworkName)
+    /// Returns in ``HotspotSettings/logoffLimit`` at the latest.
+    func logOff() async
+    func networkLeft()
+    func answer(_ answer: PortalAnswer) throws(PortalAnswerRefusal)
+    /// Which of these networks in range providers say that they may serve: their names, by access point. Answers within
+    /// seconds.
+    func filter(_ networks: [ScannedHotspot]) async -> [BSSID: [String]]
+    func shutDown() async
+}
+
+extension Hotspots: SignInService {}

@@ -1,0 +1,107 @@
+import AgentModel
+import AppProtocol
+import Connectivity
+import Linux
+
+/// A target as `ConnectivityMonitor` sees it. In each network it has a connection of its own, so that what is heard over one is
+/// never taken for what is heard over another.
+@AgentLoop
+final class WatchedTarget {
+    /// One connection, as much of it as is used here.
+    struct Line: Sendable {
+        let status: @Sendable () -> ConnectionStatus
+        /// Nil if it answers now, or was heard within the last seconds.
+        let probe: @Sendable (_ limit: Duration) async -> ReachProblem?
+        let cancel: @Sendable () -> Void
+    }
+
+    /// What a connection tells by itself.
+    enum Word: Sendable {
+        case changed
+        /// It was ready, and is no more.
+        case doubted
+    }
+
+    nonisolated let name: String
+    nonisolated let host: String
+    nonisolated let port: Int
+    nonisolated let isTLS: Bool
+    /// Whom it tells what comes of the connection.
+    var onWord: (WatchedTarget, Word) -> Void = { _, _ in }
+    private let open: @Sendable (InterfaceNetwork, @escaping @Sendable (Word) -> Void) -> Line
+    private var line: Line?
+    /// Counts the connections: the last one alone is listened to.
+    private var count = 0
+    /// When there was no network any more.
+    private var left = Instant.now
+
+    /// - Parameter open: makes a connection through a network, and keeps it until it is cancelled.
+    init(
+        name: String, host: String, port: Int, isTLS: Bool,
+        open: @escaping @Sendable (InterfaceNetwork, @escaping @Sendable (Word) -> Void) -> Line
+    ) {
+        (self.name, self.host, self.port, self.isTLS, self.open) = (name, host, port, isTLS, open)
+    }
+
+    /// Goes on through this network; nil where there is none.
+    func follow(_ network: InterfaceNetwork?) {
+        line?.cancel()
+        count += 1
+        left = .now
+        line = network.map { network in
+            open(network) { [weak self, count] word in
+                Task { @AgentLoop in self?.heard(word, from: count) }
+            }
+        }
+    }
+
+    /// The same target, for a network of its own.
+    func twin() -> WatchedTarget { WatchedTarget(name: name, host: host, port: port, isTLS: isTLS, open: open) }
+
+    private func heard(_ word: Word, from number: Int) {
+        guard number == count else { return }
+        onWord(self, word)
+    }
+
+    var status: ConnectionStatus {
+        line?.status() ?? ConnectionStatus(state: .waiting, reason: .noAddress, since: left)
+    }
+
+    /// What its answer proves, if it answers.
+    var proof: ReachFindings.Proof { !status.isFar ? .near : isTLS ? .certified : .far }
+
+    /// What is known without asking it.
+    var answer: ReachFindings.Answer? {
+        let status = status
+        return status.isOnline ? .answers(proof) : status.reason.map { .problem($0) }
+    }
+
+    func probe(_ limit: Duration) async -> ReachProblem? {
+        guard let line else { return .noAddress }
+        return await line.probe(limit)
+    }
+
+    func report(now: Instant = .now) -> TargetStatus {
+        let status = status
+        let age = max(0, (now - status.since).milliseconds)
+        return TargetStatus(
+            name: name, host: host, port: port, state: status.state, reason: status.reason,
+            since: Timestamp(millisecondsSince1970: Timestamp.now.millisecondsSince1970 - age))
+    }
+}
+
+extension WatchedTarget {
+    /// - Parameter connect: makes a connection that is not started.
+    convenience init(
+        _ target: Target,
+        connecting connect: @escaping @Sendable (Target, @escaping @Sendable (Word) -> Void) -> TargetConnection
+    ) {
+        self.init(name: target.name, host: target.host, port: target.port, isTLS: target.isTLS) { network, tell in
+            let connection = connect(target, tell)
+            connection.start(through: network)
+            return Line(
+                status: { connection.status }, probe: { await connection.probe(within: $0) },
+                cancel: { connection.cancel() })
+        }
+    }
+}

@@ -1,0 +1,160 @@
+import AgentModel
+import AppProtocol
+import Connectivity
+import Failover
+import Hotspots
+import Linux
+import NIOCore
+import Netlink
+
+// How far the network leads.
+extension DeviceAgent {
+    /// - Throws: where targets with TLS are set and nobody can vouch for them.
+    static func reachWatch(
+        _ settings: AgentSettings, through wifi: InterfaceNetwork, routes: RouteMonitor, on group: any EventLoopGroup,
+        watchedBy outside: NetworkReadings
+    ) throws(TrustError) -> ConnectivityMonitor {
+        var lookOnline: (@Sendable (InterfaceNetwork, Duration) async -> ValidationLook)?
+        if let source = settings.connectivity.source {
+            let validator = OnlineValidator(source: source)
+            lookOnline = { network, limit in
+                await outside.reading(.probe) { await validator.look(through: network, within: limit) }
+                    ?? ValidationLook(finding: .failed(.unexpectedAnswer), cost: 0)
+            }
+        }
+        let authorities = settings.connectivity.authorities
+        let api = CaptivePortalAPI(client: WebClient(trusting: authorities.map { .file($0) } ?? .system))
+        let watch = ConnectivityMonitor(
+            required: settings.connectivity.required,
+            means: ConnectivityMonitor.Means(
+                lookOnline: lookOnline,
+                captive: CaptiveWatch.Means(
+                    find: { network, limit in await network.notes(within: limit).captivePortalAPI },
+                    ask: { url, network, limit in
+                        await outside.reading(.captiveAPI) { await api.look(url, through: network, within: limit) }
+                            ?? CaptiveLook(result: .failure(.leftAlone), cost: 0)
+                    }),
+                askGateway: { network, limit in
+                    guard let interface = network.interface ?? routes.wayOut else { return false }
+                    return await routes.gatewaysAnswer(on: interface, within: limit)
+                },
+                wifi: wifi, unbound: InterfaceNetwork(interface: nil, on: group, watchedBy: outside.marks)),
+            budget: QuestionBudget(settings.connectivity.budget))
+        let trust =
+            settings.connectivity.targets.contains(where: \.isTLS) ? try TargetTrust(authorities: authorities) : nil
+        let keepAlive = settings.connectivity.keepAlive
+        let targets = settings.connectivity.targets.map { target in
+            WatchedTarget(target) { target, tell in
+                TargetConnection(
+                    target, trust: trust, keepAlive: keepAlive, on: group, now: { .now },
+                    onChange: { _ in tell(.changed) }, onDoubt: { _ in tell(.doubted) })
+            }
+        }
+        let hotspots = settings.connectivity.providersSocket.map { socket in
+            Hotspots(socket: socket, on: group, watchedBy: outside.marks, now: { .now }) { [weak watch] _ in
+                Task { @AgentLoop in watch?.signInMayHaveChanged() }
+            }
+        }
+        watch.watch(targets, signingInBy: hotspots)
+        return watch
+    }
+
+    /// Connects the watch with the rest, and lets it begin.
+    func beginReachWatch() {
+        reach.listeners = ConnectivityMonitor.Listeners(
+            policy: { [weak self] in self?.handle($0) }, publish: { [weak self] in self?.hub.publish($0) },
+            // What comes of an event is told once, when it has been dealt with.
+            changed: { [weak self] in
+                guard let self, !isHandling else { return }
+                markCaptive()
+                updateStatus()
+            },
+            problem: { [log] in if let problem = $0 { log.warning("signing in: \(problem)") } },
+            captiveNetwork: { [weak self] in self?.captiveNetwork })
+        reachability.start()
+        reachabilityChanges = Task { [weak self, changes = reachability.changes] in
+            for await path in changes { self?.reach.flagsChanged(to: path.flags) }
+        }
+    }
+
+    /// Lets the watch know where packets go now.
+    func followPath() {
+        outside.network = policy.phase.network.flatMap { book[$0] }?.hash(localKey: identity.localKey).base64 ?? ""
+        let isOnline =
+            switch policy.phase {
+            case .online, .proving: true
+            case .offline, .joining, .waitingForAddress: false
+            }
+        reach.follow(
+            isOnline ? .wifi(epoch: policy.linkEpoch) : otherUplink.map { .other($0) } ?? .none)
+        markCaptive()
+    }
+
+    /// Lets reachability know at which interface somebody has to sign in.
+    private func markCaptive() {
+        let interface = reach.verdict?.internet == .captive ? reach.network?.interface ?? routes.uplink?.interface : nil
+        guard interface != captiveInterface else { return }
+        if let captiveInterface { reachability.setCaptive(false, on: captiveInterface) }
+        if let interface { reachability.setCaptive(true, on: interface) }
+        captiveInterface = interface
+    }
+
+    /// What hotspot providers are told of the network in use.
+    private var captiveNetwork: (CaptiveNetwork, NetworkName)? {
+        guard let network = policy.phase.network.flatMap({ book[$0] }) else { return nil }
+        let bssid = policy.phase.accessPoint?.bssid
+        let sight = policy.phase.network.flatMap { policy.lastSight(of: $0) }
+        let probe = settings.connectivity.source.map { source in
+            let expected: CaptiveNetwork.Probe.Expected =
+                switch source.expected {
+                case .status(let status): .status(status)
+                case .body(let body): .body(body)
+                }
+            return CaptiveNetwork.Probe(url: source.address.description, expected: expected)
+        }
+        return (
+            CaptiveNetwork(
+                ssid: network.ssid, bssid: bssid, security: sight?.security ?? .unknown,
+                interface: station.interface, signal: sight?.signal, portal: reach.verdict?.portal, probe: probe,
+                api: reach.captive.state.map(CaptiveNetwork.API.init)),
+            NetworkName(ssid: network.ssid, hash: network.hash(localKey: identity.localKey))
+        )
+    }
+}
+
+extension ConnectivityMonitor {
+    /// Changes come in order, and the last one is what counts.
+    fileprivate func signInMayHaveChanged() {
+        guard let status = hotspots?.status else { return }
+        signInChanged(to: status)
+    }
+}
+
+extension CaptiveNetwork.API {
+    init(_ state: CaptiveState) {
+        self.init(
+            userPortal: state.userPortal?.description, venueInfo: state.venueInfo?.description,
+            canExtendSession: state.canExtendSession, secondsRemaining: state.secondsRemaining,
+            bytesRemaining: state.bytesRemaining)
+    }
+}
+
+extension RouteMonitor {
+    /// The interface that packets leave the device by: of a tunnel, the one beneath it.
+    fileprivate var wayOut: String? { uplink.map { $0.carrier?.interface ?? $0.interface } }
+
+    /// Whether one of an interface's gateways answers to its address; true where it has none and needs none. All are asked at
+    /// the same time, three at most.
+    func gatewaysAnswer(on interface: String, within limit: Duration) async -> Bool {
+        guard let index = link(named: interface)?.index else { return false }
+        let gateways = defaultRoutes.filter { $0.index == index }
+            .compactMap { $0.gateway.flatMap { IPAddress(bytes: $0) } }.prefix(3)
+        guard !gateways.isEmpty else { return true }
+        // Not a group, which would wait for the slowest.
+        let (answers, teller) = AsyncStream.makeStream(of: Bool.self)
+        for gateway in gateways {
+            Task { teller.yield(await probe(gateway: gateway, on: interface, within: limit)) }
+        }
+        return await answers.prefix(gateways.count).contains(true)
+    }
+}

@@ -1,0 +1,104 @@
+import AgentModel
+import AppProtocol
+import Connectivity
+import Linux
+import Netlink
+
+// Which layer is broken, looked at anew from the radio upwards. Nothing that is done for it disturbs the link.
+extension DeviceAgent {
+    /// The limits of the steps that send something; together less than ``DiagnosisDesk/limit``.
+    private enum Limit {
+        static let gateway = Duration.milliseconds(1800)
+        static let name = Duration.seconds(3)
+        static let source = Duration.seconds(3)
+        static let target = Duration.seconds(4)
+    }
+
+    func diagnosis() async -> Diagnosis {
+        await diagnoses.diagnosis { [weak self] course in await self?.look(course) }
+    }
+
+    private func look(_ course: DiagnosisCourse) async {
+        let interface = station.interface
+        course.facts.radio = DiagnosisFacts.Radio(
+            interface: interface, isSupported: radio.isSupported, isThere: routes.link(named: interface) != nil,
+            isUp: isInterfaceUp,
+            isSupplicantAvailable: isSupplicantAvailable)
+        let signal = policy.phase.accessPoint == nil ? nil : try? await radio.station()?.strength
+        course.facts.association = association(signal: signal)
+        course.facts.addresses = DiagnosisFacts.Addresses(
+            own: addresses.map(\.text), hasRoute: routes.defaultRoutes.contains { $0.index == radio.interfaceIndex })
+        if course.facts.isJoined {
+            course.facts.gatewayAnswers = await routes.gatewaysAnswer(on: interface, within: Limit.gateway)
+        }
+        await lookFurther(course)
+    }
+
+    private func association(signal: Int?) -> DiagnosisFacts.Association {
+        let name = policy.phase.network.flatMap { book[$0] }?.ssid.description ?? "a network"
+        switch policy.phase {
+        case .offline:
+            let refused = policy.refusals(at: .now).map { "\($0.network.ssid): \(Self.explanation($0))" }
+            return .notConnected(known: policy.networks.count, refused: refused)
+        case .joining: return .joining(name)
+        case .waitingForAddress, .proving, .online:
+            let weak = policy.settings.thresholds(for: policy.phase.accessPoint?.frequency).weak
+            return .joined(name, signal: signal, isWeak: signal.map { $0 < weak } ?? false)
+        }
+    }
+
+    /// Names, internet and targets are asked through the path in use, which may be another uplink than Wi-Fi.
+    private func lookFurther(_ course: DiagnosisCourse) async {
+        let network = reach.network
+        course.facts.hasWayOut = network != nil
+        guard let network else { return }
+        let targets = reach.targets
+        let hosts = ([settings.connectivity.source?.address.host] + targets.map(\.host)).compactMap(\.self)
+        if let name = hosts.first(where: { IPAddress($0) == nil }) {
+            let problem = await network.problem(of: name, within: Limit.name)
+            course.facts.names = problem.map { .notFound(name, $0) } ?? .found(name)
+        } else {
+            course.facts.names = .nothingToFind
+        }
+        course.facts.internet = await internet(network)
+        let problems = await Self.probe(targets)
+        course.facts.targets = zip(targets, problems).map { target, problem in
+            DiagnosisFacts.Target(name: target.name, place: "\(target.host):\(target.port)", problem: problem)
+        }
+    }
+
+    private func internet(_ network: InterfaceNetwork) async -> DiagnosisFacts.Internet {
+        guard let lookOnline = reach.means.lookOnline else {
+            // Without anybody to ask, what the network says of itself is all that is known.
+            guard let state = reach.captive.state, state.isCaptive else { return .notSet }
+            return .asked(.captive(portal: state.userPortal?.description), signIn: reach.signIn.status.problem)
+        }
+        guard reach.budget.take(for: .diagnosis) else { return .notAsked }
+        let look = await lookOnline(network, Limit.source)
+        reach.budget.spent(bytes: look.cost, for: .diagnosis)
+        return .asked(look.finding, signIn: reach.signIn.status.problem)
+    }
+
+    /// All at once, so that many take no longer than one.
+    private nonisolated static func probe(_ targets: [WatchedTarget]) async -> [ReachProblem?] {
+        await withTaskGroup(of: (Int, ReachProblem?).self) { group in
+            for (index, target) in targets.enumerated() {
+                group.addTask { (index, await target.probe(Limit.target)) }
+            }
+            var problems = [ReachProblem?](repeating: .timedOut, count: targets.count)
+            for await (index, problem) in group { problems[index] = problem }
+            return problems
+        }
+    }
+}
+
+extension InterfaceNetwork {
+    fileprivate func problem(of name: String, within limit: Duration) async -> ReachProblem? {
+        do throws(NameFailure) {
+            _ = try await addresses(of: name, within: limit)
+            return nil
+        } catch {
+            return error.problem
+        }
+    }
+}

@@ -1,0 +1,44 @@
+import AgentModel
+import AppProtocol
+import Linux
+
+/// What a diagnosis under way has found so far.
+@AgentLoop
+final class DiagnosisCourse {
+    var facts = DiagnosisFacts()
+}
+
+/// Makes diagnoses, of which each costs packets, for as many as ask: one at a time, which all share, and not more often
+/// than ``pace``. Who asks sooner is given the last one, which says when it was made.
+@AgentLoop
+final class DiagnosisDesk {
+    /// What was not looked at by then is skipped.
+    static let limit: Duration = .seconds(13)
+    static let pace: Duration = .seconds(10)
+
+    private let limit: Duration
+    private let now: @Sendable () -> Instant
+    private var running: Task<Diagnosis, Never>?
+    private var last: (diagnosis: Diagnosis, end: Instant)?
+
+    init(limit: Duration = limit, now: @escaping @Sendable () -> Instant = { .now }) {
+        (self.limit, self.now) = (limit, now)
+    }
+
+    func diagnosis(_ look: @escaping @AgentLoop (DiagnosisCourse) async -> Void) async -> Diagnosis {
+        if let running { return await running.value }
+        if let last, now() - last.end < Self.pace { return last.diagnosis }
+        let task = Task {
+            let course = DiagnosisCourse()
+            let work = Task { await look(course) }
+            await work.end(within: limit)
+            work.cancel()
+            let diagnosis = Diagnosis(steps: course.facts.steps, checked: .now)
+            last = (diagnosis, now())
+            running = nil
+            return diagnosis
+        }
+        running = task
+        return await task.value
+    }
+}

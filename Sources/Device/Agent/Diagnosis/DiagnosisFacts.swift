@@ -1,0 +1,76 @@
+import AgentModel
+import AppProtocol
+import Connectivity
+
+/// What was found at each layer. Nil is what was not looked at: it was not reached in time.
+struct DiagnosisFacts: Sendable, Equatable {
+    struct Radio: Sendable, Equatable {
+        var interface: String
+        /// Whether the kernel has Wi-Fi at all.
+        var isSupported = true
+        var isThere = true
+        var isUp = true
+        var isSupplicantAvailable = true
+
+        var isGood: Bool { isSupported && isThere && isUp && isSupplicantAvailable }
+    }
+
+    enum Association: Sendable, Equatable {
+        /// Nothing is joined, of so many networks that are known.
+        /// - Parameter refused: why access points that bear their names are not joined, one sentence each.
+        case notConnected(known: Int, refused: [String] = [])
+        case joining(String)
+        /// - Parameter signal: in dBm, where it could be measured.
+        case joined(String, signal: Int?, isWeak: Bool)
+    }
+
+    struct Addresses: Sendable, Equatable {
+        var own: [String]
+        var hasRoute: Bool
+    }
+
+    enum Names: Sendable, Equatable {
+        /// Everything is reached by address.
+        case nothingToFind
+        case found(String)
+        case notFound(String, ReachProblem)
+    }
+
+    enum Internet: Sendable, Equatable {
+        /// There is nobody to ask.
+        case notSet
+        /// Nobody may be asked any more for now.
+        case notAsked
+        /// - Parameter signIn: what went wrong with the sign-in, where it did.
+        case asked(ValidationFinding, signIn: String? = nil)
+    }
+
+    struct Target: Sendable, Equatable {
+        var name: String
+        /// As in `mqtt.example.com:8883`.
+        var place: String
+        /// Nil where it answers.
+        var problem: ReachProblem?
+    }
+
+    var radio: Radio?
+    var association: Association?
+    var addresses: Addresses?
+    var gatewayAnswers: Bool?
+    /// Whether there is any way out, by Wi-Fi or else.
+    var hasWayOut: Bool?
+    var names: Names?
+    var internet: Internet?
+    var targets: [Target]?
+
+    /// Whether a Wi-Fi network is joined, so that there is a point in looking at what it gives.
+    var isJoined: Bool {
+        if radio?.isGood == true, case .joined = association { true } else { false }
+    }
+
+    /// Whether something behind the gateway was reached.
+    var isBeyondGateway: Bool {
+        if case .asked(.online, _) = internet { return true }
+        return targets?.contains { $0.problem == nil } == true
+    }
+}

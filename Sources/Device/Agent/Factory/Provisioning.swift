@@ -1,0 +1,165 @@
+import AgentModel
+import AppProtocol
+import KeyFile
+
+/// What a device is given before its agent first runs: an identity, a root key, and its first network.
+///
+/// What is there already stays. So it can be done again, after a power cut or by whoever is not sure, and does what is
+/// missing: each of the three is whole or not there at all.
+package struct Provisioning: Sendable {
+    package var identity = Identity.any
+    /// The device's home.
+    package var network: StoredNetwork?
+    /// Whether another identity and another home may go. A root key never does: the store would go with it.
+    package var replaces = false
+
+    package enum Identity: Sendable {
+        /// Whatever the device has, and a random one where it has none.
+        case any
+        /// Any key under this id.
+        case named(String)
+        case given(DeviceIdentity)
+
+        fileprivate func fits(_ identity: DeviceIdentity?) -> Bool {
+            switch self {
+            case .any: true
+            case .named(let id): identity?.id == id
+            case .given(let given): identity?.key == given.key
+            }
+        }
+
+        /// The identity for a device that has none.
+        fileprivate func make() throws(ProtocolError) -> DeviceIdentity {
+            switch self {
+            case .any: try .random()
+            case .named(let id): try .random(id: id)
+            case .given(let identity): identity
+            }
+        }
+    }
+
+    package init(identity: Identity = .any, network: StoredNetwork? = nil, replaces: Bool = false) {
+        self.identity = identity
+        self.network = network
+        self.replaces = replaces
+    }
+
+    /// What is done with one of the three.
+    package enum Step: String, Sendable, Encodable {
+        case kept
+        case made
+        case replaced
+    }
+
+    /// What is to be done.
+    package struct Plan: Sendable, Equatable {
+        package var rootKey: Step
+        package var identity: Step
+        /// Nil where no network was given.
+        package var network: Step?
+
+        package var changesNothing: Bool { [rootKey, identity, network ?? .kept].allSatisfy { $0 == .kept } }
+    }
+
+    /// A device as it is.
+    package struct Device {
+        package var identity: DeviceIdentity?
+        /// A part of an identity counts as one.
+        package var hasIdentity: Bool
+        package var hasRootKey: Bool
+        /// What the store holds, nil where there is none.
+        package var state: StoredState?
+
+        /// - Throws: `IdentityError` where the identity that is there is none.
+        /// - Parameter state: the state directory.
+        package init(state folder: any FileOperations, hasRootKey: Bool, stored: StoredState?) throws(IdentityError) {
+            let identity = IdentityFolder(folder)
+            hasIdentity = try !identity.isEmpty
+            do { self.identity = try identity.read() } catch {
+                guard error.reason == .missing else { throw error }
+            }
+            self.hasRootKey = hasRootKey
+            state = stored
+        }
+    }
+
+    /// - Throws: where the device has something else already, and nothing is to be replaced.
+    package func plan(for device: Device) throws(ProvisioningConflict) -> Plan {
+        var plan = Plan(rootKey: device.hasRootKey ? .kept : .made, identity: .kept)
+        if device.hasIdentity, !identity.fits(device.identity) {
+            guard replaces else { throw .identity(device.identity?.id) }
+            plan.identity = .replaced
+        } else if device.identity == nil {
+            plan.identity = .made
+        }
+        guard let network else { return plan }
+        let state = device.state ?? StoredState()
+        if let home = state.home, home.isSame(as: network), !replaces || home.floor == network.floor {
+            plan.network = .kept
+        } else if state.namedNetworks.isEmpty {
+            plan.network = .made
+        } else {
+            guard replaces else { throw .network(state.preferred?.ssid) }
+            plan.network = .replaced
+        }
+        return plan
+    }
+
+    /// Gives the device the identity.
+    /// - Parameter folder: the state directory.
+    /// - Returns: the device's identity from now on.
+    package func provideIdentity(_ plan: Plan, in folder: any FileOperations) throws -> DeviceIdentity {
+        let folder = IdentityFolder(folder)
+        // A part of a random one is completed by the rest, as the agent does it.
+        if plan.identity == .replaced {
+            try folder.install(try identity.make(), replacing: true)
+        } else if try folder.isEmpty {
+            try folder.install(try identity.make())
+        }
+        try folder.complete()
+        return try folder.read()
+    }
+
+    /// Stores the network, in one commit.
+    package func provideNetwork(_ plan: Plan, in keyFile: KeyFile) throws(KeyFileError) {
+        guard let network, plan.network != .kept else { return }
+        var state = keyFile.state
+        state.home = network
+        state.takeWord(for: network)
+        // Nor is it to look for another one first.
+        (state.chosen, state.current, state.previous, state.pendingSwitch) = (nil, nil, nil, nil)
+        state.statistics[network.ssid] = nil
+        try keyFile.commit(state)
+    }
+}
+
+/// The device has something else already.
+package enum ProvisioningConflict: Error, Equatable, CustomStringConvertible {
+    /// Another identity, or a part of one.
+    case identity(_ id: String?)
+    /// Networks, the one that it belongs in first.
+    case network(SSID?)
+
+    package var description: String {
+        switch self {
+        case .identity(let id?):
+            "the device is \(id) already, with another local key or by another id: 'altnet pair --show' shows it, --force "
+                + "replaces it"
+        case .identity(nil): "the device has a part of another identity already: --force replaces it"
+        case .network(let ssid):
+            "the device has networks already\(ssid.map { ", \($0) first" } ?? ""): --force puts the new one in the place of "
+                + "its home"
+        }
+    }
+}
+
+extension StoredNetwork {
+    /// A network as it is stored, with its key derived from the password, which takes milliseconds.
+    /// - Throws: where the password cannot be one.
+    package init(provisioned network: NewNetwork) throws(ProtocolError) {
+        let password: Secret? = if case .password(let password) = network.credential { password } else { nil }
+        try self.init(
+            DecryptedNetwork(
+                ssid: network.ssid, password: password, security: network.security, isHidden: network.isHidden))
+    }
+}

@@ -1,0 +1,26 @@
+import AppServer
+import Logging
+
+/// Opens the server to the network. Where that fails, the device does everything else, and it is tried again.
+struct ListenerRetry: Sendable {
+    let server: AppServer
+    let log: Logger
+    /// Between two attempts.
+    var pause = Duration.seconds(30)
+
+    /// Returns when the server listens, or the task is cancelled.
+    func open() async {
+        var told: AppServerError?
+        while !Task.isCancelled {
+            do throws(AppServerError) {
+                try await server.startInNetwork()
+                if let port = server.lanPort { log.notice("answers apps in the network on port \(port)") }
+                return
+            } catch {
+                if error != told { log.error("apps in the network get no answer, which is tried again: \(error)") }
+                told = error
+                try? await Task.sleep(for: pause)
+            }
+        }
+    }
+}

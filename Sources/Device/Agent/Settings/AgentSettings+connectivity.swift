@@ -1,0 +1,68 @@
+import AgentModel
+import Connectivity
+import Failover
+
+extension ConnectivitySettings {
+    init(from reader: inout SettingsReader) {
+        targets = Self.targets(from: &reader)
+        keepAlive.idle = reader.seconds(.keepAlive)
+        keepAlive.interval = reader.seconds(.keepAliveRetry)
+        keepAlive.count = reader.number(.keepAliveCount)
+        keepAlive.application = reader.seconds(.keepAliveRequest)
+        source = Self.source(from: &reader)
+        budget.questionsPerHour = reader.number(.validationQuestions)
+        budget.bytesPerHour = reader.number(.validationVolume) * 1000
+        required = Self.required(from: &reader, hasTargets: !targets.isEmpty, hasSource: source != nil)
+        authorities = reader.optionalPath(.authorities)
+        providersSocket = reader.optionalPath(.providers)
+    }
+
+    private static func targets(from reader: inout SettingsReader) -> [Target] {
+        guard let text = reader.anyText(.targets) else { return [] }
+        do throws(TargetError) {
+            return try Target.all(text)
+        } catch {
+            reader.refuse(.targets, "cannot be used: \(error)", allowed: Setting.targets.form.allowed)
+            return []
+        }
+    }
+
+    private static func source(from reader: inout SettingsReader) -> ValidationSource? {
+        guard let url = reader.anyText(.validationURL) else {
+            for stray in [Setting.validationStatus, .validationBody] where reader.anyText(stray) != nil {
+                reader.refuse(
+                    stray, "is set without ALTNET_VALIDATION_URL", allowed: "nothing, or the URL as well")
+            }
+            return nil
+        }
+        do throws(InvalidValidationSource) {
+            return try ValidationSource(
+                url: url, status: reader.anyText(.validationStatus), body: reader.anyText(.validationBody))
+        } catch {
+            reader.refuse(
+                .validationURL, "cannot be used: \(error)", allowed: Setting.validationURL.form.allowed,
+                besides: [.validationStatus, .validationBody])
+            return nil
+        }
+    }
+
+    /// What matters most is that the device's own servers are reached.
+    private static func required(from reader: inout SettingsReader, hasTargets: Bool, hasSource: Bool) -> ReachLevel {
+        let standard: ReachLevel = hasTargets ? .target : hasSource ? .internet : .lan
+        guard let text = reader.anyText(.requiredLevel) else { return standard }
+        guard let level = ReachLevel(rawValue: text) else {
+            reader.refuse(.requiredLevel, "is \(text.quoted)", allowed: Setting.requiredLevel.form.allowed)
+            return standard
+        }
+        if level == .target, !hasTargets, !reader.isRefused(.targets) {
+            reader.refuse(
+                .requiredLevel, "is target, and there is none", allowed: "ALTNET_TARGETS as well, or a lower level")
+        }
+        if level == .internet, !hasTargets, !hasSource, !reader.isRefused(.targets, .validationURL) {
+            reader.refuse(
+                .requiredLevel, "is internet, and there is nobody to ask",
+                allowed: "ALTNET_VALIDATION_URL or ALTNET_TARGETS as well, or a lower level")
+        }
+        return level
+    }
+}

@@ -1,0 +1,48 @@
+import AgentModel
+import Connectivity
+import Glibc
+import KeyFile
+
+extension AgentSettings {
+    /// How settings that are right by themselves fit the machine that this runs on.
+    public struct Fit: Sendable {
+        /// The agent would not start.
+        public var problems: [String] = []
+        /// It would, and wait for something or do without.
+        public var notes: [String] = []
+    }
+
+    /// Looks, and changes nothing.
+    public func fit() -> Fit {
+        var fit = Fit()
+        checkKeys(&fit)
+        if connectivity.targets.contains(where: \.isTLS) || connectivity.authorities != nil {
+            do { _ = try TargetTrust(authorities: connectivity.authorities) } catch {
+                fit.problems.append("ALTNET_AUTHORITIES: \(error)")
+            }
+        }
+        if if_nametoindex(interface) == 0 {
+            fit.notes.append("ALTNET_INTERFACE: there is no interface \(interface) now: the agent will wait for it")
+        }
+        if let problem = StoragePlace(of: keyFilePath).problem { fit.notes.append("ALTNET_KEYFILE: \(problem)") }
+        return fit
+    }
+
+    private func checkKeys(_ fit: inout Fit) {
+        do {
+            _ = try storePlace.rootKey.readOnlySource().load()
+        } catch .system(_, let path, let errno) where errno == EACCES || errno == EPERM {
+            fit.notes.append("ALTNET_ROOT_KEY: \(path.printable) may not be read by this user, so it was not looked at")
+        } catch .system(_, _, ENOENT) {
+            // It is made with the first network.
+        } catch {
+            fit.problems.append("ALTNET_ROOT_KEY: \(error)")
+        }
+        do { _ = try DeviceIdentity.read(from: stateDirectory) } catch {
+            switch error.reason {
+            case .missing, .notPermitted, .alreadyThere: break
+            case .invalid, .system: fit.problems.append("ALTNET_STATE_DIR: \(error)")
+            }
+        }
+    }
+}

@@ -1,0 +1,73 @@
+import AgentModel
+import Failover
+
+extension PolicySettings {
+    /// - Parameter required: where it is the link, there is nothing to ask for.
+    init(from reader: inout SettingsReader, required: ReachLevel) {
+        self.init()
+        twoPointFour = Thresholds(
+            weak: reader.number(.weak2G), critical: reader.number(.critical2G), floor: reader.number(.floor2G))
+        five = Thresholds(
+            weak: reader.number(.weak5G), critical: reader.number(.critical5G), floor: reader.number(.floor5G))
+        margin = reader.number(.margin)
+        criticalConfirmation = reader.seconds(.criticalConfirmation)
+        weakConfirmation = reader.seconds(.weakConfirmation)
+        stayAfterCommand = reader.seconds(.stayAfterCommand)
+        joinLimit = reader.seconds(.joinLimit)
+        addressLimit = reader.seconds(.addressLimit)
+        wrongKeyBlock.begin(with: reader.seconds(.wrongKeyBlock))
+        fadingHorizon = reader.seconds(.fadingHorizon)
+        scanShare = reader.number(.scanShare)
+        noInternetBlock.begin(with: reader.seconds(.noInternetRetry))
+        let confirmation = reader.seconds(.returnConfirmation)
+        returnsToPreferred = confirmation > .zero
+        if returnsToPreferred { preferredConfirmation.begin(with: confirmation) }
+        validation = Validation(from: &reader)
+        refuseContradictions(to: &reader)
+        if required == .link { validation = nil }
+    }
+
+    /// Each of two settings that do not go together could be the one that is wrong; the policy names one.
+    private func refuseContradictions(to reader: inout SettingsReader) {
+        for contradiction in contradictions {
+            let (setting, others, problem): (Setting, [Setting], String) =
+                switch contradiction.setting {
+                case "twoPointFour.weak": (.weak2G, [.critical2G, .floor2G], contradiction.problem)
+                case "five.weak": (.weak5G, [.critical5G, .floor5G], contradiction.problem)
+                case "criticalConfirmation":
+                    (.criticalConfirmation, [.weakConfirmation], "is longer than ALTNET_WEAK_CONFIRM_S")
+                case "validation.doubtLimit":
+                    (.validationDoubtLimit, [.validationLimit], "is longer than ALTNET_VALIDATION_LIMIT_S")
+                // No other can be brought about by settings of the agent.
+                default: preconditionFailure("\(contradiction)")
+                }
+            guard !([setting] + others).contains(where: { reader.isRefused($0) }) else { continue }
+            let names = others.map(\.name).joined(separator: " and ")
+            reader.refuse(
+                setting, problem, allowed: others.count > 1 ? "above \(names)" : "at most as long as \(names)",
+                besides: others)
+        }
+    }
+}
+
+extension PolicySettings.Validation {
+    fileprivate init(from reader: inout SettingsReader) {
+        self.init()
+        interval = reader.seconds(.validationInterval)
+        limit = reader.seconds(.validationLimit)
+        strikes = reader.number(.validationStrikes)
+        retry = reader.seconds(.validationRetry)
+        signInLimit = reader.seconds(.signInLimit)
+        // Whoever sets the limit alone means both.
+        let doubtLimit = reader.seconds(.validationDoubtLimit)
+        self.doubtLimit = reader.isSet(.validationDoubtLimit) ? doubtLimit : min(doubtLimit, limit)
+    }
+}
+
+extension BackOff {
+    /// Replaces the first wait; none is shorter.
+    mutating func begin(with first: Duration) {
+        self.first = first
+        last = max(first, last)
+    }
+}

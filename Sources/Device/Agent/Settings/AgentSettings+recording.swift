@@ -1,0 +1,19 @@
+import Failover
+import Logging
+
+extension AgentSettings {
+    /// The recording that the settings ask for. Where the file cannot be opened the agent does without: it has better to do.
+    func recording(log: Logger) -> Recording? {
+        guard let recordPath else { return nil }
+        do throws(RecordError) {
+            let recording = try Recording(
+                path: recordPath, limit: recordLimit, agent: Version.current, settings: policy
+            ) { log.warning("the recording has ended: \($0)") }
+            log.notice("recording what the policy hears and decides in \(recordPath)")
+            return recording
+        } catch {
+            log.error("nothing is recorded: \(error)")
+            return nil
+        }
+    }
+}

@@ -1,0 +1,109 @@
+import AppProtocol
+import Failover
+import KeyFile
+import Logging
+
+/// Everything about the agent that can be set: on a board in a commented file, at the bench by environment variables of the
+/// same names.
+public struct AgentSettings: Sendable {
+    public var interface: String
+    /// A second interface, by which the next network is joined before the present one is left.
+    public var spareInterface: String?
+    /// How long the network that was left so is still there for what was begun in it.
+    public var spareGrace: Duration
+    /// After so many missing beacons a silent access point is asked whether it is there, while the device is in use; 0: never.
+    public var silentBeacons: Int
+    /// The folder of wpa_supplicant's control sockets; the socket is named after the interface.
+    public var supplicantDirectory: String
+    /// The country's code, of two capital letters, or 00; nil where that is left to others.
+    public var country: String?
+    /// Where the device's identity is kept, and the key file and its root key unless they have places of their own.
+    public var stateDirectory: String
+    /// A file, or a partition of a flash chip or a block device.
+    public var keyFilePath: String
+    /// The file with the key file's root key, where it is set.
+    public var rootKeyPath: String?
+    /// Where the key file's anchor is kept, if there is to be one.
+    public var keyFileAnchorPath: String?
+    /// Where systemd keeps the credentials that it hands over (systemd.exec(5)).
+    public var credentialsDirectory: String?
+    /// The socket on which the app protocol is served.
+    public var socketPath: String
+    /// Who may use that socket: its permissions, the group that may do everything, and the group that may only ask.
+    public var socketMode: UInt32
+    public var socketGroup: UInt32?
+    public var socketReaders: UInt32?
+    /// The TCP port on which apps in the network are answered; nil if they are not.
+    public var lanPort: Int?
+    /// How many apps in the network may be connected at a time.
+    public var lanConnections: Int
+    public var maximumBackups: Int
+    public var logLevel: Logger.Level
+    public var policy: PolicySettings
+    public var connectivity: ConnectivitySettings
+    /// The file in which what the policy hears and decides is recorded, if it is to be.
+    public var recordPath: String?
+    /// The size in bytes that the record may grow to.
+    public var recordLimit: Int
+
+    public var controlSocket: String { controlSocket(of: interface) }
+    func controlSocket(of interface: String) -> String { supplicantDirectory + "/" + interface }
+    /// The folder of `socketPath`, which is the agent's own.
+    public var socketFolder: String {
+        let folder = socketPath.prefix(upTo: socketPath.lastIndex(of: "/") ?? socketPath.startIndex)
+        return folder.isEmpty ? "/" : String(folder)
+    }
+
+    /// What was set, by the names of the settings: by it a reload tells what has changed.
+    let given: [String: SettingsReader.Given]
+    /// What a person may want to know of the settings although nothing is wrong with them.
+    public let notes: [String]
+
+    /// - Parameter environment: variables by name; of those that do not begin with `ALTNET_` only `CREDENTIALS_DIRECTORY`
+    ///   is looked at.
+    public init(environment: [String: String]) throws(InvalidSettings) {
+        try self.init(SettingsSource(environment: environment).collect(), environment: environment)
+    }
+
+    init(_ collected: SettingsSource.Collected, environment: [String: String]) throws(InvalidSettings) {
+        given = collected.given
+        notes = collected.notes
+        var reader = SettingsReader(given)
+        interface = reader.interface(.interface)
+        spareInterface = reader.optionalInterface(.spareInterface, besides: interface)
+        spareGrace = reader.seconds(.spareGrace)
+        silentBeacons = reader.number(.silentBeacons)
+        supplicantDirectory = reader.path(.supplicantDirectory)
+        country = reader.country(.country)
+        stateDirectory = reader.path(.stateDirectory)
+        keyFilePath = reader.path(.keyFile, default: stateDirectory + "/keyfile")
+        rootKeyPath = reader.optionalPath(.rootKey)
+        keyFileAnchorPath = reader.optionalPath(.keyFileAnchor)
+        credentialsDirectory = environment["CREDENTIALS_DIRECTORY"]
+        socketPath = reader.path(.socket)
+        socketMode = reader.permissions(.socketMode)
+        socketGroup = reader.group(.socketGroup)
+        socketReaders = reader.group(.socketReaders)
+        let port = reader.number(.lanPort)
+        lanPort = port == 0 ? nil : port
+        lanConnections = reader.number(.lanConnections)
+        maximumBackups = reader.number(.maximumBackups)
+        logLevel = reader.level(.logLevel)
+        recordPath = reader.optionalPath(.record)
+        recordLimit = reader.number(.recordLimit) << 20
+        connectivity = ConnectivitySettings(from: &reader)
+        policy = PolicySettings(from: &reader, required: connectivity.required)
+        let problems = collected.problems + reader.problems
+        guard problems.isEmpty else { throw InvalidSettings(problems: problems.inOrderOfLines) }
+    }
+}
+
+extension [InvalidSetting] {
+    /// As they are found by whoever goes through the file; what is not in a file comes last.
+    fileprivate var inOrderOfLines: [InvalidSetting] {
+        let line = { (problem: InvalidSetting) in
+            if case .file(_, let line)? = problem.origin { line } else { Int.max }
+        }
+        return enumerated().sorted { (line($0.element), $0.offset) < (line($1.element), $1.offset) }.map(\.element)
+    }
+}

@@ -1,0 +1,176 @@
+import AppProtocol
+import Failover
+import KeyFile
+import Logging
+
+/// Settings that belong together.
+package struct SettingGroup: Sendable {
+    package let title: String
+    package let settings: [Setting]
+}
+
+extension Setting {
+    /// Every setting there is, in the order in which they are explained. Made when asked for: who runs has read them.
+    package static var groups: [SettingGroup] {
+        [
+            SettingGroup(
+                title: "The device", settings: [interface, spareInterface, spareGrace, supplicantDirectory, country]),
+            SettingGroup(
+                title: "What is kept", settings: [stateDirectory, keyFile, rootKey, keyFileAnchor, maximumBackups]),
+            SettingGroup(
+                title: "Apps",
+                settings: [socket, socketMode, socketGroup, socketReaders, lanPort, lanConnections, providers]),
+            SettingGroup(
+                title: "When a link is left",
+                settings: [
+                    weak2G, critical2G, floor2G, weak5G, critical5G, floor5G, margin, criticalConfirmation,
+                    weakConfirmation,
+                    fadingHorizon, silentBeacons, returnConfirmation, stayAfterCommand, scanShare,
+                ]),
+            SettingGroup(title: "How long a network is tried", settings: [joinLimit, addressLimit, wrongKeyBlock]),
+            SettingGroup(
+                title: "How far the network has to lead",
+                settings: [
+                    requiredLevel, targets, authorities, keepAlive, keepAliveRetry, keepAliveCount, keepAliveRequest,
+                    validationURL, validationStatus, validationBody, validationInterval, validationLimit,
+                    validationStrikes,
+                    validationRetry, validationDoubtLimit, signInLimit, noInternetRetry, validationQuestions,
+                    validationVolume,
+                ]),
+            SettingGroup(title: "Log and recording", settings: [logLevel, record, recordLimit]),
+        ]
+    }
+
+    package static var all: [Setting] { groups.flatMap(\.settings) }
+
+    // MARK: The device
+
+    static let interface = Setting(
+        "INTERFACE", .interface, .value("wlan0"), .onRestart,
+        "The Wi-Fi interface. It may be missing when the agent starts, as a USB stick may: the agent waits for it.")
+    static let spareInterface = Setting(
+        "SPARE_INTERFACE", .interface, .implied("none", example: "wlan1"), .onRestart,
+        "A second Wi-Fi interface, of another radio or of the same: with it the next network is joined, and found good, before "
+            + "the present one is left. Where there is none of that name, and the radio allows it, the agent makes it. It needs a "
+            + "wpa_supplicant and a DHCP client as the first does, which the Debian package sees to.")
+    static let spareGrace = seconds(
+        "SPARE_GRACE_S", 0...3600, standard: .seconds(30), .onRestart,
+        "How long the network that was left so stays joined, for what was begun in it.")
+    static let supplicantDirectory = Setting(
+        "SUPPLICANT_DIR", .path, .value("/run/wpa_supplicant"), .onRestart,
+        "The folder of wpa_supplicant's control sockets. The one in it that is named after the interface is used. "
+            + "The packaged service sets /run/altnet-wpa in its environment, which counts before this.")
+    static let country = Setting(
+        "COUNTRY", .other("the code of a country in capital letters (ISO 3166), such as DE, or 00 for the world"),
+        .implied("left to wpa_supplicant and the kernel", example: "DE"), .onRestart,
+        "The country that the device is in, whose rules say on which channels it may send, and how loudly.")
+
+    // MARK: What is kept
+
+    static let stateDirectory = Setting(
+        "STATE_DIR", .path, .value("/var/lib/altnet"), .onRestart,
+        "The folder of the device's identity, and of what follows unless it has a place of its own.")
+    static let keyFile = Setting(
+        "KEYFILE", .path, .implied("keyfile in ALTNET_STATE_DIR", example: "/var/lib/altnet/keyfile"), .onRestart,
+        "The key file, which holds the stored networks: a file, or the partition of a flash chip or block device.")
+    static let rootKey = Setting(
+        "ROOT_KEY", .path,
+        .implied(
+            """
+            systemd's credential altnet.root-key where there is one, else \(AgentSettings.packagedRootKey) for who may read \
+            that, else root-key in ALTNET_STATE_DIR
+            """,
+            example: "/var/lib/altnet/root-key"),
+        .onRestart, "The file of the root key, without which the key file cannot be read.")
+    static let keyFileAnchor = Setting(
+        "KEYFILE_ANCHOR", .path, .implied("none", example: "/mnt/anchor/keyfile-anchor"), .onRestart,
+        "A file on another medium, by which an older image of the key file is noticed.")
+    static let maximumBackups = number(
+        "MAX_BACKUPS", KeyFile.allowedMaximum, standard: 3, .onRestart, "How many backup networks are stored at most.")
+
+    // MARK: Apps
+
+    static let socket = Setting(
+        "SOCKET", .path, .value("/run/altnet/altnet.sock"), .onRestart,
+        "The socket on which programs of this machine are answered.")
+    static let socketMode = Setting(
+        "SOCKET_MODE", .permissions, .value("0660"), .onRestart, "The permissions of that socket.")
+    static let socketGroup = Setting(
+        "SOCKET_GROUP", .group, .implied("the agent's own", example: "0"), .onRestart,
+        "The group whose members may do everything over that socket.")
+    static let socketReaders = Setting(
+        "SOCKET_READERS", .group, .implied("none", example: "0"), .onRestart,
+        "The group whose members may ask and listen there, but change nothing.")
+    static let lanPort = number(
+        "LAN_PORT", 0...65_535, standard: ProtocolLimits.port, .onRestart,
+        "The TCP port on which apps in the network are answered; 0: they are not.")
+    static let lanConnections = number(
+        "LAN_CONNECTIONS", 1...1024, standard: 32, .onRestart, "How many of those may be connected at a time.")
+    static let providers = Setting(
+        "PROVIDERS", .path, .implied("none", example: "/run/altnet-providers.sock"), .onRestart,
+        "The socket of the host of hotspot providers, which sign the device in where a network asks for that.")
+
+    // MARK: When a link is left
+
+    private static let policy = PolicySettings()
+    private static let signals = -110 ... -20
+
+    static let weak2G = number(
+        "WEAK_2G_DBM", signals, .dBm, standard: policy.twoPointFour.weak, .onReload,
+        "A link on 2.4 GHz is weak below this, and a better network is looked for.")
+    static let critical2G = number(
+        "CRITICAL_2G_DBM", signals, .dBm, standard: policy.twoPointFour.critical, .onReload,
+        "A link on 2.4 GHz is about to break below this. It has to be below weak.")
+    static let floor2G = number(
+        "FLOOR_2G_DBM", signals, .dBm, standard: policy.twoPointFour.floor, .onReload,
+        "A network on 2.4 GHz below this is none to leave a living link for. It has to be below weak.")
+    static let weak5G = number(
+        "WEAK_5G_DBM", signals, .dBm, standard: policy.five.weak, .onReload,
+        "A link on 5 or 6 GHz is weak below this, and a better network is looked for.")
+    static let critical5G = number(
+        "CRITICAL_5G_DBM", signals, .dBm, standard: policy.five.critical, .onReload,
+        "A link on 5 or 6 GHz is about to break below this. It has to be below weak.")
+    static let floor5G = number(
+        "FLOOR_5G_DBM", signals, .dBm, standard: policy.five.floor, .onReload,
+        "A network on 5 or 6 GHz below this is none to leave a living link for. It has to be below weak.")
+    static let margin = number(
+        "MARGIN_DB", 1...40, .dB, standard: policy.margin, .onReload,
+        "How much stronger than a weak link another network must be to be worth the switch.")
+    static let criticalConfirmation = seconds(
+        "CRITICAL_CONFIRM_S", 1...600, standard: policy.criticalConfirmation, .onReload,
+        "A link that stays critical for this long is left. At most as long as ALTNET_WEAK_CONFIRM_S.")
+    static let weakConfirmation = seconds(
+        "WEAK_CONFIRM_S", 1...3600, standard: policy.weakConfirmation, .onReload,
+        "A link that stays weak for this long is left.")
+    static let fadingHorizon = seconds(
+        "FADING_HORIZON_S", 0...300, standard: policy.fadingHorizon, .onReload,
+        "A weak link that falls so fast that it will be critical within this is left as if it were; "
+            + "0: it has to be critical already.")
+    static let silentBeacons = number(
+        "SILENT_BEACONS", 0...20, standard: 3, .onRestart,
+        "While the device sends much or the radio scans, an access point is asked whether it is there after so many missing "
+            + "beacons, and the link left at once if it does not answer; 0: lost links are left to the kernel to notice."
+    )
+    static let returnConfirmation = seconds(
+        "RETURN_CONFIRM_S", 0...86_400, standard: policy.preferredConfirmation.first, .onReload,
+        "The preferred network has to be good for this long before it is returned to; "
+            + "0: the device does not return by itself.")
+    static let stayAfterCommand = seconds(
+        "STAY_AFTER_COMMAND_S", 0...86_400, standard: policy.stayAfterCommand, .onReload,
+        "After a switch that an app asked for, a living link is not left for this long.")
+    static let scanShare = number(
+        "SCAN_SHARE", 1...50, .thousandths, standard: policy.scanShare, .onReload,
+        "The share of the time that scans may take on a link that is not weak.")
+
+    // MARK: How long a network is tried
+
+    static let joinLimit = seconds(
+        "JOIN_LIMIT_S", 2...120, standard: policy.joinLimit, .onReload,
+        "From the attempt to join until the access point has let the device in.")
+    static let addressLimit = seconds(
+        "ADDRESS_LIMIT_S", 2...120, standard: policy.addressLimit, .onReload,
+        "From there until there are an address and a route; 10 s at most where a living link was left for it.")
+    static let wrongKeyBlock = seconds(
+        "WRONG_KEY_BLOCK_S", 1...86_400, standard: policy.wrongKeyBlock.first, .onReload,
+        "A network that refused the password is left alone for this long, and twice as long each time after that.")
+}

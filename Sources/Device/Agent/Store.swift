@@ -1,0 +1,44 @@
+import AgentModel
+import AppProtocol
+import KeyFile
+import Linux
+
+/// The key file on a thread of its own, so that a slow disk never holds up a failover.
+actor Store {
+    private let executor = QueueExecutor(label: "altnet.store")
+    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    private let keyFile: KeyFile
+
+    init(_ settings: AgentSettings) throws(KeyFileError) {
+        keyFile = try settings.storePlace.open(maximumBackups: settings.maximumBackups)
+    }
+
+    var state: StoredState { keyFile.state }
+    var report: [Finding] { keyFile.report }
+
+    /// Replaces the state by what `change` makes of it. Nothing else gets in between, so a condition that `change` checks
+    /// still holds when the result is stored.
+    /// - Returns: the state that is stored now.
+    @discardableResult
+    func update(
+        _ change: @Sendable (inout StoredState) throws(ProtocolError) -> Void
+    ) throws(ProtocolError) -> StoredState {
+        var state = keyFile.state
+        try change(&state)
+        do { try keyFile.commit(state) } catch { throw ProtocolError(error) }
+        return keyFile.state
+    }
+}
+
+extension ProtocolError {
+    init(_ error: KeyFileError) {
+        switch error {
+        case .tooManyBackups(let count, let maximum):
+            self.init(.tooManyNetworks, "\(error)", details: ["max": .number(maximum), "count": .number(count)])
+        case .duplicateBackup: self.init(.duplicateNetwork, "\(error)")
+        case .invalidPassphrase: self.init(.invalidPassword, "\(error)")
+        default: self.init(.storageFailed, "\(error)")
+        }
+    }
+}

@@ -1,0 +1,220 @@
+import AgentModel
+import AppProtocol
+import NIOCore
+import NIOPosix
+import NIOSSL
+import Synchronization
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
+/// Accepts connections from the network and hands on those whose clients have the device's key.
+final class LANListener: Sendable {
+    /// A client that has shown the key.
+    struct Client: Sendable {
+        let channel: any Channel
+        let peer: Peer
+        let session: RemoteSession
+        /// Whether it may stay.
+        let hasRoom: Bool
+        /// To be called when it has left.
+        let leave: @Sendable () -> Void
+    }
+
+    private struct Link {
+        let channel: any Channel
+        let address: IPAddress
+        let peer: Peer
+    }
+
+    private struct State {
+        var admission: Admission
+        var links: [Admission.Ticket: Link] = [:]
+        /// What anybody can cause to be logged.
+        var notices: TokenBucket
+        var untold = 0
+    }
+
+    private let settings: LANListenerSettings
+    private let limits: AppServer.LANLimits
+    private let rates: SiteRates
+    private let reaper: ConnectionReaper
+    private let clock: ServerClock
+    private let notify: @Sendable (AppServer.Notice) -> Void
+    private let state: Mutex<State>
+
+    init(
+        _ settings: LANListenerSettings, limits: AppServer.LANLimits, clock: ServerClock,
+        notify: @escaping @Sendable (AppServer.Notice) -> Void
+    ) {
+        self.settings = settings
+        self.limits = limits
+        self.clock = clock
+        self.notify = notify
+        reaper = ConnectionReaper(limits, clock: clock)
+        rates = SiteRates(limits.requestsPerAddress, maximum: 2 * limits.connections)
+        state = Mutex(
+            State(
+                admission: Admission(limits),
+                notices: TokenBucket(interval: .seconds(10), burst: 10, at: clock.now)))
+    }
+
+    /// - Parameter welcome: is called on the event loop for each client whose handshake has completed, before anything that
+    ///   the client has sent is passed on.
+    func listen(
+        on eventLoop: any EventLoop, welcome: @escaping @Sendable (Client) -> Void
+    ) async throws(AppServerError) -> any Channel {
+        do {
+            let tls = try await eventLoop.submit {
+                NIOLoopBound(try PreSharedKeyTLS(self.settings.device, on: eventLoop), eventLoop: eventLoop)
+            }.get()
+            do {
+                return try await bind("::", on: eventLoop, tls, welcome)
+            } catch let error as IOError where error.errnoCode == EAFNOSUPPORT || error.errnoCode == EADDRNOTAVAIL {
+                // A kernel without IPv6.
+                return try await bind("0.0.0.0", on: eventLoop, tls, welcome)
+            }
+        } catch {
+            throw .system(
+                attempted: "listen on", path: "port \(settings.port)", errno: (error as? IOError)?.errnoCode ?? 0)
+        }
+    }
+
+    /// Closes the connections to addresses that the device does not have any more.
+    func addressesChanged(to addresses: Set<IPAddress>) {
+        for link in state.withLock({ Array($0.links.values) }) {
+            guard let local = link.channel.localAddress.flatMap({ IPAddress($0) }), !local.isLoopback,
+                !addresses.contains(local)
+            else { continue }
+            notify(.dropped(link.peer, .addressGone))
+            link.channel.close(promise: nil)
+        }
+    }
+
+    /// What is still open is not watched any more: it is about to be closed.
+    func stopWatching() { reaper.stop() }
+
+    /// Closes what is still open: the connections whose clients have not shown the key.
+    func closeRest() {
+        for link in state.withLock({ Array($0.links.values) }) { link.channel.close(promise: nil) }
+    }
+
+    private func bind(
+        _ address: String, on eventLoop: any EventLoop, _ tls: NIOLoopBound<PreSharedKeyTLS>,
+        _ welcome: @escaping @Sendable (Client) -> Void
+    ) async throws -> any Channel {
+        let address = try SocketAddress(ipAddress: address, port: settings.port)
+        return try await ServerBootstrap(group: eventLoop)
+            .serverChannelOption(.backlog, value: 64)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelOptions()
+            .reachabilityOptions()
+            .serverChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    if case .v6 = address {
+                        try channel.syncOptions?.setOption(
+                            ChannelOptions.Types.SocketOption(level: .ipv6, name: .ipv6_v6only), value: 0)
+                    }
+                    try channel.pipeline.syncOperations.acceptThroughShortage()
+                }
+            }
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try self.receive(channel, tls.value, welcome) }
+            }
+            .bind(to: address).get()
+    }
+
+    private func receive(
+        _ channel: any Channel, _ tls: PreSharedKeyTLS, _ welcome: @escaping @Sendable (Client) -> Void
+    ) throws {
+        // A client that has gone already has no address any more.
+        guard let remote = channel.remoteAddress, let address = IPAddress(remote) else { throw ChannelError.eof }
+        let peer = Peer(origin: .network(address: "\(address)", port: remote.port ?? 0), access: .full)
+        let link = Link(channel: channel, address: address, peer: peer)
+        guard let (ticket, delay) = admit(link) else {
+            report(.crowdedOut, of: address)
+            throw ChannelError.eof
+        }
+        let (observer, ssl) = tls.handlers()
+        let handshake = HandshakeHandler(
+            delay: delay, limit: limits.handshakeTime, clock: clock, observer: observer
+        ) { step in
+            switch step {
+            case .begun: self.state.withLock { $0.admission.begin(ticket) }
+            case .failed(let failure): self.end(ticket, link, failure)
+            case .completed: welcome(self.complete(ticket, link))
+            }
+        }
+        do {
+            try channel.pipeline.syncOperations.addHandlers([observer, ssl, handshake])
+        } catch {
+            leave(ticket)
+            throw error
+        }
+    }
+
+    private func admit(_ link: Link) -> (Admission.Ticket, delay: Duration)? {
+        let (admitted, displaced) = state.withLock { state -> ((Admission.Ticket, Duration)?, Link?) in
+            guard
+                case .admitted(let ticket, let delay, let displaced) = state.admission.arrive(
+                    from: link.address.site, at: clock.now)
+            else { return (nil, nil) }
+            state.links[ticket] = link
+            return ((ticket, delay), displaced.flatMap { state.links.removeValue(forKey: $0) })
+        }
+        if let displaced {
+            report(.crowdedOut, of: displaced.address)
+            displaced.channel.close(promise: nil)
+        }
+        return admitted
+    }
+
+    private func complete(_ ticket: Admission.Ticket, _ link: Link) -> Client {
+        let hasRoom = state.withLock { $0.admission.complete(ticket) }
+        let session = RemoteSession(from: link.address.site, rates: rates, limits: limits, clock: clock)
+        reaper.watch(ticket, session) { reason in
+            self.notify(.dropped(link.peer, reason))
+            link.channel.close(promise: nil)
+        }
+        return Client(channel: link.channel, peer: link.peer, session: session, hasRoom: hasRoom) { self.leave(ticket) }
+    }
+
+    private func end(_ ticket: Admission.Ticket, _ link: Link, _ failure: HandshakeFailure) {
+        let isKnown = state.withLock { state in
+            switch failure {
+            case .wrongKey, .unknownDevice: state.admission.recordWrongKey(ticket, at: clock.now)
+            case .notUnderstood, .tookTooLong, .crowdedOut, .gone: state.admission.leave(ticket)
+            }
+            return state.links.removeValue(forKey: ticket) != nil
+        }
+        // One that was displaced has been reported already.
+        if isKnown { report(failure, of: link.address) }
+    }
+
+    private func leave(_ ticket: Admission.Ticket) {
+        reaper.forget(ticket)
+        state.withLock { state in
+            state.admission.leave(ticket)
+            state.links[ticket] = nil
+        }
+    }
+
+    private func report(_ failure: HandshakeFailure, of address: IPAddress) {
+        let now = clock.now
+        let turnedAway = state.withLock { state -> AppServer.TurnedAway? in
+            guard state.notices.delay(at: now) == .zero else {
+                state.untold += 1
+                return nil
+            }
+            state.notices.take()
+            defer { state.untold = 0 }
+            let (count, delay) = state.admission.wrongKeys(from: address.site, at: now)
+            return AppServer.TurnedAway(
+                address: "\(address)", failure: failure, wrongKeys: count, delay: delay, untold: state.untold)
+        }
+        if let turnedAway { notify(.turnedAway(turnedAway)) }
+    }
+}

@@ -1,0 +1,105 @@
+import AgentModel
+import DNS
+import NIOCore
+import Synchronization
+
+/// Asks a network's name servers, and remembers for a while what they said. It waits on sockets only, and holds up nobody.
+final class NameResolver: Sendable {
+    private let way: BoundLoop
+    private let reader: NoteReader
+    private let cache = Mutex(NameCache())
+
+    /// How long a server has until the next one is asked as well.
+    private static let turn = TimeAmount.seconds(1)
+
+    init(_ way: BoundLoop, _ reader: NoteReader) {
+        self.way = way
+        self.reader = reader
+    }
+
+    func forget() { cache.withLock { $0 = NameCache() } }
+
+    /// Where no name server is known yet, it waits for one.
+    /// - Parameter type: `ipv4` or `ipv6`.
+    /// - Returns: none if there is such a name, but no address of this kind belongs to it.
+    func addresses(
+        _ type: DNSRecordType, of host: Host, within limit: Duration
+    ) async throws(NameFailure) -> [IPAddress] {
+        switch host {
+        case .address(let address): return (address.family == .ipv4) == (type == .ipv4) ? [address] : []
+        // RFC 6761, 6.3: no server is asked for it.
+        case .name(DNSName(known: "localhost")): return type == .ipv4 ? Self.loopback4 : Self.loopback6
+        case .name(let name):
+            let question = DNSQuestion(name, type)
+            if let known = cache.withLock({ $0.addresses(question, at: .now()) }) { return known }
+            let answer = try await ask(question, within: limit)
+            cache.withLock { $0.keep(answer, to: question, at: .now()) }
+            return answer.addresses
+        }
+    }
+
+    private enum Event: Sendable {
+        case turn
+        case server(Int, NameServerSocket.Event, byStream: Bool)
+    }
+
+    private func ask(_ question: DNSQuestion, within limit: Duration) async throws(NameFailure) -> NameAnswer {
+        let deadline = NIODeadline.now() + TimeAmount(limit)
+        let servers = await reader.notes(until: deadline) { !$0.nameServers.isEmpty }.nameServers
+        guard !servers.isEmpty else { throw .noServers }
+        // Bounded, for a flood must not fill the memory. What is lost is sent again.
+        let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(64))
+        let turns = way.loop.scheduleRepeatedTask(initialDelay: Self.turn, delay: Self.turn) { _ in
+            continuation.yield(.turn)
+        }
+        let end = way.loop.scheduleTask(deadline: deadline) { continuation.finish() }
+        var datagrams: [Int: NameServerSocket] = [:]
+        var streams: [NameServerSocket] = []
+        defer {
+            turns.cancel()
+            end.cancel()
+            for socket in Array(datagrams.values) + streams { socket.close() }
+        }
+        var inquiry = NameInquiry(question, id: UInt16.random(in: .min ... .max), servers: servers.count)
+        func open(_ server: Int, isStream: Bool) -> NameServerSocket {
+            NameServerSocket(to: servers[server], isStream: isStream, through: way) { event in
+                continuation.yield(.server(server, event, byStream: isStream))
+            }
+        }
+        /// - Returns: how it ended, if it did.
+        func carryOut(_ action: NameInquiry.Action) -> Result<NameAnswer, NameFailure>? {
+            switch action {
+            case .wait: break
+            case .ask(let server):
+                let socket = datagrams[server] ?? open(server, isStream: false)
+                datagrams[server] = socket
+                socket.send(inquiry.query)
+            case .askByStream(let server):
+                datagrams.removeValue(forKey: server)?.close()
+                let socket = open(server, isStream: true)
+                streams.append(socket)
+                socket.send(inquiry.query)
+            case .finish(let result): return result
+            }
+            return nil
+        }
+        var result = carryOut(inquiry.next())
+        var pending = events.makeAsyncIterator()
+        while result == nil, let event = await pending.next() {
+            switch event {
+            case .turn: result = carryOut(inquiry.next())
+            case .server(let server, .message(let bytes), let byStream):
+                result = carryOut(inquiry.receive(bytes, from: server, byStream: byStream))
+            case .server(let server, .failure(let failure), let byStream):
+                result = carryOut(inquiry.fail(server, failure, byStream: byStream))
+            }
+        }
+        if let result { return try result.get() }
+        throw Task.isCancelled ? .cancelled : inquiry.failure
+    }
+}
+
+extension NameResolver {
+    fileprivate static let loopback4 = [IPAddress("127.0.0.1")].compactMap(\.self)
+    fileprivate static let loopback6 = [IPAddress("::1")].compactMap(\.self)
+}

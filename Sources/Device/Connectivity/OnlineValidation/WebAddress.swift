@@ -1,0 +1,119 @@
+import NIOCore
+
+/// The address of something on the web: `http://` or `https://`, host, port, path and query.
+///
+/// Strict on purpose: what a network sends in place of an address is either certainly one or refused, so that what is
+/// shown to a person, what is asked for and what is compared is the same thing (RFC 3986, without its generality).
+public struct WebAddress: Sendable, Hashable {
+    public enum Scheme: String, Sendable, CaseIterable {
+        case http, https
+
+        /// The port that an address which names none means (RFC 9110, 4.2).
+        public var port: Int { self == .https ? 443 : 80 }
+    }
+
+    /// In bytes; what is longer is refused.
+    public static let maximumLength = 2048
+
+    public let scheme: Scheme
+    /// A name in lower case or an address, without brackets.
+    public let host: String
+    /// 1 to 65535.
+    public let port: Int
+    /// Path and query as they go into a request; begins with a slash.
+    public let target: String
+    /// What follows `#`: for the person's browser, and never sent.
+    public let fragment: String?
+
+    /// - Throws: `InvalidWebAddress`, which says what is wrong.
+    public init(_ text: String) throws(InvalidWebAddress) {
+        try Self.checkCharacters(text)
+        guard let (scheme, rest) = Self.scheme(of: text[...]) else { throw .scheme }
+        let authority = rest.prefix { !"/?#".contains($0) }
+        try self.init(scheme: scheme, authority: authority, rest: rest[authority.endIndex...])
+    }
+
+    /// - Parameter rest: what follows the authority, from its slash, question mark or number sign on.
+    init(scheme: Scheme, authority: Substring, rest: Substring) throws(InvalidWebAddress) {
+        self.scheme = scheme
+        (host, port) = try Self.hostAndPort(authority, of: scheme)
+        let target = rest.prefix { $0 != "#" }
+        self.target = target.hasPrefix("/") ? String(target) : "/" + target
+        fragment = target.endIndex == rest.endIndex ? nil : String(rest[target.endIndex...].dropFirst())
+    }
+
+    /// Another place on the same host.
+    init(_ other: WebAddress, target: String, fragment: String?) {
+        (scheme, host, port) = (other.scheme, other.host, other.port)
+        (self.target, self.fragment) = (target, fragment)
+    }
+
+    /// As a request names the host (RFC 9110, 7.2): an IPv6 address in brackets, the port where it is not the usual one.
+    public var authority: String {
+        let host = host.contains(":") ? "[\(host)]" : host
+        return port == scheme.port ? host : "\(host):\(port)"
+    }
+
+    /// - Returns: nil if the text has no scheme that is known, or nothing that looks like an authority after it.
+    static func scheme(of text: Substring) -> (Scheme, Substring)? {
+        for scheme in Scheme.allCases {
+            let prefix = scheme.rawValue + "://"
+            if text.prefix(prefix.count).lowercased() == prefix { return (scheme, text.dropFirst(prefix.count)) }
+        }
+        return nil
+    }
+
+    /// Printable ASCII without what RFC 3986 leaves out, and that browsers read differently.
+    static func checkCharacters(_ text: String) throws(InvalidWebAddress) {
+        guard text.utf8.count <= maximumLength else { throw .tooLong }
+        let isPlain = text.utf8.allSatisfy { (0x21...0x7e).contains($0) && !"\"<>\\`".utf8.contains($0) }
+        guard isPlain else { throw .character }
+    }
+
+    private static func hostAndPort(_ text: Substring, of scheme: Scheme) throws(InvalidWebAddress) -> (String, Int) {
+        guard !text.contains("@") else { throw .userInformation }
+        let host: Substring
+        let rest: Substring
+        if text.hasPrefix("[") {
+            host = text.dropFirst().prefix { $0 != "]" }
+            let isIPv6 = host.contains(":") && (try? SocketAddress(ipAddress: String(host), port: 0)) != nil
+            guard host.endIndex < text.endIndex, isIPv6, !host.contains("%") else { throw .host }
+            rest = text[host.endIndex...].dropFirst()
+        } else {
+            host = text.prefix { $0 != ":" }
+            guard (try? Host(String(host))) != nil else { throw .host }
+            rest = text[host.endIndex...]
+        }
+        return (host.lowercased(), try port(rest) ?? scheme.port)
+    }
+
+    private static func port(_ text: Substring) throws(InvalidWebAddress) -> Int? {
+        // "host:" is an address, too (RFC 3986, 3.2.3).
+        if text.isEmpty || text == ":" { return nil }
+        let digits = text.dropFirst()
+        guard text.first == ":", digits.utf8.count <= 5, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }),
+            let port = Int(digits), (1...65_535).contains(port)
+        else { throw .port }
+        return port
+    }
+}
+
+extension WebAddress: CustomStringConvertible {
+    public var description: String { "\(scheme)://\(authority)\(target)" + (fragment.map { "#" + $0 } ?? "") }
+}
+
+/// Why a text is no address on the web.
+public enum InvalidWebAddress: Error, Equatable, CaseIterable, CustomStringConvertible {
+    case tooLong, character, scheme, userInformation, host, port
+
+    public var description: String {
+        switch self {
+        case .tooLong: "it is longer than \(WebAddress.maximumLength) bytes"
+        case .character: "it has a character that has to be written as % and two hexadecimal digits"
+        case .scheme: "it does not begin with http:// or https://"
+        case .userInformation: "it has a user name, which would end up in logs"
+        case .host: "its host is neither a name nor an address (an IPv6 address has brackets)"
+        case .port: "its port is not 1 to 65535"
+        }
+    }
+}

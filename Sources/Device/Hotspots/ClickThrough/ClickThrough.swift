@@ -1,0 +1,165 @@
+import AgentModel
+import AppProtocol
+import Connectivity
+import NIOCore
+
+/// The provider for portals on which terms have only to be accepted, by a form or by a link, as nodogsplash's are. What has to
+/// be filled in, a person is asked for.
+public struct ClickThrough: ProviderService {
+    /// A page after a page, as where terms follow a greeting.
+    private static let steps = 3
+    /// How often it is looked whether the network lets through once all is done.
+    private static let looks = 3
+    private static let lookLimit = Duration.seconds(5)
+    private static let retryAfter = 60
+
+    private let group: any EventLoopGroup
+    /// Between these looks.
+    private let pause: Duration
+    /// Where a person was asked for something.
+    private var pending: (visit: PortalVisit, form: PortalPage.Form, network: CaptiveNetwork)?
+
+    public init(on group: any EventLoopGroup) { self.init(on: group, pause: .seconds(1)) }
+
+    init(on group: any EventLoopGroup, pause: Duration) {
+        self.group = group
+        self.pause = pause
+    }
+
+    public mutating func answer(_ request: ProviderRequest.Content) async -> ProviderAnswer {
+        switch request {
+        case .hello: .hello
+        // Terms to be accepted are found where nobody has to know a password.
+        case .filterScanList(let networks): .serves(networks.filter { $0.security.isOpenToAll }.map(\.bssid))
+        case .evaluate(let network): .evaluated(await evaluate(network))
+        case .authenticate(let network): .signIn(await signIn(network))
+        case .answer(let values): .signIn(await goOn(values))
+        case .maintain(let network, _): .maintained(await maintain(network))
+        case .logoff: .loggedOff
+        }
+    }
+
+    private func evaluate(_ network: CaptiveNetwork) async -> Confidence {
+        guard let url = network.signInPage, let visit = try? await PortalVisit(url, through: way(network)) else {
+            return .none
+        }
+        return switch visit.page.step {
+        case .submit, .follow: .high
+        case .ask(let form): visit.maySend(form) ? .low : .none
+        case .show: .low
+        case .none: .none
+        }
+    }
+
+    private mutating func signIn(_ network: CaptiveNetwork) async -> SignInResult {
+        guard let url = network.signInPage else { return .failure(reason: "the network names no page to sign in on") }
+        let visit: PortalVisit
+        do {
+            visit = try await PortalVisit(url, through: way(network))
+        } catch {
+            return .temporaryFailure(retryAfter: Self.retryAfter)
+        }
+        return await walk(visit, network)
+    }
+
+    /// Does what each page wants, until the network lets through or a person is needed.
+    private mutating func walk(_ start: PortalVisit, _ network: CaptiveNetwork) async -> SignInResult {
+        var visit = start
+        for _ in 0..<Self.steps {
+            do {
+                switch visit.page.step {
+                case .submit(let form): try await visit.send(form)
+                case .follow(let target): try await visit.follow(target)
+                case .ask(let form): return ask(form, visit, network)
+                case .show: return show(visit, network)
+                case .none: return .failure(reason: "the portal has a page that is not understood")
+                }
+            } catch {
+                // What the portal sent the browser to may only be there once the network is open.
+                return await isOpen(network) == true
+                    ? .success(maintainIn: nil, session: nil) : .temporaryFailure(retryAfter: Self.retryAfter)
+            }
+            if await isOpen(network) ?? true { return .success(maintainIn: nil, session: nil) }
+        }
+        return .failure(reason: "the portal's pages do not let through")
+    }
+
+    private mutating func ask(
+        _ form: PortalPage.Form, _ visit: PortalVisit, _ network: CaptiveNetwork
+    ) -> SignInResult {
+        // Not before it is known that the answers do not go astray.
+        guard visit.maySend(form) else { return .failure(reason: PortalVisit.Failure.elsewhere.description) }
+        pending = (visit, form, network)
+        return .uiRequired(
+            Dialogue(
+                title: title(of: visit), message: "The network \(network.ssid) asks you to sign in.",
+                url: visit.shownAddress.description, fields: form.questions))
+    }
+
+    /// The person may know what to do with the page.
+    private mutating func show(_ visit: PortalVisit, _ network: CaptiveNetwork) -> SignInResult {
+        pending = (visit, PortalPage.Form(), network)
+        return .uiRequired(
+            Dialogue(
+                title: title(of: visit),
+                message:
+                    "The network \(network.ssid) asks for a choice, or for money, on a page that the device does not answer.",
+                url: visit.shownAddress.description))
+    }
+
+    private func title(of visit: PortalVisit) -> String {
+        let title = visit.page.title.split(whereSeparator: \.isWhitespace).joined(separator: " ").shortened
+        return title.isEmpty ? "Sign in" : title
+    }
+
+    private mutating func goOn(_ values: [String: Secret]) async -> SignInResult {
+        guard let (before, form, network) = pending else { return .failure(reason: "nobody was asked anything") }
+        pending = nil
+        var visit = before
+        if !form.fields.isEmpty {
+            do {
+                try await visit.send(form, values.compactMapValues(\.text))
+            } catch {
+                if case .elsewhere = error { return .failure(reason: error.description) }
+                guard await isOpen(network) == true else { return .temporaryFailure(retryAfter: Self.retryAfter) }
+                return .success(maintainIn: nil, session: nil)
+            }
+        }
+        if await isOpen(network) ?? true { return .success(maintainIn: nil, session: nil) }
+        // A person is asked again where the page asks again: the password may have been mistyped.
+        return form.fields.isEmpty ? .failure(reason: "the network stays closed") : await walk(visit, network)
+    }
+
+    private func maintain(_ network: CaptiveNetwork) async -> MaintainResult {
+        await isOpen(network) ?? true ? .success(next: nil) : .authenticationRequired
+    }
+
+    /// - Returns: nil where there is nothing to find it out by; the agent will.
+    private func isOpen(_ network: CaptiveNetwork) async -> Bool? {
+        guard let source = network.probe?.source else { return nil }
+        for look in 1...Self.looks {
+            let found = await OnlineValidator(source: source).look(through: way(network), within: Self.lookLimit)
+            if found.finding == .online { return true }
+            if look < Self.looks { try? await Task.sleep(for: pause) }
+        }
+        return false
+    }
+
+    private func way(_ network: CaptiveNetwork) -> InterfaceNetwork {
+        InterfaceNetwork(interface: network.interface, on: group)
+    }
+}
+
+extension CaptiveNetwork {
+    /// What the network says itself comes before where it redirects to (RFC 8908, 4.1).
+    fileprivate var signInPage: String? { api?.userPortal ?? portal }
+}
+
+extension CaptiveNetwork.Probe {
+    fileprivate var source: ValidationSource? {
+        switch expected {
+        case .status(let status): try? ValidationSource(url: url, status: "\(status)")
+        case .body(let body): try? ValidationSource(url: url, body: body)
+        }
+    }
+}

@@ -1,0 +1,105 @@
+import Connectivity
+
+/// A visit to the pages of a portal: redirections and cookies, as far as a browser would go, within limits.
+struct PortalVisit: Sendable {
+    /// Why there is no page.
+    enum Failure: Error {
+        case web(WebFailure)
+        case address(InvalidWebAddress)
+        case redirections
+        /// What a person filled in would go where the person was not told of.
+        case elsewhere
+    }
+
+    private static let redirections = 5
+    private static let limits = WebLimits(time: .seconds(8), body: .first(256 * 1024))
+
+    private let client = WebClient()
+    let network: InterfaceNetwork
+    private var jar = CookieJar()
+    private var address: WebAddress
+    private(set) var page = PortalPage(html: [])
+    /// The page's address as a person may see it. Once somebody has filled in something, it stays that of the page before:
+    /// any later one, which the portal chooses, may contain what was filled in.
+    private(set) var shownAddress: WebAddress
+    private var isFilledIn = false
+
+    init(_ url: String, through network: InterfaceNetwork) async throws(Failure) {
+        do { address = try WebAddress(url) } catch { throw .address(error) }
+        self.network = network
+        shownAddress = address
+        try await load(.get, address)
+    }
+
+    mutating func follow(_ target: String) async throws(Failure) { try await load(.get, resolve(target)) }
+
+    /// - Parameter filledIn: by a person. It goes to where the page came from, or encrypted, or nowhere.
+    mutating func send(_ form: PortalPage.Form, _ filledIn: [String: String] = [:]) async throws(Failure) {
+        let target = try resolve(form.action)
+        guard filledIn.isEmpty || keepsSecrets(target) else { throw .elsewhere }
+        isFilledIn = isFilledIn || !filledIn.isEmpty
+        let values = form.values(filledIn)
+        guard !form.isPost else { return try await load(.form(values), target) }
+        let query: WebAddress
+        do { query = try target.resolving("?" + WebRequest.encoded(values)) } catch { throw .address(error) }
+        try await load(.get, query)
+    }
+
+    /// Whether what a person fills in may be sent to where the form says.
+    func maySend(_ form: PortalPage.Form) -> Bool { (try? resolve(form.action)).map(keepsSecrets) ?? false }
+
+    private func keepsSecrets(_ target: WebAddress) -> Bool {
+        target.scheme == .https || target.isSameOrigin(as: address)
+    }
+
+    private func resolve(_ target: String) throws(Failure) -> WebAddress {
+        do { return try address.resolving(target) } catch { throw .address(error) }
+    }
+
+    private mutating func load(_ method: WebRequest.Method, _ start: WebAddress) async throws(Failure) {
+        var request = WebRequest(method, start, accept: "text/html")
+        for _ in 0...Self.redirections {
+            request.cookies = jar.cookies(for: request.address)
+            let answer: WebAnswer
+            do {
+                answer = try await client.fetch(request, through: network, limits: Self.limits)
+            } catch {
+                throw .web(error)
+            }
+            jar.keep(answer.values(of: "Set-Cookie"), from: answer.address)
+            address = answer.address
+            page = PortalPage(html: answer.body)
+            if !isFilledIn { shownAddress = address }
+            guard let next = answer.location ?? refresh else { return }
+            // Only these send the form again (RFC 9110, 15.4.8 and 15.4.9).
+            let method = answer.status == 307 || answer.status == 308 ? request.method : .get
+            if case .form = method, isFilledIn, !next.isSameOrigin(as: address) { throw .elsewhere }
+            request = WebRequest(method, next, accept: "text/html")
+        }
+        throw .redirections
+    }
+
+    /// Where the page goes by itself; one that only loads itself anew goes nowhere.
+    private var refresh: WebAddress? {
+        guard let target = page.refresh, let next = try? address.resolving(target), next != address else { return nil }
+        return next
+    }
+}
+
+extension WebAddress {
+    /// RFC 6454, 4.
+    fileprivate func isSameOrigin(as other: WebAddress) -> Bool {
+        scheme == other.scheme && host == other.host && port == other.port
+    }
+}
+
+extension PortalVisit.Failure: CustomStringConvertible {
+    var description: String {
+        switch self {
+        case .web(let failure): "the portal's page could not be fetched: \(failure)"
+        case .address(let error): "the portal has no address that can be asked: \(error)"
+        case .redirections: "the portal redirects without an end"
+        case .elsewhere: "the portal wants what was filled in to be sent elsewhere"
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import ArgumentParser
+import DNS
+
+struct DiscoverCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "discover", abstract: "List the devices in the network.",
+        discussion: """
+            Asks by multicast DNS on every interface for what announces itself as _altnet._tcp, which a device does with \
+            the files in board/dns-sd. Finding a device takes no key; to talk to it does:
+
+              altnet --device lamp.local --key-file lamp.key status
+            """)
+
+    @OptionGroup var local: LocalOptions
+
+    @Option(help: ArgumentHelp("How long to wait for answers, 1 to 60.", valueName: "seconds"))
+    var seconds = 3
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    func validate() throws {
+        guard (1...60).contains(seconds) else { throw ValidationError("--seconds is 1 to 60.") }
+    }
+
+    func run() async throws {
+        let console = Console.current
+        console.progress("Looking for devices for \(seconds) s...")
+        let devices: [ServiceInstance]
+        do {
+            devices = try await ServiceBrowser().services(within: .seconds(seconds)) { found in
+                console.progress("  \(found.count) found")
+            }
+        } catch {
+            return try console.report(CommandFailure(.unreachable, "\(error)"), json: json)
+        }
+        if json {
+            console.print(json: DiscoveryDocument(devices: devices.map(DiscoveryDocument.Device.init)))
+        } else {
+            console.print(DiscoveryView(devices: devices).render(console.style))
+        }
+    }
+}
+
+private struct DiscoveryDocument: Encodable {
+    let devices: [Device]
+
+    struct Device: Encodable {
+        let name: String
+        let host: String
+        let port: Int
+        let addresses: [String]
+        /// Absent where the device does not say it.
+        let deviceId: String?
+
+        init(_ instance: ServiceInstance) {
+            name = instance.name
+            host = instance.host.description
+            port = instance.port
+            addresses = instance.addresses
+            deviceId = instance.deviceId
+        }
+    }
+}

@@ -1,0 +1,54 @@
+import ArgumentParser
+import Hotspots
+
+struct ProvidersCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "providers",
+        abstract: "Run the programs that sign in to captive networks.",
+        discussion: """
+            The agent starts no programs: it asks this host. Each connection to the host's socket is one process of this \
+            program, which reads which provider it is to become, and becomes it as another user. When the connection ends, \
+            so does the provider, with all that it has started.
+
+            The socket is the one that systemd passes (altnet-providers.socket), or the one of --listen.
+
+            A provider is an executable file of the directory. It and the directory belong to root, and nobody else may \
+            write to them. How to write one is described in Docs/providers.md.
+            """)
+
+    @Option(help: ArgumentHelp("The directory with the providers.", valueName: "path"))
+    var directory = "/usr/lib/altnet/providers"
+
+    @Option(help: ArgumentHelp("Listen on this socket, instead of one that is inherited.", valueName: "path"))
+    var listen: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The user that the providers run as; root has to say so, and may not name itself.", valueName: "name"))
+    var user: String?
+
+    @Option(help: ArgumentHelp("Who may connect, besides root and whoever starts this.", valueName: "name"))
+    var agentUser: String?
+
+    /// What the host starts for each connection: standard input is that connection.
+    @Flag(help: .hidden)
+    var connection = false
+
+    func run() throws {
+        do {
+            let user = try user.map { try Account(name: $0) }
+            if connection {
+                try user?.become()
+                try ProviderHost(directory: ProviderDirectory(path: directory)).serveStandardInput()
+            } else {
+                let listener = try ProviderListener(
+                    providers: ProviderConnections(directory: directory, user: user),
+                    agent: agentUser.map { try Account(name: $0) })
+                try listener.run(on: listen.map { ListeningSocket.path($0) } ?? .inherited)
+            }
+        } catch {
+            try? TextOutput(descriptor: 2).put("altnet: \(error)\n")
+            throw ExitCode(1)
+        }
+    }
+}

@@ -1,0 +1,199 @@
+import AgentModel
+import Failover
+
+/// Signals over time: the link as a line, candidates as their letters where they were heard, and below them the network
+/// in use.
+struct SignalChart {
+    let state: WatchState
+    let now: Instant
+    let thresholds: PolicySettings.Thresholds
+    let width: Int
+    let height: Int
+    let isUnicode: Bool
+
+    /// Below this there is nothing to be seen in it.
+    static let minimumWidth = 24
+    static let minimumHeight = 5
+
+    /// Two samples further apart than this are not joined by a line.
+    private static let longestPause = Duration.seconds(15)
+    private static let strongest = -30
+    private static let weakest = -90
+    /// The scale, and the bar beside it.
+    private static let margin = 5
+    /// The axis, and the times below it.
+    private static let footing = 2
+
+    init(
+        state: WatchState, now: Instant, thresholds: PolicySettings.Thresholds, width: Int, height: Int, isUnicode: Bool
+    ) {
+        self.state = state
+        self.thresholds = thresholds
+        self.width = width
+        self.height = height
+        self.isUnicode = isUnicode
+        // Whole columns, so that a line keeps its shape while it moves.
+        let columns = max(1, Int64(width - Self.margin) * (isUnicode ? 2 : 1))
+        let step = max(1, WatchState.horizon.milliseconds / columns)
+        self.now = Instant(milliseconds: (now.milliseconds / step + 1) * step)
+    }
+
+    func lines(_ style: Style) -> [String] {
+        var canvas = Canvas(width: width, height: height)
+        drawScale(&canvas)
+        drawThreshold("weak", thresholds.weak, .yellow, &canvas)
+        drawThreshold("crit", thresholds.critical, .red, &canvas)
+        drawLink(&canvas)
+        drawCandidates(&canvas)
+        drawStretches(&canvas)
+        drawTimes(&canvas)
+        return canvas.lines(style)
+    }
+
+    private var plotWidth: Int { width - Self.margin }
+    private var plotHeight: Int { height - Self.footing }
+    /// How many points a character has.
+    private var grain: (x: Int, y: Int) { isUnicode ? (2, 4) : (1, 1) }
+
+    // MARK: Where things are
+
+    /// The row of a signal among that many, from the top.
+    private static func row(_ signal: Int, of rows: Int) -> Int {
+        let signal = min(max(signal, weakest), strongest)
+        return (strongest - signal) * (rows - 1) / (strongest - weakest)
+    }
+
+    /// The column of a moment among that many, which may lie to the left of the first.
+    private func column(_ time: Instant, of columns: Int) -> Int {
+        let before = min(max((now - time).milliseconds, 0), 2 * WatchState.horizon.milliseconds)
+        return columns - 1 - Int(before * Int64(columns) / WatchState.horizon.milliseconds)
+    }
+
+    // MARK: What is drawn
+
+    private func drawScale(_ canvas: inout Canvas) {
+        let step = plotHeight >= 12 ? 10 : plotHeight >= 6 ? 20 : 30
+        for row in 0..<plotHeight {
+            canvas.put(isUnicode ? "│" : "|", column: Self.margin - 1, row: row, .dim)
+        }
+        for signal in stride(from: Self.strongest, through: Self.weakest, by: -step) {
+            let row = Self.row(signal, of: plotHeight)
+            canvas.put("\(signal)", column: 0, row: row, .dim)
+            canvas.put(isUnicode ? "┤" : "+", column: Self.margin - 1, row: row, .dim)
+        }
+    }
+
+    /// - Parameter name: fits the margin, where it takes the place of the scale's number.
+    private func drawThreshold(_ name: String, _ signal: Int, _ paint: Style.Paint, _ canvas: inout Canvas) {
+        let row = Self.row(signal, of: plotHeight)
+        canvas.put(name, column: 0, row: row, paint)
+        canvas.put(isUnicode ? "┤" : "+", column: Self.margin - 1, row: row, .dim)
+        for column in Self.margin..<width { canvas.put(isUnicode ? "┈" : ".", column: column, row: row, .dim) }
+    }
+
+    private func drawLink(_ canvas: inout Canvas) {
+        let columns = plotWidth * grain.x
+        let rows = plotHeight * grain.y
+        var points = Set<Point>()
+        var signals: [Int: Int] = [:]
+        var last: (sample: SignalTrace.Sample, point: Point)?
+        for sample in state.link.samples {
+            let point = Point(x: column(sample.time, of: columns), y: Self.row(sample.signal, of: rows))
+            signals[point.x / grain.x] = sample.signal
+            if let last, !sample.isAfterBreak, sample.time - last.sample.time <= Self.longestPause {
+                let line = Point.line(from: last.point, to: point)
+                for between in line where signals[between.x / grain.x] == nil {
+                    signals[between.x / grain.x] = sample.signal
+                }
+                points.formUnion(line)
+            } else {
+                points.insert(point)
+            }
+            last = (sample, point)
+        }
+        let cells = Dictionary(grouping: points.filter { $0.x >= 0 }) { Point(x: $0.x / grain.x, y: $0.y / grain.y) }
+        for (cell, points) in cells {
+            canvas.put(
+                isUnicode ? Self.braille(points) : "*", column: Self.margin + cell.x, row: cell.y,
+                signals[cell.x].map(paint))
+        }
+    }
+
+    private func drawCandidates(_ canvas: inout Canvas) {
+        for (ssid, trace) in state.candidates.sorted(by: { state.letters[$0.key] ?? "Z" > state.letters[$1.key] ?? "Z" }
+        ) {
+            guard let letter = state.letters[ssid] else { continue }
+            for sample in trace.samples {
+                let column = column(sample.time, of: plotWidth)
+                guard column >= 0 else { continue }
+                canvas.put(
+                    letter, column: Self.margin + column, row: Self.row(sample.signal, of: plotHeight), .blue)
+            }
+        }
+    }
+
+    /// The axis is solid while the device was online, and has the letter of the network from the moment it was in it.
+    private func drawStretches(_ canvas: inout Canvas) {
+        let row = plotHeight
+        canvas.put(isUnicode ? "└" : "+", column: Self.margin - 1, row: row, .dim)
+        for (index, stretch) in state.stretches.enumerated() {
+            let next = state.stretches.dropFirst(index + 1).first?.start ?? now
+            let start = column(stretch.start, of: plotWidth)
+            let end = column(next, of: plotWidth)
+            let (character, paint) = mark(stretch.link)
+            for column in max(0, start)...max(0, start, end) {
+                canvas.put(character, column: Self.margin + column, row: row, paint)
+            }
+            if case .on(let ssid) = stretch.link, let letter = state.letters[ssid] {
+                canvas.put(letter, column: Self.margin + max(0, start), row: row, .green)
+            }
+        }
+    }
+
+    private func mark(_ link: WatchState.Link) -> (Character, Style.Paint) {
+        switch link {
+        case .on, .unnamed: (isUnicode ? "─" : "-", .green)
+        case .down: (isUnicode ? "×" : "x", .red)
+        case .unknown: ("?", .yellow)
+        }
+    }
+
+    private func drawTimes(_ canvas: inout Canvas) {
+        let minutes = WatchState.horizon.milliseconds / 60_000
+        for minute in 1..<minutes where plotWidth >= 50 || minute == 3 {
+            let text = "\(-minute)"
+            let column = column(now.advanced(by: .seconds(-60 * minute)), of: plotWidth)
+            canvas.put(text, column: Self.margin + column, row: height - 1, .dim)
+        }
+        canvas.put("\(-minutes) min", column: Self.margin, row: height - 1, .dim)
+        canvas.put("now", column: width - 3, row: height - 1, .dim)
+    }
+
+    private func paint(_ signal: Int) -> Style.Paint {
+        signal < thresholds.critical ? .red : signal < thresholds.weak ? .yellow : .green
+    }
+
+    /// Two by four points in one character (Unicode, block Braille Patterns).
+    private static func braille(_ points: [Point]) -> Character {
+        let bits: [[UInt32]] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]]
+        let code = points.reduce(0x2800) { $0 | bits[$1.y % 4][$1.x % 2] }
+        return Unicode.Scalar(code).map(Character.init) ?? " "
+    }
+}
+
+/// A point of the chart, from its upper left corner.
+private struct Point: Hashable {
+    let x: Int
+    let y: Int
+
+    /// The points of a line, without gaps in either direction.
+    static func line(from start: Point, to end: Point) -> [Point] {
+        let steps = max(abs(end.x - start.x), abs(end.y - start.y))
+        return (0...steps).map { step in
+            let share = { (from: Int, to: Int) in
+                from + ((to - from) * step * 2 + (to >= from ? steps : -steps)) / (2 * max(1, steps))
+            }
+            return Point(x: share(start.x, end.x), y: share(start.y, end.y))
+        }
+    }
+}

@@ -1,0 +1,131 @@
+import AgentModel
+import AppProtocol
+import Failover
+
+/// One frame of `altnet watch`: what it knows, as lines that fit the terminal.
+struct WatchScreen {
+    struct Size: Sendable, Equatable {
+        let columns: Int
+        let rows: Int
+    }
+
+    let state: WatchState
+    let now: Instant
+    /// What the clock on the wall shows.
+    let time: Timestamp
+    let size: Size
+    let style: Style
+
+    /// - Returns: at most `size.rows` lines of at most `size.columns` columns.
+    func lines() -> [String] {
+        let head = [header, headline] + [trouble, beyond, change].compactMap(\.self)
+        var room = size.rows - head.count
+        let legend = legend
+        var chart: [String] = []
+        // At least two lines for what happens, and a third of the rest.
+        let height = room - legend.count - max(3, room / 3)
+        if size.columns >= SignalChart.minimumWidth, height >= SignalChart.minimumHeight {
+            chart =
+                SignalChart(
+                    state: state, now: now, thresholds: PolicySettings().thresholds(for: state.status?.frequency),
+                    width: size.columns, height: height, isUnicode: style.isUnicode
+                ).lines(style) + legend
+        }
+        room -= chart.count
+        let happenings = state.happenings.suffix(max(0, room - 1)).map(line)
+        let separated = happenings.isEmpty ? [] : [""] + happenings
+        return Array((head + chart + separated).prefix(size.rows))
+    }
+
+    // MARK: What stands where
+
+    private var header: String {
+        let device = state.device.map { "  \(shown($0.deviceId.printable))" } ?? ""
+        return line(
+            left: [("altnet watch", .bold), (device, nil)], right: ("\(LocalTime.clock(time))  q quits", .dim))
+    }
+
+    private var headline: String {
+        guard let status = state.status else { return line(left: [("Asking the device...", .dim)]) }
+        let headline = Wording.headline(status)
+        var parts: [(String, Style.Paint?)] = [
+            (shown(headline.text), headline.paint), (" since \(Wording.ago(status.since, now: time))", .dim),
+        ]
+        if state.connection != .connected {
+            parts = [("Last known: \(shown(headline.text))", .dim)]
+        } else if let signal = status.state == .offline ? nil : state.link.samples.last?.signal {
+            parts += [("  ", nil), (Wording.bars(signal, style), Wording.paint(signal)), (" \(signal) dBm", nil)]
+        }
+        if let uplink = status.uplink, uplink != .wifi {
+            parts.append(("  online over \(Wording.uplink(uplink, over: status.carrier))", nil))
+        }
+        return line(left: parts)
+    }
+
+    private var trouble: String? {
+        guard case .lost(let since, let reason) = state.connection else { return nil }
+        let age = Wording.duration(milliseconds: (now - since).milliseconds).map { " for \($0)" } ?? ""
+        return line(left: [("No connection\(age), trying again: ", .red), (shown(reason.printable), nil)])
+    }
+
+    /// How far the network leads, where the device looks.
+    private var beyond: String? {
+        guard state.connection == .connected, let status = state.status else { return nil }
+        let parts = ConnectivityWording.beyond(status, now: time).map { (shown($0.text), $0.paint) }
+        guard !parts.isEmpty else { return nil }
+        return line(left: Array(parts.map { [$0] }.joined(separator: [("; ", nil)])))
+    }
+
+    private var change: String? {
+        state.change.map { change in
+            line(left: [("Switch \(shown(change.switchId.printable)): ", .yellow), (Wording.phase(change.phase), nil)])
+        }
+    }
+
+    /// Which letter is which network, and how it was heard last.
+    private var legend: [String] {
+        let items = state.letters.sorted { $0.value < $1.value }.map { ssid, letter in
+            let name = "\(letter) \(shown(ssid.description))".fitted(to: 24, ellipsis: style.ellipsis)
+            if ssid == state.status?.ssid, let signal = state.link.samples.last?.signal { return "\(name) \(signal)" }
+            guard let last = state.candidates[ssid]?.samples.last else { return name }
+            return "\(name) \(last.signal)"
+        }
+        var lines: [String] = []
+        for item in items.map({ $0.fitted(to: size.columns, ellipsis: style.ellipsis) }) {
+            if let last = lines.last, last.columns + 3 + item.columns <= size.columns {
+                lines[lines.count - 1] = "\(last)   \(item)"
+            } else if lines.count == 2 {
+                break
+            } else {
+                lines.append(item)
+            }
+        }
+        return lines
+    }
+
+    private func line(_ happening: WatchState.Happening) -> String {
+        line(left: [(LocalTime.clock(happening.time) + "  ", .dim), (shown(happening.text), happening.paint)])
+    }
+
+    // MARK: Fitting
+
+    /// One line: what stands to the left is cut where it is too long, what stands to the right is left out then.
+    private func line(left: [(text: String, paint: Style.Paint?)], right: (text: String, paint: Style.Paint)? = nil)
+        -> String
+    {
+        var room = size.columns
+        var line = ""
+        for part in left where room > 0 {
+            let text = part.text.fitted(to: room, ellipsis: style.ellipsis)
+            line += style.paint(text, part.paint)
+            room -= text.columns
+        }
+        if let right, room >= right.text.columns + 2 {
+            line += String(repeating: " ", count: room - right.text.columns) + style.paint(right.text, right.paint)
+        }
+        return line
+    }
+
+    /// Printable text as this terminal can show it.
+    private func shown(_ text: String) -> String { style.isUnicode ? text : text.ascii }
+}

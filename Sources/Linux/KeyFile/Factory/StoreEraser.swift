@@ -1,0 +1,78 @@
+import AgentModel
+
+/// A store that is to be destroyed, and the lock that keeps every agent from it meanwhile.
+package final class StoreEraser {
+    private enum Form {
+        case file(name: String, in: any FileOperations)
+        case device(any Medium)
+    }
+
+    private let form: Form
+    private let anchorPath: String?
+
+    /// - Throws: `inUse` where an agent has the store, `foreignContent` where a device holds something else than a store.
+    /// - Parameter hasBegun: whether it was condemned before, so that what is there may be the rest of a store.
+    package convenience init(at place: StorePlace, hasBegun: Bool) throws(KeyFileError) {
+        if let device = try DeviceMedium.open(path: place.path) {
+            try self.init(on: device, path: place.path, anchorPath: place.anchorPath, hasBegun: hasBegun)
+            return
+        }
+        guard let (folder, name) = KeyFile.split(place.path) else { throw .invalidPath(place.path) }
+        let directory = try StoreDirectory(path: folder)
+        try directory.lock()
+        self.init(name: name, in: directory, anchorPath: place.anchorPath)
+    }
+
+    /// A file in a directory that is locked already, or that nobody else has.
+    package init(name: String, in files: any FileOperations, anchorPath: String? = nil) {
+        form = .file(name: name, in: files)
+        self.anchorPath = anchorPath
+    }
+
+    package init(
+        on medium: any Medium, path: String, anchorPath: String? = nil, hasBegun: Bool
+    ) throws(KeyFileError) {
+        if !hasBegun { try Self.requireStore(on: medium, path: path) }
+        form = .device(medium)
+        self.anchorPath = anchorPath
+    }
+
+    /// A partition whose number is wrong in a setting must not be taken for a store.
+    private static func requireStore(on device: any Medium, path: String) throws(KeyFileError) {
+        let found = try Examination(of: device, roots: nil, path: path)
+        guard !found.isPresent || found.sectors.contains(where: \.isOfStore) else { throw .foreignContent(path: path) }
+    }
+
+    /// Destroys all that is there, durably. Called again it does what a power cut has left to do.
+    /// - Returns: what could not be destroyed, which nobody can read without the root key.
+    package func destroy() throws(KeyFileError) -> [KeyFileError] {
+        var left: [KeyFileError] = []
+        switch form {
+        case .file(let name, let files):
+            for name in [name, name + ".new", name + ".damaged"] { try files.destroy(name) }
+            try files.synchroniseDirectory()
+        case .device(let medium):
+            try medium.requireWritable()
+            for sector in 0..<medium.geometry.sectorCount {
+                do { try medium.erase(sector: sector) } catch {
+                    guard case .badSector = error else { throw error }
+                    left.append(error)
+                }
+            }
+            try medium.synchronise()
+        }
+        guard let anchorPath else { return left }
+        guard let (folder, name) = KeyFile.split(anchorPath) else { throw .invalidPath(anchorPath) }
+        let files = try Folder.open(folder)
+        try files.destroy(name)
+        try files.synchroniseDirectory()
+        return left
+    }
+}
+
+extension SectorReport {
+    fileprivate var isOfStore: Bool {
+        if case .otherVersion = state { return true }
+        return header != nil
+    }
+}

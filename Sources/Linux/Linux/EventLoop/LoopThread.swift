@@ -1,0 +1,155 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// A thread that runs an actor's jobs, one after the other, and waits in the kernel in between: for the next job, for
+/// descriptors and for deadlines. It lasts as long as the process.
+///
+/// It is no dispatch queue: there, one thread waits and another one is woken to do what is to be done, which is made anew
+/// where nothing was to be done for five seconds.
+final class LoopThread: SerialExecutor {
+    private let queue = Mutex(RunQueue())
+    private let wakeup = Wakeup()
+    /// The thread, as pthread_self(3) names it; 0 until it runs.
+    private let thread = Atomic<pthread_t>(0)
+
+    /// - Parameter name: at most 15 bytes (pthread_setname_np(3)).
+    init(name: String) {
+        // Signals are taken by those who wait for them.
+        var all = sigset_t()
+        var before = sigset_t()
+        sigfillset(&all)
+        pthread_sigmask(SIG_SETMASK, &all, &before)
+        defer { pthread_sigmask(SIG_SETMASK, &before, nil) }
+        var thread = pthread_t()
+        let failure = pthread_create(
+            &thread, nil,
+            { context in
+                guard let context else { return nil }
+                Unmanaged<LoopThread>.fromOpaque(context).takeRetainedValue().run()
+            }, Unmanaged.passRetained(self).toOpaque())
+        precondition(failure == 0, "no thread: error \(failure)")
+        pthread_setname_np(thread, name)
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        change { $0.add(.isolated(job)) }
+    }
+
+    fileprivate func enqueue(_ job: UnownedJob, of tasks: LoopTasks) { change { $0.add(.preferring(job, tasks)) } }
+
+    func checkIsolated() { precondition(isRunningHere, "not on the loop's thread") }
+
+    private var isRunningHere: Bool { pthread_equal(pthread_self(), thread.load(ordering: .relaxed)) != 0 }
+
+    // MARK: What it waits for
+
+    /// A century.
+    private static let longestDelay = Duration.seconds(3_155_760_000)
+
+    /// Has somebody called on the thread once a time has passed.
+    /// - Parameters:
+    ///   - delay: counted while the device is awake.
+    ///   - leeway: how much later it may be, to be done when the thread is awake anyway.
+    /// - Returns: its number, to cancel it by.
+    func call(
+        after delay: Duration, leeway: Duration, _ action: @escaping @Sendable () -> Void
+    ) -> RunQueue.Number {
+        let due = SuspendingClock.now + min(max(delay, .zero), Self.longestDelay)
+        return change { $0.add(due: due, latest: due + leeway, action) }
+    }
+
+    /// Has somebody called on the thread again and again for as long as a descriptor has something to read.
+    /// - Returns: its number, to cancel it by.
+    func call(whenReadable descriptor: Int32, _ action: @escaping @Sendable () -> Void) -> RunQueue.Number {
+        change { $0.add(descriptor: descriptor, action) }
+    }
+
+    /// On the thread, nobody is called any more when this returns.
+    func cancel(_ number: RunQueue.Number) { queue.withLock { $0.remove(number) } }
+
+    /// Where the thread waits, it wakes up and sees what is new.
+    private func change<Value: Sendable>(_ body: (inout RunQueue) -> Value) -> Value {
+        let (value, isWaiting) = queue.withLock { queue in
+            defer { queue.isWaiting = false }
+            return (body(&queue), queue.isWaiting)
+        }
+        if isWaiting { wakeup.ring() }
+        return value
+    }
+
+    // MARK: On the thread
+
+    private func run() -> Never {
+        thread.store(pthread_self(), ordering: .relaxed)
+        while true {
+            for job in queue.withLock({ $0.takeJobs() }) {
+                switch job {
+                case .isolated(let job): job.runSynchronously(on: asUnownedSerialExecutor())
+                case .preferring(let job, let tasks):
+                    job.runSynchronously(
+                        isolatedTo: asUnownedSerialExecutor(), taskExecutor: tasks.asUnownedTaskExecutor())
+                }
+            }
+            let readable = wait()
+            for number in readable { queue.withLock { $0.action(of: number) }?() }
+            // What came before a deadline counts before it, for as long as the deadline can wait. One timer at a time: what it
+            // does may cancel what would be next.
+            while let action = queue.withLock({ $0.takeDue(at: .now, isQuiet: readable.isEmpty) }) { action() }
+        }
+    }
+
+    /// Waits until there is something to do.
+    /// - Returns: the numbers of the descriptors that are readable.
+    private func wait() -> [RunQueue.Number] {
+        let (watches, patience) = queue.withLock { queue in
+            queue.isWaiting = true
+            return (queue.watches, queue.patience(at: .now))
+        }
+        defer { queue.withLock { $0.isWaiting = false } }
+        var descriptors = watches.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
+        descriptors.append(pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0))
+        let count: Int32
+        if let patience {
+            var limit = timespec(patience)
+            count = ppoll(&descriptors, nfds_t(descriptors.count), &limit, nil)
+        } else {
+            count = ppoll(&descriptors, nfds_t(descriptors.count), nil, nil)
+        }
+        guard count > 0 else { return [] }
+        if descriptors[watches.count].revents != 0 { wakeup.silence() }
+        return zip(watches, descriptors).filter { $1.revents != 0 }.map(\.0.number)
+    }
+}
+
+/// The tasks that prefer a loop's thread. No other task is run as one of them: Swift would have it wait its turn at each call to
+/// the loop's actor, although it is where it wants to be.
+final class LoopTasks: TaskExecutor {
+    private let thread: LoopThread
+
+    init(_ thread: LoopThread) { self.thread = thread }
+
+    func enqueue(_ job: consuming ExecutorJob) { thread.enqueue(UnownedJob(job), of: self) }
+}
+
+/// Ends somebody's wait (eventfd(2)).
+private struct Wakeup: Sendable {
+    let descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
+
+    init() { precondition(descriptor >= 0, "no eventfd: error \(errno)") }
+
+    func ring() { eventfd_write(descriptor, 1) }
+
+    func silence() {
+        var rings: eventfd_t = 0
+        eventfd_read(descriptor, &rings)
+    }
+}
+
+extension timespec {
+    fileprivate init(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        self.init(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+    }
+}

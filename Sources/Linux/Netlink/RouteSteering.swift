@@ -1,0 +1,153 @@
+import AgentModel
+import CNetlink
+import Glibc
+import Linux
+
+/// Has one of two stations carry the device's traffic, and the other one what was begun over it, whatever routes the DHCP
+/// clients make for both. Their own routes are left alone: what comes before them is added (`SteeringPlan`), kept while it
+/// is right, and taken away with them.
+@AgentLoop
+public final class RouteSteering {
+    private let routes: RouteMonitor
+    private let stations: [String]
+    private var used: String
+    private let onProblem: (NetlinkError) -> Void
+    private var following: RouteFollowing?
+    private var isAtWork = false
+    private var isStale = false
+    private var told: NetlinkError?
+    /// When what is there was added: what somebody else takes away at once is not fought for.
+    private var added: [Item: Instant] = [:]
+    private var retry: LoopTimer?
+    /// Interfaces that answer for their own addresses only.
+    private var modest: Set<Int> = []
+
+    fileprivate enum Item: Hashable {
+        case route(OwnRoute)
+        case rule(OwnRule)
+    }
+
+    private static let truce = Duration.seconds(5)
+
+    /// - Parameters:
+    ///   - stations: the names of the interfaces, always in the same order.
+    ///   - used: the one in use.
+    ///   - onProblem: is told once of what does not work.
+    public init(
+        _ stations: [String], using used: String, routes: RouteMonitor, onProblem: @escaping (NetlinkError) -> Void
+    ) {
+        (self.stations, self.used, self.routes, self.onProblem) = (stations, used, routes, onProblem)
+        following = routes.follow { [weak self] _ in self?.review() }
+        review()
+    }
+
+    /// Which station carries the traffic now, by its routes: after the agent was killed that is the one to go on with.
+    public static func used(of stations: [String], in routes: RouteMonitor) -> String? {
+        let indices = stations.map { name in routes.link(named: name)?.index }
+        let best = routes.defaultRoutes.filter { indices.contains($0.index) }
+            .min { ($0.family == .ipv4 ? 0 : 1, $0.metric) < ($1.family == .ipv4 ? 0 : 1, $1.metric) }
+        return best.flatMap { best in indices.firstIndex(of: best.index) }.map { stations[$0] }
+    }
+
+    /// From now on this station carries the traffic.
+    public func use(_ station: String) {
+        guard station != used else { return }
+        used = station
+        review()
+    }
+
+    /// Takes away what an agent with two stations left behind.
+    public static func removeLeftovers(_ routes: RouteMonitor) async throws(NetlinkError) {
+        for item in try await present(routes) { try await routes.change(item, isNew: false) }
+    }
+
+    // MARK: What there is, and what there is to be
+
+    private func review() {
+        isStale = true
+        guard !isAtWork else { return }
+        isAtWork = true
+        Task {
+            while isStale {
+                isStale = false
+                do throws(NetlinkError) { try await adjust() } catch { tell(error) }
+            }
+            isAtWork = false
+        }
+    }
+
+    private func adjust() async throws(NetlinkError) {
+        let present = try await Self.present(routes)
+        let links = stations.map { routes.link(named: $0) }
+        for link in links.compactMap(\.self) where link.isUp && modest.insert(link.index).inserted {
+            try? await routes.socket.perform(
+                .answerForOwnAddressesOnly(index: link.index), attempting: "set up \(link.name)")
+        }
+        let plan = SteeringPlan(
+            stations: links.map { $0.flatMap { $0.isUp ? $0.index : nil } }, used: routes.link(named: used)?.index,
+            addresses: routes.addresses, defaultRoutes: routes.defaultRoutes)
+        let wanted = plan.routes.map(Item.route) + plan.rules.map(Item.rule)
+        added = added.filter { wanted.contains($0.key) }
+        // First what is missing, so that packets have a way at any time: rules when their tables are filled, and the routes by
+        // which the traffic moves last.
+        for item in wanted.filter({ !present.contains($0) }).sorted(by: { $0.turn < $1.turn }) { await add(item) }
+        for item in present.subtracting(wanted).sorted(by: { $0.turn > $1.turn }) {
+            do throws(NetlinkError) { try await routes.change(item, isNew: false) } catch {
+                // The kernel may have been quicker.
+                guard ![ESRCH, ENOENT, ENODEV].contains(error.errno) else { continue }
+                tell(error)
+            }
+        }
+    }
+
+    private func add(_ item: Item) async {
+        if let last = added[item], Instant.now - last < Self.truce {
+            retry = LoopTimer(after: Self.truce) { [weak self] in self?.review() }
+            return
+        }
+        added[item] = .now
+        do throws(NetlinkError) { try await routes.change(item, isNew: true) } catch {
+            guard error.errno != EEXIST else { return }
+            tell(error)
+        }
+    }
+
+    private func tell(_ problem: NetlinkError) {
+        guard problem != told else { return }
+        told = problem
+        onProblem(problem)
+    }
+
+    private static func present(_ routes: RouteMonitor) async throws(NetlinkError) -> Set<Item> {
+        let ways = try await routes.socket.dump(.dump(of: .routes), attempting: "list the routes") { message in
+            Int(message.type) == RTM_NEWROUTE ? RouteReport(message.payload).flatMap { OwnRoute($0) } : nil
+        }
+        let rules = try await routes.socket.dump(.rules, attempting: "list the rules") { OwnRule($0) }
+        return Set(ways.map(Item.route) + rules.map(Item.rule))
+    }
+}
+
+extension RouteSteering.Item {
+    fileprivate var turn: Int {
+        switch self {
+        case .route(let route) where route.table == RT_TABLE_MAIN.rawValue: 3
+        case .route(let route) where route.gateway == nil: 0
+        case .route: 1
+        case .rule: 2
+        }
+    }
+}
+
+extension RouteMonitor {
+    fileprivate func change(_ item: RouteSteering.Item, isNew: Bool) async throws(NetlinkError) {
+        switch item {
+        case .route(let route):
+            try await socket.perform(
+                .change(route, isNew: isNew),
+                attempting: "\(isNew ? "add" : "remove") a route over interface \(route.index)")
+        case .rule(let rule):
+            try await socket.perform(
+                .change(rule, isNew: isNew), attempting: "\(isNew ? "add" : "remove") a rule for an address")
+        }
+    }
+}

@@ -1,0 +1,198 @@
+import AgentModel
+import CNetlink
+import Glibc
+import Linux
+
+/// The radio behind one wireless interface, through nl80211.
+///
+/// The interface is known by its name and may come and go: its index is followed. While it is missing, everything asked
+/// of it fails with `NetlinkError.Reason.interfaceMissing`; while the kernel has no nl80211, with `familyMissing`.
+@AgentLoop
+public final class WirelessRadio {
+    /// The interface's name, such as "wlan0".
+    public nonisolated let interface: String
+    /// The interface's number as last seen, nil while it does not exist.
+    public private(set) var interfaceIndex: Int?
+
+    let socket: NetlinkSocket
+    /// nl80211; nil while the kernel does not have it.
+    private var family: GenericNetlinkFamily?
+    private let lookUp: Lookup
+    private var isLooking = false
+    private var nextLook: LoopTimer?
+    private var pause: Duration
+    var association = Association.unknown
+    var scans = ScanTracker()
+    /// Whoever waits for the end of our own scan: whether it was aborted.
+    var scanWaiter: ((Result<Bool, NetlinkError>) -> Void)?
+    var scanDeadline: LoopTimer?
+    /// What the radio can do, once it was asked.
+    var knownPhy: Phy?
+    private let report: @AgentLoop @Sendable (RadioEvent) -> Void
+
+    /// Asks the kernel for nl80211.
+    typealias Lookup = @AgentLoop (NetlinkSocket) async throws(NetlinkError) -> GenericNetlinkFamily
+
+    /// What is known of the link without asking.
+    enum Association {
+        case unknown
+        case none
+        case bssid(BSSID)
+    }
+
+    /// - Parameter onEvent: called for each event, on the loop, from the moment this returns.
+    /// - Throws: where the kernel gives no netlink socket. A missing interface is no error, nor is a kernel without nl80211:
+    ///   both may come later, as an event.
+    public convenience init(
+        interface: String, onEvent: @escaping @AgentLoop @Sendable (RadioEvent) -> Void
+    ) async throws(NetlinkError) {
+        try await self.init(interface: interface, socket: NetlinkSocket(.generic), onEvent: onEvent)
+    }
+
+    /// - Parameter pause: before nl80211 is looked for a second time; twice that before the next, up to a minute.
+    init(
+        interface: String, socket: NetlinkSocket, pause: Duration = .seconds(1),
+        lookUp: @escaping Lookup = { try await $0.family(named: NL80211_GENL_NAME) },
+        onEvent: @escaping @AgentLoop @Sendable (RadioEvent) -> Void
+    ) async throws(NetlinkError) {
+        self.interface = interface
+        self.socket = socket
+        self.pause = pause
+        self.lookUp = lookUp
+        report = onEvent
+        socket.onNotification = { [weak self] in self?.handle($0) }
+        socket.onOverrun = { [weak self] in self?.resynchronise() }
+        do throws(NetlinkError) {
+            try await find()
+            interfaceIndex = Self.index(of: interface)
+        } catch  where error.isFamilyMissing {
+            lookLater()
+        }
+    }
+
+    // MARK: nl80211
+
+    /// Whether the kernel has nl80211. Without it there is no Wi-Fi, whatever interface has the name.
+    public var isSupported: Bool { family != nil }
+
+    /// Looks for nl80211 now, where the kernel has not had it so far.
+    public func look() {
+        guard family == nil, !isLooking else { return }
+        isLooking = true
+        Task {
+            do throws(NetlinkError) {
+                try await find()
+                follow(index: Self.index(of: interface))
+                report(.supported)
+            } catch {
+                lookLater()
+            }
+            isLooking = false
+        }
+    }
+
+    private func find() async throws(NetlinkError) {
+        let found = try await lookUp(socket)
+        for group in [
+            NL80211_MULTICAST_GROUP_CONFIG, NL80211_MULTICAST_GROUP_SCAN, NL80211_MULTICAST_GROUP_REG,
+            NL80211_MULTICAST_GROUP_MLME,
+        ] {
+            try socket.join(group: group, of: found)
+        }
+        family = found
+    }
+
+    private func lookLater() {
+        nextLook = LoopTimer(after: pause, leeway: pause / 10) { [weak self] in self?.look() }
+        pause = min(pause * 2, .seconds(60))
+    }
+
+    func nl80211(attempting attempted: String) throws(NetlinkError) -> GenericNetlinkFamily {
+        guard let family else {
+            throw NetlinkError(attempted: attempted, reason: .familyMissing(NL80211_GENL_NAME))
+        }
+        return family
+    }
+
+    /// A request about this interface.
+    func request(_ command: nl80211_commands, attempting attempted: String) throws(NetlinkError) -> NetlinkRequest {
+        let family = try nl80211(attempting: attempted)
+        // By name each time: a renamed interface is no news to nl80211.
+        follow(index: Self.index(of: interface))
+        guard let interfaceIndex else {
+            throw NetlinkError(attempted: attempted, reason: .interfaceMissing(interface))
+        }
+        var request = NetlinkRequest(nl80211: command, family: family)
+        request.attributes.put(NL80211_ATTR_IFINDEX, UInt32(interfaceIndex))
+        return request
+    }
+
+    private static func index(of name: String) -> Int? {
+        let index = if_nametoindex(name)
+        return index == 0 ? nil : Int(index)
+    }
+
+    // MARK: Events
+
+    private func handle(_ message: NetlinkMessage) {
+        guard message.type == family?.id else { return }
+        let attributes = message.nl80211Attributes
+        let index = attributes[NL80211_ATTR_IFINDEX]?.count(as: UInt32.self)
+        switch message.command.map({ nl80211_commands(UInt32($0)) }) {
+        case NL80211_CMD_NEW_INTERFACE where attributes[NL80211_ATTR_IFNAME]?.string == interface: follow(index: index)
+        case NL80211_CMD_DEL_INTERFACE where index == interfaceIndex: follow(index: nil)
+        default:
+            guard let event = RadioEvent(message) else { return }
+            if case .regulatoryChanged = event {
+                knownPhy = nil
+            } else if index == nil || index != interfaceIndex {
+                return
+            }
+            note(event)
+            report(event)
+        }
+    }
+
+    /// Draws from an event what this class remembers, before anybody else hears of it.
+    private func note(_ event: RadioEvent) {
+        switch event {
+        case .scanStarted: scans.started()
+        case .scanFinished(let aborted):
+            if let aborted = scans.ended(aborted: aborted) { endScan(.success(aborted)) }
+        case .connected(let bssid): association = .bssid(bssid)
+        case .disconnected: association = .none
+        default: break
+        }
+    }
+
+    private func follow(index: Int?) {
+        guard index != interfaceIndex else { return }
+        if interfaceIndex != nil {
+            interfaceIndex = nil
+            association = .none
+            knownPhy = nil
+            endScan(.failure(NetlinkError(attempted: "scan on \(interface)", reason: .interfaceMissing(interface))))
+            report(.interfaceRemoved)
+        }
+        if let index {
+            interfaceIndex = index
+            association = .unknown
+            report(.interfaceAdded)
+        }
+    }
+
+    private func resynchronise() {
+        association = .unknown
+        knownPhy = nil
+        // Its end may be among what was lost, and waiting for it would hold up whoever wants to know.
+        endScan(.success(true))
+        if isSupported { follow(index: Self.index(of: interface)) }
+        report(.resynchronise)
+    }
+}
+
+extension NetlinkRequest {
+    init(nl80211 command: nl80211_commands, family: GenericNetlinkFamily) {
+        self.init(family: family.id, command: UInt8(truncatingIfNeeded: command.rawValue))
+    }
+}

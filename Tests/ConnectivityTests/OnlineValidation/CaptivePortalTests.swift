@@ -1,0 +1,133 @@
+import AgentModel
+import Testing
+
+@testable import Connectivity
+
+@Suite struct CaptivePortalTests {
+    /// RFC 8908, 6.
+    @Test func theExamplesOfTheDocument() throws {
+        let captive = try state(
+            """
+            { "captive": true, "user-portal-url": "https://example.org/portal.html" }
+            """)
+        #expect(captive == CaptiveState(isCaptive: true, userPortal: try WebAddress("https://example.org/portal.html")))
+        let open = try state(
+            """
+            { "captive": false, "user-portal-url": "https://example.org/portal.html",
+              "venue-info-url": "https://flight.example.com/entertainment",
+              "seconds-remaining": 326, "can-extend-session": true }
+            """)
+        #expect(
+            open
+                == CaptiveState(
+                    isCaptive: false, userPortal: try WebAddress("https://example.org/portal.html"),
+                    venueInfo: try WebAddress("https://flight.example.com/entertainment"), canExtendSession: true,
+                    secondsRemaining: 326))
+    }
+
+    @Test(
+        arguments: [
+            (
+                #"{"captive":false,"bytes-remaining":9007199254740991}"#,
+                CaptiveState(isCaptive: false, bytesRemaining: 9_007_199_254_740_991)
+            ),
+            // What is not known is passed over, and null is as if it were not there.
+            (#"{"captive":true,"captive-since":[1,{"a":2}],"seconds-remaining":null}"#, CaptiveState(isCaptive: true)),
+            // A portal that anybody could be, or nobody.
+            (#"{"captive":true,"user-portal-url":"http://portal.example/"}"#, CaptiveState(isCaptive: true)),
+            (
+                #"{"captive":true,"user-portal-url":"javascript:alert(1)","venue-info-url":""}"#,
+                CaptiveState(isCaptive: true)
+            ),
+        ])
+    func isTaken(_ json: String, _ expected: CaptiveState) throws {
+        #expect(try state(json) == expected)
+    }
+
+    @Test(
+        arguments: [
+            "", "null", "true", "[]", "{}", #"{"captive":"true"}"#, #"{"captive":1}"#, #"{"captive":null}"#,
+            #"{"Captive":true}"#, #"{"captive":true"#, #"{"captive":true}}"#,
+            #"{"captive":true,"can-extend-session":1}"#,
+            #"{"captive":false,"seconds-remaining":-1}"#, #"{"captive":false,"seconds-remaining":0.5}"#,
+            #"{"captive":false,"seconds-remaining":1e400}"#,
+            #"{"captive":false,"seconds-remaining":10e9223372036854775807}"#,
+            #"{"captive":false,"bytes-remaining":-0.01e-9223372036854775807}"#,
+            #"{"captive":false,"seconds-remaining":1.0000000000000001}"#, #"{"captive":true,}"#,
+            #"{"captive":false,"seconds-remaining":"60"}"#,
+            #"{"captive":false,"bytes-remaining":9007199254740992}"#,
+            #"{"captive":false,"bytes-remaining":99999999999999999999999}"#,
+            #"{"captive":true,"user-portal-url":["https://a/"]}"#, #"{"captive":true,"venue-info-url":{}}"#,
+            "{\"captive\":true,\"x\":\"\u{0}\"}", "\u{feff}{\"captive\":true}",
+            #"{"captive":true,"x":"# + String(repeating: "[", count: 5000) + String(repeating: "]", count: 5000) + "}",
+            #"{"captive":true,"x":""# + String(repeating: "x", count: 16 * 1024) + #""}"#,
+        ])
+    func isMalformed(_ json: String) throws {
+        #expect {
+            try state(json)
+        } throws: {
+            guard case .malformed(let reason)? = $0 as? CaptivePortalFailure else { return false }
+            return reason.utf8.count < 80
+        }
+    }
+
+    @Test(arguments: [
+        [0xff, 0xfe, 0x7b, 0x00], [0x7b, 0x22, 0xc0, 0x22, 0x3a, 0x31, 0x7d], [0x00, 0x7b, 0x00, 0x7d],
+    ])
+    func isNoText(_ bytes: [UInt8]) {
+        #expect(throws: CaptivePortalFailure.malformed("it is not UTF-8 text")) { try CaptiveState(json: bytes) }
+    }
+
+    /// Whatever is mangled in an answer: it is read, or refused.
+    @Test func nestingIsSeenWhereverItIs() {
+        let deep = String(repeating: #"{"a":["#, count: 9) + String(repeating: "]}", count: 9)
+        #expect(throws: CaptivePortalFailure.malformed("it nests too deep")) { try state(deep) }
+        let inText = #"{"captive":true,"x":""# + String(repeating: #"[\""#, count: 50) + #""}"#
+        #expect(throws: Never.self) { try state(inText) }
+    }
+
+    @Test func asking() async throws {
+        let json = #"{"captive":true}"#
+        let good = "HTTP/1.1 200 OK\r\nContent-Type: application/captive+json\r\n\r\n" + json
+        let notFound = CaptivePortalFailure.status(404)
+        try await ask(good) { server, result in
+            #expect(result == .success(CaptiveState(isCaptive: true)))
+            #expect(server.received.contains("Accept: application/captive+json\r\n"))
+        }
+        try await ask(good.replacing("captive+json", with: "json")) { #expect($1 == .failure(.contentType)) }
+        try await ask("HTTP/1.1 404 Not Found\r\n\r\n") { #expect($1 == .failure(notFound)) }
+        try await ask("HTTP/1.1 302 Found\r\nLocation: /\r\n\r\n") { #expect($1 == .failure(.status(302))) }
+        let long = String(repeating: " ", count: CaptivePortalAPI.bodyLimit)
+        try await ask(good + long) { #expect($1 == .failure(.web(.tooLarge(.body)))) }
+    }
+
+    @Test func askingNobody() async {
+        let api = CaptivePortalAPI()
+        for (url, failure) in [
+            ("http://127.0.0.1/", CaptivePortalFailure.notEncrypted),
+            ("urn:ietf:params:capport:unrestricted", .address(.scheme)),
+        ] {
+            let look = await api.look(url, through: .loopback, within: .seconds(60))
+            #expect(look.result == .failure(failure) && look.cost == 0)
+        }
+    }
+
+    private func state(_ json: String) throws(CaptivePortalFailure) -> CaptiveState {
+        try CaptiveState(json: Array(json.utf8))
+    }
+
+    private func ask(
+        _ answer: String, _ check: (ScriptedServer, Result<CaptiveState, CaptivePortalFailure>) throws -> Void
+    ) async throws {
+        let key = TestServerKey.loopback
+        try await key.withCertificateFile { file in
+            try await ScriptedServer.serving(answer, tls: try key.serverContext()) { server in
+                let api = CaptivePortalAPI(client: WebClient(trusting: .file(file)))
+                let url = "https://127.0.0.1:\(server.port)/api"
+                let look = await api.look(url, through: .loopback, within: .seconds(60))
+                #expect(look.cost > OnlineValidator.connectionCost, "the question and the answer as well")
+                try check(server, look.result)
+            }
+        }
+    }
+}

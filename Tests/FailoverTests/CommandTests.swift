@@ -1,0 +1,216 @@
+import AgentModel
+import Testing
+
+@testable import Failover
+
+@Suite struct CommandTests {
+    /// In domain US a scan of all channels takes 14 s.
+    @Test func whatALongScanSawAtItsBeginningIsLookedAtAgain() {
+        var bench = Bench([Bench.home])
+        bench.send(.interface(isUp: true))
+        bench.send(.switchTo(Bench.home.id, id: 5))
+        bench.send(.supplicant(isAvailable: true))
+        bench.advance(by: .seconds(14))
+        bench.finishScan([bench.sight(Bench.home, -50, age: .seconds(12))])
+        #expect(bench.take().scans.map(\.frequencies) == [[], [Frequency(megahertz: 2412)]])
+        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.joinSucceeds()
+        #expect(bench.take().outcomes == [.committed])
+    }
+
+    @Test func joinsWhatItSees() {
+        var bench = Bench.online()
+        bench.send(.switchTo(Bench.backup.id, id: 7))
+        let accepted = bench.take()
+        #expect(accepted.contains(.switchProgress(id: 7, .accepted)))
+        #expect(accepted.joins.isEmpty, "scan first")
+        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.joinSucceeds()
+        #expect(bench.target == Bench.backup)
+        let phases = bench.take().compactMap { if case .switchProgress(7, let phase) = $0 { phase } else { nil } }
+        #expect(phases == [.joining, .waitingForAddress, .committed])
+    }
+
+    @Test func aSightFromBeforeTheCommandIsNoReasonToLeave() {
+        var bench = Bench.online()
+        bench.send(.scanned(id: nil, [bench.sight(Bench.backup, -60)]))
+        bench.advance(by: .seconds(1))
+        bench.send(.switchTo(Bench.backup.id, id: 1))
+        while bench.policy.scan != nil { bench.finishScan() }
+        #expect(bench.take().outcomes == [.rolledBack(.notFound)])
+        #expect(bench.isOnline && bench.target == Bench.home)
+    }
+
+    @Test func outOfRangeNeverLeavesTheLink() {
+        var bench = Bench.online()
+        bench.send(.switchTo(Bench.backup.id, id: 1))
+        bench.finishScan()
+        while bench.policy.scan != nil { bench.finishScan() }
+        let actions = bench.take()
+        #expect(actions.outcomes == [.rolledBack(.notFound)])
+        #expect(actions.joins.isEmpty && !actions.isLeaving)
+        #expect(bench.target == Bench.home && bench.isOnline)
+    }
+
+    @Test func aFailedSwitchGoesBack() {
+        var bench = Bench.online()
+        bench.send(.switchTo(Bench.backup.id, id: 1))
+        bench.finishScan([bench.sight(Bench.backup, -60), bench.sight(Bench.home, -50)])
+        bench.joinFails(.wrongKey)
+        #expect(bench.target == Bench.backup, "a second try")
+        bench.joinFails(.wrongKey)
+        #expect(bench.target == Bench.home)
+        bench.joinSucceeds()
+        #expect(bench.take().outcomes == [.rolledBack(.wrongKey)])
+    }
+
+    @Test func aSwitchWithoutAddressGoesBack() {
+        var bench = Bench.online()
+        bench.send(.switchTo(Bench.backup.id, id: 1))
+        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.associates()
+        bench.advance(by: .seconds(16))
+        #expect(bench.target == Bench.home)
+        bench.joinSucceeds()
+        #expect(bench.take().outcomes == [.rolledBack(.noAddress)])
+    }
+
+    @Test func whereThereIsNoWayBackTheSearchGoesOn() {
+        var bench = Bench.online()
+        bench.send(.switchTo(Bench.backup.id, id: 1))
+        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.joinFails(.rejected)
+        #expect(bench.target == Bench.home)
+        bench.joinFails(.notFound)
+        #expect(bench.take().outcomes == [.failed(.rejected)])
+        bench.advance(by: .seconds(1))
+        bench.finishScan([bench.sight(Bench.spare, -60)])
+        #expect(bench.target == Bench.spare)
+    }
+
+    @Test func beingThereAlreadyIsSuccess() {
+        var bench = Bench.online()
+        bench.send(.switchTo(Bench.home.id, id: 1))
+        let actions = bench.take()
+        #expect(actions.outcomes == [.committed])
+        #expect(actions.joins.isEmpty)
+    }
+
+    @Test func aNetworkBeingJoinedIsNotLeftForItself() {
+        var bench = Bench()
+        bench.start()
+        bench.finishScan([bench.sight(Bench.backup, -50)])
+        bench.associates()
+        _ = bench.take()
+        bench.send(.switchTo(Bench.backup.id, id: 1))
+        bench.send(.address(isReady: true))
+        let actions = bench.take()
+        #expect(actions.outcomes == [.committed])
+        #expect(actions.joins.isEmpty && actions.scans.isEmpty)
+    }
+
+    @Test func aScanCutShortSaysNothing() {
+        var bench = Bench.online()
+        bench.send(.switchTo(Bench.backup.id, id: 1))
+        bench.send(.scanFailed(id: bench.policy.scan?.order.id ?? 0))
+        #expect(bench.take().outcomes.isEmpty)
+        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.joinSucceeds()
+        #expect(bench.take().outcomes == [.committed])
+
+        bench.advance(by: .seconds(1))
+        bench.send(.switchTo(Bench.home.id, id: 2))
+        for _ in 1...3 { bench.send(.scanFailed(id: bench.policy.scan?.order.id ?? 0)) }
+        #expect(bench.take().outcomes == [.rolledBack(.timeout)])
+    }
+
+    @Test func aChoiceEndsWithItsNetwork() {
+        var bench = Bench.online()
+        bench.send(.switchTo(Bench.backup.id, id: 1))
+        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.joinSucceeds()
+        bench.send(.linkLost())
+        bench.advance(by: .seconds(1))
+        bench.send(.scanned(id: nil, [bench.sight(Bench.home, -85)]))
+        bench.joinSucceeds()
+        #expect(bench.target == Bench.home)
+        bench.measure(-85, for: .seconds(12))
+        bench.send(.scanned(id: nil, [bench.sight(Bench.spare, -40)]))
+        #expect(bench.target == Bench.spare)
+    }
+
+    @Test func aCommandWaitsForADeviceThatIsStarting() {
+        var bench = Bench()
+        bench.send(.interface(isUp: true))
+        bench.send(.switchTo(Bench.backup.id, id: 1))
+        bench.advance(by: .seconds(9))
+        #expect(bench.take().outcomes.isEmpty)
+        bench.send(.supplicant(isAvailable: true))
+        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.joinSucceeds()
+        #expect(bench.take().outcomes == [.committed])
+
+        bench = Bench()
+        bench.send(.interface(isUp: true))
+        bench.send(.switchTo(Bench.backup.id, id: 1))
+        bench.advance(by: .seconds(11))
+        #expect(bench.take().outcomes == [.failed(.supplicantUnavailable)])
+    }
+
+    @Test func oneSwitchAtATime() {
+        var bench = Bench.online()
+        bench.send(.switchTo(Bench.backup.id, id: 1))
+        bench.send(.switchTo(Bench.spare.id, id: 2))
+        #expect(bench.take().contains(.switchProgress(id: 2, .failed(.rejected))))
+        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.joinSucceeds()
+        #expect(bench.take().contains(.switchProgress(id: 1, .committed)))
+    }
+
+    @Test func anUnknownNetworkFailsAtOnce() {
+        var bench = Bench.online()
+        bench.send(.switchTo(NetworkID(99), id: 1))
+        #expect(bench.take().outcomes == [.rolledBack(.notFound)])
+        #expect(bench.isOnline)
+    }
+
+    @Test func worksWithNothingJoined() {
+        var bench = Bench()
+        bench.start()
+        bench.send(.switchTo(Bench.backup.id, id: 1))
+        bench.finishScan()
+        bench.finishScan([bench.sight(Bench.home, -30), bench.sight(Bench.backup, -60)])
+        bench.joinSucceeds()
+        #expect(bench.target == Bench.backup)
+        #expect(bench.take().outcomes == [.committed])
+    }
+
+    @Test func aCommandedChoiceStandsForTenMinutes() {
+        var bench = Bench.online()
+        bench.send(.switchTo(Bench.backup.id, id: 1))
+        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.joinSucceeds()
+        for _ in 1...200 {
+            bench.send(.signal(-85))
+            bench.send(.scanned(id: nil, [bench.sight(Bench.home, -40)]))
+            bench.advance(by: .milliseconds(2500))
+        }
+        #expect(bench.target == Bench.backup)
+        bench.measure(-85, for: .seconds(110))
+        bench.send(.scanned(id: nil, [bench.sight(Bench.home, -40)]))
+        #expect(bench.target == Bench.home)
+    }
+
+    @Test func theSupplicantDyingEndsItWithOneOutcome() {
+        var bench = Bench.online()
+        bench.send(.switchTo(Bench.backup.id, id: 1))
+        bench.send(.supplicant(isAvailable: false))
+        #expect(bench.take().outcomes == [.rolledBack(.supplicantUnavailable)])
+
+        bench.send(.supplicant(isAvailable: true))
+        bench.send(.switchTo(Bench.backup.id, id: 2))
+        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.send(.supplicant(isAvailable: false))
+        #expect(bench.take().outcomes == [.failed(.supplicantUnavailable)])
+    }
+}

@@ -1,0 +1,216 @@
+import AgentModel
+import Testing
+
+@testable import Failover
+
+/// That a link ends which was up blocks nothing, and where nothing else can be joined nothing is blocked at all.
+@Suite struct LostLinkTests {
+    private static let home = Bench.home
+    private static let backup = Bench.backup
+
+    /// Home is joined as soon as it is wanted, wherever the device looks.
+    private func join(_ bench: inout Bench, _ results: (Bench) -> [BSS], within limit: Duration = .seconds(6))
+        -> Duration
+    {
+        let start = bench.now
+        // What is seen at the very moment of the loss may be gone with it.
+        if bench.policy.attempt == nil { bench.advance(by: .milliseconds(10)) }
+        while bench.policy.attempt == nil, bench.now - start < limit {
+            if bench.policy.scan != nil { bench.finishScan(results(bench)) }
+            if bench.policy.attempt == nil { bench.advance(by: .milliseconds(50)) }
+        }
+        return bench.now - start
+    }
+
+    @Test(arguments: LinkEnd.allCases, [1, 5, 20, 55])
+    func aLinkThatIsLostAgainAndAgainBlocksNothing(end: LinkEnd, life: Int) {
+        var bench = Bench.online([Self.home])
+        for _ in 0..<20 {
+            bench.advance(by: .seconds(life))
+            bench.send(.linkLost(end))
+            let wait = join(&bench) { [$0.sight(Self.home, -50)] }
+            #expect(wait <= .milliseconds(5100))
+            bench.joinSucceeds()
+            #expect(bench.isOnline)
+        }
+        #expect(!bench.take().decisions.contains { $0.kind == .blocked })
+    }
+
+    @Test func aLinkThatLivedForAWhileIsJoinedAgainAtOnce() {
+        var bench = Bench.online([Self.home])
+        for _ in 0..<20 {
+            bench.advance(by: .seconds(4))
+            bench.send(.linkLost())
+            #expect(join(&bench) { [$0.sight(Self.home, -50)] } <= .milliseconds(100))
+            bench.joinSucceeds()
+        }
+    }
+
+    @Test func anAddressThatGoesAgainAndAgainBlocksNothing() {
+        var bench = Bench.online([Self.home])
+        for _ in 0..<10 {
+            bench.advance(by: .seconds(5))
+            bench.send(.address(isReady: false))
+            bench.advance(by: .seconds(15))
+            #expect(!bench.isOnline)
+            #expect(join(&bench) { [$0.sight(Self.home, -50)] } <= .seconds(5))
+            bench.joinSucceeds()
+        }
+        #expect(!bench.take().decisions.contains { $0.kind == .blocked })
+    }
+
+    /// One that lets the device in and throws it out at once: again and again, and never in a hot loop.
+    @Test func whatThrowsTheDeviceOutAtOnceIsTriedEveryFiveSeconds() {
+        var bench = Bench.online([Self.home])
+        var waits: [Duration] = []
+        for _ in 0..<12 {
+            bench.send(.linkLost())
+            waits.append(join(&bench) { [$0.sight(Self.home, -50)] })
+            bench.joinSucceeds()
+        }
+        #expect(waits.dropFirst().first.map { $0 <= .milliseconds(1100) } ?? false, "\(waits)")
+        #expect(waits.allSatisfy { $0 <= .milliseconds(5100) }, "\(waits)")
+        #expect(waits.dropFirst(4).allSatisfy { $0 >= .milliseconds(4900) }, "\(waits)")
+        #expect(!bench.take().decisions.contains { $0.kind == .blocked })
+    }
+
+    @Test(arguments: [JoinFailure.timeout, .rejected, .notFound, .linkLost, .accessPointFull])
+    func whereNothingElseCanBeJoinedNothingIsBlocked(failure: JoinFailure) {
+        var bench = Bench([Self.home])
+        bench.start()
+        var waits: [Duration] = []
+        for _ in 0..<12 {
+            waits.append(join(&bench) { [$0.sight(Self.home, -50)] })
+            bench.joinFails(failure)
+        }
+        #expect(!bench.take().decisions.contains { $0.kind == .blocked })
+        #expect(waits[1] <= .seconds(1) && waits[2] <= .milliseconds(1100), "\(waits)")
+        #expect(waits.allSatisfy { $0 <= .milliseconds(5100) }, "\(waits)")
+        #expect(waits.dropFirst(5).allSatisfy { $0 >= .milliseconds(4900) }, "\(waits)")
+    }
+
+    @Test func whereNoAddressComesAndNothingElseIsThereNothingIsBlocked() {
+        var bench = Bench([Self.home])
+        bench.start()
+        for _ in 0..<6 {
+            #expect(join(&bench) { [$0.sight(Self.home, -50)] } <= .milliseconds(5100))
+            bench.associates()
+            bench.advance(by: .seconds(15))
+            #expect(bench.policy.attempt == nil)
+        }
+        #expect(!bench.take().decisions.contains { $0.kind == .blocked })
+    }
+
+    /// A block is for the good of the others. Without them it does not count.
+    @Test func aBlockDoesNotCountWhereTheOthersHaveGone() {
+        var bench = Bench([Self.home, Self.backup])
+        bench.start()
+        bench.finishScan([bench.sight(Self.home, -50), bench.sight(Self.backup, -60)])
+        bench.joinFails(.rejected)
+        #expect(bench.take().decisions.contains { $0.kind == .blocked })
+        #expect(bench.target == Self.backup)
+        bench.joinSucceeds()
+        bench.advance(by: .seconds(4))
+        bench.send(.linkLost())
+        #expect(join(&bench) { [$0.sight(Self.home, -50)] } <= .seconds(3))
+        #expect(bench.target == Self.home)
+    }
+
+    @Test func aWrongKeyBlocksAlsoWhereNothingElseIsThere() {
+        var bench = Bench([Self.home])
+        bench.start()
+        for _ in 0..<2 {
+            _ = join(&bench) { [$0.sight(Self.home, -50)] }
+            bench.joinFails(.wrongKey)
+        }
+        #expect(bench.take().decisions.contains { $0.kind == .blocked })
+        #expect(join(&bench) { [$0.sight(Self.home, -50)] } >= .seconds(6))
+    }
+
+    // MARK: Beside others
+
+    private func lose(_ bench: inout Bench, times: Int, seeing results: (Bench) -> [BSS]) {
+        for _ in 0..<times {
+            bench.advance(by: .seconds(20))
+            bench.send(.linkLost())
+            _ = join(&bench, results)
+            bench.joinSucceeds()
+        }
+    }
+
+    @Test func anotherThatIsAsGoodComesFirstAfterThreeLosses() {
+        var bench = Bench.online([Self.home, Self.backup])
+        let both = { (bench: Bench) in [bench.sight(Self.home, -50), bench.sight(Self.backup, -60, channel: 2437)] }
+        lose(&bench, times: 2, seeing: both)
+        #expect(bench.target == Self.home)
+        lose(&bench, times: 1, seeing: both)
+        #expect(bench.target == Self.backup)
+    }
+
+    @Test func oneThatIsNotAsGoodDoesNot() {
+        var bench = Bench.online([Self.home, Self.backup])
+        lose(&bench, times: 4) { [$0.sight(Self.home, -50), $0.sight(Self.backup, -75, channel: 2437)] }
+        #expect(bench.target == Self.home)
+    }
+
+    @Test func homeIsNotReturnedToBeforeItHasCalmedDown() {
+        var bench = Bench.online([Self.home, Self.backup])
+        let both = { (bench: Bench) in [bench.sight(Self.home, -50), bench.sight(Self.backup, -60, channel: 2437)] }
+        lose(&bench, times: 3, seeing: both)
+        #expect(bench.target == Self.backup)
+        func stay(for duration: Duration) {
+            let end = bench.now + duration
+            while bench.now < end, bench.target == Self.backup {
+                if bench.policy.scan != nil { bench.finishScan(both(bench)) }
+                bench.advance(by: .seconds(1))
+            }
+        }
+        stay(for: .seconds(1100))
+        #expect(bench.target == Self.backup)
+        stay(for: .seconds(300))
+        #expect(bench.target == Self.home)
+    }
+
+    // MARK: The search after a loss
+
+    @Test func knownChannelsAreLookedAtCloselyAndAllChannelsLater() {
+        var bench = Bench.online([Self.home])
+        bench.advance(by: .seconds(10))
+        _ = bench.take()
+        let lost = bench.now
+        bench.send(.linkLost(.silence))
+        var scans: [(at: Duration, isFull: Bool)] = []
+        while bench.now - lost < .seconds(2) {
+            scans += bench.take().scans.map { (bench.now - lost, $0.frequencies.isEmpty) }
+            if bench.policy.scan != nil { bench.finishScan() }
+            bench.advance(by: .milliseconds(10))
+        }
+        #expect(scans.count { !$0.isFull && $0.at < .milliseconds(1500) } >= 5)
+        #expect(scans.first { $0.isFull }.map { $0.at >= .milliseconds(1500) } ?? false)
+    }
+
+    @Test func allChannelsAreLookedAtAtOnceWhereANetworkWasNeverSeen() {
+        var bench = Bench.online([Self.home, Self.backup])
+        bench.advance(by: .seconds(1))
+        _ = bench.take()
+        bench.send(.linkLost(.silence))
+        while let scan = bench.policy.scan, !scan.order.frequencies.isEmpty { bench.finishScan() }
+        #expect(bench.policy.scan?.order.frequencies == [])
+    }
+
+    /// What failed before a link was up is forgotten with it.
+    @Test func aLinkThatWasUpEndsTheCount() {
+        var bench = Bench([Self.home, Self.backup])
+        bench.start()
+        let both = { (bench: Bench) in [bench.sight(Self.home, -50), bench.sight(Self.backup, -75, channel: 2437)] }
+        for _ in 0..<4 {
+            _ = join(&bench, both)
+            bench.joinFails(.timeout)
+            _ = join(&bench) { [$0.sight(Self.home, -50)] }
+            bench.joinSucceeds()
+            bench.advance(by: .seconds(3))
+            bench.send(.linkLost())
+        }
+        #expect(!bench.take().decisions.contains { $0.kind == .blocked })
+    }
+}

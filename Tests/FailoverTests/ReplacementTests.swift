@@ -1,0 +1,184 @@
+import AgentModel
+import Testing
+
+@testable import Failover
+
+/// Joins that drag on, and what comes meanwhile.
+@Suite struct ReplacementTests {
+    private static let homeChannel = Frequency(megahertz: 2412)
+
+    /// Home is away, and the backup's password is wrong. Its last resort begins.
+    private func lastResort() -> Bench {
+        var bench = Bench.online([Bench.home, Bench.backup])
+        bench.send(.linkLost())
+        let start = bench.now
+        while bench.now - start < .seconds(20) {
+            if bench.policy.attempt != nil { bench.joinFails(.wrongKey) }
+            if bench.policy.scan != nil { bench.finishScan([sightOfBackup(in: bench)]) }
+            bench.advance(by: .milliseconds(500))
+        }
+        while bench.policy.attempt == nil, bench.now - start < .seconds(60) {
+            if bench.policy.scan != nil { bench.finishScan([sightOfBackup(in: bench)]) }
+            bench.advance(by: .milliseconds(100))
+        }
+        #expect(bench.target == Bench.backup)
+        _ = bench.take()
+        return bench
+    }
+
+    private func sightOfBackup(in bench: Bench) -> BSS { bench.sight(Bench.backup, -50, channel: 2437) }
+
+    @Test func homeIsFoundDuringTheLastResort() throws {
+        var bench = lastResort()
+        let backup = try #require(bench.policy.attempt)
+        bench.advance(by: .milliseconds(1100))
+        #expect(bench.take().scans.map(\.frequencies) == [[Self.homeChannel]], "not the backup's own")
+        bench.finishScan([sightOfBackup(in: bench)])
+        #expect(bench.target == Bench.backup)
+        bench.advance(by: .milliseconds(1100))
+        #expect(bench.take().scans.map(\.frequencies) == [[Self.homeChannel]])
+        bench.finishScan([sightOfBackup(in: bench), bench.sight(Bench.home, -75)])
+        #expect(bench.target == Bench.home, "weak, and it broke off, but it has come back")
+
+        // What becomes of the old attempt concerns nobody, and nothing was held against the backup for it.
+        bench.send(.joinFailed(epoch: backup.epoch, .wrongKey))
+        #expect(bench.target == Bench.home)
+        bench.joinSucceeds()
+        #expect(bench.isOnline)
+        #expect(bench.policy.lastFailure(of: Bench.backup.id) == .wrongKey)
+        #expect(!bench.take().decisions.contains { $0.kind == .failed })
+    }
+
+    /// Both failed before. Each of them gets its time, however long the other one is in range.
+    @Test func theLastResortIsNotReplacedByWhatWasThere() {
+        var bench = Bench([Bench.home, Bench.backup])
+        bench.start()
+        func sights() -> [BSS] { [bench.sight(Bench.home, -50), sightOfBackup(in: bench)] }
+        var longest = Duration.zero
+        let start = bench.now
+        var begin: (target: KnownNetwork, at: Instant)?
+        while bench.now - start < .seconds(300) {
+            if let attempt = bench.policy.attempt {
+                if begin?.target != bench.target { begin = bench.target.map { ($0, bench.now) } }
+                if let begin, begin.target == Bench.backup { longest = max(longest, bench.now - begin.at) }
+                if let at = begin?.at, bench.now - at >= .seconds(4) || attempt.network == Bench.home.id {
+                    bench.joinFails(.wrongKey)
+                    begin = nil
+                }
+            }
+            if bench.policy.scan != nil { bench.finishScan(sights()) }
+            bench.advance(by: .milliseconds(100))
+        }
+        #expect(longest >= .seconds(4))
+    }
+
+    @Test func whatIsNotFoundLeavesTheLastResortAlone() {
+        var bench = lastResort()
+        for _ in 1...3 {
+            bench.advance(by: .milliseconds(1100))
+            bench.finishScan([sightOfBackup(in: bench)])
+        }
+        #expect(bench.take().joins.isEmpty)
+        bench.joinSucceeds(frequency: 2437)
+        #expect(bench.isOnline)
+        #expect(bench.target == Bench.backup)
+    }
+
+    /// A good join takes a tenth of a second, and gets twenty times that before anybody looks elsewhere.
+    @Test func aJoinThatDragsOnGivesWayToAGoodNetworkOnly() {
+        var bench = Bench([Bench.home, Bench.backup])
+        bench.start()
+        bench.send(.remembered(Bench.home.id, Self.homeChannel))
+        bench.finishScan([sightOfBackup(in: bench)])
+        bench.advance(by: .milliseconds(1900))
+        #expect(bench.take().scans.dropFirst().isEmpty)
+        bench.advance(by: .milliseconds(200))
+        #expect(bench.take().scans.map(\.frequencies) == [[Self.homeChannel]])
+        bench.finishScan([bench.sight(Bench.home, -75)])
+        #expect(bench.target == Bench.backup, "home is weak")
+        bench.advance(by: .milliseconds(1100))
+        bench.finishScan([bench.sight(Bench.home, -60)])
+        #expect(bench.target == Bench.home)
+        #expect(bench.policy.lastFailure(of: Bench.backup.id) == .timeout)
+    }
+
+    /// Who gives addresses slowly gets its time once.
+    @Test func waitingForAnAddressEndsEarlyOnlyWhereItDidNotHelpBefore() {
+        var bench = Bench([Bench.home, Bench.backup])
+        bench.start()
+        bench.send(.remembered(Bench.home.id, Self.homeChannel))
+        bench.finishScan([sightOfBackup(in: bench)])
+        bench.associates(frequency: 2437)
+        _ = bench.take()
+        bench.advance(by: .seconds(14))
+        #expect(bench.take().isEmpty)
+        bench.advance(by: .seconds(2))
+        while bench.policy.attempt == nil { bench.finishScan([sightOfBackup(in: bench)]) }
+        #expect(bench.target == Bench.backup, "one failure is none")
+        bench.associates(frequency: 2437)
+        _ = bench.take()
+        bench.advance(by: .milliseconds(1100))
+        #expect(bench.take().scans.map(\.frequencies) == [[Self.homeChannel]])
+        bench.finishScan([bench.sight(Bench.home, -60)])
+        #expect(bench.target == Bench.home)
+    }
+
+    @Test func twoThatAreSlowGetTheirTime() {
+        var bench = Bench([Bench.home, Bench.backup])
+        bench.start()
+        func sights() -> [BSS] { [bench.sight(Bench.home, -50), sightOfBackup(in: bench)] }
+        bench.finishScan(sights())
+        var joins = bench.take().joins.count
+        let start = bench.now
+        while bench.now - start < .seconds(40) {
+            bench.advance(by: .milliseconds(100))
+            if bench.policy.scan != nil { bench.finishScan(sights()) }
+            joins += bench.take().joins.count
+        }
+        #expect(joins <= 4)
+    }
+
+    /// The way home is gone although home failed before: being in range is no reason to go back at once.
+    @Test func thePreferredNetworkGetsItsTime() {
+        var bench = Bench([Bench.home, Bench.backup])
+        bench.start()
+        bench.finishScan([bench.sight(Bench.home, -50), sightOfBackup(in: bench)])
+        bench.joinFails(.wrongKey)
+        #expect(bench.target == Bench.backup)
+        bench.joinSucceeds(frequency: 2437)
+        let start = bench.now
+        while bench.target == Bench.backup, bench.now - start < .seconds(600) {
+            bench.advance(by: .milliseconds(500))
+            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50), sightOfBackup(in: bench)]) }
+        }
+        #expect(bench.target == Bench.home)
+        bench.associates()
+        _ = bench.take()
+        bench.advance(by: .milliseconds(1100))
+        bench.finishScan([bench.sight(Bench.home, -50), sightOfBackup(in: bench)])
+        #expect(bench.target == Bench.home)
+        bench.send(.address(isReady: true))
+        #expect(bench.isOnline)
+    }
+
+    @Test func whatWasCommandedIsNotReplaced() {
+        var bench = Bench.online([Bench.home, Bench.backup])
+        bench.send(.scanned(id: nil, [sightOfBackup(in: bench), bench.sight(Bench.home, -50)]))
+        bench.send(.switchTo(Bench.backup.id, id: 1, confirmWithin: nil, joinOnce: false))
+        #expect(bench.target == Bench.backup)
+        _ = bench.take()
+        bench.advance(by: .seconds(10))
+        #expect(bench.take().isEmpty)
+        #expect(bench.target == Bench.backup)
+    }
+
+    @Test func aSingleNetworkHasNothingToLookFor() {
+        var bench = Bench([Bench.backup])
+        bench.start()
+        bench.finishScan([sightOfBackup(in: bench)])
+        _ = bench.take()
+        bench.advance(by: .seconds(19))
+        #expect(bench.take().isEmpty)
+        #expect(bench.target == Bench.backup)
+    }
+}

@@ -1,0 +1,126 @@
+import AgentModel
+import Testing
+
+@testable import Failover
+
+/// Twins: access points that bear a network's name and offer less than it has had.
+@Suite struct SecurityFloorTests {
+    private static func home(_ floor: LinkProtection, usesPassphrase: Bool = true) -> KnownNetwork {
+        KnownNetwork(
+            id: Bench.home.id, ssid: Bench.home.ssid, usesPassphrase: usesPassphrase, isPreferred: true, floor: floor)
+    }
+
+    private static func sight(
+        _ security: Security, protection: LinkProtection? = nil, of network: KnownNetwork = Bench.home
+    ) -> BSS {
+        BSS(
+            bssid: BSSID("02:00:00:00:01:07")!, ssid: network.ssid, frequency: Frequency(megahertz: 2437), signal: -30,
+            lastSeen: Instant(milliseconds: 1_000_000), security: security, protection: protection)
+    }
+
+    typealias Case = (offer: Security, floor: LinkProtection, refusal: JoinFailure?)
+
+    static let protected: [Case] = [
+        (.wpa2, [], nil), (.wpa2wpa3, [], nil), (.wpa3, [], nil), (.wpa3, [.sae, .pmf], nil),
+        (.wpa2wpa3, [.sae, .pmf], nil), (.wpa2, [.sae, .pmf], .lessSecure), (.wpa2, .pmf, .lessSecure),
+        (.wpa2, .sae, .lessSecure), (.open, [], .lessSecure), (.owe, .sae, .lessSecure),
+        (.legacy, [], .unsupportedSecurity), (.wep, .sae, .unsupportedSecurity),
+        (.enterprise, [], .unsupportedSecurity), (.unknown, [], .unsupportedSecurity),
+    ]
+
+    static let open: [Case] = [
+        (.open, [], nil), (.owe, [], nil), (.owe, .owe, nil), (.owe, [.owe, .pmf], nil), (.open, .owe, .lessSecure),
+    ]
+
+    @Test(arguments: protected)
+    func aNetworkWithAPassword(_ offer: Security, _ floor: LinkProtection, _ refusal: JoinFailure?) {
+        let bss = Self.sight(offer)
+        #expect(Self.home(floor).refusal(of: bss) == refusal)
+        #expect(Self.home(floor).matches(bss) == (refusal == nil))
+    }
+
+    @Test(arguments: open)
+    func aNetworkWithoutAPassword(_ offer: Security, _ floor: LinkProtection, _ refusal: JoinFailure?) {
+        let cafe = Self.home(floor, usesPassphrase: false)
+        #expect(cafe.refusal(of: Self.sight(offer)) == refusal)
+        #expect(cafe.matches(Self.sight(offer)) == (refusal == nil))
+        // Another network: it has a password.
+        #expect(cafe.refusal(of: Self.sight(.wpa2)) == nil)
+        #expect(!cafe.matches(Self.sight(.wpa2)))
+    }
+
+    /// An open access point that announces an encrypted one beside it encrypts nothing itself.
+    @Test func whatIsAnnouncedIsNotOffered() {
+        let announced = Self.sight(.owe, protection: [])
+        #expect(Self.home([], usesPassphrase: false).matches(announced))
+        #expect(!Self.home(.owe, usesPassphrase: false).matches(announced))
+    }
+
+    /// WPA2 with protected management frames, where the other one of that name has none.
+    @Test func whatTheAccessPointOffersCounts() {
+        #expect(Self.home(.pmf).matches(Self.sight(.wpa2, protection: .pmf)))
+        #expect(!Self.home(.pmf).matches(Self.sight(.wpa2, protection: [])))
+        #expect(!Self.home([.sae, .pmf]).matches(Self.sight(.wpa3, protection: .sae)))
+    }
+
+    @Test(arguments: [Security.wpa2, .open, .legacy])
+    func aTwinIsNeverJoinedAndHoldsNothingAgainstTheNetwork(_ offer: Security) {
+        let home = Self.home([.sae, .pmf])
+        var bench = Bench([home, Bench.backup])
+        bench.start()
+        // Hours beside the twin alone, however strong.
+        for _ in 0..<200 {
+            if bench.policy.scan != nil { bench.finishScan([bench.sight(home, -30, radio: 7, security: offer)]) }
+            bench.advance(by: .seconds(40))
+        }
+        #expect(!bench.take().contains { if case .join = $0 { true } else { false } })
+        #expect(bench.policy.lastFailure(of: home.id) == nil)
+        // The real one is joined as soon as it is seen.
+        while bench.policy.scan == nil { bench.advance(by: .seconds(1)) }
+        bench.finishScan([
+            bench.sight(home, -30, radio: 7, security: offer), bench.sight(home, -70, security: .wpa2wpa3),
+        ])
+        let join = bench.take().compactMap { if case .join(let target) = $0 { target } else { nil } }
+        #expect(join.map(\.bssid) == [bench.sight(home, -70).bssid])
+    }
+
+    @Test func theHistorySaysWhatIsRefused() {
+        let home = Self.home([.sae, .pmf])
+        var bench = Bench([home, Bench.backup])
+        bench.start()
+        for _ in 0..<5 {
+            if bench.policy.scan != nil { bench.finishScan([bench.sight(home, -30, radio: 7, security: .wpa2)]) }
+            bench.advance(by: .seconds(1))
+        }
+        let search = bench.take().compactMap { action -> PolicyDecision? in
+            if case .record(let decision) = action, decision.kind == .search { decision } else { nil }
+        }
+        #expect(search.first?.considered.map(\.verdict) == [.refused(.lessSecure), .notSeen])
+        #expect(search.first?.text.contains("offers less security than it has had") == true)
+        #expect(bench.policy.refusals(at: bench.now).map(\.failure) == [.lessSecure])
+    }
+
+    @Test(arguments: [(Security.legacy, JoinFailure.unsupportedSecurity), (.wpa2, .lessSecure)])
+    func aCommandSaysWhyItIsNotJoined(_ offer: Security, _ failure: JoinFailure) {
+        let guest = KnownNetwork(
+            id: NetworkID(9), ssid: Bench.spare.ssid, usesPassphrase: true, floor: offer == .legacy ? [] : .sae)
+        var bench = Bench.online([Bench.home, guest])
+        bench.send(.switchTo(guest.id, id: 5, confirmWithin: nil, joinOnce: false))
+        for _ in 0..<5 where bench.policy.scan != nil {
+            bench.finishScan([bench.sight(guest, -40, security: offer), bench.sight(Bench.home, -50)])
+        }
+        #expect(bench.take().contains(.switchProgress(id: 5, .rolledBack(failure))))
+    }
+
+    /// A floor that rises is no reason to look for anything; one that the owner lowers is.
+    @Test func aRaisedFloorChangesNothingElse() {
+        var bench = Bench.online([Self.home([]), Bench.backup])
+        let wake = bench.policy.nextWake
+        bench.send(.networks([Self.home([.sae, .pmf]), Bench.backup]))
+        #expect(bench.take().isEmpty)
+        #expect(bench.policy.nextWake == wake)
+        #expect(bench.policy.networks[0].floor == [.sae, .pmf])
+        // What was seen before counts no more.
+        #expect(bench.policy.lastSight(of: Bench.home.id) == nil)
+    }
+}

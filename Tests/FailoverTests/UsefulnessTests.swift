@@ -1,0 +1,244 @@
+import AgentModel
+import Testing
+
+@testable import Failover
+
+/// Links with signal and address that lead nowhere, or to a login page.
+@Suite struct UsefulnessTests {
+    static var settings: PolicySettings {
+        var settings = PolicySettings()
+        settings.validation = PolicySettings.Validation()
+        return settings
+    }
+
+    static func online(_ networks: [KnownNetwork] = [Bench.home, Bench.backup], _ result: ProbeResult = .online)
+        -> Bench
+    {
+        var bench = Bench.online(networks, settings: settings)
+        bench.probeEnds(result)
+        bench.advance(by: .seconds(3))
+        if bench.policy.scan != nil { bench.finishScan(networks.map { bench.sight($0, -60) }) }
+        _ = bench.take()
+        return bench
+    }
+
+    /// Three probes in a row fail.
+    static func internetDies(_ bench: inout Bench) {
+        bench.advance(by: .seconds(30))
+        for _ in 1...3 {
+            bench.probeEnds(.failed)
+            bench.advance(by: .seconds(1))
+        }
+    }
+
+    @Test func aNetworkIsProbedWhenItIsUpAndThenAtAnInterval() {
+        var bench = Bench.online([Bench.home], settings: Self.settings)
+        #expect(bench.policy.phase.network == Bench.home.id)
+        bench.probeEnds(.online)
+        // Less than a probe may take: those that come every 30 s are not overdue then.
+        bench.advance(by: .seconds(2))
+        if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
+        _ = bench.take()
+        var probes = 0
+        for _ in 1...120 {
+            bench.advance(by: .seconds(30))
+            let count = bench.take().probes
+            probes += count
+            if count > 0 { bench.probeEnds(.online) }
+        }
+        #expect((119...121).contains(probes), "\(probes) in an hour")
+    }
+
+    @Test func withoutAProberNothingIsProbed() {
+        var bench = Bench.online([Bench.home])
+        bench.advance(by: .seconds(3600))
+        #expect(bench.take().probes == 0)
+        bench.send(.probed(epoch: bench.policy.epoch, .failed))
+        bench.send(.probed(epoch: bench.policy.epoch, .captive))
+        #expect(bench.take().decisions.isEmpty)
+    }
+
+    @Test func deadInternetIsLeftForANetworkThatIsSound() throws {
+        var bench = Self.online()
+        Self.internetDies(&bench)
+        let found = bench.take()
+        #expect(found.decisions.last { $0.kind == .unusable }?.cause == .failure(.noInternet))
+        #expect(found.scans.last?.reason == .unusable)
+        bench.finishScan([bench.sight(Bench.home, -40), bench.sight(Bench.backup, -70)])
+        #expect(bench.target == Bench.backup, "full signal is worth nothing")
+        let join = try #require(bench.take().decisions.last { $0.kind == .join })
+        #expect(join.cause == .failure(.noInternet))
+        bench.joinSucceeds()
+        bench.probeEnds(.online)
+        #expect(bench.isOnline)
+    }
+
+    @Test func oneProbeThatFailsIsNoReason() {
+        var bench = Self.online()
+        for _ in 1...20 {
+            bench.advance(by: .seconds(29))
+            for result in [ProbeResult.failed, .failed, .online, .online, .online, .online, .online] {
+                bench.probeEnds(result)
+                bench.advance(by: .seconds(1))
+            }
+        }
+        #expect(!bench.take().decisions.contains { $0.kind == .unusable })
+        #expect(bench.target == Bench.home)
+    }
+
+    @Test func aProbeThatIsNeverAnsweredHasFailed() {
+        var bench = Self.online()
+        bench.advance(by: .seconds(30 + 3 * 3 + 2 * 1 + 1))
+        #expect(bench.take().decisions.contains { $0.kind == .unusable })
+    }
+
+    @Test func deadInternetIsStayedOnWhereNothingElseIsThere() {
+        var bench = Self.online([Bench.home])
+        Self.internetDies(&bench)
+        while bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
+        #expect(bench.isOnline, "the local network still works")
+        #expect(bench.take().decisions.last?.kind == .stay)
+        bench.advance(by: .seconds(30))
+        for _ in 1...3 {
+            #expect(!bench.take().decisions.contains { $0.kind == .usable }, "one answer may be luck")
+            bench.probeEnds(.online)
+            bench.advance(by: .seconds(1))
+        }
+        #expect(bench.take().decisions.last?.kind == .usable)
+    }
+
+    @Test func aNetworkWithoutInternetIsReturnedToLater() {
+        var bench = Self.online()
+        Self.internetDies(&bench)
+        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.joinSucceeds()
+        let left = bench.now
+        for _ in 1...1200 where bench.isOnline {
+            bench.advance(by: .seconds(1))
+            bench.probeEnds(.online)
+            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
+        }
+        #expect(bench.target == Bench.home)
+        #expect(bench.now - left >= .seconds(270), "not before its back-off is over")
+        bench.joinSucceeds()
+        // Still dead: one probe is enough this time, and the next return is twice as far away.
+        bench.probeEnds(.failed)
+        bench.advance(by: .seconds(10))
+        while bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -60)]) }
+        #expect(bench.target == Bench.backup)
+        bench.joinSucceeds()
+        bench.probeEnds(.online)
+        let leftAgain = bench.now
+        for _ in 1...3000 where bench.isOnline {
+            bench.advance(by: .seconds(1))
+            bench.probeEnds(.online)
+            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
+        }
+        #expect(bench.now - leftAgain >= .seconds(570))
+    }
+
+    @Test func aLoginPageIsLeftForAnOpenWayOut() {
+        var bench = Self.online()
+        bench.advance(by: .seconds(27))
+        bench.probeEnds(.captive)
+        #expect(bench.take().decisions.last { $0.kind == .unusable }?.cause == .failure(.captive))
+        bench.finishScan([bench.sight(Bench.home, -40), bench.sight(Bench.backup, -75)])
+        #expect(bench.target == Bench.backup)
+    }
+
+    @Test func aCaptiveNetworkIsNotChosenOverASoundOne() {
+        var bench = Self.online()
+        bench.advance(by: .seconds(27))
+        bench.probeEnds(.captive)
+        bench.finishScan([bench.sight(Bench.backup, -75)])
+        bench.joinSucceeds()
+        bench.probeEnds(.online)
+        bench.send(.linkLost())
+        bench.advance(by: .milliseconds(10))
+        while bench.policy.attempt == nil {
+            bench.finishScan([bench.sight(Bench.home, -30), bench.sight(Bench.backup, -85)])
+        }
+        #expect(bench.target == Bench.backup)
+        bench.joinFails(.rejected)
+        #expect(bench.target == Bench.home, "rather than none")
+    }
+
+    @Test func withBothDeadTheDeviceDoesNotDance() {
+        var bench = Self.online()
+        var joins = 0
+        let start = bench.now
+        while bench.now - start < .seconds(3600) {
+            bench.advance(by: .seconds(1))
+            bench.probeEnds(.failed)
+            if bench.policy.scan != nil {
+                bench.finishScan([bench.sight(Bench.home, -50), bench.sight(Bench.backup, -55)])
+            }
+            if bench.policy.attempt != nil {
+                joins += 1
+                bench.joinSucceeds()
+            }
+        }
+        #expect((1...12).contains(joins), "\(joins) in an hour")
+    }
+
+    /// Interference lets some through: three of the last five failed.
+    @Test func aProbeThatGetsThroughNowAndThenProvesNothing() {
+        var bench = Self.online()
+        bench.advance(by: .seconds(27))
+        for result in [ProbeResult.failed, .online, .failed, .online] {
+            bench.probeEnds(result)
+            bench.advance(by: .seconds(1))
+        }
+        #expect(!bench.take().decisions.contains { $0.kind == .unusable })
+        bench.probeEnds(.failed)
+        #expect(bench.take().decisions.contains { $0.kind == .unusable })
+    }
+
+    @Test func internetThatComesAndGoesIsNotTrustedAtOnce() {
+        var bench = Self.online([Bench.home])
+        Self.internetDies(&bench)
+        while bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
+        bench.advance(by: .seconds(30))
+        for _ in 1...3 {
+            bench.probeEnds(.online)
+            bench.advance(by: .seconds(1))
+        }
+        #expect(bench.take().decisions.last?.kind == .usable)
+        for _ in 1...600 {
+            bench.advance(by: .seconds(1))
+            bench.probeEnds(.online)
+        }
+        #expect(!bench.take().decisions.contains { $0.kind == .unusable })
+        while bench.take().probes == 0 { bench.advance(by: .seconds(1)) }
+        bench.probeEnds(.failed)
+        #expect(bench.take().decisions.contains { $0.kind == .unusable }, "one failure is enough this soon")
+    }
+
+    /// Where the known places show nothing, all channels are looked at, also for a network that is new in the list.
+    @Test func aWayOutIsLookedForEverywhere() {
+        var bench = Self.online([Bench.home])
+        Self.internetDies(&bench)
+        bench.send(.networks([Bench.home, Bench.spare]))
+        let start = bench.now
+        var isFull = false
+        while bench.now - start < .seconds(60), !isFull {
+            isFull = bench.policy.scan?.order.frequencies.isEmpty ?? false
+            if bench.policy.scan != nil {
+                bench.finishScan([bench.sight(Bench.home, -50), bench.sight(Bench.home, -60, radio: 1)])
+            }
+            bench.advance(by: .milliseconds(500))
+        }
+        #expect(isFull)
+    }
+
+    @Test func answersToOldProbesAreDropped() {
+        var bench = Self.online()
+        let old = bench.policy.epoch
+        bench.send(.linkLost())
+        bench.advance(by: .milliseconds(10))
+        while bench.policy.attempt == nil { bench.finishScan([bench.sight(Bench.backup, -50)]) }
+        bench.joinSucceeds()
+        bench.send(.probed(epoch: old, .captive))
+        #expect(!bench.take().decisions.contains { $0.kind == .unusable })
+    }
+}

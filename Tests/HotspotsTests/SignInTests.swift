@@ -1,0 +1,293 @@
+import AgentModel
+import AppProtocol
+import Testing
+
+@testable import Hotspots
+
+@Suite struct SignInTests {
+    private static let success = ProviderAnswer.signIn(.success(maintainIn: nil, session: Secret(text: "s")))
+    private static let dialogue = Dialogue(
+        title: "t", message: "m",
+        fields: [PortalRequest.Field(name: "code", label: "Code", kind: .text, isRequired: true)])
+
+    @Test func theHighestConfidenceWins() {
+        var bench = SignInBench()
+        bench.captive()
+        #expect(bench.state == .evaluating)
+        bench.list("a", "b", "c", "d")
+        #expect(bench.open.count == 4)
+        bench.answer("a", .evaluated(.low))
+        bench.answer("d", .evaluated(.high))
+        bench.answer("b", .evaluated(.none))
+        #expect(bench.state == .evaluating)
+        bench.answer("c", .evaluated(.high))
+        #expect(bench.state == .authenticating)
+        // Among equals the name decides.
+        #expect(bench.provider == "c")
+        bench.fail("c")
+        #expect(bench.provider == "d")
+        bench.fail("d")
+        #expect(bench.provider == "a")
+        bench.fail("a")
+        // Who claimed nothing is not tried.
+        #expect(bench.state == .inactive)
+        #expect(bench.signIn.status.retryAt == bench.now + .seconds(30))
+        #expect(bench.signIn.status.problem == "a: it ended before it answered")
+        #expect(bench.open.isEmpty)
+    }
+
+    /// Where one is silent to the end of its time, nobody leaves before it is known who comes next.
+    @Test func theAgentWaitsUntilTheNextOneHasBegun() throws {
+        var bench = SignInBench()
+        bench.captive()
+        func waitsBeyondTheDeadline() throws {
+            let deadline = try #require(bench.signIn.deadline)
+            #expect(try #require(bench.signIn.status.signingInUntil) > deadline)
+        }
+        try waitsBeyondTheDeadline()
+        bench.list("good", "silent")
+        bench.answer("good", .evaluated(.high))
+        try waitsBeyondTheDeadline()
+        bench.wait()
+        #expect(bench.provider == "good")
+        try waitsBeyondTheDeadline()
+        bench.answer("good", .signIn(.uiRequired(Self.dialogue)))
+        try waitsBeyondTheDeadline()
+    }
+
+    @Test func onlySoManyAreAskedAtATime() {
+        var bench = SignInBench()
+        bench.captive()
+        bench.list("a", "b", "c", "d", "e", "f")
+        #expect(bench.open.count == 4)
+        bench.fail("b")
+        #expect(bench.number("e") != nil)
+        #expect(bench.open.count == 4)
+        // The rest is silent: two time limits, for two batches.
+        bench.wait()
+        bench.wait()
+        #expect(bench.state == .inactive)
+        #expect(bench.open.isEmpty)
+    }
+
+    @Test func signsInAndMaintains() throws {
+        var bench = SignInBench()
+        bench.chosen("a")
+        bench.answer("a", Self.success)
+        #expect(bench.state == .authenticated)
+        #expect(bench.signIn.status.signingInUntil == bench.now + .seconds(15))
+        bench.receive(.online)
+        #expect(bench.signIn.status.signingInUntil == nil)
+        #expect(bench.open.isEmpty)
+        bench.wait()
+        #expect(bench.state == .maintaining)
+        guard case .open(_, "a", .maintain(SignInBench.cafe, let session))? = bench.actions.first else {
+            Issue.record("no maintenance")
+            return
+        }
+        #expect(session == Secret(text: "s"))
+        bench.answer("a", .maintained(.success(next: 40)))
+        #expect(bench.state == .authenticated)
+        #expect(bench.signIn.deadline == bench.now + .seconds(40))
+        bench.wait()
+        bench.answer("a", .maintained(.authenticationRequired))
+        #expect(bench.state == .authenticating)
+        #expect(bench.provider == "a")
+    }
+
+    @Test func aMaintenanceThatCrashesIsTriedAgainLater() {
+        var bench = SignInBench()
+        bench.chosen("a")
+        bench.answer("a", Self.success)
+        bench.receive(.online)
+        bench.wait()
+        bench.fail("a", .garbage("x"))
+        #expect(bench.state == .authenticated)
+        #expect(bench.signIn.deadline == bench.now + .seconds(30))
+        bench.wait()
+        bench.fail("a")
+        #expect(bench.signIn.deadline == bench.now + .seconds(60))
+    }
+
+    @Test func whoeverLiesIsFollowedByTheNext() {
+        var bench = SignInBench()
+        bench.chosen("liar", others: "other")
+        bench.answer("liar", Self.success)
+        bench.captive()
+        #expect(bench.provider == "other")
+        bench.answer("other", Self.success)
+        bench.captive()
+        // Both have lied: neither is tried again before the wait.
+        #expect(bench.state == .inactive)
+        #expect(bench.signIn.status.retryAt == bench.now + .seconds(30))
+    }
+
+    @Test func theWaitsGrowUpToAnHour() {
+        var bench = SignInBench()
+        bench.captive()
+        var waits: [Int64] = []
+        for _ in 0..<10 {
+            bench.list("a")
+            bench.answer("a", .evaluated(.high))
+            bench.fail("a")
+            waits.append((bench.signIn.status.retryAt.map { $0 - bench.now } ?? .zero).milliseconds / 1000)
+            bench.wait()
+        }
+        #expect(waits == [30, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600])
+    }
+
+    @Test func aProviderMayAskForMoreTime() {
+        var bench = SignInBench()
+        bench.chosen("a", others: "b")
+        bench.answer("a", .signIn(.temporaryFailure(retryAfter: 300)))
+        bench.answer("b", .signIn(.temporaryFailure(retryAfter: 200)))
+        #expect(bench.signIn.status.retryAt == bench.now + .seconds(200))
+        bench.wait()
+        #expect(bench.state == .evaluating)
+    }
+
+    @Test func whereNobodyCanItIsTriedInAnHour() {
+        var bench = SignInBench()
+        bench.chosen("a")
+        bench.answer("a", .signIn(.failure(reason: "no\u{1b}[2J")))
+        #expect(bench.signIn.status.retryAt == bench.now + .seconds(3600))
+        #expect(bench.signIn.status.problem == "a: no\\x1b[2J")
+    }
+
+    @Test func theOneThatSignedInIsTriedFirstNextTime() {
+        var bench = SignInBench()
+        bench.chosen("b", others: "a")
+        bench.answer("b", Self.success)
+        bench.receive(.online)
+        bench.receive(.left)
+        #expect(bench.open.isEmpty)
+        bench.captive()
+        #expect(bench.state == .authenticating)
+        #expect(bench.provider == "b")
+        // It cannot any more: the others are asked, and not it again.
+        bench.fail("b")
+        #expect(bench.state == .evaluating)
+        bench.list("a", "b")
+        #expect(bench.number("b") == nil)
+        bench.answer("a", .evaluated(.low))
+        #expect(bench.provider == "a")
+    }
+
+    @Test func onlySoManyNetworksAreRemembered() throws {
+        var memory = RememberedProviders(limit: 16)
+        for number in 0..<40 { memory.remember("p\(number)", for: SignInBench.network("n\(number)")) }
+        #expect(memory.count == 16)
+        #expect(memory.provider(of: SignInBench.network("n39")) == "p39")
+        #expect(memory.provider(of: SignInBench.network("n23")) == nil)
+    }
+
+    @Test func aPersonAnswers() throws {
+        var bench = SignInBench()
+        bench.chosen("a")
+        bench.answer("a", .signIn(.uiRequired(Self.dialogue)))
+        #expect(bench.state == .presentingUI)
+        let request = try #require(bench.signIn.status.request)
+        #expect(request.provider == "a")
+        bench.receive(.person(PortalAnswer(id: request.id + 1, values: [:])))
+        #expect(bench.state == .presentingUI)
+        bench.receive(.person(PortalAnswer(id: request.id, values: ["code": Secret(text: "4711")])))
+        #expect(bench.state == .authenticating)
+        #expect(bench.signIn.status.request == nil)
+        #expect(bench.actions == [.ask(try #require(bench.number("a")), .answer(["code": Secret(text: "4711")]))])
+    }
+
+    @Test func aPersonWhoDoesNotWantToIsLeftAlone() throws {
+        var bench = SignInBench()
+        bench.chosen("a", others: "b")
+        bench.answer("a", .signIn(.uiRequired(Self.dialogue)))
+        bench.receive(.person(PortalAnswer(id: try #require(bench.signIn.status.request).id, values: nil)))
+        #expect(bench.open.isEmpty)
+        bench.captive()
+        #expect(bench.state == .inactive)
+        #expect(bench.signIn.deadline == nil)
+        bench.receive(.left)
+        bench.captive()
+        #expect(bench.state == .evaluating)
+    }
+
+    @Test func aProviderThatAsksAndAsksHasFailed() throws {
+        var bench = SignInBench()
+        bench.chosen("a")
+        for _ in 0..<5 {
+            bench.answer("a", .signIn(.uiRequired(Self.dialogue)))
+            let request = try #require(bench.signIn.status.request)
+            bench.receive(.person(PortalAnswer(id: request.id, values: [:])))
+        }
+        bench.answer("a", .signIn(.uiRequired(Self.dialogue)))
+        #expect(bench.state == .inactive)
+        #expect(bench.open.isEmpty)
+    }
+
+    @Test func answersAreHeldAgainstTheQuestion() throws {
+        let fields = [
+            PortalRequest.Field(name: "code", label: "", kind: .text, isRequired: true),
+            PortalRequest.Field(name: "ok", label: "", kind: .checkbox, isRequired: false),
+        ]
+        let request = PortalRequest(
+            id: 1, provider: "a", network: SignInBench.name, title: "", message: "", fields: fields)
+        func refusal(_ values: [String: String]) -> PortalAnswerRefusal? {
+            do {
+                try request.check(PortalAnswer(id: 1, values: values.mapValues { Secret(text: $0) }))
+                return nil
+            } catch {
+                return error
+            }
+        }
+        #expect(refusal(["code": "1", "ok": "true"]) == nil)
+        #expect(refusal(["ok": "true"]) == .missingField("code"))
+        #expect(refusal(["code": ""]) == .missingField("code"))
+        #expect(refusal(["code": "1", "more": "x"]) == .unknownField("more"))
+        #expect(refusal(["code": "1", "ok": "yes"]) == .invalidValue("ok"))
+        #expect(refusal(["code": String(repeating: "x", count: 1025)]) == .invalidValue("code"))
+    }
+
+    @Test func aShortSignInIsNone() {
+        var bench = SignInBench()
+        bench.chosen("a")
+        bench.answer("a", Self.success)
+        bench.receive(.online)
+        bench.pass(.seconds(29))
+        bench.captive()
+        #expect(bench.state == .evaluating || bench.state == .inactive)
+        bench = SignInBench()
+        bench.chosen("a")
+        bench.answer("a", Self.success)
+        bench.receive(.online)
+        bench.pass(.seconds(31))
+        bench.captive()
+        #expect(bench.state == .authenticating)
+        #expect(bench.provider == "a")
+    }
+
+    @Test func logsOffBeforeLeaving() {
+        var bench = SignInBench()
+        bench.chosen("a")
+        bench.answer("a", Self.success)
+        bench.receive(.logOff)
+        #expect(bench.signIn.isLoggingOff)
+        guard case .open(_, "a", .logoff)? = bench.actions.first else {
+            Issue.record("no log-off")
+            return
+        }
+        bench.wait()
+        #expect(!bench.signIn.isLoggingOff)
+        #expect(bench.open.isEmpty)
+        bench.captive()
+        #expect(bench.state == .inactive)
+    }
+
+    @Test func somebodyElseOpensTheNetwork() {
+        var bench = SignInBench()
+        bench.chosen("a")
+        bench.answer("a", .signIn(.uiRequired(Self.dialogue)))
+        bench.receive(.online)
+        #expect(bench.state == .inactive)
+        #expect(bench.signIn.status.request == nil)
+        #expect(bench.open.isEmpty)
+    }
+}
