@@ -31,7 +31,7 @@ import Testing
     }
 
     @Test func allFilesOfTheFolderAreInIt() throws {
-        let folder = SimulationDocument.root.appendingPathComponent("Sources/Simulation/Scenarios").path
+        let folder = SimulationDocument.root.appendingPathComponent("Sources/Bench/Simulation/Scenarios").path
         let files = try FileManager.default.contentsOfDirectory(atPath: folder)
         #expect(Set(files) == Set(ScenarioLibrary.names.map { $0 + ".scenario" }))
         #expect(ScenarioLibrary.names == ScenarioLibrary.names.sorted())
@@ -41,7 +41,7 @@ import Testing
 
     @Test func aNameStandsForTheFileOfThatName() throws {
         for name in ScenarioLibrary.names {
-            let path = SimulationDocument.root.appendingPathComponent("Sources/Simulation/Scenarios/\(name).scenario")
+            let path = SimulationDocument.root.appendingPathComponent("Sources/Bench/Simulation/Scenarios/\(name).scenario")
             #expect(try ScenarioLibrary.scenario(named: path.path) == ScenarioLibrary.scenario(named: name))
         }
     }

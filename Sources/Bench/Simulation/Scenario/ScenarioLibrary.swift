@@ -1,4 +1,4 @@
-/// The scenarios that are part of the program: `Sources/Simulation/Scenarios`.
+/// The scenarios that are part of the program: `Sources/Bench/Simulation/Scenarios`.
 public enum ScenarioLibrary {
     static let fileEnding = ".scenario"
 
