@@ -1,9 +1,9 @@
+import AgentModel
+
 /// When it is tried again.
 public struct Reconnection: Sendable, Hashable {
-    /// The longest first wait, doubling up to the last; each is cut at random down to nothing, so that a house full of
-    /// devices that lost the same server does not come back in one moment.
-    public var first = Duration.seconds(1)
-    public var last = Duration.seconds(60)
+    /// The longest waits; each is cut at random down to nothing.
+    public var waits = BackOff(first: .seconds(1), last: .seconds(60))
     /// The same for a server that ends every connection soon: it is ready as long as it lets the device in.
     public var lastWhileReady = Duration.seconds(30)
     /// A connection that lasted so long was a good one: the next wait is the first one again.

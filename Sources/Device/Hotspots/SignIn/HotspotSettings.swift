@@ -23,15 +23,9 @@ public struct HotspotSettings: Sendable, Equatable {
     public var shortestMaintainInterval: Duration = .seconds(10)
     /// The waits after a round in which no provider signed in: doubled each time, from the first to the last. A sign-in
     /// that lasts less long than the first counts as none.
-    public var firstWait: Duration = .seconds(30)
-    public var longestWait: Duration = .seconds(3600)
+    public var waits = BackOff(first: .seconds(30), last: .seconds(3600))
     /// Of how many networks the provider that signed in is remembered.
     public var rememberedNetworks = 16
 
     public init() {}
-
-    /// The wait after so many failures in a row, from 1.
-    func wait(after failures: Int) -> Duration {
-        min(firstWait * (1 << min(max(failures, 1) - 1, 20)), longestWait)
-    }
 }

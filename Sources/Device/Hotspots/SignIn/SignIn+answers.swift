@@ -84,7 +84,7 @@ extension SignIn {
         note(session.provider, fault.description)
         var session = session
         session.failures += 1
-        session.maintainAt = now + settings.wait(after: session.failures)
+        session.maintainAt = now + settings.waits.wait(after: session.failures - 1)
         phase = .authenticated(session)
     }
 

@@ -28,7 +28,7 @@ extension SignIn {
 
     /// The session is over: the same provider signs in again, unless it was a short one.
     mutating func renew(_ session: Session, _ now: Instant) {
-        guard now - session.start >= settings.firstWait else {
+        guard now - session.start >= settings.waits.first else {
             sessionFailed(session, "its sign-in lasts only \((now - session.start).milliseconds) ms", now)
             return
         }

@@ -61,8 +61,8 @@ extension SignIn {
 
     mutating func endRound(_ now: Instant) {
         failedRounds += 1
-        let usual = round.isTemporary ? settings.wait(after: failedRounds) : settings.longestWait
-        let wait = min(max(usual, round.retryAfter ?? .zero), settings.longestWait)
+        let usual = round.isTemporary ? settings.waits.wait(after: failedRounds - 1) : settings.waits.last
+        let wait = min(max(usual, round.retryAfter ?? .zero), settings.waits.last)
         phase = .waiting(until: now + wait)
     }
 

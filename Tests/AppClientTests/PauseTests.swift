@@ -3,21 +3,7 @@ import AppClient
 import Testing
 
 /// The pauses between attempts.
-@Suite struct BackoffTests {
-    @Test func pausesDoubleUpToTheLongest() {
-        var firsts: Set<Duration> = []
-        for _ in 1...100 {
-            var pauses = Backoff(from: .milliseconds(200), to: .seconds(5))
-            for (index, longest) in [200, 400, 800, 1600, 3200, 5000, 5000].enumerated() {
-                let pause = pauses.next()
-                #expect(pause <= .milliseconds(longest))
-                #expect(pause >= .milliseconds(longest / 2))
-                if index == 0 { firsts.insert(pause) }
-            }
-        }
-        #expect(firsts.count > 50, "many devices shall not come at the same moment")
-    }
-
+@Suite struct PauseTests {
     /// Attempts go on until the call's time is over, and no longer.
     @Test(.timeLimit(.minutes(1))) func aCallKeepsToItsTime() async throws {
         let clock = SkippingClock()

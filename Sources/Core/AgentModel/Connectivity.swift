@@ -16,11 +16,11 @@ public enum ReachLevel: String, Sendable, CaseIterable, Comparable {
 
 /// Whether the network in use leads to the internet.
 public enum InternetState: String, Sendable, CaseIterable {
-    /// Not asked yet, or there is nobody to ask.
+    /// Not asked yet, or there is no source of validation to ask.
     case unknown
     case yes
     case no
-    /// Somebody has to sign in first.
+    /// The user has to sign in first.
     case captive
 }
 
@@ -40,7 +40,7 @@ public enum ReachProblem: String, Sendable, CaseIterable {
     case nameUnknown
     /// The name server answers with an error or with what is no answer.
     case nameServerFailed
-    /// Nobody listens there (RST).
+    /// No program listens there (RST).
     case connectionRefused
     /// The other side broke off.
     case connectionReset
@@ -52,7 +52,7 @@ public enum ReachProblem: String, Sendable, CaseIterable {
     case tlsFailed
     /// An answer, but not the one that was to be expected.
     case unexpectedAnswer
-    /// Somebody has to sign in first.
+    /// The user has to sign in first.
     case captive
 }
 
@@ -61,17 +61,17 @@ public enum ConnectionState: String, Sendable, CaseIterable {
     case setup
     /// The name is being resolved, the connection made, keys agreed upon.
     case preparing
-    /// There is no way there at present; it is tried again by itself.
+    /// There is no way there at present; the agent tries again.
     case waiting
     /// The other side answers.
     case ready
-    /// It broke; it is tried again by itself.
+    /// It broke; the agent tries again.
     case failed
     /// Ended on purpose.
     case cancelled
 }
 
-/// What there is between the device and a destination. The names are those of Apple's `SCNetworkReachabilityFlags`.
+/// The path between the device and a destination. The names are those of Apple's `SCNetworkReachabilityFlags`.
 public struct ReachabilityFlags: OptionSet, Sendable, Hashable {
     public let rawValue: UInt32
 
@@ -96,4 +96,13 @@ public struct ReachabilityFlags: OptionSet, Sendable, Hashable {
     public var isReachable: Bool {
         contains(.reachable) && (!contains(.connectionRequired) || !contains(.interventionRequired))
     }
+}
+
+/// What carries the default route.
+public enum Uplink: String, Sendable, CaseIterable {
+    case wifi
+    case wired
+    case cellular
+    /// Anything else: a tunnel, a bridge.
+    case other
 }
