@@ -60,7 +60,7 @@ extension DeviceSession.Settings {
         settings.silence = .seconds(60)
         settings.attempt = .seconds(60)
         settings.watch = .milliseconds(40)
-        settings.pauses = Backoff(from: .milliseconds(5), to: .milliseconds(50))
+        settings.pauses = BackOff(first: .milliseconds(5), last: .milliseconds(50))
         return settings
     }
 

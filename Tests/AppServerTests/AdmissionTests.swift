@@ -26,7 +26,7 @@ import Testing
     /// Ten thousand addresses with wrong keys cost no more memory than the table allows, and hold up nobody else.
     @Test func manyAddressesWithWrongKeys() throws {
         var limits = AppServer.LANLimits()
-        limits.backOff.addresses = 100
+        limits.wrongKeys.addresses = 100
         let admission = Door(limits)
         let now = Instant(milliseconds: 0)
         for number in 0..<10_000 {
@@ -47,7 +47,7 @@ import Testing
     }
 
     @Test func theDelayStaysWithinItsLimit() throws {
-        var wrongKeys = WrongKeys(AppServer.BackOff())
+        var wrongKeys = WrongKeys(AppServer.WrongKeyLimits())
         let (site, now) = (try site("10.0.0.1"), Instant(milliseconds: 0))
         for _ in 0..<100 { wrongKeys.record(site, at: now) }
         #expect(wrongKeys.count(from: site, at: now) == 100)
@@ -132,7 +132,7 @@ import Testing
 
     @Test func bucketsFillWithTime() {
         let start = Instant(milliseconds: 1_000_000)
-        let bucket = Tap(AppServer.RequestRate(perSecond: 4, burst: 2), at: start)
+        let bucket = Tap(AppServer.RequestRate(perSecond: 4, burst: 2))
         for _ in 0..<2 {
             #expect(bucket.delay(at: start) == .zero)
             bucket.take()
@@ -155,13 +155,13 @@ import Testing
         let rates = SiteRates(AppServer.RequestRate(perSecond: 1, burst: 1), maximum: 50)
         let start = Instant(milliseconds: 0)
         for number in 0..<50 {
-            var connection = TokenBucket(AppServer.RequestRate(perSecond: 1000, burst: 1000), at: start)
+            var connection = TokenBucket(AppServer.RequestRate(perSecond: 1000, burst: 1000))
             let site = try site("10.0.0.\(number)")
             #expect(rates.take(site, and: &connection, at: start) == nil)
             #expect(rates.take(site, and: &connection, at: start) == .seconds(1))
         }
         #expect(rates.count == 50)
-        var connection = TokenBucket(AppServer.RequestRate(perSecond: 1000, burst: 1000), at: start)
+        var connection = TokenBucket(AppServer.RequestRate(perSecond: 1000, burst: 1000))
         for number in 0..<1000 {
             _ = rates.take(try site("10.1.\(number / 256).\(number % 256)"), and: &connection, at: start + .seconds(2))
         }
@@ -191,7 +191,7 @@ private final class Door {
 private final class Tap {
     private var bucket: TokenBucket
 
-    init(_ rate: AppServer.RequestRate, at now: Instant) { bucket = TokenBucket(rate, at: now) }
+    init(_ rate: AppServer.RequestRate) { bucket = TokenBucket(rate) }
 
     var isFull: Bool { bucket.isFull }
     func delay(at now: Instant) -> Duration { bucket.delay(at: now) }

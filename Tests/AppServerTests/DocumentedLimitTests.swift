@@ -20,7 +20,7 @@ import Testing
         ("requests of an address", text(lan.requestsPerAddress)),
         (
             "seconds that a handshake waits after wrong keys",
-            "\(text(lan.backOff.first)), doubling, up to \(text(lan.backOff.most))"
+            "\(text(lan.wrongKeys.waits.first)), doubling, up to \(text(lan.wrongKeys.waits.last))"
         ),
     ])
     func isDocumented(what: String, limit: String) throws {

@@ -141,7 +141,7 @@ import Testing
         let clock = ManualClock()
         try await withNetworkServer(clock: clock) { _, port async throws in
             #expect(try await KeyedClient.connecting(to: port, as: Self.stranger).line() == nil)
-            clock.advance(by: AppServer.BackOff().memory)
+            clock.advance(by: AppServer.WrongKeyLimits().memory)
             #expect(try await KeyedClient.connecting(to: port).ask() == nil)
         }
     }

@@ -50,8 +50,8 @@ extension AppServer.Limits {
         var lan = AppServer.LANLimits()
         lan.requests = AppServer.RequestRate(perSecond: 500, burst: 60)
         lan.requestsPerAddress = AppServer.RequestRate(perSecond: 1000, burst: 120)
-        lan.backOff.first = .milliseconds(10)
-        lan.backOff.most = .milliseconds(100)
+        lan.wrongKeys.waits.first = .milliseconds(10)
+        lan.wrongKeys.waits.last = .milliseconds(100)
         return Self(lingering: .milliseconds(200), lan: lan)
     }
 }

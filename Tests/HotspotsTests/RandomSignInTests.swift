@@ -33,7 +33,7 @@ import Testing
         #expect(bench.signIn.deadline == nil)
     }
 
-    /// Each conversation that is open belongs to what goes on now.
+    /// Each connection that is open belongs to what goes on now.
     private func check(_ bench: SignInBench, _ lastRequest: inout Int) {
         let expected: Int
         switch bench.signIn.phase {
@@ -61,7 +61,7 @@ import Testing
 
     private func step(_ bench: inout SignInBench, _ random: inout SeededRandom) {
         let open = bench.open.sorted { $0.key < $1.key }
-        // A conversation that may have ended long ago, too.
+        // A connection that may have ended long ago, too.
         let number = Bool.random(using: &random) ? open.randomElement(using: &random)?.key ?? 1 : 1
         switch Int.random(in: 0..<14, using: &random) {
         case 0: bench.captive()
@@ -114,10 +114,10 @@ import Testing
             switch bench.signIn.phase {
             case .listing(let number, _): bench.receiveList(number, ProviderList(names: ["a", "b"]))
             case .evaluating(let evaluation):
-                bench.receive(.answered(evaluation.asked[0].conversation, .evaluated(.high)))
+                bench.receive(.answered(evaluation.asked[0].connection, .evaluated(.high)))
             case .authenticating(let attempt, _):
                 bench.receive(
-                    .answered(attempt.conversation, .signIn(.success(maintainIn: 1, session: nil))))
+                    .answered(attempt.connection, .signIn(.success(maintainIn: 1, session: nil))))
             case .authenticated: bench.captive()
             default: bench.wait()
             }

@@ -8,7 +8,7 @@ struct SignInBench {
     var signIn: SignIn
     var now = Instant(milliseconds: 1000)
     private(set) var actions: [SignIn.Action] = []
-    /// The conversations that are open, by what they are about; nil for the list.
+    /// The connections that are open, by what they are about; nil for the list.
     private(set) var open: [Int: String?] = [:]
 
     init(_ settings: HotspotSettings = HotspotSettings()) { signIn = SignIn(settings: settings) }
@@ -25,15 +25,15 @@ struct SignInBench {
     var provider: String? { signIn.status.portal.provider }
 
     @discardableResult mutating func receive(_ input: SignIn.Input) -> [SignIn.Action] {
-        if case .failed(let conversation, _) = input { open[conversation] = nil }
+        if case .failed(let connection, _) = input { open[connection] = nil }
         actions = signIn.handle(input, at: now)
         for action in actions {
             switch action {
             case .list(let number):
-                precondition(open.updateValue(nil, forKey: number) == nil, "a conversation twice")
+                precondition(open.updateValue(nil, forKey: number) == nil, "a connection twice")
             case .open(let number, let provider, _):
-                precondition(open.updateValue(provider, forKey: number) == nil, "a conversation twice")
-            case .ask(let number, _): precondition(open[number] != nil, "asks in a conversation that has ended")
+                precondition(open.updateValue(provider, forKey: number) == nil, "a connection twice")
+            case .ask(let number, _): precondition(open[number] != nil, "asks in a connection that has ended")
             case .end(let number): precondition(open.removeValue(forKey: number) != nil, "ends what is not open")
             }
         }
@@ -59,7 +59,7 @@ struct SignInBench {
         receive(.failed(number, fault))
     }
 
-    /// The conversation has ended on the other side.
+    /// The connection has ended on the other side.
     mutating func forget(_ number: Int) { open[number] = nil }
 
     func number(_ provider: String) -> Int? { open.first { $0.value == provider }?.key }

@@ -101,10 +101,10 @@ import Testing
 
     @Test func readsEscapedNames() throws {
         #expect(
-            EscapedText.bytes("a\\\"b\\\\c\\e\\n\\r\\t\\x00\\xff") == Array("a\"b\\c\u{1b}\n\r\t".utf8) + [0, 0xff])
-        #expect(EscapedText.bytes("\\") == [UInt8(ascii: "\\")])
-        #expect(EscapedText.bytes("\\x") == [])
-        #expect(EscapedText.bytes("\\xzz!") == [UInt8(ascii: "!")])
+            SSID.bytes(printedBySupplicant: "a\\\"b\\\\c\\e\\n\\r\\t\\x00\\xff") == Array("a\"b\\c\u{1b}\n\r\t".utf8) + [0, 0xff])
+        #expect(SSID.bytes(printedBySupplicant: "\\") == [UInt8(ascii: "\\")])
+        #expect(SSID.bytes(printedBySupplicant: "\\x") == [])
+        #expect(SSID.bytes(printedBySupplicant: "\\xzz!") == [UInt8(ascii: "!")])
     }
 
     @Test func makesNetworksOfRequests() throws {

@@ -32,7 +32,7 @@ struct RealSupplicantTests {
                 try await supplicant.join(request, attempt: UInt64(number))
                 let networks = try await supplicant.readyChannel().text(.listNetworks).split(separator: "\n")
                 let fields = try #require(networks.last).split(separator: "\t", omittingEmptySubsequences: false)
-                #expect(EscapedText.bytes(fields[1]) == name)
+                #expect(SSID.bytes(printedBySupplicant: fields[1]) == name)
                 #expect(fields[3] == "[CURRENT]")
             }
         }

@@ -1,7 +1,6 @@
 import AgentModel
 
-/// The two names under which an SSID travels: `ssid` as text where its bytes are valid UTF-8, else `ssidHex`. On input
-/// it is exactly one of them.
+/// The members of ``SSID/JSONMembers``, for errors.
 private enum SSIDKeys: String, CodingKey {
     case ssid, ssidHex
 }
@@ -9,26 +8,19 @@ private enum SSIDKeys: String, CodingKey {
 extension Decoder {
     /// The SSID of the object being read, nil where it has none.
     package func ssidIfPresent() throws -> SSID? {
-        let container = try container(keyedBy: SSIDKeys.self)
-        let text = try container.decodeIfPresent(String.self, forKey: .ssid)
-        let hex = try container.decodeIfPresent(String.self, forKey: .ssidHex)
-        let bytes: [UInt8]
-        switch (text, hex) {
-        case (nil, nil): return nil
-        case (let text?, nil): bytes = Array(text.utf8)
-        case (nil, let hex?):
-            guard let parsed = Hex.bytes(hex) else {
-                throw ProtocolError.malformed(at: codingPath + [SSIDKeys.ssidHex], "is not pairs of hexadecimal digits")
-            }
-            bytes = parsed
-        case (_?, _?):
-            throw ProtocolError.malformed(at: codingPath + [SSIDKeys.ssid], "and ssidHex exclude each other")
-        }
-        do {
-            return try SSID(bytes: bytes)
+        let members = try SSID.JSONMembers(from: self)
+        do throws(SSID.InvalidJSONMembers) {
+            return try members.name
         } catch {
-            let field = ProtocolError.fieldName(codingPath + [text == nil ? SSIDKeys.ssidHex : .ssid])
-            throw ProtocolError(.invalidSsid, "\(error)", details: ["field": .text(field)])
+            switch error {
+            case .notHex:
+                throw ProtocolError.malformed(at: codingPath + [SSIDKeys.ssidHex], "is not pairs of hexadecimal digits")
+            case .both:
+                throw ProtocolError.malformed(at: codingPath + [SSIDKeys.ssid], "and ssidHex exclude each other")
+            case .invalid(let reason):
+                let field = ProtocolError.fieldName(codingPath + [members.ssid == nil ? SSIDKeys.ssidHex : .ssid])
+                throw ProtocolError(.invalidSsid, "\(reason)", details: ["field": .text(field)])
+            }
         }
     }
 
@@ -42,13 +34,7 @@ extension Decoder {
 
 extension Encoder {
     package func encode(_ ssid: SSID?) throws {
-        guard let ssid else { return }
-        var container = container(keyedBy: SSIDKeys.self)
-        if let text = ssid.text {
-            try container.encode(text, forKey: .ssid)
-        } else {
-            try container.encode(Hex.string(ssid.bytes), forKey: .ssidHex)
-        }
+        if let ssid { try SSID.JSONMembers(ssid).encode(to: self) }
     }
 }
 

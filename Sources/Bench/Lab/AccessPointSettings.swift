@@ -17,7 +17,7 @@ struct AccessPointSettings {
             interface=\(interface)
             driver=nl80211
             ctrl_interface=\(controlDirectory)
-            ssid2=\(Hex.string(ssid.bytes))
+            ssid2=\(ssid.hex)
             hw_mode=\(channel > 14 ? "a" : "g")
             channel=\(channel)
             ignore_broadcast_ssid=\(hidden ? 1 : 0)

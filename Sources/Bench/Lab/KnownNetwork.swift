@@ -26,7 +26,7 @@ public struct KnownNetwork: Sendable {
             }
         return """
             network={
-             ssid=\(Hex.string(ssid.bytes))
+             ssid=\(ssid.hex)
              scan_ssid=\(hidden ? 1 : 0)
              priority=\(priority)
              \(authentication)

@@ -26,3 +26,117 @@ public struct BSS: Hashable, Sendable {
         self.protection = protection ?? LinkProtection(usualOf: security)
     }
 }
+
+/// The MAC address of one access point's radio for one network.
+public struct BSSID: Hashable, Sendable, Comparable {
+    /// The six bytes in the order they are sent, in the lower 48 bits.
+    private let value: UInt64
+
+    /// - Returns: nil unless there are exactly six bytes.
+    public init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == 6 else { return nil }
+        value = bytes.reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    /// Reads `02:00:00:00:01:00`.
+    public init?(_ text: some StringProtocol) {
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.count == 6, parts.allSatisfy({ $0.utf8.count == 2 }), let bytes = Hex.bytes(parts.joined())
+        else { return nil }
+        self.init(bytes: bytes)
+    }
+
+    /// Reads addresses one behind the other, six bytes each; a rest of less is left out.
+    public static func list(_ bytes: some RandomAccessCollection<UInt8>) -> [BSSID] {
+        var rest = Array(bytes)[...]
+        var list: [BSSID] = []
+        while let bssid = BSSID(bytes: rest.prefix(6)) {
+            list.append(bssid)
+            rest = rest.dropFirst(6)
+        }
+        return list
+    }
+
+    public var bytes: [UInt8] { stride(from: 40, through: 0, by: -8).map { UInt8(truncatingIfNeeded: value >> $0) } }
+
+    public static func < (left: Self, right: Self) -> Bool { left.value < right.value }
+}
+
+extension BSSID: CustomStringConvertible {
+    /// As in `02:00:00:00:01:00`: what users, apps, records, wpa_supplicant and the kernel's files read and write.
+    public var description: String { bytes.map { Hex.string([$0]) }.joined(separator: ":") }
+}
+
+/// The centre of a channel's primary 20 MHz, in MHz.
+public struct Frequency: Hashable, Sendable, Comparable {
+    public let megahertz: Int
+
+    public init(megahertz: Int) { self.megahertz = megahertz }
+
+    /// The channel number as regulators and users count it (IEEE 802.11-2020, annex E), where there is one.
+    public var channel: Int? {
+        switch megahertz {
+        case 2484: 14
+        case 2412...2472 where (megahertz - 2407).isMultiple(of: 5): (megahertz - 2407) / 5
+        case 5160...5885 where megahertz.isMultiple(of: 5): (megahertz - 5000) / 5
+        case 5955...7115 where (megahertz - 5950).isMultiple(of: 5): (megahertz - 5950) / 5
+        default: nil
+        }
+    }
+
+    public var band: Band { megahertz < 3000 ? .twoPointFour : megahertz < 5950 ? .five : .six }
+
+    public static func < (left: Self, right: Self) -> Bool { left.megahertz < right.megahertz }
+}
+
+extension Frequency: CustomStringConvertible {
+    public var description: String { "\(megahertz) MHz" }
+}
+
+/// A Wi-Fi frequency band.
+public enum Band: String, Sendable, CaseIterable, Comparable {
+    case twoPointFour = "2.4 GHz"
+    case five = "5 GHz"
+    case six = "6 GHz"
+
+    public static func < (left: Self, right: Self) -> Bool { left.order < right.order }
+
+    private var order: Int {
+        switch self {
+        case .twoPointFour: 0
+        case .five: 1
+        case .six: 2
+        }
+    }
+}
+
+/// What the radio knows of the link to the access point it is associated with (nl80211.h, `NL80211_STA_INFO_*`).
+/// A driver may leave out any of it.
+public struct StationInfo: Hashable, Sendable {
+    /// Signal of the last frame received, in dBm.
+    public var signal: Int?
+    /// Moving average of the signal of all frames, in dBm.
+    public var signalAverage: Int?
+    /// Moving average of the signal of beacons, in dBm.
+    public var beaconSignalAverage: Int?
+    /// Beacons received since the association.
+    public var beaconsReceived: UInt64?
+    /// From one beacon to the next, as the access point announces it.
+    public var beaconInterval: Duration?
+    /// Beacons missed since the association.
+    public var beaconLossCount: UInt32?
+    /// Time since the access point acknowledged anything, or anything but beacons was received from it.
+    public var inactive: Duration?
+    /// Time since the association.
+    public var connected: Duration?
+    /// Bit rates of the last frame in each direction, in kbit/s.
+    public var receiveBitRate: Int?
+    public var transmitBitRate: Int?
+    /// Frames that were not acknowledged in the end.
+    public var transmitFailed: UInt32?
+
+    public init() {}
+
+    /// The best measure of the link's strength that the driver offers, in dBm.
+    public var strength: Int? { beaconSignalAverage ?? signalAverage ?? signal }
+}

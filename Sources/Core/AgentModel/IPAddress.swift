@@ -55,7 +55,7 @@ public struct IPAddress: Hashable, Sendable {
 }
 
 extension IPAddress {
-    /// Stands for no address in particular.
+    /// All bits are zero: no address in particular.
     public var isUnspecified: Bool { bits == 0 }
 
     /// 127.0.0.0/8 and ::1.
@@ -85,5 +85,103 @@ extension IPAddress {
         // What has been given out (2000::/3), and IPv4's internet as networks without IPv4 see it (RFC 6052).
         case .ipv6: return bits >> 125 == 1 || bits >> 32 == 0x64_ff9b << 64
         }
+    }
+}
+
+extension IPAddress {
+    /// - Parameter text: four decimal numbers, or what RFC 4291, 2.2, allows for IPv6. It may name an interface after a
+    ///   percent sign, which is left out of the comparison.
+    /// - Returns: nil for anything else, such as a name, or a number with a leading zero, which some read as octal.
+    public init?(_ text: some StringProtocol) {
+        let address = text.utf8.prefix { $0 != UInt8(ascii: "%") }
+        guard address.count <= Self.longestText, address.count == text.utf8.count || address.contains(Self.colon) else {
+            return nil
+        }
+        if let bits = Self.ipv4(address) {
+            self.init(family: .ipv4, bits: bits)
+        } else if let bits = Self.ipv6(address) {
+            self.init(family: .ipv6, bits: bits)
+        } else {
+            return nil
+        }
+    }
+
+    /// With six groups and an IPv4 address behind them.
+    private static let longestText = 45
+    private static let colon = UInt8(ascii: ":")
+
+    private static func ipv4(_ text: some Collection<UInt8>) -> UInt128? {
+        let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 4 else { return nil }
+        var bits: UInt128 = 0
+        for part in parts {
+            guard part.count == 1 || part.first != UInt8(ascii: "0"),
+                let number = number(part, digits: 3, radix: 10, as: UInt8.self)
+            else { return nil }
+            bits = bits << 8 | UInt128(number)
+        }
+        return bits
+    }
+
+    private static func ipv6(_ text: some Collection<UInt8>) -> UInt128? {
+        let bytes = Array(text)
+        let gap = bytes.indices.dropLast().first { bytes[$0] == colon && bytes[$0 + 1] == colon }
+        guard let gap else { return groups(bytes[...]).flatMap { $0.count == 8 ? joined($0) : nil } }
+        // A second gap leaves an empty group behind the first, which is refused there.
+        guard let head = groups(bytes[..<gap], mayEndInIPv4: false), let tail = groups(bytes[(gap + 2)...]),
+            head.count + tail.count < 8
+        else { return nil }
+        return joined(head + Array(repeating: 0, count: 8 - head.count - tail.count) + tail)
+    }
+
+    /// The groups of 16 bits that colons separate; the last two may be written as an IPv4 address.
+    private static func groups(_ text: ArraySlice<UInt8>, mayEndInIPv4: Bool = true) -> [UInt16]? {
+        guard !text.isEmpty else { return [] }
+        var parts = text.split(separator: colon, omittingEmptySubsequences: false)
+        var last: [UInt16] = []
+        if mayEndInIPv4, let part = parts.last, part.contains(UInt8(ascii: ".")) {
+            guard let bits = ipv4(part) else { return nil }
+            last = [UInt16(truncatingIfNeeded: bits >> 16), UInt16(truncatingIfNeeded: bits)]
+            parts.removeLast()
+        }
+        let groups = parts.compactMap { number($0, digits: 4, radix: 16, as: UInt16.self) }
+        return groups.count == parts.count ? groups + last : nil
+    }
+
+    private static func joined(_ groups: [UInt16]) -> UInt128 { groups.reduce(0) { $0 << 16 | UInt128($1) } }
+
+    /// Digits alone: `Number.init` would take a sign.
+    private static func number<Number: FixedWidthInteger>(
+        _ text: some Collection<UInt8>, digits: Int, radix: Int, as _: Number.Type
+    ) -> Number? {
+        guard 1...digits ~= text.count, text.first != UInt8(ascii: "+"), text.first != UInt8(ascii: "-") else {
+            return nil
+        }
+        return Number(String(decoding: text, as: UTF8.self), radix: radix)
+    }
+}
+
+extension IPAddress: CustomStringConvertible {
+    /// The usual notation; for IPv6 that of RFC 5952.
+    public var description: String {
+        switch family {
+        case .ipv4: bytes.map { "\($0)" }.joined(separator: ".")
+        case .ipv6: Self.text(of: (0..<8).reversed().map { UInt16(truncatingIfNeeded: bits >> (16 * $0)) })
+        }
+    }
+
+    private static func text(of groups: [UInt16]) -> String {
+        func text(_ groups: ArraySlice<UInt16>) -> String {
+            groups.map { String($0, radix: 16) }.joined(separator: ":")
+        }
+        // The longest run of zeros, the first of several, if it is longer than one.
+        var gap = 0..<0
+        var start = 0
+        for (index, group) in groups.enumerated() {
+            if group != 0 { start = index + 1 }
+            if index + 1 - start > max(gap.count, 1) { gap = start..<(index + 1) }
+        }
+        guard !gap.isEmpty else { return text(groups[...]) }
+        return text(groups[..<gap.lowerBound]) + "::" + text(groups[gap.upperBound...])
     }
 }

@@ -2,7 +2,7 @@
 public enum Security: String, Sendable, CaseIterable {
     /// No authentication and no encryption.
     case open
-    /// Opportunistic wireless encryption: encrypted, nobody authenticated (RFC 8110).
+    /// Opportunistic wireless encryption: encrypted, without authentication (RFC 8110).
     case owe
     /// A pre-shared key with the 4-way handshake only (AKM PSK, PSK-SHA256, FT-PSK).
     case wpa2 = "wpa2-psk"
@@ -24,4 +24,73 @@ public enum Security: String, Sendable, CaseIterable {
 
     /// Whether a network stored without a passphrase joins this.
     public var isOpenToAll: Bool { self == .open || self == .owe }
+}
+
+/// The protection of a link beyond a pre-shared key: offered by an access point, negotiated by a join, or the least that the
+/// device accepts in a network (its security floor).
+public struct LinkProtection: OptionSet, Hashable, Sendable {
+    /// Stands for it on disk, so the bits stay.
+    public let rawValue: UInt8
+
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// Simultaneous authentication of equals (IEEE 802.11-2020, 12.4): what is sent is of no use to a dictionary.
+    public static let sae = LinkProtection(rawValue: 1)
+    /// Protected management frames (IEEE 802.11-2020, 4.5.4.9): no other station can end the link.
+    public static let pmf = LinkProtection(rawValue: 2)
+    /// Opportunistic wireless encryption (RFC 8110).
+    public static let owe = LinkProtection(rawValue: 4)
+
+    /// The protection that a network has by the word of its owner. WPA3-Personal includes protected management frames (Wi-Fi Alliance,
+    /// WPA3 Specification); what may be WPA2 as well includes nothing.
+    public init(promisedBy security: Security?) {
+        switch security {
+        case .wpa3: self = [.sae, .pmf]
+        case .owe: self = .owe
+        case .open, .wpa2, .wpa2wpa3, .enterprise, .wep, .legacy, .unknown, nil: self = []
+        }
+    }
+
+    /// The offer of an access point of which only its security is known.
+    public init(usualOf security: Security) {
+        switch security {
+        case .wpa3, .wpa2wpa3: self = [.sae, .pmf]
+        case .owe: self = [.owe, .pmf]
+        case .open, .wpa2, .enterprise, .wep, .legacy, .unknown: self = []
+        }
+    }
+}
+
+extension LinkProtection: CustomStringConvertible {
+    /// As in `SAE and PMF`.
+    public var description: String {
+        let names = [(Self.sae, "SAE"), (.owe, "OWE"), (.pmf, "PMF")].filter { contains($0.0) }.map(\.1)
+        return names.isEmpty ? "nothing" : names.joined(separator: " and ")
+    }
+}
+
+/// The rules for a WPA passphrase: 8 to 63 printable ASCII characters (IEEE 802.11-2020, annex J.4).
+///
+/// SAE alone would allow more, but a stored network must work on whichever of the two its access points offer.
+public enum Passphrase {
+    public static let allowedLength = 8...63
+
+    /// - Throws: `InvalidPassphrase`, which names the rule that is broken and nothing of the passphrase.
+    public static func validate(_ passphrase: Secret) throws(InvalidPassphrase) {
+        guard allowedLength.contains(passphrase.count) else { throw .length(passphrase.count) }
+        guard passphrase.withBytes({ $0.allSatisfy { (0x20...0x7e).contains($0) } }) else { throw .notPrintableASCII }
+    }
+}
+
+/// A password that no access point could accept.
+public enum InvalidPassphrase: Error, Equatable, CustomStringConvertible {
+    case length(Int)
+    case notPrintableASCII
+
+    public var description: String {
+        switch self {
+        case .length(let length): "a Wi-Fi password has 8 to 63 characters, this one has \(length)"
+        case .notPrintableASCII: "a Wi-Fi password has printable ASCII characters only"
+        }
+    }
 }

@@ -177,23 +177,3 @@ public struct PolicySettings: Hashable, Sendable {
         frequency.map { $0.band != .twoPointFour } ?? false ? five : twoPointFour
     }
 }
-
-/// Waits that grow from the first to the last.
-public struct BackOff: Hashable, Sendable {
-    public var first: Duration
-    public var last: Duration
-
-    public init(first: Duration, last: Duration) {
-        self.first = first
-        self.last = last
-    }
-
-    /// The wait after `count` earlier ones.
-    public func wait(after count: Int) -> Duration {
-        // 2^30 times any sensible first wait is past any sensible last one.
-        min(last, first * (1 << min(max(count, 0), 30)))
-    }
-
-    /// The wait after so much time: a part of that.
-    public func wait(after time: Duration, part: Int) -> Duration { max(first, min(last, time / part)) }
-}

@@ -28,7 +28,7 @@ struct Admission {
 
     init(_ limits: AppServer.LANLimits) {
         self.limits = limits
-        wrongKeys = WrongKeys(limits.backOff)
+        wrongKeys = WrongKeys(limits.wrongKeys)
     }
 
     mutating func arrive(from site: IPAddress.Site, at now: Instant) -> Arrival {

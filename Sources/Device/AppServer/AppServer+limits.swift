@@ -1,3 +1,5 @@
+import AgentModel
+
 extension AppServer {
     /// What the server allows at most.
     public struct Limits: Sendable {
@@ -43,7 +45,7 @@ extension AppServer {
         /// Requests of all connections of one address.
         public var requestsPerAddress = RequestRate(perSecond: 60, burst: 120)
         /// How long handshakes wait after wrong keys.
-        public var backOff = BackOff()
+        public var wrongKeys = WrongKeyLimits()
 
         public init() {}
     }
@@ -62,11 +64,10 @@ extension AppServer {
         }
     }
 
-    /// A handshake waits after wrong keys from its address: `first`, twice that after two of them, up to `most`. None is
-    /// ever refused for it, and one right key ends it.
-    public struct BackOff: Sendable {
-        public var first = Duration.milliseconds(250)
-        public var most = Duration.seconds(4)
+    /// A handshake waits after wrong keys from its address. None is ever refused for it, and one right key ends it.
+    public struct WrongKeyLimits: Sendable {
+        /// The wait after one wrong key in a row, after two, and so on.
+        public var waits = BackOff(first: .milliseconds(250), last: .seconds(4))
         /// How long after the last wrong key an address has a clean slate.
         public var memory = Duration.seconds(600)
         /// How many addresses are remembered; the one whose last wrong key is longest ago is forgotten first.

@@ -59,7 +59,7 @@ final class LANListener: Sendable {
         state = Mutex(
             State(
                 admission: Admission(limits),
-                notices: TokenBucket(interval: .seconds(10), burst: 10, at: clock.now)))
+                notices: TokenBucket(1, per: .seconds(10), burst: 10)))
     }
 
     /// - Parameter welcome: is called on the event loop for each client whose handshake has completed, before anything that

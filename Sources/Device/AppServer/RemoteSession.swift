@@ -26,7 +26,7 @@ final class RemoteSession: Sendable {
         self.clock = clock
         let now = clock.now
         state = Mutex(
-            State(requests: TokenBucket(limits.requests, at: now), lastRequest: now, lastProgress: now))
+            State(requests: TokenBucket(limits.requests), lastRequest: now, lastProgress: now))
     }
 
     /// - Returns: nil if the request may be answered, else when the next one is welcome.

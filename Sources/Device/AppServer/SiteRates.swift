@@ -18,7 +18,7 @@ final class SiteRates: Sendable {
     func take(_ site: IPAddress.Site, and connection: inout TokenBucket, at now: Instant) -> Duration? {
         buckets.withLock { buckets in
             if buckets[site] == nil { makeRoom(&buckets, at: now) }
-            var bucket = buckets[site] ?? TokenBucket(rate, at: now)
+            var bucket = buckets[site] ?? TokenBucket(rate)
             let delay = max(connection.delay(at: now), bucket.delay(at: now))
             if delay == .zero {
                 connection.take()
@@ -39,4 +39,8 @@ final class SiteRates: Sendable {
         buckets = delays.filter { !$0.value.isFull }
         if buckets.count >= maximum, let any = buckets.keys.first { buckets[any] = nil }
     }
+}
+
+extension TokenBucket {
+    init(_ rate: AppServer.RequestRate) { self.init(rate.perSecond, per: .seconds(1), burst: rate.burst) }
 }

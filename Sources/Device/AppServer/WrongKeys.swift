@@ -7,22 +7,21 @@ struct WrongKeys {
         var last: Instant
     }
 
-    private let backOff: AppServer.BackOff
+    private let limits: AppServer.WrongKeyLimits
     private var records: [IPAddress.Site: Record] = [:]
 
-    init(_ backOff: AppServer.BackOff) { self.backOff = backOff }
+    init(_ limits: AppServer.WrongKeyLimits) { self.limits = limits }
 
     /// How many have come in a row.
     func count(from site: IPAddress.Site, at now: Instant) -> Int {
-        guard let record = records[site], now - record.last < backOff.memory else { return 0 }
+        guard let record = records[site], now - record.last < limits.memory else { return 0 }
         return record.count
     }
 
     /// How long a handshake that comes now has to wait.
     func delay(for site: IPAddress.Site, at now: Instant) -> Duration {
         let count = count(from: site, at: now)
-        // Doubling a duration more often than this would overflow, and is beyond any limit.
-        return count == 0 ? .zero : min(backOff.first * (1 << min(count - 1, 20)), backOff.most)
+        return count == 0 ? .zero : limits.waits.wait(after: count - 1)
     }
 
     mutating func record(_ site: IPAddress.Site, at now: Instant) {
@@ -34,7 +33,7 @@ struct WrongKeys {
     mutating func clear(_ site: IPAddress.Site) { records[site] = nil }
 
     private mutating func makeRoom() {
-        guard records.count >= max(1, backOff.addresses) else { return }
+        guard records.count >= max(1, limits.addresses) else { return }
         if let oldest = records.min(by: { $0.value.last < $1.value.last })?.key { records[oldest] = nil }
     }
 }

@@ -6,24 +6,7 @@ struct SSIDArgument: ExpressibleByArgument, Equatable {
     let ssid: SSID
 
     init?(argument: String) {
-        var bytes: [UInt8] = []
-        var rest = Array(argument.utf8)[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "\\") else {
-                bytes.append(byte)
-                continue
-            }
-            switch rest.popFirst() {
-            case UInt8(ascii: "\\"): bytes.append(byte)
-            case UInt8(ascii: "x"):
-                guard let escaped = Hex.bytes(String(decoding: rest.prefix(2), as: UTF8.self)), escaped.count == 1
-                else { return nil }
-                bytes += escaped
-                rest = rest.dropFirst(2)
-            default: return nil
-            }
-        }
-        guard let ssid = try? SSID(bytes: bytes) else { return nil }
+        guard let ssid = SSID(description: argument) else { return nil }
         self.ssid = ssid
     }
 

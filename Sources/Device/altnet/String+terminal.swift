@@ -15,13 +15,6 @@ extension Unicode.Scalar {
 }
 
 extension String {
-    /// Printable text for a terminal that shows nothing but ASCII: every other byte as `\xNN`.
-    var ascii: String {
-        unicodeScalars.map { scalar in
-            scalar.isASCII ? String(scalar) : String(scalar).utf8.map { "\\x" + Hex.string([$0]) }.joined()
-        }.joined()
-    }
-
     /// The width of printable text in columns of a terminal.
     var columns: Int { unicodeScalars.reduce(0) { $0 + $1.columns } }
 

@@ -23,8 +23,7 @@ struct NetworkBlock: Sendable {
         _ request: JoinRequest, keyManagement: Set<String>, ciphers: Set<String> = []
     ) throws(SupplicantError) {
         var settings = [
-            // Hexadecimal, because an SSID is any bytes.
-            Setting(name: "ssid", value: .plain(Hex.string(request.ssid.bytes))),
+            Setting(name: "ssid", value: .plain(request.ssid.hex)),
             // Empty overrides what the configuration file may say: leaving for another access point is not its decision.
             Setting(name: "bgscan", value: .plain("\"\"")),
         ]

@@ -10,7 +10,7 @@ extension SupplicantStatus {
         }
         state = fields["wpa_state"].flatMap { State(rawValue: String($0)) } ?? .unknown
         networkID = fields["id"].flatMap { Int($0) }
-        ssid = fields["ssid"].flatMap { try? SSID(bytes: EscapedText.bytes($0)) }
+        ssid = fields["ssid"].flatMap { try? SSID(bytes: SSID.bytes(printedBySupplicant: $0)) }
         bssid = fields["bssid"].flatMap { BSSID($0) }
         frequency = fields["freq"].flatMap { Int($0) }.map { Frequency(megahertz: $0) }
         keyManagement = fields["key_mgmt"].map { PrintableLine.of($0) }
@@ -33,30 +33,4 @@ extension SupplicantStatus {
 
     /// The access point of the link that is up.
     var link: BSSID? { state == .completed ? bssid : nil }
-}
-
-/// The form in which wpa_supplicant prints SSIDs: `\"`, `\\`, `\e`, `\n`, `\r`, `\t` and `\xNN` (hostap, printf_encode).
-enum EscapedText {
-    static func bytes(_ text: some StringProtocol) -> [UInt8] {
-        var bytes: [UInt8] = []
-        var rest = text.utf8[...]
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "\\"), let escape = rest.popFirst() else {
-                bytes.append(byte)
-                continue
-            }
-            switch escape {
-            case UInt8(ascii: "e"): bytes.append(0x1b)
-            case UInt8(ascii: "n"): bytes.append(0x0a)
-            case UInt8(ascii: "r"): bytes.append(0x0d)
-            case UInt8(ascii: "t"): bytes.append(0x09)
-            case UInt8(ascii: "x"):
-                let digits = rest.prefix(2)
-                rest = rest.dropFirst(2)
-                bytes += Hex.bytes(String(decoding: digits, as: UTF8.self)) ?? []
-            default: bytes.append(escape)
-            }
-        }
-        return bytes
-    }
 }

@@ -22,8 +22,8 @@ struct ProbeTests {
     @Test func callersShareAnAttempt() async throws {
         let port = try await freePort()
         var patient = Watch.brisk
-        patient.first = .seconds(3600)
-        patient.last = .seconds(3600)
+        patient.waits.first = .seconds(3600)
+        patient.waits.last = .seconds(3600)
         let watch = try Watch("a=http://127.0.0.1:\(port)", reconnection: patient)
         watch.start()
         try await watch.becomes(.waiting(.connectionRefused))
@@ -55,8 +55,8 @@ struct ProbeTests {
     @Test func aProbeEndsThePause() async throws {
         let port = try await freePort()
         var patient = Reconnection()
-        patient.first = .seconds(3600)
-        patient.last = .seconds(3600)
+        patient.waits.first = .seconds(3600)
+        patient.waits.last = .seconds(3600)
         let watch = try Watch("a=127.0.0.1:\(port)", reconnection: patient)
         watch.start()
         try await watch.becomes(.waiting(.connectionRefused))
@@ -114,8 +114,8 @@ struct ProbeTests {
         let notes = NoteFiles(leases: files.folder.path, links: "/nowhere", resolver: "/nowhere")
         // The next attempt is the probe's own, in the time that it has.
         var patient = Watch.brisk
-        patient.first = .seconds(3600)
-        patient.last = .seconds(3600)
+        patient.waits.first = .seconds(3600)
+        patient.waits.last = .seconds(3600)
         let watch = try Watch("broker=mqtt.example.com:1883", reconnection: patient)
         watch.connection.start(through: InterfaceNetwork(interface: "lo", on: watch.group, files: notes))
         #expect(try await watch.changes.next() == .preparing)

@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test func aBudgetIsKept() {
-        var budget = ValidationBudget(probesPerHour: 4, bytesPerHour: 4000, at: now)
+        var budget = ValidationBudget(probesPerHour: 4, bytesPerHour: 4000)
         func take(at time: Instant) -> Bool { budget.takeProbe(at: time) }
         func next(at time: Instant) -> Instant { budget.next(at: time) }
         for _ in 1...4 { #expect(take(at: now)) }
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func bytesThatWereTooManyAreMissingLater() {
-        var budget = ValidationBudget(probesPerHour: 3600, bytesPerHour: 3600, at: now)
+        var budget = ValidationBudget(probesPerHour: 3600, bytesPerHour: 3600)
         func take(at time: Instant) -> Bool { budget.takeProbe(at: time) }
         func next(at time: Instant) -> Instant { budget.next(at: time) }
         #expect(take(at: now))
@@ -89,7 +89,7 @@ import Testing
     }
 
     @Test func aRestIsNotWorthMoreThanAnHour() {
-        var budget = ValidationBudget(probesPerHour: 2, bytesPerHour: 1000, at: now)
+        var budget = ValidationBudget(probesPerHour: 2, bytesPerHour: 1000)
         func take(at time: Instant) -> Bool { budget.takeProbe(at: time) }
         let later = now + .seconds(1_000_000)
         #expect(take(at: later))
@@ -104,7 +104,7 @@ import Testing
         var random = SeededRandom(seed: 3)
         for _ in 0..<50 {
             let share = Int.random(in: 1...50, using: &random)
-            var budget = ValidationBudget(probesPerHour: share, bytesPerHour: 1_000_000_000, at: now)
+            var budget = ValidationBudget(probesPerHour: share, bytesPerHour: 1_000_000_000)
             var (time, taken): (Instant, [Instant]) = (now, [])
             for _ in 0..<500 {
                 time = time + .milliseconds(Int.random(in: 0...200_000, using: &random))

@@ -55,7 +55,7 @@ private func answer(_ bytes: [UInt8], to command: ControlCommand) {
 
 /// The bytes as wpa_supplicant would print them, and read again.
 private func readNames(_ bytes: [UInt8]) {
-    _ = EscapedText.bytes(String(decoding: bytes, as: UTF8.self))
+    _ = SSID.bytes(printedBySupplicant: String(decoding: bytes, as: UTF8.self))
     var printed: [UInt8] = []
     for byte in bytes {
         switch byte {
@@ -65,7 +65,7 @@ private func readNames(_ bytes: [UInt8]) {
         }
     }
     let text = String(decoding: printed, as: UTF8.self)
-    precondition(EscapedText.bytes(text) == bytes, "a name reads otherwise than it was printed")
+    precondition(SSID.bytes(printedBySupplicant: text) == bytes, "a name reads otherwise than it was printed")
 }
 
 private func digit(_ value: UInt8) -> UInt8 { value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10 }

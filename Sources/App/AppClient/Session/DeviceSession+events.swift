@@ -38,17 +38,17 @@ extension DeviceSession {
         guard feed.reader == nil else { return }
         feed.reader = Task { [weak self, settings] in
             // Kept across subscriptions: one that ends at once, as over an event that is none, may do so each time.
-            var pauses = settings.pauses
-            while let events = await self?.subscription(&pauses) {
+            var attempts = 0
+            while let events = await self?.subscription(&attempts) {
                 do {
                     for try await event in events {
                         await self?.tell(event)
-                        pauses = settings.pauses
+                        attempts = 0
                     }
                 } catch {
                     // The next subscription tells whether it was for long.
                 }
-                await self?.rest(pauses.next())
+                await self?.rest(settings.pauses.pause(&attempts))
             }
         }
     }
@@ -62,7 +62,7 @@ extension DeviceSession {
     private func tell(_ event: Event) { feed.tell(event) }
 
     /// The events of a connection, as soon as there is one; nil when nobody wants them any more.
-    private func subscription(_ pauses: inout Backoff) async -> EventStream? {
+    private func subscription(_ attempts: inout Int) async -> EventStream? {
         while !isClosed, feed.isWanted {
             do throws(ClientError) {
                 let client = try await connected()
@@ -79,7 +79,7 @@ extension DeviceSession {
                 // Who wants the first events learns why there are none; who has had some waits for more.
                 feed.started(.failure(error))
             }
-            guard feed.isWanted, (try? await sleep(pauses.next())) != nil else { break }
+            guard feed.isWanted, (try? await sleep(settings.pauses.pause(&attempts))) != nil else { break }
         }
         feed.stopped()
         return nil

@@ -184,14 +184,14 @@ extension DeviceSession {
     private func persistently<Answer: Sendable>(
         _ question: @Sendable (DeviceClient) async throws(ClientError) -> Answer
     ) async throws(ClientError) -> Answer {
-        var pauses = settings.pauses
+        var attempts = 0
         while true {
             do {
                 return try await ask(question)
             } catch {
                 guard error.isAbsence else { throw error }
             }
-            try await sleep(pauses.next())
+            try await sleep(settings.pauses.pause(&attempts))
         }
     }
 }

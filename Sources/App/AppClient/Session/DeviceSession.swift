@@ -1,3 +1,4 @@
+import AgentModel
 import AppProtocol
 
 /// A device that is talked to for long: over one connection at a time, which is made when it is needed and made anew
@@ -27,8 +28,8 @@ public actor DeviceSession {
         public var silence: Duration = .seconds(3)
         /// How often the device is asked how far a switch has come, beside the events that tell it.
         public var watch: Duration = .seconds(2)
-        /// The pauses between attempts to connect.
-        public var pauses = Backoff()
+        /// The pauses between attempts to connect, each cut by up to half at random.
+        public var pauses = BackOff(first: .milliseconds(200), last: .seconds(5))
         public var clock: any Clock<Duration> = ContinuousClock()
 
         public init() {}
@@ -108,14 +109,14 @@ extension DeviceSession {
     /// does not help.
     func connected() async throws(ClientError) -> DeviceClient {
         let deadline = Deadline(in: settings.timeout, on: settings.clock)
-        var pauses = settings.pauses
+        var attempts = 0
         while true {
             guard !isClosed else { throw .cancelled }
             if let client, client.isConnected { return client }
             do {
                 return try await attempt()
             } catch {
-                let pause = pauses.next()
+                let pause = settings.pauses.pause(&attempts)
                 guard error.mayPass, pause < deadline.remaining else { throw error }
                 try await sleep(pause)
             }
@@ -193,5 +194,14 @@ extension ClientError {
             .notSwitched:
             false
         }
+    }
+}
+
+extension BackOff {
+    /// The pause after so many attempts, which is one more attempt.
+    func pause(_ attempts: inout Int) -> Duration {
+        var generator = SystemRandomNumberGenerator()
+        defer { attempts += 1 }
+        return wait(after: attempts, atLeast: 0.5, using: &generator)
     }
 }

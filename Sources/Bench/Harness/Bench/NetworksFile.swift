@@ -37,8 +37,8 @@ public struct NetworksFile: Sendable {
 extension BenchNetwork {
     fileprivate init(_ entry: JSONValue, number: Int) throws(NetworksFileError) {
         let place = Redaction.printable((entry["name"]?.text ?? "number \(number)").utf8)
-        let bytes = entry["ssidHex"]?.text.flatMap { Hex.bytes($0) } ?? entry["ssid"]?.text.map { Array($0.utf8) }
-        guard let bytes, let ssid = try? SSID(bytes: bytes) else {
+        let name = SSID.JSONMembers(ssid: entry["ssid"]?.text, ssidHex: entry["ssidHex"]?.text)
+        guard let ssid = (try? name.name) ?? nil else {
             throw .entry(place, "needs an ssid of 1 to 32 bytes, or an ssidHex")
         }
         let password = entry["password"]?.text.map { Secret(text: $0) }

@@ -146,8 +146,8 @@ struct TrialNetwork: Sendable {
     init(ssid: SSID, password: String?, isHidden: Bool = false) {
         self.ssid = ssid
         self.password = password
-        let name: JSONValue =
-            ssid.text.map { ["ssid": .text($0)] } ?? ["ssidHex": .text(Hex.string(ssid.bytes))]
+        let members = SSID.JSONMembers(ssid)
+        let name: JSONValue = members.ssid.map { ["ssid": .text($0)] } ?? ["ssidHex": .text(members.ssidHex ?? "")]
         json = isHidden ? name.with(["hidden": true]) : name
     }
 }

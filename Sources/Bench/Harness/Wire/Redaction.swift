@@ -39,7 +39,6 @@ enum Redaction {
 
     /// The bytes as text in which nothing moves a cursor or reorders the line.
     static func printable(_ bytes: some Collection<UInt8>) -> String {
-        if let text = String(validating: bytes, as: UTF8.self) { return text.printable }
-        return bytes.map { (0x20...0x7e).contains($0) ? String(UnicodeScalar($0)) : "\\x" + Hex.string([$0]) }.joined()
+        String(printable: bytes)
     }
 }

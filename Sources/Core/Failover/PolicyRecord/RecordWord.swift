@@ -71,38 +71,9 @@ extension Duration: RecordWord {
 }
 
 extension SSID: RecordWord {
-    /// Reads the bytes that are not plain ASCII letters, digits, `_` or `.` as `%xx`.
-    init?(word: Substring) {
-        var bytes: [UInt8] = []
-        var rest = word.utf8[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%") {
-                guard rest.count >= 2, let value = Hex.bytes(String(decoding: rest.prefix(2), as: UTF8.self))
-                else { return nil }
-                bytes += value
-                rest = rest.dropFirst(2)
-            } else if Self.isPlain(byte) {
-                bytes.append(byte)
-            } else {
-                return nil
-            }
-        }
-        guard let ssid = try? SSID(bytes: bytes) else { return nil }
-        self = ssid
-    }
-
-    var word: String {
-        bytes.map { Self.isPlain($0) ? String(UnicodeScalar($0)) : "%" + Hex.string([$0]) }.joined()
-    }
-
+    init?(word: Substring) { self.init(percentEncoded: word) }
+    var word: String { percentEncoded }
     static var form: String { "an SSID such as Home%20Net" }
-
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        switch UnicodeScalar(byte) {
-        case "a"..."z", "A"..."Z", "0"..."9", "_", ".": true
-        default: false
-        }
-    }
 }
 
 extension Optional: RecordWord where Wrapped: RecordWord {

@@ -33,11 +33,10 @@ final class QuestionBudget {
 
     init(_ limits: Limits = Limits(), now: @escaping @Sendable () -> Instant = { .now }) {
         self.now = now
-        let moment = now()
-        whole = ValidationBudget(limits, at: moment)
+        whole = ValidationBudget(limits)
         shares = Dictionary(
             uniqueKeysWithValues: [Purpose.portalAPI, .diagnosis].map {
-                ($0, ValidationBudget(limits.quarter, at: moment))
+                ($0, ValidationBudget(limits.quarter))
             })
     }
 
@@ -62,7 +61,7 @@ final class QuestionBudget {
 }
 
 extension ValidationBudget {
-    fileprivate init(_ limits: QuestionBudget.Limits, at now: Instant) {
-        self.init(probesPerHour: limits.questionsPerHour, bytesPerHour: limits.bytesPerHour, at: now)
+    fileprivate init(_ limits: QuestionBudget.Limits) {
+        self.init(probesPerHour: limits.questionsPerHour, bytesPerHour: limits.bytesPerHour)
     }
 }

@@ -5,9 +5,10 @@ import NIOTLS
 
 /// Sees a connection through: waits until the other side has shown that it lives, and asks again from time to time.
 ///
-/// Its place is last, behind TLS.
+/// Its place is last, behind TLS and what speaks the server's protocol.
 final class ConnectionHandler: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
+    typealias InboundIn = ServerAnswer
+    typealias OutboundOut = ServerQuestion
 
     enum Event: Sendable {
         /// There is a connection; nothing is proved by that yet.
@@ -17,32 +18,42 @@ final class ConnectionHandler: ChannelInboundHandler {
         case ended(ReachProblem?)
     }
 
-    /// What is not asked for is read and forgotten, up to so many bytes from one connection.
-    static let largestUnasked = 65_536
-
     private let isTLS: Bool
+    private let asks: Bool
+    private let gate: AnswerGate
     private let keepAlive: KeepAlive
     private let deadline: NIODeadline
     private let report: @Sendable (Event) -> Void
-    private var conversation: (any Conversation)?
     private var isOpen = false
-    private var isAnswerDue = false
-    private var unasked = 0
     private var problem: ReachProblem?
     private var isEnded = false
     private var timer: Scheduled<Void>?
 
-    /// - Parameters:
-    ///   - deadline: when the attempt is given up.
-    ///   - report: is told each event; `ended` once, and last.
-    init(
-        _ target: Target, keepAlive: KeepAlive, deadline: NIODeadline, report: @escaping @Sendable (Event) -> Void
+    private init(
+        _ target: Target, _ gate: AnswerGate, keepAlive: KeepAlive, deadline: NIODeadline,
+        report: @escaping @Sendable (Event) -> Void
     ) {
         isTLS = target.isTLS
+        asks = target.service != .tcp
+        self.gate = gate
         self.keepAlive = keepAlive
         self.deadline = deadline
         self.report = report
-        conversation = target.conversation(pingEvery: keepAlive.application)
+    }
+
+    /// Puts it last in a pipeline, with what it needs before it.
+    /// - Parameters:
+    ///   - deadline: when the attempt is given up.
+    ///   - report: is told each event; `ended` once, and last.
+    static func add(
+        to pipeline: ChannelPipeline.SynchronousOperations, _ target: Target, keepAlive: KeepAlive,
+        deadline: NIODeadline, report: @escaping @Sendable (Event) -> Void
+    ) throws {
+        let gate = AnswerGate(isLineByLine: target.service == .http)
+        try pipeline.addHandler(gate)
+        try pipeline.addPing(target, every: keepAlive.application)
+        try pipeline.addHandler(
+            ConnectionHandler(target, gate, keepAlive: keepAlive, deadline: deadline, report: report))
     }
 
     func handlerAdded(context: ChannelHandlerContext) {
@@ -62,19 +73,8 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        let bytes = unwrapInboundIn(data).readableBytesView
-        guard isAnswerDue else {
-            unasked += bytes.count
-            if unasked > Self.largestUnasked { end(because: nil, context: context) }
-            return
-        }
-        do {
-            guard try conversation?.hear(bytes) == true else { return }
-            isAnswerDue = false
-            open(context: context)
-        } catch {
-            end(because: .unexpectedAnswer, context: context)
-        }
+        gate.close()
+        open(context: context)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) {
@@ -95,12 +95,12 @@ final class ConnectionHandler: ChannelInboundHandler {
 
     /// The other side may be spoken to.
     private func greet(context: ChannelHandlerContext) {
-        if let conversation { say(conversation.hello, context: context) } else { open(context: context) }
+        if asks { ask(.hello, context: context) } else { open(context: context) }
     }
 
-    private func say(_ bytes: [UInt8], context: ChannelHandlerContext) {
-        isAnswerDue = true
-        context.writeAndFlush(NIOAny(ByteBuffer(bytes: bytes)), promise: nil)
+    private func ask(_ question: ServerQuestion, context: ChannelHandlerContext) {
+        gate.open()
+        context.writeAndFlush(wrapOutboundOut(question), promise: nil)
     }
 
     private func open(context: ChannelHandlerContext) {
@@ -109,15 +109,15 @@ final class ConnectionHandler: ChannelInboundHandler {
             isOpen = true
             report(.opened)
         }
-        guard conversation != nil else { return }
+        guard asks else { return }
         schedule(at: context.eventLoop.now + TimeAmount(keepAlive.application), context: context) {
             $0.ping(context: $1)
         }
     }
 
     private func ping(context: ChannelHandlerContext) {
-        guard let conversation else { return }
-        say(conversation.ping, context: context)
+        ask(.ping, context: context)
+        guard context.channel.isActive else { return }
         schedule(at: context.eventLoop.now + TimeAmount(keepAlive.applicationLimit), context: context) {
             $0.end(because: .timedOut, context: $1)
         }
@@ -142,5 +142,61 @@ final class ConnectionHandler: ChannelInboundHandler {
     ) {
         timer?.cancel()
         timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: deadline) { body(self, context) }
+    }
+}
+
+/// Lets through what comes in answer to a question. What is not asked for is read and forgotten, up to a limit.
+final class AnswerGate: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    /// In bytes, from one connection.
+    static let largestUnasked = 65_536
+
+    private let isLineByLine: Bool
+    private var isOpen = false
+    private var unasked = 0
+    /// Of one answer, so far.
+    private var received = 0
+    private var last: UInt8?
+
+    /// - Parameter isLineByLine: whether an answer is lines: then nothing behind its last line gets through. A line may end
+    ///   without a carriage return (RFC 9112, 2.2), and gets one.
+    init(isLineByLine: Bool) { self.isLineByLine = isLineByLine }
+
+    func open() { (isOpen, received) = (true, 0) }
+
+    func close() { isOpen = false }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        var bytes = unwrapInboundIn(data)
+        while isOpen, let piece = isLineByLine ? line(of: &bytes) : bytes.readSlice(length: bytes.readableBytes),
+            piece.readableBytes > 0
+        {
+            received += piece.readableBytes
+            guard !isLineByLine || received <= HTTPPing.longestAnswer else {
+                isOpen = false
+                return context.fireErrorCaught(UnexpectedAnswer())
+            }
+            context.fireChannelRead(wrapInboundOut(piece))
+        }
+        unasked += bytes.readableBytes
+        if unasked > Self.largestUnasked { context.close(promise: nil) }
+    }
+
+    /// A line, or the beginning of one where there is no more of it yet.
+    private func line(of bytes: inout ByteBuffer) -> ByteBuffer? {
+        let newline = UInt8(ascii: "\n")
+        let view = bytes.readableBytesView
+        guard let end = view.firstIndex(of: newline) else {
+            last = view.last ?? last
+            return bytes.readSlice(length: bytes.readableBytes)
+        }
+        let before = end > view.startIndex ? view[view.index(before: end)] : last
+        guard var line = bytes.readSlice(length: end - view.startIndex) else { return nil }
+        bytes.moveReaderIndex(forwardBy: 1)
+        last = newline
+        line.writeString(before == UInt8(ascii: "\r") ? "\n" : "\r\n")
+        return line
     }
 }

@@ -101,10 +101,10 @@ struct ConnectionMachine {
             return enter(.ready, isFar: isFar, at: now)
         case (.ended(_, let problem), .opening):
             return lose(because: problem ?? .connectionReset, at: now)
-                + pause(upTo: settings.last, at: now, using: &generator)
+                + pause(upTo: settings.waits.last, at: now, using: &generator)
         case (.ended(_, let problem?), .open(_, let start)):
             if isSettled(start, at: now) { failures = 0 }
-            return lose(because: problem, at: now) + pause(upTo: settings.last, at: now, using: &generator)
+            return lose(because: problem, at: now) + pause(upTo: settings.waits.last, at: now, using: &generator)
         case (.ended(_, nil), .open(_, let start)):
             // Servers end what nobody uses. Nothing is lost as long as they let the device in again.
             guard isSettled(start, at: now) else {
@@ -151,19 +151,10 @@ struct ConnectionMachine {
     private mutating func pause(
         upTo longest: Duration, at now: Instant, using generator: inout some RandomNumberGenerator
     ) -> [Action] {
-        let ceiling = settings.ceiling(after: failures, upTo: longest)
+        let waits = BackOff(first: settings.waits.first, last: longest)
+        let end = now + waits.wait(after: failures, atLeast: 0, using: &generator)
         failures += 1
-        let end = now + .milliseconds(Int64.random(in: 0...max(ceiling.milliseconds, 0), using: &generator))
         phase = .pausing(until: end)
         return [.wake(at: end)]
-    }
-}
-
-extension Reconnection {
-    /// Doubled so often, without ever overflowing.
-    fileprivate func ceiling(after failures: Int, upTo longest: Duration) -> Duration {
-        var ceiling = first
-        for _ in 0..<failures where ceiling < longest { ceiling = ceiling * 2 }
-        return min(ceiling, longest)
     }
 }

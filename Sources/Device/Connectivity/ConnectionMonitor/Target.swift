@@ -1,3 +1,5 @@
+import AgentModel
+
 /// A server that the device is there for: its own broker, its app's server.
 public struct Target: Sendable, Hashable {
     /// What is spoken, and with that how much is proved by an answer.
@@ -60,4 +62,119 @@ enum Scheme: String, CaseIterable {
     }
 
     var isTLS: Bool { self == .tls || self == .https || self == .mqtts }
+}
+
+extension Target {
+    /// Reads the setting of all targets: `NAME=[SCHEME://]HOST:PORT`, separated by spaces.
+    public static func all(_ setting: String) throws(TargetError) -> [Target] {
+        var targets: [Target] = []
+        for word in setting.split(whereSeparator: { $0 == " " || $0 == "\t" || $0 == "\n" }) {
+            let target = try Target(setting: String(word))
+            guard !targets.contains(where: { $0.name == target.name }) else { throw .duplicateName(target.name) }
+            targets.append(target)
+        }
+        guard targets.count <= largestCount else { throw .tooMany(targets.count) }
+        return targets
+    }
+
+    /// - Parameter setting: `broker=mqtts://mqtt.example.com:8883`, `app=tls://app.example.com:443`, `box=[fd00::1]:22`;
+    ///   without a scheme it is `tcp`.
+    public init(setting: String) throws(TargetError) {
+        guard let equals = setting.firstIndex(of: "=") else { throw .malformed(setting) }
+        let name = String(setting[..<equals])
+        guard (1...Self.longestName).contains(name.utf8.count), name.utf8.allSatisfy(\.isNameCharacter) else {
+            throw .badName(name)
+        }
+        var rest = setting[setting.index(after: equals)...]
+        var scheme = Scheme.tcp
+        if let parts = rest.split(atFirst: "://") {
+            guard let known = Scheme(rawValue: String(parts.before)) else { throw .badScheme(String(parts.before)) }
+            scheme = known
+            rest = parts.after
+        }
+        guard let colon = rest.lastIndex(of: ":") else { throw .malformed(setting) }
+        let (host, port) = (rest[..<colon], rest[rest.index(after: colon)...])
+        guard (1...5).contains(port.utf8.count), port.utf8.allSatisfy(\.isDigit), let number = Int(port),
+            (1...65_535).contains(number)
+        else { throw .badPort(String(port)) }
+        self.init(
+            name: name, host: try Self.checked(host: host), port: number, service: scheme.service, isTLS: scheme.isTLS)
+    }
+}
+
+extension UInt8 {
+    var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
+
+    /// A letter, a digit, `-` or `_`.
+    fileprivate var isNameCharacter: Bool {
+        switch self {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"): true
+        case UInt8(ascii: "-"), UInt8(ascii: "_"): true
+        default: isDigit
+        }
+    }
+}
+
+extension Substring {
+    /// What is before the first `separator` and what is behind it; nil without one.
+    fileprivate func split(atFirst separator: String) -> (before: Substring, after: Substring)? {
+        for index in indices where self[index...].hasPrefix(separator) {
+            return (self[..<index], self[self.index(index, offsetBy: separator.count)...])
+        }
+        return nil
+    }
+}
+
+extension Target {
+    /// - Parameter text: a name, an IPv4 address, or an IPv6 address in brackets.
+    /// - Returns: the same, without the brackets.
+    static func checked(host text: Substring) throws(TargetError) -> String {
+        // The zone of a link-local address is that of the interface; to be asked for is only the address.
+        if text.first == "[", text.last == "]", !text.contains("%") {
+            let address = text.dropFirst().dropLast()
+            guard address.contains(":"), IPAddress(address) != nil else { throw .badHost(String(text)) }
+            return String(address)
+        }
+        guard !text.contains(":"), (try? Host(String(text))) != nil else { throw .badHost(String(text)) }
+        return String(text)
+    }
+
+    var isAddress: Bool { IPAddress(host) != nil }
+}
+
+/// Why the setting of the targets cannot be used. Told as a sentence that says what to do.
+public enum TargetError: Error, Equatable, Sendable {
+    /// Not `NAME=[SCHEME://]HOST:PORT`.
+    case malformed(String)
+    case badName(String)
+    case duplicateName(String)
+    case badScheme(String)
+    case badHost(String)
+    case badPort(String)
+    case tooMany(Int)
+}
+
+extension TargetError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .malformed(let text):
+            "the target \(shown(text)) is not NAME=HOST:PORT, such as broker=mqtts://mqtt.example.com:8883"
+        case .badName(let text):
+            "the name \(shown(text)) of a target must be 1 to \(Target.longestName) letters, digits, - and _"
+        case .duplicateName(let text):
+            "two targets have the name \(shown(text)): give one of them another"
+        case .badScheme(let text):
+            "\(shown(text)) is not known: a target is one of \(Scheme.allCases.map(\.rawValue).joined(separator: ", "))"
+        case .badHost(let text):
+            "\(shown(text)) is neither a host name nor an address; an IPv6 address goes in brackets, a name that is not"
+                + " ASCII in its xn-- form"
+        case .badPort(let text):
+            "\(shown(text)) is not a port: it must be 1 to 65535"
+        case .tooMany(let count):
+            "\(count) targets are too many: \(Target.largestCount) are possible"
+        }
+    }
+
+    /// What the user wrote, fit for one line of a terminal.
+    private func shown(_ text: String) -> String { "'" + String(text.prefix(64)).printable + "'" }
 }

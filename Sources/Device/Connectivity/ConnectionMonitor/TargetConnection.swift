@@ -1,5 +1,6 @@
 import AgentModel
 import NIOCore
+import NIOSSL
 import Synchronization
 
 /// Keeps a connection to a target, and tells how it stands: the states are those of Network.framework's `NWConnection`.
@@ -101,5 +102,73 @@ private final class SharedStatus: Sendable {
     var value: ConnectionStatus {
         get { status.withLock { $0 } }
         set { status.withLock { $0 = newValue } }
+    }
+}
+
+/// How it stands with a target.
+public struct ConnectionStatus: Sendable, Equatable {
+    public var state: ConnectionState
+    /// Why, where the state is `waiting` or `failed`.
+    public var reason: ReachProblem?
+    /// Whether it is ready at an address of the internet: whoever stands in between may have led the name to the house, or to
+    /// the device itself.
+    public var isFar: Bool
+    /// When `state` was entered, on the clock that the connection was given.
+    public var since: Instant
+
+    public var isOnline: Bool { state == .ready }
+
+    public init(state: ConnectionState, reason: ReachProblem? = nil, isFar: Bool = false, since: Instant) {
+        self.state = state
+        self.reason = reason
+        self.isFar = isFar
+        self.since = since
+    }
+}
+
+/// When it is tried again.
+public struct Reconnection: Sendable, Hashable {
+    /// The longest waits; each is cut at random down to nothing.
+    public var waits = BackOff(first: .seconds(1), last: .seconds(60))
+    /// The same for a server that ends every connection soon: it is ready as long as it lets the device in.
+    public var lastWhileReady = Duration.seconds(30)
+    /// A connection that lasted so long was a good one: the next wait is the first one again.
+    public var settled = Duration.seconds(10)
+    /// One attempt: name, connection, keys, first answer.
+    public var limit = Duration.seconds(10)
+
+    public init() {}
+}
+
+/// Whom targets with TLS have to be vouched for by.
+public final class TargetTrust: Sendable {
+    let context: NIOSSLContext
+
+    /// Reads and parses the certificates, which takes some ten milliseconds: made once, for all targets.
+    /// - Parameter authorities: a file of certificates (PEM); nil for those of the system.
+    public init(authorities: String? = nil) throws(TrustError) {
+        var configuration = TLSConfiguration.makeClientConfiguration()
+        configuration.minimumTLSVersion = .tlsv12
+        do {
+            if let authorities {
+                configuration.trustRoots = .certificates(try NIOSSLCertificate.fromPEMFile(authorities))
+            }
+            context = try NIOSSLContext(configuration: configuration)
+        } catch {
+            throw .unreadable(path: authorities ?? "of the system")
+        }
+    }
+}
+
+/// Why no certificates can be checked.
+public enum TrustError: Error, Equatable, Sendable {
+    case unreadable(path: String)
+}
+
+extension TrustError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .unreadable(let path): "the certificates \(path.printable) cannot be read: a PEM file is needed"
+        }
     }
 }

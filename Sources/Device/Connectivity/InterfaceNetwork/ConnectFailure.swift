@@ -1,4 +1,11 @@
 import AgentModel
+import NIOCore
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
 
 /// Why there is no connection.
 public enum ConnectFailure: Error, Sendable, Equatable {
@@ -72,6 +79,84 @@ extension ConnectFailure: CustomStringConvertible {
         case .notPermitted: "not permitted"
         case .setUp(let reason): reason
         case .system(let errno): "error \(errno)"
+        case .cancelled: "cancelled"
+        }
+    }
+}
+
+extension ConnectFailure {
+    /// What the kernel says by connect(2) and ip(7), tcp(7).
+    init(_ error: any Error) {
+        switch error {
+        case let failure as ConnectFailure: self = failure
+        case let error as IOError: self.init(errno: error.errnoCode)
+        // Closed on this side, because the time was over.
+        case is ChannelError: self = .timedOut
+        default: self = .reset
+        }
+    }
+
+    /// - Parameter errno: of errno.h.
+    public init(errno: CInt) {
+        self =
+            switch errno {
+            case ECONNREFUSED: .refused
+            case ECONNRESET, ECONNABORTED, EPIPE: .reset
+            case ETIMEDOUT: .timedOut
+            case EHOSTUNREACH, EHOSTDOWN, ENOPROTOOPT, EPROTO: .unreachable
+            case ENETUNREACH, ENETDOWN: .noRoute
+            case EADDRNOTAVAIL, ENODEV: .noAddress
+            case EPERM, EACCES: .notPermitted
+            default: .system(errno: errno)
+            }
+    }
+}
+
+/// Why a host's addresses are not known.
+public enum NameFailure: Error, Sendable, Equatable {
+    /// That is neither an address nor a host's name; nobody was asked.
+    case invalid
+    /// The network names no name server, or has not yet.
+    case noServers
+    /// No name server answered in time.
+    case silent
+    /// There is no such name (NXDOMAIN).
+    case unknownName
+    /// There is such a name, but no address belongs to it.
+    case noAddress
+    /// The name servers answered with this code (RFC 1035, 4.1.1), such as 2 for their own failure and 5 for a refusal.
+    case failed(code: UInt8)
+    /// What the name servers answered is no answer.
+    case malformed
+    /// No name server could even be asked.
+    case unsent(ReachProblem)
+    /// The task was cancelled.
+    case cancelled
+}
+
+extension NameFailure {
+    public var problem: ReachProblem {
+        switch self {
+        case .noServers: .noNameServer
+        case .silent, .cancelled: .nameServerSilent
+        case .invalid, .unknownName, .noAddress: .nameUnknown
+        case .failed, .malformed: .nameServerFailed
+        case .unsent(let problem): problem
+        }
+    }
+}
+
+extension NameFailure: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .invalid: "that is no name of a host"
+        case .noServers: "the network names no name server"
+        case .silent: "no name server answers"
+        case .unknownName: "there is no such name"
+        case .noAddress: "no address belongs to the name"
+        case .failed(let code): "the name server answers with error \(code)"
+        case .malformed: "what the name server answers is no answer"
+        case .unsent(let problem): "no name server can be asked (\(problem.rawValue))"
         case .cancelled: "cancelled"
         }
     }

@@ -94,3 +94,136 @@ extension CaptivePortalFailure: CustomStringConvertible {
         }
     }
 }
+
+/// What a network says of itself through the captive portal API (RFC 8908, 5).
+public struct CaptiveState: Sendable, Equatable {
+    /// Whether somebody has to sign in first.
+    public var isCaptive: Bool
+    /// Where a person signs in; always https. Nil if not said, or not so that it can be used.
+    public var userPortal: WebAddress?
+    /// What the operator wishes to tell.
+    public var venueInfo: WebAddress?
+    /// Whether ``userPortal`` lets a person stay on before the time or the bytes run out.
+    public var canExtendSession: Bool?
+    /// Until the network closes again, from 0; counted from when it was asked.
+    public var secondsRemaining: Int?
+    /// Until the network closes again, from 0, both directions.
+    public var bytesRemaining: Int?
+
+    public init(
+        isCaptive: Bool, userPortal: WebAddress? = nil, venueInfo: WebAddress? = nil, canExtendSession: Bool? = nil,
+        secondsRemaining: Int? = nil, bytesRemaining: Int? = nil
+    ) {
+        (self.isCaptive, self.canExtendSession) = (isCaptive, canExtendSession)
+        (self.userPortal, self.venueInfo) = (userPortal, venueInfo)
+        (self.secondsRemaining, self.bytesRemaining) = (secondsRemaining, bytesRemaining)
+    }
+}
+
+extension CaptiveState {
+    /// Reads the answer to the API (RFC 8908, 5). Keys that are not known are passed over, as it demands.
+    ///
+    /// - Throws: `malformed` for what is no such answer. A URL that cannot be used is no reason: the rest still holds.
+    public init(json: [UInt8]) throws(CaptivePortalFailure) {
+        guard json.count <= CaptivePortalAPI.bodyLimit else { throw .malformed("it is too long") }
+        let fields: Fields
+        do {
+            fields = try OutsideJSON.decode(Fields.self, from: json, nesting: Self.nesting)
+        } catch {
+            throw .malformed(error.reason)
+        }
+        guard [fields.secondsRemaining, fields.bytesRemaining].allSatisfy({ $0.map(Self.amounts.contains) ?? true })
+        else { throw .malformed("what remains is out of range") }
+        self.init(
+            isCaptive: fields.captive, userPortal: fields.userPortal.flatMap { try? WebAddress($0) },
+            venueInfo: fields.venueInfo.flatMap { try? WebAddress($0) }, canExtendSession: fields.canExtendSession,
+            secondsRemaining: fields.secondsRemaining, bytesRemaining: fields.bytesRemaining)
+        // "MUST be accessed over TLS": otherwise anybody in range could put his own page there.
+        if userPortal?.scheme == .http { userPortal = nil }
+    }
+
+    /// What is known is flat; what is to come may be less so.
+    private static let nesting = 16
+    /// What every reader of JSON can tell apart (RFC 8259, 6).
+    private static let amounts = 0...(1 << 53) - 1
+
+    private struct Fields: Decodable {
+        let captive: Bool
+        let userPortal: String?
+        let venueInfo: String?
+        let canExtendSession: Bool?
+        let secondsRemaining: Int?
+        let bytesRemaining: Int?
+
+        enum CodingKeys: String, CodingKey {
+            case captive
+            case userPortal = "user-portal-url"
+            case venueInfo = "venue-info-url"
+            case canExtendSession = "can-extend-session"
+            case secondsRemaining = "seconds-remaining"
+            case bytesRemaining = "bytes-remaining"
+        }
+    }
+}
+
+extension Error {
+    /// In words, without anything of what the network sent but names that are known here.
+    fileprivate var reason: String {
+        switch self as? JSONFault {
+        case .notUTF8: "it is not UTF-8 text"
+        case .nestsTooDeep: "it nests too deep"
+        case .notJSON, nil: (self as? DecodingError)?.reason ?? "it is not a JSON object"
+        }
+    }
+}
+
+extension DecodingError {
+    fileprivate var reason: String {
+        switch self {
+        case .keyNotFound(let key, _): "\(key.stringValue) is missing"
+        case .typeMismatch(_, let context) where !context.codingPath.isEmpty,
+            .valueNotFound(_, let context) where !context.codingPath.isEmpty,
+            .dataCorrupted(let context) where !context.codingPath.isEmpty:
+            "\(context.codingPath.map(\.stringValue).joined(separator: ".")) is not what it should be"
+        default: "it is not a JSON object"
+        }
+    }
+}
+
+/// When to ask a network's captive portal API again: before what it granted runs out, and not more often than it likes.
+public struct CaptiveSchedule: Sendable, Equatable {
+    /// While somebody has to sign in: the sign-in itself is noticed by the source of validation.
+    public static let captiveInterval: Duration = .seconds(60)
+    /// While bytes are counted, for nobody knows how fast they go.
+    public static let countedInterval: Duration = .seconds(300)
+    /// However long a session lasts: it may be shortened.
+    public static let longestInterval: Duration = .seconds(3600)
+    /// Nor is a server asked more often that says again and again that hardly anything is left.
+    public static let shortestInterval: Duration = .seconds(10)
+    /// How long before the end a session is extended.
+    public static let extensionLead: Duration = .seconds(120)
+
+    /// When to ask again.
+    public let next: Instant
+    /// When the session ends, if it does.
+    public let end: Instant?
+    /// From when on whoever signed in should extend the session; nil if that cannot be done.
+    public let extendFrom: Instant?
+
+    /// - Parameter asked: when the answer came.
+    public init(after state: CaptiveState, asked: Instant) {
+        guard !state.isCaptive else {
+            (next, end, extendFrom) = (asked + Self.captiveInterval, nil, nil)
+            return
+        }
+        // More than a century is no end, and would not fit.
+        let seconds = state.secondsRemaining.flatMap { $0 < 1 << 32 ? $0 : nil }
+        end = seconds.map { asked + .seconds($0) }
+        let canExtend = state.canExtendSession == true && state.userPortal != nil
+        let lead = canExtend ? Self.extensionLead : .zero
+        extendFrom = canExtend ? end.map { max(asked, $0 - lead) } : nil
+        let usual = state.bytesRemaining == nil ? Self.longestInterval : Self.countedInterval
+        let wanted = end.map { $0 - lead > asked ? $0 - lead : $0 }
+        next = min(asked + usual, max(asked + Self.shortestInterval, wanted ?? asked + usual))
+    }
+}

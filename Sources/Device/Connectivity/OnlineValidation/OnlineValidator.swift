@@ -34,3 +34,188 @@ public struct OnlineValidator: Sendable {
         }
     }
 }
+
+/// What the source of validation showed.
+public enum ValidationFinding: Sendable, Equatable {
+    /// The answer was what it has to be.
+    case online
+    /// Somebody else answered: somebody has to sign in first.
+    ///
+    /// - Parameter portal: where to, if the network told; printable ASCII.
+    case captive(portal: String?)
+    case failed(ReachProblem)
+}
+
+/// A finding, and what it cost.
+public struct ValidationLook: Sendable, Equatable {
+    public let finding: ValidationFinding
+    /// In bytes, both directions, with an allowance for what TCP and IP need around it.
+    public let cost: Int
+
+    public init(finding: ValidationFinding, cost: Int) { (self.finding, self.cost) = (finding, cost) }
+}
+
+extension ValidationFinding {
+    /// As NetworkManager, Android and Chromium decide it; where they differ, Docs/validation.md says why so.
+    init(_ answer: WebAnswer, expected: ValidationSource.Expectation) {
+        switch answer.status {
+        // RFC 6585, 6: the network itself says so.
+        case 511: self = .captive(portal: nil)
+        case 300...399: self = .captive(portal: answer.location?.description)
+        case 200...299 where answer.isAsExpected(expected): self = .online
+        // Nobody can sign in to an empty page: it comes of a proxy that is broken.
+        case 200...299 where answer.body.isEmpty: self = .failed(.unexpectedAnswer)
+        case 200...299: self = .captive(portal: nil)
+        default: self = .failed(.unexpectedAnswer)
+        }
+    }
+}
+
+extension WebAnswer {
+    fileprivate func isAsExpected(_ expected: ValidationSource.Expectation) -> Bool {
+        switch expected {
+        case .status(let status): self.status == status
+        case .body(let text): isWhole && String(validating: body, as: UTF8.self)?.trimmingEnd() == text
+        }
+    }
+}
+
+/// Whom to ask whether a network leads to the internet, and what the answer has to be. It is the maker's own: there is
+/// none by default.
+public struct ValidationSource: Sendable, Equatable {
+    public enum Expectation: Sendable, Equatable {
+        /// 200 to 299.
+        case status(Int)
+        /// A successful answer with this text; white space at its end does not count.
+        case body(String)
+    }
+
+    public static let defaultStatus = 204
+    /// In bytes.
+    public static let maximumBodyLength = 1024
+
+    public let address: WebAddress
+    public let expected: Expectation
+
+    /// - Parameters:
+    ///   - url: begins with `http://`.
+    ///   - status: 200 to 299, as a person writes it; nil for 204, unless a body is given.
+    ///   - body: what the answer is to consist of; nil if its status alone decides.
+    /// - Throws: `InvalidValidationSource`, which says what to do.
+    public init(url: String, status: String? = nil, body: String? = nil) throws(InvalidValidationSource) {
+        do {
+            address = try WebAddress(url)
+        } catch {
+            throw .url(error)
+        }
+        // A network that wants somebody to sign in cannot answer in the place of a server that shows who it is.
+        guard address.scheme == .http else { throw .encrypted }
+        switch (status, body) {
+        case (_?, _?): throw .statusAndBody
+        case (nil, let body?):
+            let expectation = body.trimmingEnd()
+            guard (1...Self.maximumBodyLength).contains(expectation.utf8.count) else { throw .body }
+            expected = .body(expectation)
+        case (let status, nil):
+            guard let status else {
+                expected = .status(Self.defaultStatus)
+                return
+            }
+            guard status.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let status = Int(status),
+                (200...299).contains(status)
+            else { throw .status }
+            expected = .status(status)
+        }
+    }
+}
+
+/// Why there is nobody to ask.
+public enum InvalidValidationSource: Error, Equatable, CustomStringConvertible {
+    case url(InvalidWebAddress)
+    case encrypted
+    case status
+    case body
+    case statusAndBody
+
+    public var description: String {
+        switch self {
+        case .url(let reason): "the validation URL cannot be used: \(reason); write it as http://HOST/PATH"
+        case .encrypted:
+            "the validation URL has to begin with http://, for over https:// a network that wants somebody to sign in "
+                + "cannot be told from a broken one"
+        case .status: "the validation status is a number from 200 to 299, such as \(ValidationSource.defaultStatus)"
+        case .body: "the validation body is 1 to \(ValidationSource.maximumBodyLength) bytes of text"
+        case .statusAndBody: "set the validation status or the validation body, not both"
+        }
+    }
+}
+
+extension String {
+    func trimmingEnd() -> String {
+        guard let last = unicodeScalars.lastIndex(where: { !" \t\r\n".unicodeScalars.contains($0) }) else { return "" }
+        return String(unicodeScalars[...last])
+    }
+}
+
+/// What is held of a network after its source of validation and its captive portal API have been asked.
+///
+/// Whether it leads to the internet is what the source shows: a network that says of itself that it is open may still
+/// lead nowhere. Where to sign in is what the API says.
+public struct OnlineVerdict: Sendable, Equatable {
+    public var internet: InternetState
+    /// Why not, where `internet` is `no` or `captive`.
+    public var problem: ReachProblem?
+    /// Where a person signs in: what the API says, or else where the network led the question.
+    public var portal: String?
+
+    /// - Parameters:
+    ///   - finding: nil if there is nobody to ask.
+    ///   - state: nil if the network has no API, or it said nothing that could be understood.
+    public init(finding: ValidationFinding?, state: CaptiveState?) {
+        switch (finding, state?.isCaptive) {
+        case (.online, _): (internet, problem) = (.yes, nil)
+        case (.captive, _), (.failed, true), (nil, true): (internet, problem) = (.captive, .captive)
+        case (.failed(let found), _): (internet, problem) = (.no, found)
+        case (nil, _): (internet, problem) = (.unknown, nil)
+        }
+        portal = state?.userPortal?.description
+        if portal == nil, case .captive(let hint) = finding { portal = hint }
+    }
+}
+
+/// What validation may cost: so many questions and so many bytes an hour, whatever goes on. What was not
+/// used is kept for an hour at most.
+///
+/// Where nothing is left, nothing is asked: the verdict before stands until ``next(at:)``.
+public struct ValidationBudget: Sendable {
+    /// Four times what an interval of 30 s needs.
+    public static let defaultProbesPerHour = 480
+    /// A question costs about 1 kB.
+    public static let defaultBytesPerHour = 1_000_000
+
+    private var probes: TokenBucket
+    private var bytes: TokenBucket
+
+    /// - Parameters:
+    ///   - probesPerHour: 1 to 3600.
+    ///   - bytesPerHour: 1 to 1 000 000 000.
+    public init(probesPerHour: Int = defaultProbesPerHour, bytesPerHour: Int = defaultBytesPerHour) {
+        probes = TokenBucket(min(probesPerHour, 3600), per: .seconds(3600), burst: min(probesPerHour, 3600))
+        bytes = TokenBucket(bytesPerHour, per: .seconds(3600), burst: bytesPerHour)
+    }
+
+    /// Takes one question, if there is one and there are bytes for it.
+    public mutating func takeProbe(at now: Instant) -> Bool {
+        guard next(at: now) <= now else { return false }
+        probes.take()
+        return true
+    }
+
+    /// Tells what the question cost; more than was left is missing later.
+    public mutating func spent(bytes count: Int) { bytes.take(count) }
+
+    /// When the next question may be asked; not before now.
+    public mutating func next(at now: Instant) -> Instant {
+        now + max(probes.delay(at: now), bytes.delay(at: now))
+    }
+}

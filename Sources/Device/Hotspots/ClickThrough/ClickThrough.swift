@@ -1,6 +1,7 @@
 import AgentModel
 import AppProtocol
 import Connectivity
+import Glibc
 import NIOCore
 
 /// The provider for portals on which terms have only to be accepted, by a form or by a link, as nodogsplash's are. What has to
@@ -161,5 +162,56 @@ extension CaptiveNetwork.Probe {
         case .status(let status): try? ValidationSource(url: url, status: "\(status)")
         case .body(let body): try? ValidationSource(url: url, body: body)
         }
+    }
+}
+
+/// What a provider written in Swift does.
+public protocol ProviderService {
+    mutating func answer(_ request: ProviderRequest.Content) async -> ProviderAnswer
+}
+
+/// A provider as a program: requests from standard input, answers on standard output, until the agent ends it.
+public struct ProviderProgram<Service: ProviderService> {
+    private var service: Service
+
+    public init(_ service: Service) { self.service = service }
+
+    public consuming func run() async {
+        var splitter = LineSplitter()
+        var buffer = [UInt8](repeating: 0, count: 4096)
+        while true {
+            // Nothing else goes on in this program meanwhile.
+            let count = read(0, &buffer, buffer.count)
+            guard count > 0 else { return }
+            splitter.append(buffer.prefix(count))
+            while let next = splitter.next() {
+                guard case .line(let line) = next else { return }
+                guard Self.write(await answer(line)) else { return }
+            }
+        }
+    }
+
+    private mutating func answer(_ line: [UInt8]) async -> [UInt8] {
+        do throws(RejectedRequest) {
+            let request = try ProviderRequest(line: line)
+            let answer = await service.answer(request.content)
+            do {
+                return try answer.line(to: request.id)
+            } catch {
+                return error.providerLine(to: request.id)
+            }
+        } catch {
+            return error.error.providerLine(to: error.id)
+        }
+    }
+
+    private static func write(_ line: [UInt8]) -> Bool {
+        var rest = (line + [UInt8(ascii: "\n")])[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { Glibc.write(1, $0.baseAddress, $0.count) }
+            guard count > 0 else { return false }
+            rest = rest.dropFirst(count)
+        }
+        return true
     }
 }

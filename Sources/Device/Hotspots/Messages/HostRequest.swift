@@ -4,7 +4,7 @@ import AppProtocol
 public enum HostRequest: Sendable, Equatable {
     /// Which providers there are. The host answers and ends the connection.
     case list
-    /// Become this provider: what follows is the conversation with it.
+    /// Become this provider: what follows is the connection with it.
     case open(provider: String)
 
     /// Reads one line, without its line feed.

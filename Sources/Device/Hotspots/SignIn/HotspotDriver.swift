@@ -8,7 +8,7 @@ final class HotspotDriver {
     private let connector: HostConnector
     private let now: @Sendable () -> Instant
     private let changed: (HotspotStatus) -> Void
-    private var conversations: [SignIn.Conversation: ConversationHandler] = [:]
+    private var connections: [SignIn.ConnectionID: ProviderConnectionHandler] = [:]
     private var timer: (deadline: Instant, task: Scheduled<Void>)?
     private var loggedOff: [EventLoopPromise<Void>] = []
 
@@ -25,11 +25,11 @@ final class HotspotDriver {
     func receive(_ input: SignIn.Input) {
         for action in signIn.handle(input, at: now()) {
             switch action {
-            case .list(let number): open(number, nil, Conversation.listing())
+            case .list(let number): open(number, nil, ProviderConnection.listing())
             case .open(let number, let provider, let content):
-                open(number, provider, Conversation.opening(provider, content))
-            case .ask(let number, let content): conversations[number]?.ask(content)
-            case .end(let number): conversations.removeValue(forKey: number)?.close()
+                open(number, provider, ProviderConnection.opening(provider, content))
+            case .ask(let number, let content): connections[number]?.ask(content)
+            case .end(let number): connections.removeValue(forKey: number)?.close()
             }
         }
         setTimer()
@@ -49,18 +49,18 @@ final class HotspotDriver {
     }
 
     private func open(
-        _ number: SignIn.Conversation, _ provider: String?, _ start: (Conversation, [Conversation.Output])
+        _ number: SignIn.ConnectionID, _ provider: String?, _ start: (ProviderConnection, [ProviderConnection.Output])
     ) {
-        conversations[number] = connector.open(provider, start) { [weak self] output in
-            guard let self, self.conversations[number] != nil else { return }
+        connections[number] = connector.open(provider, start) { [weak self] output in
+            guard let self, self.connections[number] != nil else { return }
             switch output {
             case .send: break
             case .listed(let list):
-                self.conversations.removeValue(forKey: number)?.close()
+                self.connections.removeValue(forKey: number)?.close()
                 self.receive(.listed(number, list))
             case .answered(let answer): self.receive(.answered(number, answer))
             case .failed(let fault):
-                self.conversations.removeValue(forKey: number)?.close()
+                self.connections.removeValue(forKey: number)?.close()
                 self.receive(.failed(number, fault))
             }
         }

@@ -80,7 +80,7 @@ public final class Hotspots: Sendable {
             networks.sorted { $0.signal > $1.signal }.prefix(ProviderLimits.scannedNetworks))
         let limit = settings.filterLimit
         guard !asked.isEmpty,
-            case .listed(let list)? = try? await connector.once(nil, within: limit, { Conversation.listing() })
+            case .listed(let list)? = try? await connector.once(nil, within: limit, { ProviderConnection.listing() })
         else { return [:] }
         let known = Set(asked.map(\.bssid))
         var claims: [BSSID: [String]] = [:]
@@ -90,7 +90,7 @@ public final class Hotspots: Sendable {
                 for name in names {
                     group.addTask {
                         let output = try? await connector.once(name, within: limit) {
-                            Conversation.opening(name, .filterScanList(asked))
+                            ProviderConnection.opening(name, .filterScanList(asked))
                         }
                         guard case .answered(.serves(let bssids))? = output else { return (name, []) }
                         return (name, bssids)
@@ -104,7 +104,7 @@ public final class Hotspots: Sendable {
         return claims.mapValues { $0.sorted() }
     }
 
-    /// Ends every conversation.
+    /// Ends every connection.
     public func shutDown() async {
         try? await connector.loop.submit { [driver] in driver.value.receive(.left) }.get()
     }
@@ -129,5 +129,97 @@ extension PortalRequest {
                 field.kind != .checkbox || value.text == "true"
             else { throw .missingField(field.name) }
         }
+    }
+}
+
+/// How long providers may take, and how often they are tried.
+public struct HotspotSettings: Sendable, Equatable {
+    /// Time limits of the single commands, the start of the provider's process included.
+    public var filterLimit: Duration = .seconds(1)
+    public var evaluateLimit: Duration = .seconds(5)
+    public var authenticateLimit: Duration = .seconds(60)
+    public var maintainLimit: Duration = .seconds(30)
+    /// The device moves on no later than this.
+    public var logoffLimit: Duration = .seconds(2)
+    /// How much longer than a limit the agent is asked to wait: who comes next when it is over has to be heard of before.
+    public var handover: Duration = .seconds(2)
+    /// How many providers are asked at a time.
+    public var parallel = 4
+    /// How long a person may take to answer, and how often one may be asked in one attempt to sign in.
+    public var personLimit: Duration = .seconds(600)
+    public var dialogues = 5
+    /// How long the agent has to find out whether a provider that says so has signed in.
+    public var confirmLimit: Duration = .seconds(15)
+    /// How often a sign-in is maintained where the provider does not say, and the shortest that it may say.
+    public var maintainInterval: Duration = .seconds(300)
+    public var shortestMaintainInterval: Duration = .seconds(10)
+    /// The waits after a round in which no provider signed in: doubled each time, from the first to the last. A sign-in
+    /// that lasts less long than the first counts as none.
+    public var waits = BackOff(first: .seconds(30), last: .seconds(3600))
+    /// Of how many networks the provider that signed in is remembered.
+    public var rememberedNetworks = 16
+
+    public init() {}
+}
+
+/// How the sign-in stands.
+public struct HotspotStatus: Sendable, Equatable {
+    /// For `connectivity`: its state, its provider, and where a person signs in.
+    public var portal = Portal()
+    /// What a person is asked now: to be sent as `portal.request` whenever it becomes another one that is not nil.
+    public var request: PortalRequest?
+    /// Until when the agent should wait and stay at the network, because somebody is signing in; nil where nobody is.
+    public var signingInUntil: Instant?
+    /// Whether a network that is found to be captive now has somebody sign in. False where a person is asked or did not want
+    /// to, after the device has logged off, and in the wait after nobody could.
+    public var isTryingWhereCaptive = true
+    /// When it is tried again, after nobody could sign in.
+    public var retryAt: Instant?
+    /// What went wrong last, with the provider's name, printable and without secrets.
+    public var problem: String?
+
+    public init() {}
+}
+
+/// Why a person's answer is not passed on.
+public enum PortalAnswerRefusal: Error, Sendable, Equatable {
+    /// Nothing is asked, or something else by now.
+    case notAsked
+    /// No field is called this.
+    case unknownField(String)
+    /// A field that is required has no value.
+    case missingField(String)
+    /// The value is longer than ``ProviderLimits/valueLength``, is no text, or is neither true nor false for a checkbox.
+    case invalidValue(String)
+}
+
+/// Which provider signed in at which network, for those used last.
+struct RememberedProviders: Sendable {
+    /// All access points of one network.
+    private struct Network: Hashable {
+        let ssid: SSID
+        let security: Security
+    }
+
+    private let limit: Int
+    /// The one used last is last.
+    private var entries: [(network: Network, provider: String)] = []
+
+    init(limit: Int) { self.limit = limit }
+
+    var count: Int { entries.count }
+
+    func provider(of network: CaptiveNetwork) -> String? {
+        entries.first { $0.network == Network(ssid: network.ssid, security: network.security) }?.provider
+    }
+
+    mutating func remember(_ provider: String, for network: CaptiveNetwork) {
+        forget(network)
+        entries.append((Network(ssid: network.ssid, security: network.security), provider))
+        if entries.count > limit { entries.removeFirst(entries.count - limit) }
+    }
+
+    mutating func forget(_ network: CaptiveNetwork) {
+        entries.removeAll { $0.network == Network(ssid: network.ssid, security: network.security) }
     }
 }

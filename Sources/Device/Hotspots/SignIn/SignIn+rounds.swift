@@ -15,13 +15,13 @@ extension SignIn {
     }
 
     private mutating func list(_ now: Instant) {
-        let conversation = nextConversation()
-        act(.list(conversation))
-        phase = .listing(conversation, until: now + settings.evaluateLimit)
+        let connection = nextConnection()
+        act(.list(connection))
+        phase = .listing(connection, until: now + settings.evaluateLimit)
     }
 
-    mutating func listed(_ conversation: Conversation, _ list: ProviderList, _ now: Instant) {
-        guard case .listing(conversation, _) = phase else { return }
+    mutating func listed(_ connection: ConnectionID, _ list: ProviderList, _ now: Instant) {
+        guard case .listing(connection, _) = phase else { return }
         let names = list.names.filter { !round.tried.contains($0) }
         if list.names.isEmpty { problem = "there are no providers" }
         evaluate(Evaluation(waiting: names), now)
@@ -35,7 +35,7 @@ extension SignIn {
             let provider = evaluation.waiting.removeFirst()
             evaluation.asked.append(
                 Evaluation.Question(
-                    conversation: open(provider, .evaluate(network.facts)), provider: provider,
+                    connection: open(provider, .evaluate(network.facts)), provider: provider,
                     until: now + settings.evaluateLimit))
         }
         guard evaluation.asked.isEmpty else {
@@ -61,36 +61,36 @@ extension SignIn {
 
     mutating func endRound(_ now: Instant) {
         failedRounds += 1
-        let usual = round.isTemporary ? settings.wait(after: failedRounds) : settings.longestWait
-        let wait = min(max(usual, round.retryAfter ?? .zero), settings.longestWait)
+        let usual = round.isTemporary ? settings.waits.wait(after: failedRounds - 1) : settings.waits.last
+        let wait = min(max(usual, round.retryAfter ?? .zero), settings.waits.last)
         phase = .waiting(until: now + wait)
     }
 
     mutating func authenticate(_ provider: String, _ now: Instant) {
         guard let network else { return }
         round.tried.insert(provider)
-        let conversation = open(provider, .authenticate(network.facts))
+        let connection = open(provider, .authenticate(network.facts))
         phase = .authenticating(
-            Attempt(conversation: conversation, provider: provider), until: now + settings.authenticateLimit)
+            Attempt(connection: connection, provider: provider), until: now + settings.authenticateLimit)
     }
 
     mutating func answered(_ attempt: Attempt, _ result: SignInResult, _ now: Instant) {
         switch result {
         case .success(let maintainIn, let token):
-            act(.end(attempt.conversation))
+            act(.end(attempt.connection))
             phase = .authenticated(
                 Session(
                     provider: attempt.provider, token: token, start: now,
                     maintainAt: now + maintainInterval(maintainIn)))
         case .uiRequired(let dialogue): present(dialogue, attempt, now)
         case .temporaryFailure(let seconds):
-            act(.end(attempt.conversation))
+            act(.end(attempt.connection))
             note(attempt.provider, "it cannot sign in now")
             if let seconds { round.retryAfter = min(round.retryAfter ?? .seconds(seconds), .seconds(seconds)) }
             round.isTemporary = true
             tryNext(now)
         case .failure(let reason):
-            act(.end(attempt.conversation))
+            act(.end(attempt.connection))
             note(attempt.provider, reason.shortened)
             tryNext(now)
         }
@@ -98,7 +98,7 @@ extension SignIn {
 
     private mutating func present(_ dialogue: Dialogue, _ attempt: Attempt, _ now: Instant) {
         guard attempt.dialogues < settings.dialogues, let network else {
-            act(.end(attempt.conversation))
+            act(.end(attempt.connection))
             attemptFailed(attempt, "it asks and asks", now)
             return
         }
@@ -113,19 +113,118 @@ extension SignIn {
     mutating func personAnswered(_ answer: PortalAnswer, _ now: Instant) {
         guard case .presentingUI(let attempt, let request, _) = phase, request.id == answer.id else { return }
         guard let values = answer.values else {
-            act(.end(attempt.conversation))
+            act(.end(attempt.connection))
             note(attempt.provider, "the person does not want to sign in")
             phase = .resting
             return
         }
-        act(.ask(attempt.conversation, .answer(values)))
+        act(.ask(attempt.connection, .answer(values)))
         phase = .authenticating(attempt, until: now + settings.authenticateLimit)
     }
 
-    /// It crashed, was silent, or wrote what is no answer; the conversation has ended.
+    /// It crashed, was silent, or wrote what is no answer; the connection has ended.
     mutating func attemptFailed(_ attempt: Attempt, _ complaint: String, _ now: Instant) {
         note(attempt.provider, complaint)
         round.isTemporary = true
         tryNext(now)
+    }
+}
+
+// What comes back from connections, and what does not.
+
+extension SignIn {
+    mutating func answered(_ connection: ConnectionID, _ answer: ProviderAnswer, _ now: Instant) {
+        switch (phase, answer) {
+        case (.evaluating(var evaluation), .evaluated(let confidence)):
+            guard let question = evaluation.take(connection) else { return }
+            act(.end(connection))
+            evaluation.claims.append((question.provider, confidence))
+            evaluate(evaluation, now)
+        case (.authenticating(let attempt, _), .signIn(let result)) where attempt.connection == connection:
+            answered(attempt, result, now)
+        case (.maintaining(var session, connection, _), .maintained(let result)):
+            act(.end(connection))
+            switch result {
+            case .success(let next):
+                session.failures = 0
+                session.maintainAt = now + maintainInterval(next)
+                phase = .authenticated(session)
+            case .authenticationRequired: renew(session, now)
+            }
+        case (.loggingOff(connection, _), .loggedOff):
+            act(.end(connection))
+            phase = .resting
+        default: break
+        }
+    }
+
+    mutating func failed(_ connection: ConnectionID, _ fault: ProviderFault, _ now: Instant) {
+        switch phase {
+        case .listing(connection, _):
+            problem = fault.description
+            round.isTemporary = true
+            round.isEvaluated = true
+            tryNext(now)
+        case .evaluating(var evaluation):
+            guard let question = evaluation.take(connection) else { return }
+            note(question.provider, fault.description)
+            round.isTemporary = true
+            evaluate(evaluation, now)
+        case .authenticating(let attempt, _) where attempt.connection == connection,
+            .presentingUI(let attempt, _, _) where attempt.connection == connection:
+            attemptFailed(attempt, fault.description, now)
+        case .maintaining(let session, connection, _): maintainFailed(session, fault, now)
+        case .loggingOff(connection, _): phase = .resting
+        default: break
+        }
+    }
+
+    mutating func timePassed(_ now: Instant) {
+        guard let deadline, now >= deadline else { return }
+        switch phase {
+        case .evaluating(let evaluation):
+            for question in evaluation.asked where now >= question.until {
+                act(.end(question.connection))
+                failed(question.connection, .timedOut, now)
+            }
+        case .listing(let connection, _), .maintaining(_, let connection, _), .loggingOff(let connection, _):
+            act(.end(connection))
+            failed(connection, .timedOut, now)
+        case .authenticating(let attempt, _):
+            act(.end(attempt.connection))
+            failed(attempt.connection, .timedOut, now)
+        case .presentingUI(let attempt, _, _):
+            act(.end(attempt.connection))
+            attemptFailed(attempt, "nobody answered in time", now)
+        case .authenticated(let session): maintain(session, now)
+        case .waiting: startRound(now)
+        case .inactive, .resting: break
+        }
+    }
+
+    mutating func maintain(_ session: Session, _ now: Instant) {
+        guard let network else { return }
+        let connection = open(session.provider, .maintain(network.facts, session: session.token))
+        phase = .maintaining(session, connection, until: now + settings.maintainLimit)
+    }
+
+    /// The network may well be open still: the agent's own probes tell.
+    private mutating func maintainFailed(_ session: Session, _ fault: ProviderFault, _ now: Instant) {
+        note(session.provider, fault.description)
+        var session = session
+        session.failures += 1
+        session.maintainAt = now + settings.waits.wait(after: session.failures - 1)
+        phase = .authenticated(session)
+    }
+
+    func maintainInterval(_ seconds: Int?) -> Duration {
+        seconds.map { max(.seconds($0), settings.shortestMaintainInterval) } ?? settings.maintainInterval
+    }
+}
+
+extension SignIn.Evaluation {
+    /// Removes the question that this connection is about.
+    fileprivate mutating func take(_ connection: SignIn.ConnectionID) -> Question? {
+        asked.firstIndex { $0.connection == connection }.map { asked.remove(at: $0) }
     }
 }

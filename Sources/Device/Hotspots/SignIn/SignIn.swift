@@ -4,7 +4,7 @@ import AppProtocol
 /// The sign-in at one network after the other, by whichever provider can: it decides, and whoever calls it carries out
 /// the actions.
 struct SignIn: Sendable {
-    typealias Conversation = Int
+    typealias ConnectionID = Int
 
     enum Input: Sendable {
         case captive(CaptiveNetwork, NetworkName)
@@ -14,33 +14,33 @@ struct SignIn: Sendable {
         case left
         /// The agent is about to leave the network on purpose.
         case logOff
-        case listed(Conversation, ProviderList)
-        case answered(Conversation, ProviderAnswer)
-        /// The conversation has ended with it.
-        case failed(Conversation, ProviderFault)
+        case listed(ConnectionID, ProviderList)
+        case answered(ConnectionID, ProviderAnswer)
+        /// The connection has ended with it.
+        case failed(ConnectionID, ProviderFault)
         case person(PortalAnswer)
         /// A deadline may have come.
         case timePassed
     }
 
     enum Action: Sendable, Equatable {
-        case list(Conversation)
-        /// A new conversation, with its first question.
-        case open(Conversation, provider: String, ProviderRequest.Content)
-        /// The next question of a conversation.
-        case ask(Conversation, ProviderRequest.Content)
-        case end(Conversation)
+        case list(ConnectionID)
+        /// A new connection, with its first question.
+        case open(ConnectionID, provider: String, ProviderRequest.Content)
+        /// The next question of a connection.
+        case ask(ConnectionID, ProviderRequest.Content)
+        case end(ConnectionID)
     }
 
     enum Phase: Sendable {
         case inactive
-        case listing(Conversation, until: Instant)
+        case listing(ConnectionID, until: Instant)
         case evaluating(Evaluation)
         case authenticating(Attempt, until: Instant)
         case presentingUI(Attempt, PortalRequest, until: Instant)
         case authenticated(Session)
-        case maintaining(Session, Conversation, until: Instant)
-        case loggingOff(Conversation, until: Instant)
+        case maintaining(Session, ConnectionID, until: Instant)
+        case loggingOff(ConnectionID, until: Instant)
         /// Nobody could sign in: it is tried again then.
         case waiting(until: Instant)
         /// Until the network is left: the person did not want to, or the device has logged off.
@@ -49,7 +49,7 @@ struct SignIn: Sendable {
 
     struct Evaluation: Sendable {
         struct Question: Sendable {
-            let conversation: Conversation
+            let connection: ConnectionID
             let provider: String
             let until: Instant
         }
@@ -60,7 +60,7 @@ struct SignIn: Sendable {
     }
 
     struct Attempt: Sendable {
-        let conversation: Conversation
+        let connection: ConnectionID
         let provider: String
         var dialogues = 0
     }
@@ -114,9 +114,9 @@ struct SignIn: Sendable {
         case .ending(let facts, let name): sessionEnds(facts, name, now)
         case .left: leave()
         case .logOff: logOff(now)
-        case .listed(let conversation, let list): listed(conversation, list, now)
-        case .answered(let conversation, let answer): answered(conversation, answer, now)
-        case .failed(let conversation, let fault): failed(conversation, fault, now)
+        case .listed(let connection, let list): listed(connection, list, now)
+        case .answered(let connection, let answer): answered(connection, answer, now)
+        case .failed(let connection, let fault): failed(connection, fault, now)
         case .person(let answer): personAnswered(answer, now)
         case .timePassed: timePassed(now)
         }
@@ -128,7 +128,7 @@ struct SignIn: Sendable {
 
     mutating func act(_ action: Action) { actions.append(action) }
 
-    mutating func nextConversation() -> Conversation {
+    mutating func nextConnection() -> ConnectionID {
         lastConversation += 1
         return lastConversation
     }
@@ -138,11 +138,189 @@ struct SignIn: Sendable {
         return lastRequest
     }
 
-    mutating func open(_ provider: String, _ content: ProviderRequest.Content) -> Conversation {
-        let conversation = nextConversation()
-        act(.open(conversation, provider: provider, content))
-        return conversation
+    mutating func open(_ provider: String, _ content: ProviderRequest.Content) -> ConnectionID {
+        let connection = nextConnection()
+        act(.open(connection, provider: provider, content))
+        return connection
     }
 
     mutating func note(_ provider: String, _ complaint: String) { problem = "\(provider): \(complaint)" }
+}
+
+// What the agent finds out about the network.
+
+extension SignIn {
+    mutating func captiveFound(_ facts: CaptiveNetwork, _ name: NetworkName, _ now: Instant) {
+        if let network, network.facts.ssid != facts.ssid || network.facts.security != facts.security { leave() }
+        network = (facts, name)
+        switch phase {
+        case .inactive: startRound(now)
+        case .authenticated(let session): lost(session, now)
+        case .maintaining(let session, let connection, _):
+            act(.end(connection))
+            lost(session, now)
+        case .listing, .evaluating, .authenticating, .presentingUI, .loggingOff, .waiting, .resting: break
+        }
+    }
+
+    /// The network is closed although the provider said that it had signed in.
+    private mutating func lost(_ session: Session, _ now: Instant) {
+        guard session.isConfirmed else {
+            sessionFailed(session, "it says that it has signed in, and the network stays closed", now)
+            return
+        }
+        renew(session, now)
+    }
+
+    /// The session is over: the same provider signs in again, unless it was a short one.
+    mutating func renew(_ session: Session, _ now: Instant) {
+        guard now - session.start >= settings.waits.first else {
+            sessionFailed(session, "its sign-in lasts only \((now - session.start).milliseconds) ms", now)
+            return
+        }
+        round = Round()
+        authenticate(session.provider, now)
+    }
+
+    /// The next one in the line that the session came from.
+    private mutating func sessionFailed(_ session: Session, _ complaint: String, _ now: Instant) {
+        note(session.provider, complaint)
+        if let network { remembered.forget(network.facts) }
+        round.isTemporary = true
+        tryNext(now)
+    }
+
+    mutating func onlineFound() {
+        switch phase {
+        case .authenticated(var session):
+            confirm(&session)
+            phase = .authenticated(session)
+        case .maintaining(var session, let connection, let until):
+            confirm(&session)
+            phase = .maintaining(session, connection, until: until)
+        case .listing, .evaluating, .presentingUI, .waiting:
+            // Somebody else opened the network.
+            endConversations()
+            phase = .inactive
+        // The provider may be about to say that this is its work.
+        case .authenticating: break
+        case .inactive, .loggingOff, .resting: break
+        }
+    }
+
+    /// Whoever signed in keeps it up now, and not when it would be its time.
+    mutating func sessionEnds(_ facts: CaptiveNetwork, _ name: NetworkName, _ now: Instant) {
+        guard case .authenticated(let session) = phase, session.isConfirmed, let network,
+            network.facts.ssid == facts.ssid, network.facts.security == facts.security
+        else { return }
+        self.network = (facts, name)
+        maintain(session, now)
+    }
+
+    private mutating func confirm(_ session: inout Session) {
+        guard !session.isConfirmed, let network else { return }
+        session.isConfirmed = true
+        failedRounds = 0
+        problem = nil
+        remembered.remember(session.provider, for: network.facts)
+    }
+
+    mutating func leave() {
+        endConversations()
+        phase = .inactive
+        network = nil
+        round = Round()
+        failedRounds = 0
+        problem = nil
+    }
+
+    mutating func logOff(_ now: Instant) {
+        let session: Session
+        switch phase {
+        case .authenticated(let current), .maintaining(let current, _, _): session = current
+        case .inactive, .listing, .evaluating, .authenticating, .presentingUI, .loggingOff, .waiting, .resting: return
+        }
+        guard let network else { return }
+        endConversations()
+        let connection = open(session.provider, .logoff(network.facts, session: session.token))
+        phase = .loggingOff(connection, until: now + settings.logoffLimit)
+    }
+
+    /// Ends whatever is being talked about now.
+    private mutating func endConversations() {
+        switch phase {
+        case .listing(let connection, _), .maintaining(_, let connection, _), .loggingOff(let connection, _):
+            act(.end(connection))
+        case .evaluating(let evaluation): for question in evaluation.asked { act(.end(question.connection)) }
+        case .authenticating(let attempt, _), .presentingUI(let attempt, _, _): act(.end(attempt.connection))
+        case .inactive, .authenticated, .waiting, .resting: break
+        }
+    }
+}
+
+extension SignIn {
+    /// When something has to be done by itself.
+    var deadline: Instant? {
+        switch phase {
+        case .inactive, .resting: nil
+        case .listing(_, let until), .authenticating(_, let until), .presentingUI(_, _, let until),
+            .maintaining(_, _, let until), .loggingOff(_, let until), .waiting(let until):
+            until
+        case .evaluating(let evaluation): evaluation.asked.map(\.until).min()
+        case .authenticated(let session): session.maintainAt
+        }
+    }
+
+    var isLoggingOff: Bool {
+        if case .loggingOff = phase { true } else { false }
+    }
+
+    var status: HotspotStatus {
+        var status = HotspotStatus()
+        status.portal = Portal(
+            url: network.flatMap { $0.facts.api?.userPortal ?? $0.facts.portal }, state: portalState, provider: provider
+        )
+        if case .presentingUI(_, let request, _) = phase { status.request = request }
+        if case .waiting(let until) = phase { status.retryAt = until }
+        status.signingInUntil = signingInUntil
+        status.isTryingWhereCaptive = isTryingWhereCaptive
+        status.problem = problem
+        return status
+    }
+
+    private var isTryingWhereCaptive: Bool {
+        switch phase {
+        case .inactive, .listing, .evaluating, .authenticating, .authenticated, .maintaining: true
+        case .presentingUI, .loggingOff, .waiting, .resting: false
+        }
+    }
+
+    private var portalState: Portal.State {
+        switch phase {
+        case .inactive, .loggingOff, .waiting, .resting: .inactive
+        case .listing, .evaluating: .evaluating
+        case .authenticating: .authenticating
+        case .presentingUI: .presentingUI
+        case .authenticated: .authenticated
+        case .maintaining: .maintaining
+        }
+    }
+
+    private var provider: String? {
+        switch phase {
+        case .inactive, .loggingOff, .waiting, .resting, .listing, .evaluating: nil
+        case .authenticating(let attempt, _), .presentingUI(let attempt, _, _): attempt.provider
+        case .authenticated(let session), .maintaining(let session, _, _): session.provider
+        }
+    }
+
+    private var signingInUntil: Instant? {
+        switch phase {
+        case .inactive, .maintaining, .loggingOff, .waiting, .resting: nil
+        case .listing(_, let until), .authenticating(_, let until), .presentingUI(_, _, let until):
+            until + settings.handover
+        case .evaluating(let evaluation): evaluation.asked.map(\.until).max().map { $0 + settings.handover }
+        case .authenticated(let session): session.isConfirmed ? nil : session.start + settings.confirmLimit
+        }
+    }
 }

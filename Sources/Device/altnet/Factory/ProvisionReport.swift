@@ -31,9 +31,10 @@ struct ProvisionReport {
     ) {
         self.code = code
         self.network = network
+        let name = network.map { SSID.JSONMembers($0) }
         document = Document(
             deviceId: id, identity: plan.identity, rootKey: plan.rootKey, rootKeyFile: rootKey, network: plan.network,
-            ssid: network?.text, ssidHex: network.flatMap { $0.text == nil ? Hex.string($0.bytes) : nil },
+            ssid: name?.ssid, ssidHex: name?.ssidHex,
             code: code?.uri(), file: file, dryRun: isDryRun)
     }
 

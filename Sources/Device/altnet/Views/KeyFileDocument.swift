@@ -77,7 +77,7 @@ struct StateDocument: Encodable {
         backupsRevision = state.backupsRevision
         pendingSwitch = state.pendingSwitch.map { pending in
             PendingSwitchDocument(
-                id: pending.id, target: pending.target.map(document), cameFrom: pending.cameFrom.map(SSIDDocument.init))
+                id: pending.id, target: pending.target.map(document), cameFrom: pending.cameFrom.map(SSID.JSONMembers.init))
         }
         replayCounters = state.replayCounters
     }
@@ -86,18 +86,7 @@ struct StateDocument: Encodable {
 struct PendingSwitchDocument: Encodable {
     let id: String
     let target: NetworkDocument?
-    let cameFrom: SSIDDocument?
-}
-
-/// `ssid` where it is text, else `ssidHex`, as in the app protocol.
-struct SSIDDocument: Encodable {
-    let ssid: String?
-    let ssidHex: String?
-
-    init(_ ssid: SSID) {
-        self.ssid = ssid.text
-        ssidHex = ssid.text == nil ? Hex.string(ssid.bytes) : nil
-    }
+    let cameFrom: SSID.JSONMembers?
 }
 
 struct NetworkDocument: Encodable {
@@ -116,7 +105,7 @@ struct NetworkDocument: Encodable {
     let lastFailure: String?
 
     init(_ network: StoredNetwork, _ statistics: NetworkStatistics?) {
-        let name = SSIDDocument(network.ssid)
+        let name = SSID.JSONMembers(network.ssid)
         ssid = name.ssid
         ssidHex = name.ssidHex
         security = network.security?.rawValue

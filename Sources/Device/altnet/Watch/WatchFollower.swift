@@ -10,7 +10,7 @@ final class WatchFollower: Sendable {
     /// only.
     private static let signalInterval = Duration.seconds(1)
     private static let scanInterval = 5
-    private static let longestPause = Duration.seconds(5)
+    private static let pauses = BackOff(first: .milliseconds(250), last: .seconds(5))
 
     private let connect: @Sendable () async throws -> DeviceClient
     private let known = Mutex(WatchState())
@@ -24,19 +24,19 @@ final class WatchFollower: Sendable {
     /// Returns once the task is cancelled.
     func run(_ first: DeviceClient) async {
         var device: DeviceClient? = first
-        var pause = Duration.milliseconds(250)
+        var attempts = 0
         while !Task.isCancelled {
             do {
                 let client: DeviceClient
                 if let first = device { client = first } else { client = try await connect() }
                 device = nil
                 defer { Task { await client.close() } }
-                try await follow(client) { pause = .milliseconds(250) }
+                try await follow(client) { attempts = 0 }
             } catch {
                 change { $0.lost("\(error)", at: .now) }
             }
-            try? await Task.sleep(for: pause)
-            pause = min(pause * 2, Self.longestPause)
+            try? await Task.sleep(for: Self.pauses.wait(after: attempts))
+            attempts += 1
         }
     }
 

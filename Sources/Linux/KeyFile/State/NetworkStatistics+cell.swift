@@ -46,9 +46,7 @@ extension NetworkStatistics {
         if parts.contains(.provenAccessPoints), let bytes = reader.counted(),
             bytes.count <= Self.maximumAccessPoints * 6
         {
-            provenAccessPoints = stride(from: 0, to: bytes.count, by: 6).compactMap { start in
-                BSSID(bytes: bytes[start..<min(start + 6, bytes.count)])
-            }
+            provenAccessPoints = BSSID.list(bytes)
         }
     }
 

@@ -19,8 +19,8 @@ final class Watch: Sendable {
 
     static var brisk: Reconnection {
         var settings = Reconnection()
-        settings.first = .milliseconds(50)
-        settings.last = .milliseconds(200)
+        settings.waits.first = .milliseconds(50)
+        settings.waits.last = .milliseconds(200)
         settings.lastWhileReady = .milliseconds(200)
         settings.settled = .milliseconds(500)
         settings.limit = .seconds(2)

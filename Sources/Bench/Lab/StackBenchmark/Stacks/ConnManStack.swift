@@ -37,7 +37,7 @@ actor ConnManStack: NetworkStack {
 
     /// Its name for a network, made of the radio's address and the SSID.
     static func service(_ ssid: SSID, at address: BSSID) -> String {
-        "wifi_\("\(address)".filter { $0 != ":" })_\(Hex.string(ssid.bytes))_managed_psk"
+        "wifi_\(Hex.string(address.bytes))_\(ssid.hex)_managed_psk"
     }
 
     static func provisioningFile(_ networks: [KnownNetwork]) -> String {

@@ -1,0 +1,216 @@
+/// A message of DNS (RFC 1035, 4.1), as far as a host needs it that asks: name servers, or all of a link by multicast
+/// (RFC 6762, 5.1 and 6.7).
+public struct DNSMessage: Equatable, Sendable {
+    public let id: UInt16
+    public let isResponse: Bool
+    /// There was more to say than the datagram could hold.
+    public let isTruncated: Bool
+    /// The one who answers is to ask on for us.
+    public let wantsRecursion: Bool
+    public let responseCode: DNSResponseCode
+    public let questions: [DNSQuestion]
+    /// Those of all sections: what is asked for, and what the answerer thinks will be asked next.
+    public let records: [DNSRecord]
+    private let answerCount: Int
+
+    /// What is asked for: the records of the first section.
+    public var answers: ArraySlice<DNSRecord> { records.prefix(answerCount) }
+
+    /// Larger ones are not sent by multicast (RFC 6762, 17).
+    public static let maximumLength = 9000
+    /// How many questions and how many records a message is read with.
+    static let maximumEntries = 512
+
+    /// - Parameter recursively: as a name server is asked that finds out what it does not know.
+    public init(asking questions: [DNSQuestion], id: UInt16, recursively: Bool = false) {
+        self.id = id
+        self.questions = questions
+        isResponse = false
+        isTruncated = false
+        wantsRecursion = recursively
+        responseCode = .success
+        records = []
+        answerCount = 0
+    }
+
+    /// An answer.
+    package init(records: [DNSRecord]) {
+        id = 0
+        questions = []
+        isResponse = true
+        isTruncated = false
+        wantsRecursion = false
+        responseCode = .success
+        self.records = records
+        answerCount = records.count
+    }
+}
+
+/// Why something is not a message that can be read.
+public enum DNSMessageError: Error, Equatable, Sendable {
+    /// It ends in the middle.
+    case truncated
+    /// It is longer than any message, or has more entries.
+    case tooLarge
+    /// A name is too long, or leads round in a circle, or has a label of an unknown kind.
+    case badName
+    /// The data of a record has not the length that its type asks for.
+    case badRecord
+}
+
+extension DNSMessage {
+    /// Reads what came from the network.
+    public init(reading bytes: some Collection<UInt8>) throws(DNSMessageError) {
+        guard bytes.count <= Self.maximumLength else { throw .tooLarge }
+        var reader = DNSReader(bytes)
+        id = try reader.number()
+        let flags = try reader.number()
+        isResponse = flags & 0x8000 != 0
+        isTruncated = flags & 0x0200 != 0
+        wantsRecursion = flags & Self.recursion != 0
+        responseCode = DNSResponseCode(rawValue: UInt8(flags & 0xf))
+        let questionCount = Int(try reader.number())
+        answerCount = Int(try reader.number())
+        let recordCount = answerCount + Int(try reader.number()) + Int(try reader.number())
+        guard questionCount <= Self.maximumEntries, recordCount <= Self.maximumEntries else { throw .tooLarge }
+        var questions: [DNSQuestion] = []
+        for _ in 0..<questionCount { questions.append(try reader.question()) }
+        var records: [DNSRecord] = []
+        for _ in 0..<recordCount { records.append(try reader.record()) }
+        self.questions = questions
+        self.records = records
+    }
+
+    private static let recursion: UInt16 = 0x0100
+
+    /// The questions as a message, in which no name is compressed.
+    public var query: [UInt8] {
+        var bytes: [UInt8] = []
+        func append(_ number: UInt16) { bytes += [UInt8(number >> 8), UInt8(truncatingIfNeeded: number)] }
+        for number in [id, wantsRecursion ? Self.recursion : 0, UInt16(questions.count), 0, 0, 0] { append(number) }
+        for question in questions {
+            for label in question.name.labels { bytes += [UInt8(label.count)] + label }
+            bytes.append(0)
+            append(question.type.rawValue)
+            append(DNSReader.internet)
+        }
+        return bytes
+    }
+}
+
+/// How a name server fared (RFC 1035, 4.1.1).
+public struct DNSResponseCode: RawRepresentable, Hashable, Sendable {
+    /// 0 to 15.
+    public let rawValue: UInt8
+
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    public static let success = DNSResponseCode(rawValue: 0)
+    /// There is no such name (NXDOMAIN).
+    public static let unknownName = DNSResponseCode(rawValue: 3)
+}
+
+/// A domain name: labels of 1 to 63 arbitrary bytes, 255 bytes in all as a message holds it (RFC 1035, 2.3.4).
+///
+/// Names are equal without regard to the case of ASCII letters (RFC 4343).
+public struct DNSName: Sendable {
+    public let labels: [[UInt8]]
+
+    static let maximumLength = 255
+    static let maximumLabel = 63
+
+    /// - Returns: nil for what is too long, or has an empty label.
+    public init?(labels: some Sequence<[UInt8]>) {
+        let labels = Array(labels)
+        guard labels.allSatisfy({ (1...Self.maximumLabel).contains($0.count) }),
+            labels.reduce(1, { $0 + $1.count + 1 }) <= Self.maximumLength
+        else { return nil }
+        self.labels = labels
+    }
+
+    /// - Parameter text: labels with dots between them; there is no way to write a dot within a label.
+    public init?(_ text: String) {
+        self.init(
+            labels: text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map(Array.init))
+    }
+
+    /// For names in the source.
+    package init(known labels: String...) { self.labels = labels.map { Array($0.utf8) } }
+
+    /// The name without its first label; nil for the root.
+    package var parent: DNSName? { labels.isEmpty ? nil : DNSName(labels: labels.dropFirst()) }
+
+    private var folded: [[UInt8]] {
+        labels.map { $0.map { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) ? $0 | 0x20 : $0 } }
+    }
+}
+
+extension DNSName: Hashable {
+    public static func == (left: Self, right: Self) -> Bool { left.folded == right.folded }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(folded) }
+}
+
+extension DNSName: CustomStringConvertible {
+    /// As master files have it: what is not printable ASCII is `\DDD`, and a dot or backslash of a label is escaped
+    /// (RFC 1035, 5.1). So it can be shown whatever the network sent.
+    public var description: String {
+        labels.map { label in
+            label.map { byte in
+                switch byte {
+                case UInt8(ascii: "."), UInt8(ascii: "\\"): "\\" + String(Unicode.Scalar(byte))
+                case 0x21...0x7e: String(Unicode.Scalar(byte))
+                default: "\\" + String(repeating: "0", count: byte < 10 ? 2 : byte < 100 ? 1 : 0) + String(byte)
+                }
+            }.joined()
+        }.joined(separator: ".")
+    }
+}
+
+/// What kind of record is meant (RFC 1035, 3.2.2; RFC 2782; RFC 3596).
+public struct DNSRecordType: RawRepresentable, Hashable, Sendable {
+    public let rawValue: UInt16
+
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
+
+    public static let ipv4 = DNSRecordType(rawValue: 1)
+    public static let alias = DNSRecordType(rawValue: 5)
+    public static let pointer = DNSRecordType(rawValue: 12)
+    public static let text = DNSRecordType(rawValue: 16)
+    public static let ipv6 = DNSRecordType(rawValue: 28)
+    public static let service = DNSRecordType(rawValue: 33)
+}
+
+/// What is asked.
+public struct DNSQuestion: Hashable, Sendable {
+    public let name: DNSName
+    public let type: DNSRecordType
+
+    public init(_ name: DNSName, _ type: DNSRecordType) {
+        self.name = name
+        self.type = type
+    }
+}
+
+/// What is answered.
+public struct DNSRecord: Equatable, Sendable {
+    public let name: DNSName
+    /// In seconds; 0 takes the record back (RFC 6762, 10.1).
+    public let timeToLive: UInt32
+    public let data: Data
+
+    public enum Data: Equatable, Sendable {
+        /// The name is another one's alias (CNAME).
+        case alias(DNSName)
+        case pointer(DNSName)
+        case service(host: DNSName, port: UInt16)
+        /// Strings of up to 255 bytes.
+        case text([[UInt8]])
+        /// In network order: 4 bytes.
+        case ipv4([UInt8])
+        /// In network order: 16 bytes.
+        case ipv6([UInt8])
+        /// Anything else, also of another class than that of the internet.
+        case other
+    }
+}

@@ -1,0 +1,160 @@
+import AgentModel
+
+/// Puts the records that come in together to services. What it keeps is bounded, whoever answers and whatever he says.
+struct ServiceAssembly {
+    /// Whose services are looked for, such as `_altnet._tcp.local`.
+    let type: DNSName
+
+    private var services: [DNSName: Service] = [:]
+    private var hosts: [DNSName: [Address]] = [:]
+
+    static let maximumServices = 256
+    static let maximumAddresses = 16
+
+    private struct Service {
+        var host: DNSName?
+        var port: UInt16 = 0
+        var attributes: [String: [UInt8]]?
+    }
+
+    /// Ordered as a person wants to read them.
+    private struct Address: Hashable, Comparable {
+        let kind: Kind
+        let text: String
+
+        enum Kind: Int { case ipv4, ipv6, linkLocal }
+
+        init(_ address: IPAddress, zone: String) {
+            kind = address.family == .ipv4 ? .ipv4 : address.isLinkLocal ? .linkLocal : .ipv6
+            text = address.description + (kind == .linkLocal ? "%" + zone : "")
+        }
+
+        static func < (left: Self, right: Self) -> Bool {
+            (left.kind.rawValue, left.text) < (right.kind.rawValue, right.text)
+        }
+    }
+
+    init(type: DNSName) { self.type = type }
+
+    /// - Parameter interface: where the message came in, which is the zone of a link-local address in it.
+    mutating func add(_ message: DNSMessage, from interface: String) {
+        let records = message.records.filter { $0.timeToLive > 0 }
+        // In this order, whatever theirs is: each kind is kept only for what the kinds before it named.
+        for record in records {
+            if case .pointer(let name) = record.data, record.name == type { addService(name) }
+        }
+        for record in records {
+            switch record.data {
+            case .service(let host, let port): locate(record.name, host, port)
+            case .text(let strings): describe(record.name, strings)
+            default: break
+            }
+        }
+        for record in records {
+            switch record.data {
+            case .ipv4(let bytes), .ipv6(let bytes):
+                guard let address = IPAddress(bytes: bytes) else { continue }
+                addAddress(Address(address, zone: interface), to: record.name)
+            default: break
+            }
+        }
+    }
+
+    /// What is still to be asked to know all of everything that was found.
+    var missing: [DNSQuestion] {
+        services.flatMap { name, service in
+            var questions: [DNSQuestion] = []
+            if let host = service.host {
+                if hosts[host, default: []].isEmpty { questions = [.init(host, .ipv4), .init(host, .ipv6)] }
+            } else {
+                questions.append(.init(name, .service))
+            }
+            if service.attributes == nil { questions.append(.init(name, .text)) }
+            return questions
+        }
+    }
+
+    /// Those that are known well enough to connect to them, by name.
+    var instances: [ServiceInstance] {
+        let found = services.compactMap { name, service -> (label: [UInt8], instance: ServiceInstance)? in
+            guard let host = service.host, let label = name.labels.first else { return nil }
+            let instance = ServiceInstance(
+                name: String(decoding: label, as: UTF8.self), host: host, port: Int(service.port),
+                addresses: hosts[host, default: []].sorted().map(\.text), attributes: service.attributes ?? [:])
+            return (label, instance)
+        }
+        return found.sorted { left, right in
+            let (one, other) = (left.instance, right.instance)
+            if one.name != other.name { return one.name < other.name }
+            if one.host != other.host { return one.host.description < other.host.description }
+            // Labels that differ in bytes that are no text make the same name.
+            return left.label.lexicographicallyPrecedes(right.label)
+        }.map(\.instance)
+    }
+
+    private mutating func addService(_ name: DNSName) {
+        guard name.parent == type, services[name] == nil, services.count < Self.maximumServices else { return }
+        services[name] = Service()
+    }
+
+    private mutating func locate(_ name: DNSName, _ host: DNSName, _ port: UInt16) {
+        guard services[name] != nil, port > 0, !host.labels.isEmpty else { return }
+        if let old = services[name]?.host, old != host,
+            !services.contains(where: { $0.key != name && $0.value.host == old })
+        {
+            hosts[old] = nil
+        }
+        services[name]?.host = host
+        services[name]?.port = port
+    }
+
+    private mutating func describe(_ name: DNSName, _ strings: [[UInt8]]) {
+        guard services[name] != nil else { return }
+        var attributes: [String: [UInt8]] = [:]
+        for string in strings {
+            // RFC 6763, 6.4: of a key that comes twice the first counts, and one without a name is skipped.
+            guard let equals = string.firstIndex(of: UInt8(ascii: "=")), equals > 0 else { continue }
+            let key = String(decoding: string[..<equals], as: UTF8.self).lowercased()
+            if attributes[key] == nil { attributes[key] = Array(string[(equals + 1)...]) }
+        }
+        services[name]?.attributes = attributes
+    }
+
+    private mutating func addAddress(_ address: Address, to host: DNSName) {
+        guard services.contains(where: { $0.value.host == host }) else { return }
+        var addresses = hosts[host, default: []]
+        guard !addresses.contains(address), addresses.count < Self.maximumAddresses else { return }
+        addresses.append(address)
+        hosts[host] = addresses
+    }
+}
+
+/// Something in the network that announces a service (RFC 6763).
+public struct ServiceInstance: Sendable, Equatable {
+    /// What people call it; arbitrary text of the one who announces it, to be escaped before it is shown.
+    public let name: String
+    /// Its host's name, such as `lamp.local`.
+    public let host: DNSName
+    public let port: Int
+    /// IPv4 first, then IPv6; link-local ones with their zone (`fe80::1%wlan0`).
+    public let addresses: [String]
+    /// What else it says of itself, by keys in lower case.
+    public let attributes: [String: [UInt8]]
+
+    public init(name: String, host: DNSName, port: Int, addresses: [String], attributes: [String: [UInt8]]) {
+        self.name = name
+        self.host = host
+        self.port = port
+        self.addresses = addresses
+        self.attributes = attributes
+    }
+}
+
+extension ServiceInstance {
+    /// A device's id, where it says one that can be one: 1 to 64 printable ASCII characters without spaces.
+    public var deviceId: String? {
+        guard let id = attributes["id"], (1...64).contains(id.count), id.allSatisfy({ (0x21...0x7e).contains($0) })
+        else { return nil }
+        return String(decoding: id, as: UTF8.self)
+    }
+}

@@ -1,0 +1,214 @@
+import NIOCore
+import NIOPosix
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
+/// Looks for services in the networks that this machine is in, by multicast DNS (RFC 6762) and DNS-SD (RFC 6763).
+///
+/// Asks on every interface and collects what answers. The queries are one-shot ones (RFC 6762, 5.1): they come from a
+/// port of their own, so that no right to port 5353 is needed and nothing is shared with the system's own responder, and
+/// the answers come back to that port alone (6.7). On Apple's systems an app rather uses `NWBrowser` with the same
+/// service type, for which the system asks the user.
+public struct ServiceBrowser: Sendable {
+    /// Whose services are looked for.
+    public let type: DNSName
+
+    private static let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+
+    /// - Parameter type: service, protocol and domain; altnet devices by default.
+    public init(_ type: DNSName = .altnetDevices) { self.type = type }
+
+    /// - Parameters:
+    ///   - limit: how long answers are collected.
+    ///   - onChange: is told what is known so far, whenever that grows.
+    /// - Returns: those that can be connected to, by name; also if the task is cancelled meanwhile.
+    /// - Throws: `noInterface` where there is no network to ask in.
+    public func services(
+        within limit: Duration, onChange: @Sendable ([ServiceInstance]) -> Void = { _ in }
+    ) async throws(ServiceBrowserError) -> [ServiceInstance] {
+        let id = UInt16.random(in: 1 ... .max)
+        // Bounded, for a flood of answers must not fill the memory.
+        let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(256))
+        let sockets = await Self.open { continuation.yield(.message($0, interface: $1)) }
+        guard !sockets.isEmpty else { throw .noInterface }
+        let schedule = Task {
+            // RFC 6762, 5.2: a second after the first query, and ever later.
+            var (wait, left) = (Duration.seconds(1), limit)
+            while left > .zero, !Task.isCancelled {
+                try? await Task.sleep(for: min(wait, left))
+                left -= wait
+                wait *= 2
+                if left > .zero { continuation.yield(.repetition) }
+            }
+            continuation.finish()
+        }
+        let found = await collect(events, id) { question in
+            Self.ask(question, id, sockets)
+        } onChange: {
+            onChange($0)
+        }
+        schedule.cancel()
+        for socket in sockets { try? await socket.channel.close() }
+        return found
+    }
+
+    private enum Event: Sendable {
+        case message([UInt8], interface: String)
+        case repetition
+    }
+
+    private func collect(
+        _ events: AsyncStream<Event>, _ id: UInt16, ask: ([DNSQuestion]) -> Void, onChange: ([ServiceInstance]) -> Void
+    ) async -> [ServiceInstance] {
+        var assembly = ServiceAssembly(type: type)
+        var known: [ServiceInstance] = []
+        var asked: Set<DNSQuestion> = []
+        ask([DNSQuestion(type, .pointer)])
+        for await event in events {
+            switch event {
+            case .repetition: ask([DNSQuestion(type, .pointer)] + assembly.missing)
+            case .message(let bytes, let interface):
+                guard let message = try? DNSMessage(reading: bytes), message.isResponse, message.id == id else {
+                    continue
+                }
+                assembly.add(message, from: interface)
+                // Not every responder says unasked what comes next.
+                let next = assembly.missing.filter { asked.insert($0).inserted }
+                if !next.isEmpty { ask(next) }
+                let instances = assembly.instances
+                if instances != known { onChange(instances) }
+                known = instances
+            }
+        }
+        return known
+    }
+
+    private static func ask(_ questions: [DNSQuestion], _ id: UInt16, _ sockets: [MulticastSocket]) {
+        // As many as fit a frame of Ethernet, whatever their names are.
+        for start in stride(from: 0, to: questions.count, by: 5) {
+            let query = DNSMessage(asking: Array(questions[start..<min(start + 5, questions.count)]), id: id).query
+            for socket in sockets { socket.send(query) }
+        }
+    }
+
+    /// A socket for each address of an interface that takes multicast. What cannot be opened is left out: other
+    /// interfaces may do.
+    private static func open(
+        _ receive: @escaping @Sendable ([UInt8], _ interface: String) -> Void
+    ) async -> [MulticastSocket] {
+        var sockets: [MulticastSocket] = []
+        for device in (try? System.enumerateDevices()) ?? [] where sockets.count < 64 {
+            guard let socket = await MulticastSocket.open(on: device, eventLoops, receive) else { continue }
+            sockets.append(socket)
+        }
+        return sockets
+    }
+}
+
+public enum ServiceBrowserError: Error, Sendable, Equatable {
+    /// No interface is up that can send to many.
+    case noInterface
+}
+
+extension ServiceBrowserError: CustomStringConvertible {
+    public var description: String { "no network interface is up that devices could be looked for on" }
+}
+
+extension DNSName {
+    /// What altnet devices announce: `_altnet._tcp.local`.
+    public static let altnetDevices = DNSName(known: "_altnet", "_tcp", "local")
+}
+
+/// A socket that sends to every responder of multicast DNS behind one interface, from one of its addresses.
+struct MulticastSocket {
+    let channel: any Channel
+    private let group: SocketAddress
+
+    /// The port of multicast DNS, from which every answer comes (RFC 6762, 6).
+    static let port = 5353
+
+    /// - Parameter receive: is given what arrives from that port, with the interface's name.
+    /// - Returns: nil for an interface that takes no multicast, and for an address of it that is of no use here.
+    static func open(
+        on device: NIONetworkDevice, _ eventLoops: any EventLoopGroup,
+        _ receive: @escaping @Sendable ([UInt8], _ interface: String) -> Void
+    ) async -> MulticastSocket? {
+        guard device.multicastSupported, let address = device.address, let group = group(for: address) else {
+            return nil
+        }
+        let name = device.name
+        let bootstrap = DatagramBootstrap(group: eventLoops)
+            .channelOption(
+                .recvAllocator, value: FixedSizeRecvByteBufferAllocator(capacity: DNSMessage.maximumLength)
+            )
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    try channel.pipeline.syncOperations.addHandler(AnswerReceiver { receive($0, name) })
+                }
+            }
+        guard let channel = try? await bootstrap.bind(to: address).get() else { return nil }
+        guard let options = channel as? any SocketOptionProvider,
+            (try? await aim(options, address, interface: device.interfaceIndex)) != nil
+        else {
+            try? await channel.close()
+            return nil
+        }
+        return MulticastSocket(channel: channel, group: group)
+    }
+
+    func send(_ message: [UInt8]) {
+        let envelope = AddressedEnvelope(remoteAddress: group, data: channel.allocator.buffer(bytes: message))
+        // What is lost here is asked again.
+        channel.writeAndFlush(envelope, promise: nil)
+    }
+
+    /// RFC 6762, 3. By IPv6 only link-local addresses ask, for each interface has one.
+    private static func group(for address: SocketAddress) -> SocketAddress? {
+        switch address {
+        case .v4: try? SocketAddress(ipAddress: "224.0.0.251", port: port)
+        case .v6(let address):
+            withUnsafeBytes(of: address.address.sin6_addr) { $0[0] == 0xfe && $0[1] & 0xc0 == 0x80 }
+                ? try? SocketAddress(ipAddress: "ff02::fb", port: port) : nil
+        case .unixDomainSocket: nil
+        }
+    }
+
+    /// Out of this interface, and with the hop limit that says that the packet came over no router (RFC 6762, 11).
+    private static func aim(
+        _ options: any SocketOptionProvider, _ address: SocketAddress, interface: Int
+    ) async throws {
+        switch address {
+        case .v4(let address):
+            try await options.setIPMulticastIF(address.address.sin_addr).get()
+            try await options.setIPMulticastTTL(255).get()
+        case .v6:
+            try await options.setIPv6MulticastIF(CUnsignedInt(interface)).get()
+            try await options.setIPv6MulticastHops(255).get()
+        case .unixDomainSocket: break
+        }
+    }
+}
+
+/// Hands on what comes from responders.
+private final class AnswerReceiver: ChannelInboundHandler {
+    typealias InboundIn = AddressedEnvelope<ByteBuffer>
+
+    private let receive: @Sendable ([UInt8]) -> Void
+
+    init(_ receive: @escaping @Sendable ([UInt8]) -> Void) { self.receive = receive }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let envelope = unwrapInboundIn(data)
+        guard envelope.remoteAddress.port == MulticastSocket.port else { return }
+        receive(Array(envelope.data.readableBytesView))
+    }
+
+    /// A socket whose interface has gone stays silent.
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {}
+}

@@ -1,0 +1,108 @@
+/// How far a network leads. Each level includes those before it.
+public enum ReachLevel: String, Sendable, CaseIterable, Comparable {
+    /// Joined, with an address and a default route.
+    case link
+    /// The gateway answers.
+    case lan
+    /// The source of validation answers as it should, or a target at a public address does.
+    case internet
+    /// What the device is there for answers: its own broker, its app's server.
+    case target
+
+    public static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
+
+    private var rank: Int { Self.allCases.firstIndex(of: self) ?? 0 }
+}
+
+/// Whether the network in use leads to the internet.
+public enum InternetState: String, Sendable, CaseIterable {
+    /// Not asked yet, or there is no source of validation to ask.
+    case unknown
+    case yes
+    case no
+    /// The user has to sign in first.
+    case captive
+}
+
+/// Why something could not be reached.
+public enum ReachProblem: String, Sendable, CaseIterable {
+    /// There is no address to send from.
+    case noAddress
+    /// There is no route.
+    case noRoute
+    /// The gateway does not answer to its address.
+    case gatewaySilent
+    /// The network names no name server.
+    case noNameServer
+    /// No name server answers.
+    case nameServerSilent
+    /// The name server says that there is no such name.
+    case nameUnknown
+    /// The name server answers with an error or with what is no answer.
+    case nameServerFailed
+    /// No program listens there (RST).
+    case connectionRefused
+    /// The other side broke off.
+    case connectionReset
+    /// A router says that there is no way there (ICMP).
+    case unreachable
+    /// No answer in time.
+    case timedOut
+    /// The other side is not who it should be, or does not speak TLS.
+    case tlsFailed
+    /// An answer, but not the one that was to be expected.
+    case unexpectedAnswer
+    /// The user has to sign in first.
+    case captive
+}
+
+/// The state of a connection to a target: as Network.framework's `NWConnection.State` tells it.
+public enum ConnectionState: String, Sendable, CaseIterable {
+    case setup
+    /// The name is being resolved, the connection made, keys agreed upon.
+    case preparing
+    /// There is no way there at present; the agent tries again.
+    case waiting
+    /// The other side answers.
+    case ready
+    /// It broke; the agent tries again.
+    case failed
+    /// Ended on purpose.
+    case cancelled
+}
+
+/// The path between the device and a destination. The names are those of Apple's `SCNetworkReachabilityFlags`.
+public struct ReachabilityFlags: OptionSet, Sendable, Hashable {
+    public let rawValue: UInt32
+
+    public init(rawValue: UInt32) { self.rawValue = rawValue }
+
+    /// There is a way there, perhaps over a connection that has to be made first.
+    public static let reachable = ReachabilityFlags(rawValue: 1 << 0)
+    /// A connection has to be made first.
+    public static let connectionRequired = ReachabilityFlags(rawValue: 1 << 1)
+    /// The destination is one of the device's own addresses.
+    public static let isLocalAddress = ReachabilityFlags(rawValue: 1 << 2)
+    /// The destination is on the link itself: no gateway is in between.
+    public static let isDirect = ReachabilityFlags(rawValue: 1 << 3)
+    /// The way leads over a cellular link.
+    public static let isCellular = ReachabilityFlags(rawValue: 1 << 4)
+    /// The way leads through something that comes and goes on top of a carrier, such as a VPN.
+    public static let transient = ReachabilityFlags(rawValue: 1 << 5)
+    /// A person has to do something first, such as sign in.
+    public static let interventionRequired = ReachabilityFlags(rawValue: 1 << 6)
+
+    /// Reachable, and, if a connection is required, one that is made without a person.
+    public var isReachable: Bool {
+        contains(.reachable) && (!contains(.connectionRequired) || !contains(.interventionRequired))
+    }
+}
+
+/// What carries the default route.
+public enum Uplink: String, Sendable, CaseIterable {
+    case wifi
+    case wired
+    case cellular
+    /// Anything else: a tunnel, a bridge.
+    case other
+}

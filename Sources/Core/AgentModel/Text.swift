@@ -1,0 +1,86 @@
+/// Bytes written as pairs of lower-case hexadecimal digits.
+public enum Hex {
+    public static func string(_ bytes: some Sequence<UInt8>) -> String {
+        String(decoding: bytes.lazy.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 0xf)]] }, as: UTF8.self)
+    }
+
+    /// The bytes that `text` stands for, or nil if it is not an even number of hexadecimal digits.
+    public static func bytes(_ text: some StringProtocol) -> [UInt8]? {
+        let values = text.unicodeScalars.map(value)
+        guard values.count.isMultiple(of: 2) else { return nil }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(values.count / 2)
+        for index in stride(from: 0, to: values.count, by: 2) {
+            guard let high = values[index], let low = values[index + 1] else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        return bytes
+    }
+
+    /// Takes the two digits with which `text` begins.
+    /// - Returns: nil where it does not begin so; then nothing is taken.
+    package static func popByte(_ text: inout ArraySlice<UInt8>) -> UInt8? {
+        let digits = text.prefix(2)
+        guard digits.count == 2, let byte = bytes(String(decoding: digits, as: UTF8.self))?.first else { return nil }
+        text.removeFirst(2)
+        return byte
+    }
+
+    private static let digits = Array("0123456789abcdef".utf8)
+
+    private static func value(_ scalar: Unicode.Scalar) -> UInt8? {
+        switch scalar {
+        case "0"..."9": UInt8(scalar.value - 48)
+        case "a"..."f": UInt8(scalar.value - 87)
+        case "A"..."F": UInt8(scalar.value - 55)
+        default: nil
+        }
+    }
+}
+
+// Text from outside as it can be shown anywhere: in a terminal, in a picture, in a report.
+
+extension Unicode.Scalar {
+    /// Whether it is shown as itself, in its place, and moves nothing.
+    package var isPlain: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
+        case .nonspacingMark, .enclosingMark, .spacingMark: false
+        case .spaceSeparator: self == " "
+        default: true
+        }
+    }
+}
+
+extension String {
+    /// The text with everything that could move a cursor, hide itself or reorder the line as `\xNN`.
+    package var printable: String { unicodeScalars.map { $0.isPlain ? String($0) : $0.escaped }.joined() }
+
+    /// The same of bytes; where they are not UTF-8, every byte that is not printable ASCII is `\xNN`.
+    /// - Parameter doublingBackslashes: makes the form unambiguous.
+    package init(printable bytes: some Collection<UInt8>, doublingBackslashes: Bool = false) {
+        let text = String(validating: bytes, as: UTF8.self)?.printable(doublingBackslashes)
+        self =
+            text
+            ?? bytes.map { byte in
+                switch byte {
+                case UInt8(ascii: "\\") where doublingBackslashes: "\\\\"
+                case 0x20...0x7e: String(UnicodeScalar(byte))
+                default: "\\x" + Hex.string([byte])
+                }
+            }.joined()
+    }
+
+    /// Printable text for a terminal that shows nothing but ASCII: every other byte as `\xNN`.
+    package var ascii: String { unicodeScalars.map { $0.isASCII ? String($0) : $0.escaped }.joined() }
+
+    private func printable(_ doublingBackslashes: Bool) -> String {
+        guard doublingBackslashes else { return printable }
+        return unicodeScalars.map { $0 == "\\" ? "\\\\" : $0.isPlain ? String($0) : $0.escaped }.joined()
+    }
+}
+
+extension Unicode.Scalar {
+    /// Its bytes in UTF-8, each as `\xNN`.
+    fileprivate var escaped: String { String(self).utf8.map { "\\x" + Hex.string([$0]) }.joined() }
+}

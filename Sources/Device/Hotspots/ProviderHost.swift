@@ -1,0 +1,120 @@
+import AppProtocol
+import Glibc
+import Linux
+
+/// What a process does that is one connection to the host: it answers, or becomes the provider.
+public struct ProviderHost: Sendable {
+    private let directory: ProviderDirectory
+
+    /// What a provider may use: that is much for a program that fills in a form.
+    public static let limits = ChildProcess.Limits(
+        addressSpace: 1 << 29, fileSize: 1 << 20, processorTime: 60, processes: 64, openFiles: 64)
+    /// The longest first line, in bytes, and how long it may take, in ms.
+    private static let lineLength = 256
+    private static let lineTime: Int64 = 5000
+
+    public init(directory: ProviderDirectory) { self.directory = directory }
+
+    /// The connection is standard input; the answer of the host, or the provider, goes there too.
+    public func serveStandardInput() throws(ProtocolError) {
+        guard let line = Self.firstLine(0) else {
+            throw ProtocolError(.malformed, "no request came")
+        }
+        // What comes next is the provider's, and goes where the request came from.
+        guard dup2(0, 1) == 1 else { throw ProtocolError(.internalError, "standard input is no connection") }
+        do throws(ProtocolError) {
+            switch try HostRequest(line: line) {
+            case .list: write(try directory.list().line())
+            case .open(let provider): throw become(provider)
+            }
+        } catch {
+            write(error.providerLine(to: nil))
+            throw error
+        }
+    }
+
+    /// - Returns: only where it does not start.
+    private func become(_ provider: String) -> ProtocolError {
+        guard let program = directory.program(provider) else {
+            return ProtocolError(.unsupported, "there is no provider of this name")
+        }
+        let failure = ChildProcess.become(
+            program, [], environment: ["PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8"], limits: Self.limits)
+        return ProtocolError(.internalError, "the provider cannot be started (error \(failure.errno))")
+    }
+
+    /// Byte by byte: what comes after the line is for the provider.
+    private static func firstLine(_ descriptor: Int32) -> [UInt8]? {
+        var line: [UInt8] = []
+        let end = now() + lineTime
+        while line.count <= lineLength {
+            var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            guard poll(&ready, 1, Int32(max(end - now(), 0))) == 1 else { return nil }
+            var byte: UInt8 = 0
+            guard read(descriptor, &byte, 1) == 1 else { return nil }
+            if byte == UInt8(ascii: "\n") { return line }
+            line.append(byte)
+        }
+        return nil
+    }
+
+    private static func now() -> Int64 {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
+    }
+
+    private func write(_ line: [UInt8]) {
+        let bytes = line + [UInt8(ascii: "\n")]
+        // One short line into an empty socket; whoever does not read it gets an end instead.
+        _ = bytes.withUnsafeBytes { Glibc.send(1, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+    }
+}
+
+/// The directory whose programs are the providers.
+public struct ProviderDirectory: Sendable {
+    public let path: String
+    /// Who has to own the directory and what is in it.
+    private let owner: UInt32
+
+    /// - Parameter owner: root, unless a test is somebody else.
+    public init(path: String, owner: UInt32 = 0) {
+        self.path = path
+        self.owner = owner
+    }
+
+    /// The programs that are providers.
+    /// - Throws: where the directory cannot be read or somebody else may write to it.
+    public func list() throws(ProtocolError) -> ProviderList {
+        guard isTrusted(path, S_IFDIR) else {
+            throw ProtocolError(.storageFailed, "the directory of the providers is not there or not root's alone")
+        }
+        guard let directory = opendir(path) else {
+            throw ProtocolError(.storageFailed, "the directory of the providers cannot be read")
+        }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+                String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+            }
+            if program(name) != nil { names.append(name) }
+        }
+        return ProviderList(names: names)
+    }
+
+    /// - Returns: the path of the provider's program; nil where there is none, or where somebody else may write to it.
+    public func program(_ name: String) -> String? {
+        let file = path + "/" + name
+        guard ProviderLimits.isName(name), isTrusted(path, S_IFDIR), isTrusted(file, S_IFREG), access(file, X_OK) == 0
+        else { return nil }
+        return file
+    }
+
+    /// Whether only its owner can have written what is there.
+    private func isTrusted(_ path: String, _ kind: mode_t) -> Bool {
+        var information = stat()
+        return stat(path, &information) == 0 && information.st_mode & S_IFMT == kind
+            && information.st_uid == owner && information.st_mode & (S_IWGRP | S_IWOTH) == 0
+    }
+}

@@ -1,0 +1,244 @@
+import AgentModel
+import AppProtocol
+import NIOCore
+import NIOPosix
+
+/// One connection to the host, and through it to a provider: which bytes go out, and what those mean that come in.
+///
+/// There is one question at a time. Whatever comes without having been asked for ends the connection.
+struct ProviderConnection: Sendable {
+    enum Output: Sendable, Equatable {
+        case send([UInt8])
+        case listed(ProviderList)
+        case answered(ProviderAnswer)
+        /// It is over.
+        case failed(ProviderFault)
+    }
+
+    private enum Expected {
+        case list
+        case answer(String, ProviderRequest.Kind)
+        case nothing
+        case over
+    }
+
+    private var splitter = LineSplitter()
+    private var expected: Expected = .nothing
+    private var lastId = 0
+    /// What is asked once the provider has said that it is one.
+    private var first: ProviderRequest.Content?
+
+    /// Asks the host which providers there are.
+    static func listing() -> (ProviderConnection, [Output]) {
+        var connection = ProviderConnection()
+        connection.expected = .list
+        let outputs = connection.written { () throws(ProtocolError) in try HostRequest.list.line() }
+        return (connection, outputs)
+    }
+
+    /// Has the host start a provider, and asks it something.
+    static func opening(_ provider: String, _ content: ProviderRequest.Content) -> (ProviderConnection, [Output]) {
+        var connection = ProviderConnection()
+        connection.first = content
+        var outputs = connection.written { () throws(ProtocolError) in
+            try HostRequest.open(provider: provider).line()
+        }
+        outputs += connection.ask(.hello)
+        return (connection, outputs)
+    }
+
+    mutating func ask(_ content: ProviderRequest.Content) -> [Output] {
+        lastId += 1
+        let request = ProviderRequest(id: "\(lastId)", content: content)
+        expected = .answer(request.id, request.kind)
+        return written { () throws(ProtocolError) in try request.line() }
+    }
+
+    mutating func receive(_ bytes: some Sequence<UInt8>) -> [Output] {
+        splitter.append(bytes)
+        var outputs: [Output] = []
+        while let next = splitter.next() {
+            switch next {
+            case .lineTooLong: outputs += fail(.garbage(ProtocolError.lineTooLong.message))
+            case .line(let line): outputs += receive(line: line)
+            }
+        }
+        return outputs
+    }
+
+    /// The connection has ended.
+    mutating func end() -> [Output] { fail(.ended) }
+
+    private mutating func receive(line: [UInt8]) -> [Output] {
+        do throws(ProviderFault) {
+            switch expected {
+            case .over: return []
+            case .nothing: throw .garbage("it answers what was not asked")
+            case .list:
+                let list = try ProviderList(line: line)
+                expected = .over
+                return [.listed(list)]
+            case .answer(let id, let kind):
+                let answer = try ProviderAnswer(line: line, to: id, of: kind)
+                expected = .nothing
+                guard let content = first else { return [.answered(answer)] }
+                first = nil
+                return ask(content)
+            }
+        } catch {
+            return fail(error)
+        }
+    }
+
+    private mutating func fail(_ fault: ProviderFault) -> [Output] {
+        if case .over = expected { return [] }
+        expected = .over
+        return [.failed(fault)]
+    }
+
+    private mutating func written(_ line: () throws(ProtocolError) -> [UInt8]) -> [Output] {
+        do {
+            return [.send(try line() + [UInt8(ascii: "\n")])]
+        } catch {
+            return fail(.garbage("the question does not fit a line"))
+        }
+    }
+}
+
+/// Carries a connection over a connection.
+final class ProviderConnectionHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias OutboundOut = ByteBuffer
+
+    private var connection: ProviderConnection
+    private let source: OutsideSource
+    private let watch: any OutsideWatch
+    /// What goes out once the connection is there.
+    private var waiting: [ProviderConnection.Output]
+    private var context: ChannelHandlerContext?
+    /// Nil once nobody listens any more.
+    private var tell: ((ProviderConnection.Output) -> Void)?
+
+    init(
+        _ start: (ProviderConnection, [ProviderConnection.Output]), with source: OutsideSource, watchedBy watch: any OutsideWatch,
+        tell: @escaping (ProviderConnection.Output) -> Void
+    ) {
+        (connection, waiting) = start
+        (self.source, self.watch) = (source, watch)
+        self.tell = tell
+    }
+
+    func ask(_ content: ProviderRequest.Content) { perform(connection.ask(content)) }
+
+    /// Nothing is told after that.
+    func close() {
+        tell = nil
+        waiting = []
+        context?.close(promise: nil)
+    }
+
+    /// There is no connection.
+    func fail(_ fault: ProviderFault) {
+        tell?(.failed(fault))
+        close()
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) { self.context = context }
+
+    func handlerRemoved(context: ChannelHandlerContext) { self.context = nil }
+
+    func channelActive(context: ChannelHandlerContext) {
+        guard tell != nil else {
+            context.close(promise: nil)
+            return
+        }
+        let outputs = waiting
+        waiting = []
+        perform(outputs)
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard tell != nil else { return }
+        let bytes = unwrapInboundIn(data)
+        if let outputs = watch.reading(source, { connection.receive(bytes.readableBytesView) }) {
+            perform(outputs)
+        } else {
+            fail(.leftAlone)
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) { perform(connection.end()) }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
+
+    private func perform(_ outputs: [ProviderConnection.Output]) {
+        for output in outputs {
+            guard case .send(let bytes) = output else {
+                tell?(output)
+                if case .failed = output { close() }
+                continue
+            }
+            if let context, context.channel.isActive {
+                // Held up by a provider that does not read, it is a few lines at most: one question at a time.
+                context.writeAndFlush(wrapOutboundOut(ByteBuffer(bytes: bytes)), promise: nil)
+            } else if tell != nil {
+                waiting.append(output)
+            }
+        }
+    }
+}
+
+/// Opens connections through the host at a socket, all on one event loop.
+struct HostConnector: Sendable {
+    let socket: String
+    let loop: any EventLoop
+    let watch: any OutsideWatch
+
+    /// On the loop only. `tell` is called there too, and not before this has returned.
+    /// - Parameter provider: who answers; nil for the host.
+    func open(
+        _ provider: String?, _ start: (ProviderConnection, [ProviderConnection.Output]),
+        tell: @escaping (ProviderConnection.Output) -> Void
+    ) -> ProviderConnectionHandler {
+        loop.preconditionInEventLoop()
+        let handler = ProviderConnectionHandler(
+            start, with: OutsideSource(.provider, provider ?? ""), watchedBy: watch, tell: tell)
+        let bound = NIOLoopBound(handler, eventLoop: loop)
+        ClientBootstrap(group: loop)
+            .channelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(bound.value) }
+            }
+            .connect(unixDomainSocketPath: socket)
+            .whenFailure { error in
+                // Not at once, for the caller does not have the handler yet.
+                loop.execute { bound.value.fail(.noHost(errno: (error as? IOError)?.errnoCode ?? 0)) }
+            }
+        return handler
+    }
+
+    /// One question, with its time limit.
+    /// - Parameters:
+    ///   - provider: who is asked; nil for the host.
+    ///   - start: makes the connection.
+    func once(
+        _ provider: String?, within limit: Duration,
+        _ start: @escaping @Sendable () -> (ProviderConnection, [ProviderConnection.Output])
+    ) async throws -> ProviderConnection.Output {
+        try await loop.flatSubmit {
+            let promise = loop.makePromise(of: ProviderConnection.Output.self)
+            let handler = open(provider, start()) { output in
+                if case .failed(let fault) = output {
+                    promise.fail(fault)
+                } else {
+                    promise.succeed(output)
+                }
+            }
+            let bound = NIOLoopBound(handler, eventLoop: loop)
+            let timer = loop.scheduleTask(in: TimeAmount(limit)) { promise.fail(ProviderFault.timedOut) }
+            return promise.futureResult.always { _ in
+                timer.cancel()
+                bound.value.close()
+            }
+        }.get()
+    }
+}
