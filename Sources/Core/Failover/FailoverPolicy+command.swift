@@ -25,10 +25,8 @@ extension FailoverPolicy {
         command = Command(
             id: id, to: network, cameFrom: cameFrom, since: now, confirmWithin: confirmWithin, isVisit: isVisit,
             leaving: visit, joins: isUnderWay ? 1 : 0)
-        if successor != nil {
-            onSuccessor { $0.follow(id) }
-        } else if isUnderWay {
-            follow(id)
+        if isUnderWay {
+            happen(.commanded, to: successor == nil ? .inUse : .successor, at: now)
         } else if self.network(network) == nil {
             abandonCommand(.notFound, at: now)
         } else {
@@ -52,9 +50,8 @@ extension FailoverPolicy {
         }
         giveUpSuccessor()
         command = Command(id: id, .comeBack(.interrupted), to: cameFrom, cameFrom: nil, since: now)
-        if case .waitingForAddress(var attempt, let accessPoint) = phase, attempt.network == cameFrom {
-            attempt.purpose = .rollback(.interrupted)
-            phase = .waitingForAddress(attempt, accessPoint)
+        if case .waitingForAddress(let attempt, _) = phase, attempt.network == cameFrom {
+            happen(.rollback(.interrupted), to: .inUse, at: now)
         } else {
             lookForCommanded(at: now)
         }
@@ -69,25 +66,6 @@ extension FailoverPolicy {
     /// The device was not ready in time.
     mutating func losePatience(at now: Instant) {
         abandonCommand(isInterfaceUp ? .supplicantUnavailable : .interfaceDown, at: now)
-    }
-
-    /// The network is being joined already: that join becomes the commanded one.
-    private mutating func follow(_ id: UInt64) {
-        actions.append(.switchProgress(id: id, .joining))
-        switch phase {
-        case .joining(var attempt):
-            attempt.purpose = .commanded
-            phase = .joining(attempt)
-        case .waitingForAddress(var attempt, let accessPoint):
-            attempt.purpose = .commanded
-            phase = .waitingForAddress(attempt, accessPoint)
-            actions.append(.switchProgress(id: id, .waitingForAddress))
-        case .proving(var attempt, let accessPoint):
-            attempt.purpose = .commanded
-            phase = .proving(attempt, accessPoint)
-            actions.append(.switchProgress(id: id, .validating))
-        case .offline, .online: break
-        }
     }
 
     /// Takes the next step of a commanded switch that is not joining yet.
@@ -125,6 +103,11 @@ extension FailoverPolicy {
         case .commanded, .rollback: true
         case .automatic, nil: false
         }
+    }
+
+    mutating func confirmed(_ id: UInt64, at now: Instant) {
+        guard command?.id == id else { return }
+        happen(.confirmed, to: successor == nil ? .inUse : .successor, at: now)
     }
 
     mutating func commandedJoinFailed(_ failure: JoinFailure, at now: Instant) {

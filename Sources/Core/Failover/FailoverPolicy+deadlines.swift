@@ -20,9 +20,9 @@ extension FailoverPolicy {
         /// It is time to look for something, or to go there.
         case step
         /// The link in use is to be probed, or has not answered. It comes late: a link that is left is not probed.
-        case proof
+        case validation
         /// The same of the successor.
-        case successorProof
+        case successorValidation
     }
 
     /// When it is due; nil where nothing would be done about it.
@@ -34,9 +34,14 @@ extension FailoverPolicy {
         case .successor: successor?.deadline
         case .link: phase.deadline
         case .step: stepMoment
-        case .proof: proofMoment(of: phase)
-        case .successorProof: successor.flatMap { proofMoment(of: $0) }
+        case .validation: probeMoment(of: phase)
+        case .successorValidation: successor.flatMap { probeMoment(of: $0) }
         }
+    }
+
+    /// When a link is to be probed next, or has to have answered; nil where it is not probed.
+    private func probeMoment(of phase: Phase) -> Instant? {
+        settings.validation == nil ? nil : phase.validation?.moment
     }
 
     private var stepMoment: Instant? {
@@ -88,22 +93,17 @@ extension FailoverPolicy {
         case .interface:
             interfaceUpAt = now + settings.interfaceGrace
             actions.append(.bringInterfaceUp)
-        case .successor: onSuccessor { $0.linkTookTooLong(at: now) }
-        case .link: linkTookTooLong(at: now)
+        case .successor: happen(.tookTooLong, to: .successor, at: now)
+        case .link: happen(.tookTooLong, to: .inUse, at: now)
         case .step: proceed(at: now)
-        case .proof: continueProof(at: now)
-        case .successorProof: onSuccessor { $0.continueProof(at: now) }
+        case .validation: continueValidation(of: .inUse, at: now)
+        case .successorValidation: continueValidation(of: .successor, at: now)
         }
     }
 
-    private mutating func linkTookTooLong(at now: Instant) {
-        switch phase {
-        case .joining(let attempt): attemptFailed(attempt, .timeout, at: now)
-        case .waitingForAddress(let attempt, _): attemptFailed(attempt, .noAddress, at: now)
-        case .proving(let attempt, _):
-            attemptFailed(attempt, attempt.isValidated ? .unconfirmed : .noInternet, at: now)
-        case .online(let link): addressGone(link, at: now)
-        case .offline: break
-        }
+    /// Counts what was not answered, and asks what is due to be asked.
+    private mutating func continueValidation(of role: Role, at now: Instant) {
+        happen(.probeDeadline, to: role, at: now)
+        happen(.probeMoment, to: role, at: now)
     }
 }

@@ -29,10 +29,10 @@ extension FailoverPolicy {
 
     /// Joins what has better prospects than an attempt that takes long, or looks for it.
     mutating func seekReplacement(of attempt: Attempt, at now: Instant) {
-        guard isReady, predecessor == nil, let start = attempt.replaceableFrom, start <= now else { return }
+        guard isReady, let start = attempt.replaceableFrom, start <= now else { return }
         if let best = bestCandidate(at: now), isBetter(best, than: attempt, at: now) {
             // The first time that counts as a failure: two that are slow must not take each other's place for ever.
-            guard isSuspect(attempt.network, at: now) else { return attemptFailed(attempt, .timeout, at: now) }
+            guard isSuspect(attempt.network, at: now) else { return attemptFailed(attempt, .timeout, .inUse, at: now) }
             if attempt.cause == .preferred { preferredReturn.returnFailed(at: now) }
             // There is no search where a living link was left for it.
             let cause = search.since == nil ? .failure(.timeout) : search.cause

@@ -8,11 +8,10 @@ import AgentModel
 public struct FailoverPolicy: Sendable {
     public private(set) var settings: PolicySettings
     public internal(set) var networks: [KnownNetwork] = []
-    public internal(set) var phase = Phase.offline
-    /// The link that is being made beside the one in use, to succeed it.
-    public internal(set) var successor: Phase?
-    /// The link in use, while something happens to its successor.
-    var predecessor: Link?
+    /// The link in use, or on its way to be.
+    var link = LinkMachine()
+    /// The link that is being made beside the one in use, to succeed it. Only a link that is in use has one.
+    var successorLink: LinkMachine?
     /// When the policy wants to be told the time, at the latest.
     public internal(set) var nextWake: Instant?
     /// The network in use, if it is not one of `networks` any more.
@@ -102,19 +101,18 @@ public struct FailoverPolicy: Sendable {
         case .interrupted(let id, let target, let cameFrom): undo(id, target, cameFrom: cameFrom, at: now)
         case .scanned(let id, let results): scanned(id: id, results, at: now)
         case .scanFailed(let id): scanEnded(id: id, isComplete: false, at: now)
-        case .associated(let epoch, let accessPoint):
-            onLink(epoch) { $0.associated(epoch: epoch, accessPoint, at: now) }
-        case .joinFailed(let epoch, let failure): onLink(epoch) { $0.joinFailed(epoch: epoch, failure, at: now) }
-        case .linkLost(let end): linkLost(end, at: now)
-        case .successorLost(let epoch): if epoch == successor?.epoch { onSuccessor { $0.lostAttempt(at: now) } }
-        case .address(let isReady): addressChanged(isReady: isReady, at: now)
+        case .associated(let epoch, let accessPoint): happen(.associated(accessPoint), toLink: epoch, at: now)
+        case .joinFailed(let epoch, let failure): happen(.failed(failure), toLink: epoch, at: now)
+        case .linkLost(let end): happen(.lost(end), to: .inUse, at: now)
+        case .successorLost(let epoch): if epoch == successor?.epoch { happen(.lost(.other), to: .successor, at: now) }
+        case .address(let isReady): happen(.address(isReady: isReady), to: .inUse, at: now)
         case .successorAddress(let epoch, let isReady):
-            if epoch == successor?.epoch { onSuccessor { $0.addressChanged(isReady: isReady, at: now) } }
+            if epoch == successor?.epoch { happen(.address(isReady: isReady), to: .successor, at: now) }
         case .signal(let signal): measured(signal, at: now)
-        case .probed(let epoch, let result): onLink(epoch) { $0.probed(epoch: epoch, result, at: now) }
-        case .doubted(let epoch): onLink(epoch) { $0.doubted(epoch: epoch, at: now) }
-        case .signingIn(let epoch, let end): onLink(epoch) { $0.signingIn(epoch: epoch, until: end, at: now) }
-        case .postponed(let epoch, let moment): onLink(epoch) { $0.postponed(epoch: epoch, until: moment, at: now) }
+        case .probed(let epoch, let result): happen(.probed(result), toLink: epoch, at: now)
+        case .doubted(let epoch): happen(.doubted, toLink: epoch, at: now)
+        case .signingIn(let epoch, let end): happen(.signingIn(until: end), toLink: epoch, at: now)
+        case .postponed(let epoch, let moment): happen(.postponed(until: moment), toLink: epoch, at: now)
         case .switchTo(let network, let id, let confirmWithin, let joinOnce):
             begin(network, id: id, confirmWithin: confirmWithin, joinOnce: joinOnce, at: now)
         case .confirmed(let id): confirmed(id, at: now)
@@ -204,31 +202,18 @@ public struct FailoverPolicy: Sendable {
         weakness = Weakness()
         search.startOver(at: now, settings: settings)
         preferredReturn.lookAgain(at: now)
-        refreshLink(at: now)
-        onSuccessor { $0.refreshLink(at: now) }
+        happen(.beginAnew, to: .inUse, at: now)
+        happen(.beginAnew, to: .successor, at: now)
         proceed(at: now)
     }
 
-    private mutating func refreshLink(at now: Instant) {
-        switch phase {
-        case .offline: break
-        case .joining(var attempt):
-            attempt.deadline = now + settings.joinLimit
-            phase = .joining(attempt)
-        case .waitingForAddress(var attempt, let accessPoint):
-            attempt.deadline = now + settings.addressLimit
-            phase = .waitingForAddress(attempt, accessPoint)
-        case .proving: break
-        case .online(var link):
-            if settings.validation != nil { link.proof.askAgain(at: now) }
-            if link.uselessness != nil { weakness.nextScan = now }
-            if link.addressDeadline != nil { link.addressDeadline = now + settings.addressLimit }
-            phase = .online(link)
-            watchSignal(of: link.accessPoint)
-        }
-    }
-
     // MARK: What the rest reads
+
+    /// Where the device is with its network.
+    public var phase: Phase { link.phase }
+
+    /// The link that is being made beside the one in use, to succeed it.
+    public var successor: Phase? { successorLink?.phase }
 
     var isReady: Bool { isInterfaceUp && isSupplicantAvailable }
 
