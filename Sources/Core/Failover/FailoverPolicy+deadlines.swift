@@ -66,7 +66,7 @@ extension FailoverPolicy {
     private static let deadlinesAtOnce = 64
 
     /// Does what is due, until nothing is, and tells when something will be.
-    mutating func meetDeadlines(at now: Instant) {
+    mutating func meetDeadlines(at now: Instant, _ actions: inout [PolicyAction]) {
         for _ in 0..<Self.deadlinesAtOnce {
             var due: Deadline?
             var next: Instant?
@@ -80,30 +80,30 @@ extension FailoverPolicy {
             }
             nextWake = next
             guard let due else { return }
-            meet(due, at: now)
+            meet(due, at: now, &actions)
         }
     }
 
-    private mutating func meet(_ deadline: Deadline, at now: Instant) {
+    private mutating func meet(_ deadline: Deadline, at now: Instant, _ actions: inout [PolicyAction]) {
         switch deadline {
-        case .scan: if let scan { scanEnded(id: scan.order.id, isComplete: false, at: now) }
+        case .scan: if let scan { scanEnded(id: scan.order.id, isComplete: false, at: now, &actions) }
         case .patience:
-            losePatience(at: now)
-            proceed(at: now)
+            losePatience(at: now, &actions)
+            proceed(at: now, &actions)
         case .interface:
             interfaceUpAt = now + settings.interfaceGrace
             actions.append(.bringInterfaceUp)
-        case .successor: happen(.tookTooLong, to: .successor, at: now)
-        case .link: happen(.tookTooLong, to: .inUse, at: now)
-        case .step: proceed(at: now)
-        case .validation: continueValidation(of: .inUse, at: now)
-        case .successorValidation: continueValidation(of: .successor, at: now)
+        case .successor: happen(.tookTooLong, to: .successor, at: now, &actions)
+        case .link: happen(.tookTooLong, to: .inUse, at: now, &actions)
+        case .step: proceed(at: now, &actions)
+        case .validation: continueValidation(of: .inUse, at: now, &actions)
+        case .successorValidation: continueValidation(of: .successor, at: now, &actions)
         }
     }
 
     /// Counts what was not answered, and asks what is due to be asked.
-    private mutating func continueValidation(of role: Role, at now: Instant) {
-        happen(.probeDeadline, to: role, at: now)
-        happen(.probeMoment, to: role, at: now)
+    private mutating func continueValidation(of role: Role, at now: Instant, _ actions: inout [PolicyAction]) {
+        happen(.probeDeadline, to: role, at: now, &actions)
+        happen(.probeMoment, to: role, at: now, &actions)
     }
 }

@@ -4,7 +4,8 @@ import AgentModel
 extension FailoverPolicy {
     /// - Parameter bss: the access point to join; nil for any of the network's.
     mutating func join(
-        _ network: NetworkID, at bss: BSS?, purpose: Purpose, cause: PolicyDecision.Cause, at now: Instant
+        _ network: NetworkID, at bss: BSS?, purpose: Purpose, cause: PolicyDecision.Cause, at now: Instant,
+        _ actions: inout [PolicyAction]
     ) {
         let isBeside = isJoinedBeside(network)
         var leavesAWorkingLink = false
@@ -19,7 +20,7 @@ extension FailoverPolicy {
         let considered = considerations(choosing: network, at: now)
         record(
             .join, from: current, to: network, fromBSSID: phase.accessPoint?.bssid, toBSSID: bss?.bssid, cause,
-            considered: considered, at: now)
+            considered: considered, at: now, &actions)
         epoch += 1
         standings[network, default: Standing()].setOut(for: bss?.bssid, at: now)
         // The radio is needed now, and what a long scan of all channels would find is not.
@@ -72,9 +73,11 @@ extension FailoverPolicy {
         link = LinkMachine(.waitingForAddress(attempt, accessPoint))
     }
 
-    mutating func goOnline(_ attempt: Attempt, _ accessPoint: AccessPoint, _ role: Role, at now: Instant) {
+    mutating func goOnline(
+        _ attempt: Attempt, _ accessPoint: AccessPoint, _ role: Role, at now: Instant, _ actions: inout [PolicyAction]
+    ) {
         let network = attempt.network
-        if role == .successor { takeOver(attempt, accessPoint, at: now) }
+        if role == .successor { takeOver(attempt, accessPoint, at: now, &actions) }
         standings[network, default: Standing()].joined()
         standings[network]?.worked(at: accessPoint.bssid)
         search = Search()
@@ -89,15 +92,19 @@ extension FailoverPolicy {
             online.validation.ended(well: true, next: settings.validation.map { now + $0.interval })
         }
         link = LinkMachine(.online(online))
-        record(.online, to: network, toBSSID: accessPoint.bssid, attempt.cause, at: now)
-        watchSignal(of: accessPoint)
-        finishCommand(after: attempt, at: now)
+        record(.online, to: network, toBSSID: accessPoint.bssid, attempt.cause, at: now, &actions)
+        watchSignal(of: accessPoint, &actions)
+        finishCommand(after: attempt, at: now, &actions)
     }
 
-    mutating func attemptFailed(_ attempt: Attempt, _ failure: JoinFailure, _ role: Role, at now: Instant) {
+    mutating func attemptFailed(
+        _ attempt: Attempt, _ failure: JoinFailure, _ role: Role, at now: Instant, _ actions: inout [PolicyAction]
+    ) {
         let signal = air.best(of: attempt.network, since: now - settings.joinLimit)?.signal
-        record(.failed, from: attempt.network, fromBSSID: attempt.bssid, .failure(failure), signal: signal, at: now)
-        strike(attempt, role, failure, signal: signal, at: now)
+        record(
+            .failed, from: attempt.network, fromBSSID: attempt.bssid, .failure(failure), signal: signal, at: now,
+            &actions)
+        strike(attempt, role, failure, signal: signal, at: now, &actions)
         switch role {
         case .successor:
             // Nothing was left, and so there is nothing to return to.
@@ -118,17 +125,18 @@ extension FailoverPolicy {
             }
         }
         switch attempt.purpose {
-        case .commanded: commandedJoinFailed(failure, at: now)
-        case .rollback(let reason): endCommand(.failed(reason))
+        case .commanded: commandedJoinFailed(failure, at: now, &actions)
+        case .rollback(let reason): endCommand(.failed(reason), &actions)
         case .automatic: break
         }
-        proceed(at: now)
+        proceed(at: now, &actions)
         if case .offline = phase { actions.append(.leave) }
     }
 
     /// Holds a failure against a network, or against one of its access points.
     private mutating func strike(
-        _ attempt: Attempt, _ role: Role, _ failure: JoinFailure, signal: Int?, at now: Instant
+        _ attempt: Attempt, _ role: Role, _ failure: JoinFailure, signal: Int?, at now: Instant,
+        _ actions: inout [PolicyAction]
     ) {
         guard failure.isOfTheNetwork else { return }
         let (network, bssid, isRegretted) = (attempt.network, attempt.bssid, attempt.leavesALivingLink)
@@ -161,7 +169,7 @@ extension FailoverPolicy {
             failure, isRegretted: isRegretted, isAlone: isAlone, signal: signal, at: now, settings: settings)
         {
             search.holdLastResort(at: now, settings: settings)
-            record(.blocked, from: network, fromBSSID: bssid, .failure(failure), signal: signal, at: now)
+            record(.blocked, from: network, fromBSSID: bssid, .failure(failure), signal: signal, at: now, &actions)
         }
     }
 
@@ -185,15 +193,17 @@ extension FailoverPolicy {
         }
     }
 
-    mutating func lose(_ link: Link, _ cause: PolicyDecision.Cause, _ end: LinkEnd, at now: Instant) {
-        record(.lost, from: link.network, fromBSSID: link.accessPoint.bssid, cause, at: now)
+    mutating func lose(
+        _ link: Link, _ cause: PolicyDecision.Cause, _ end: LinkEnd, at now: Instant, _ actions: inout [PolicyAction]
+    ) {
+        record(.lost, from: link.network, fromBSSID: link.accessPoint.bssid, cause, at: now, &actions)
         left(link, byOwnChoice: true, at: now)
         if end != .ownDoing {
             standings[link.network, default: Standing()].gone(at: now)
             wasLost(link, at: now)
         }
         actions.append(.watchSignal(nil))
-        if successor != nil { return fallToSuccessor(because: cause, at: now) }
+        if successor != nil { return fallToSuccessor(because: cause, at: now, &actions) }
         // A scan of all channels takes seconds; what is needed now takes a fraction of one.
         if let scan, scan.order.frequencies.isEmpty, scan.order.reason != .commanded { actions.append(.cancelScan) }
         self.link = LinkMachine()
@@ -205,7 +215,7 @@ extension FailoverPolicy {
         search.startOver(at: now, settings: settings)
         // What was there a moment ago comes back where it was, if it does so at once.
         if networks.allSatisfy({ !air.places(of: $0.id).isEmpty }) { search.hurry(at: now, settings: settings) }
-        proceed(at: now)
+        proceed(at: now, &actions)
         // wpa_supplicant is not to keep what is to be forgotten.
         if wasVisiting, case .offline = phase { actions.append(.leave) }
     }
@@ -227,57 +237,57 @@ extension FailoverPolicy {
     }
 
     /// The link lives, but its address went and did not come back.
-    mutating func addressGone(_ link: Link, at now: Instant) {
+    mutating func addressGone(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) {
         let cause = PolicyDecision.Cause.failure(.noAddress)
         standings[link.network, default: Standing()].lostAddress()
         wasLost(link, at: now)
-        guard successor == nil else { return lose(link, cause, .ownDoing, at: now) }
-        record(.failed, from: link.network, fromBSSID: link.accessPoint.bssid, cause, at: now)
+        guard successor == nil else { return lose(link, cause, .ownDoing, at: now, &actions) }
+        record(.failed, from: link.network, fromBSSID: link.accessPoint.bssid, cause, at: now, &actions)
         left(link, byOwnChoice: true, at: now)
         actions.append(.watchSignal(nil))
         self.link = LinkMachine()
         visit = nil
         search.lookAgain(at: now, because: cause, settings: settings)
-        proceed(at: now)
+        proceed(at: now, &actions)
         if case .offline = phase { actions.append(.leave) }
     }
 
-    mutating func interfaceChanged(isUp: Bool, at now: Instant) {
+    mutating func interfaceChanged(isUp: Bool, at now: Instant, _ actions: inout [PolicyAction]) {
         interfaceUpAt = isUp ? nil : interfaceUpAt ?? now + settings.interfaceGrace
         guard isUp != isInterfaceUp else { return }
         isInterfaceUp = isUp
         if isUp {
             search.startOver(at: now, settings: settings)
-            proceed(at: now)
+            proceed(at: now, &actions)
         } else {
             scan = nil
-            interrupt(.interfaceDown, at: now)
+            interrupt(.interfaceDown, at: now, &actions)
         }
     }
 
-    mutating func supplicantChanged(isAvailable: Bool, at now: Instant) {
+    mutating func supplicantChanged(isAvailable: Bool, at now: Instant, _ actions: inout [PolicyAction]) {
         guard isAvailable != isSupplicantAvailable else { return }
         isSupplicantAvailable = isAvailable
         if isAvailable {
             search.startOver(at: now, settings: settings)
             if scan == nil, bestCandidate(at: now) == nil { search.forgetGlance() }
-            proceed(at: now)
+            proceed(at: now, &actions)
         } else if attempt != nil || command != nil && successor == nil {
             // Whether a finished link outlives its supplicant depends on the driver: the kernel tells.
-            interrupt(.supplicantUnavailable, at: now)
+            interrupt(.supplicantUnavailable, at: now, &actions)
         }
     }
 
     /// Nothing can be joined for now, and what was under way is over.
-    private mutating func interrupt(_ failure: JoinFailure, at now: Instant) {
+    private mutating func interrupt(_ failure: JoinFailure, at now: Instant, _ actions: inout [PolicyAction]) {
         if let attempt {
-            attemptFailed(attempt, failure, .inUse, at: now)
+            attemptFailed(attempt, failure, .inUse, at: now, &actions)
         } else if case .online(let link) = phase, failure == .interfaceDown {
             let hasSuccessor = successor != nil
-            lose(link, .interfaceDown, .ownDoing, at: now)
+            lose(link, .interfaceDown, .ownDoing, at: now, &actions)
             // The other interface goes on with it.
             if hasSuccessor { return }
         }
-        abandonCommand(failure, at: now)
+        abandonCommand(failure, at: now, &actions)
     }
 }

@@ -8,26 +8,28 @@ extension FailoverPolicy {
     enum Role { case inUse, successor }
 
     /// Something happens to a link: what follows from it is done.
-    mutating func happen(_ input: LinkMachine.Input, to role: Role, at now: Instant) {
+    mutating func happen(_ input: LinkMachine.Input, to role: Role, at now: Instant, _ actions: inout [PolicyAction]) {
         switch role {
         case .inUse:
             let context = context(of: link, isBeside: false, at: now)
-            carryOut(link.handle(input, context, for: &command), of: .inUse, at: now)
+            carryOut(link.handle(input, context, for: &command), of: .inUse, at: now, &actions)
         case .successor:
             guard var successorLink else { return }
             let context = context(of: successorLink, isBeside: true, at: now)
             let outcomes = successorLink.handle(input, context, for: &command)
             self.successorLink = successorLink
-            carryOut(outcomes, of: .successor, at: now)
+            carryOut(outcomes, of: .successor, at: now, &actions)
         }
     }
 
     /// The same for the link with this epoch. What concerns another link comes too late.
-    mutating func happen(_ input: LinkMachine.Input, toLink epoch: UInt64, at now: Instant) {
+    mutating func happen(
+        _ input: LinkMachine.Input, toLink epoch: UInt64, at now: Instant, _ actions: inout [PolicyAction]
+    ) {
         if successor?.epoch == epoch {
-            happen(input, to: .successor, at: now)
+            happen(input, to: .successor, at: now, &actions)
         } else if phase.epoch == epoch {
-            happen(input, to: .inUse, at: now)
+            happen(input, to: .inUse, at: now, &actions)
         }
     }
 
@@ -39,23 +41,25 @@ extension FailoverPolicy {
             wasUselessLately: standing?.wasUselessLately(at: now, settings: settings) ?? false)
     }
 
-    private mutating func carryOut(_ outcomes: [LinkMachine.Outcome], of role: Role, at now: Instant) {
+    private mutating func carryOut(
+        _ outcomes: [LinkMachine.Outcome], of role: Role, at now: Instant, _ actions: inout [PolicyAction]
+    ) {
         for outcome in outcomes {
             switch outcome {
             case .order(let action): actions.append(action)
             case .progress(let progress):
                 if let command { actions.append(.switchProgress(id: command.id, progress)) }
             case .opened(let network, let accessPoint): opened(network, accessPoint)
-            case .failed(let attempt, let failure): attemptFailed(attempt, failure, role, at: now)
+            case .failed(let attempt, let failure): attemptFailed(attempt, failure, role, at: now, &actions)
             case .useful(let network): standings[network]?.wasUseful(at: now)
-            case .up(let attempt, let accessPoint): goOnline(attempt, accessPoint, role, at: now)
-            case .takesOver(let attempt, let accessPoint): takeOver(attempt, accessPoint, at: now)
-            case .lost(let link, let end): lose(link, .linkLost, end, at: now)
-            case .addressGone(let link): addressGone(link, at: now)
-            case .found(let link, let finding): found(finding, on: link, at: now)
+            case .up(let attempt, let accessPoint): goOnline(attempt, accessPoint, role, at: now, &actions)
+            case .takesOver(let attempt, let accessPoint): takeOver(attempt, accessPoint, at: now, &actions)
+            case .lost(let link, let end): lose(link, .linkLost, end, at: now, &actions)
+            case .addressGone(let link): addressGone(link, at: now, &actions)
+            case .found(let link, let finding): found(finding, on: link, at: now, &actions)
             case .judgeAnew(let link):
                 if link.uselessness != nil { weakness.nextScan = now }
-                watchSignal(of: link.accessPoint)
+                watchSignal(of: link.accessPoint, &actions)
             }
         }
     }
@@ -64,13 +68,15 @@ extension FailoverPolicy {
     /// use: there it keeps its address, which another station would not.
     func isJoinedBeside(_ network: NetworkID) -> Bool { isSpareReady && current.map { $0 != network } ?? false }
 
-    mutating func spareChanged(isReady: Bool, at now: Instant) {
+    mutating func spareChanged(isReady: Bool, at now: Instant, _ actions: inout [PolicyAction]) {
         isSpareReady = isReady
-        if !isReady { happen(.failed(.supplicantUnavailable), to: .successor, at: now) }
+        if !isReady { happen(.failed(.supplicantUnavailable), to: .successor, at: now, &actions) }
     }
 
     /// The successor is in use from now on, by choice.
-    mutating func takeOver(_ attempt: Attempt, _ accessPoint: AccessPoint, at now: Instant) {
+    mutating func takeOver(
+        _ attempt: Attempt, _ accessPoint: AccessPoint, at now: Instant, _ actions: inout [PolicyAction]
+    ) {
         guard case .online(let before) = phase, let successorLink else { return }
         link = successorLink
         self.successorLink = nil
@@ -85,7 +91,8 @@ extension FailoverPolicy {
     }
 
     /// The link in use is lost: what was made beside it is all there is now.
-    mutating func fallToSuccessor(because cause: PolicyDecision.Cause, at now: Instant) {
+    mutating func fallToSuccessor(because cause: PolicyDecision.Cause, at now: Instant, _ actions: inout [PolicyAction])
+    {
         guard let successorLink, let epoch = successorLink.phase.epoch else { return }
         self.successorLink = nil
         if visit?.network != successorLink.phase.network { visit = nil }
@@ -96,12 +103,12 @@ extension FailoverPolicy {
         actions.append(.useSuccessor(epoch: epoch))
         // What is joined where nothing is left is used as soon as it has an address.
         if case .proving(let attempt, let accessPoint) = phase, attempt.purpose == .automatic {
-            goOnline(attempt, accessPoint, .inUse, at: now)
+            goOnline(attempt, accessPoint, .inUse, at: now, &actions)
         }
     }
 
     /// What was being joined beside is not wanted any more.
-    mutating func giveUpSuccessor() {
+    mutating func giveUpSuccessor(_ actions: inout [PolicyAction]) {
         guard let epoch = successor?.epoch else { return }
         successorLink = nil
         actions.append(.leaveSuccessor(epoch: epoch))
