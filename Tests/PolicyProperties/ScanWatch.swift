@@ -7,8 +7,9 @@ struct ScanWatch {
     private var lastOrder: UInt64?
     /// The scan under way.
     private var current: (id: UInt64, isFull: Bool, since: Instant)?
-    /// The device slept in the middle of the scan under way: what it took is anybody's guess.
-    private var isSleptOver = false
+    /// What the scan under way takes is not known for sure: the device slept in the middle of it, or the answer came at the
+    /// moment of the order.
+    private var isDoubtful = false
     private var fullScan = Duration.seconds(6)
     private var settings: PolicySettings
     /// Whether the link was weak when it was measured last.
@@ -25,7 +26,7 @@ struct ScanWatch {
 
     mutating func check(_ exchange: Exchange) throws(Violation) {
         if exchange.changesSettings { adopt(exchange.policy.settings, at: exchange.at) }
-        isSleptOver = isSleptOver || exchange.isLate || exchange.events.contains(.resumed)
+        isDoubtful = isDoubtful || exchange.isLate || exchange.events.contains(.resumed)
         // A scan that is told of twice has worked.
         for case .scanned(let id?, _) in exchange.events { ended(id, in: exchange) }
         for event in exchange.events { note(event, in: exchange) }
@@ -34,10 +35,10 @@ struct ScanWatch {
                 throw Violation(.freshNumbers, "scan \(order.id) after scan \(lastOrder)", at: exchange.at)
             }
             lastOrder = order.id
-            // An answer that guessed its number came at the same moment, and has ended it already.
-            let isAnswered = exchange.events.contains { $0.answers(scan: order.id) }
-            current = isAnswered ? nil : (order.id, order.frequencies.isEmpty, exchange.at)
-            isSleptOver = false
+            // An answer that guessed the number came at the same moment: taken in after the order it has ended the scan, and
+            // taken in before the order it answers nothing, so the scan still goes on.
+            isDoubtful = exchange.events.contains { $0.answers(scan: order.id) }
+            current = (order.id, order.frequencies.isEmpty, exchange.at)
             guard case .online = exchange.before, case .online(let link) = exchange.policy.phase,
                 order.reason != .commanded
             else { continue }
@@ -55,7 +56,7 @@ struct ScanWatch {
         all = TokenBucket(perThousand: new.weakScanShare, limit: new.scanReserve)
         calm = TokenBucket(perThousand: new.scanShare, limit: new.scanReserve)
         fullScan = min(fullScan, new.scanReserve)
-        isSleptOver = true
+        isDoubtful = true
     }
 
     private mutating func note(_ event: PolicyEvent, in exchange: Exchange) {
@@ -78,13 +79,13 @@ struct ScanWatch {
     private mutating func ended(_ id: UInt64, in exchange: Exchange) {
         guard let scan = current, scan.id == id else { return }
         let time = exchange.at - scan.since
-        guard isSleptOver || time <= settings.scanLimit else { return }
+        guard isDoubtful || time <= settings.scanLimit else { return }
         current = nil
         guard scan.isFull, case .online = exchange.before else { return }
         // In doubt it was cheap: what is not known is no violation. At the moment at which it is given up it may count or not.
         // Where the link was left at the same moment, the policy may not have learned from it.
-        let isDoubtful = isSleptOver || time == settings.scanLimit
-        let learned = isDoubtful ? .seconds(1) : min(max(time, .seconds(1)), settings.scanReserve)
+        let learned =
+            isDoubtful || time == settings.scanLimit ? .seconds(1) : min(max(time, .seconds(1)), settings.scanReserve)
         if case .online = exchange.policy.phase { fullScan = learned } else { fullScan = min(fullScan, learned) }
     }
 

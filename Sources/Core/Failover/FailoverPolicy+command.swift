@@ -6,57 +6,57 @@ extension FailoverPolicy {
     private static let maximumJoins = 4
 
     mutating func begin(
-        _ network: NetworkID, id: UInt64, confirmWithin: Duration?, joinOnce isVisit: Bool, at now: Instant
+        _ network: NetworkID, id: UInt64, confirmWithin: Duration?, joinOnce isVisit: Bool, at now: Instant,
+        _ actions: inout [PolicyAction]
     ) {
         guard command == nil else {
-            end(id, .failed(.rejected))
+            end(id, .failed(.rejected), &actions)
             return
         }
         actions.append(.switchProgress(id: id, .accepted))
         let isUnderWay = attempt?.network == network || successor?.network == network
         // What was being joined meanwhile was nobody's wish: the command replaces it, or makes it its own.
-        if !isUnderWay { giveUpSuccessor() }
+        if !isUnderWay { giveUpSuccessor(&actions) }
         guard current != network else {
             choose(network, isVisit: isVisit, at: now)
-            end(id, .committed)
+            end(id, .committed, &actions)
             return
         }
         let cameFrom = current ?? (isUnderWay ? nil : attempt?.network)
         command = Command(
             id: id, to: network, cameFrom: cameFrom, since: now, confirmWithin: confirmWithin, isVisit: isVisit,
             leaving: visit, joins: isUnderWay ? 1 : 0)
-        if successor != nil {
-            onSuccessor { $0.follow(id) }
-        } else if isUnderWay {
-            follow(id)
+        if isUnderWay {
+            happen(.commanded, to: successor == nil ? .inUse : .successor, at: now, &actions)
         } else if self.network(network) == nil {
-            abandonCommand(.notFound, at: now)
+            abandonCommand(.notFound, at: now, &actions)
         } else {
-            lookForCommanded(at: now)
+            lookForCommanded(at: now, &actions)
         }
     }
 
     /// The agent was restarted in the middle of a switch, so the switch has failed: the device belongs back where it was.
-    mutating func undo(_ id: UInt64, _ target: NetworkID?, cameFrom: NetworkID?, at now: Instant) {
+    mutating func undo(
+        _ id: UInt64, _ target: NetworkID?, cameFrom: NetworkID?, at now: Instant, _ actions: inout [PolicyAction]
+    ) {
         guard command == nil else {
-            end(id, .failed(.interrupted))
+            end(id, .failed(.interrupted), &actions)
             return
         }
         guard let cameFrom, network(cameFrom) != nil, cameFrom != target else {
-            end(id, .failed(.interrupted))
+            end(id, .failed(.interrupted), &actions)
             return
         }
         guard current != cameFrom else {
-            end(id, .rolledBack(.interrupted))
+            end(id, .rolledBack(.interrupted), &actions)
             return
         }
-        giveUpSuccessor()
+        giveUpSuccessor(&actions)
         command = Command(id: id, .comeBack(.interrupted), to: cameFrom, cameFrom: nil, since: now)
-        if case .waitingForAddress(var attempt, let accessPoint) = phase, attempt.network == cameFrom {
-            attempt.purpose = .rollback(.interrupted)
-            phase = .waitingForAddress(attempt, accessPoint)
+        if case .waitingForAddress(let attempt, _) = phase, attempt.network == cameFrom {
+            happen(.rollback(.interrupted), to: .inUse, at: now, &actions)
         } else {
-            lookForCommanded(at: now)
+            lookForCommanded(at: now, &actions)
         }
     }
 
@@ -67,56 +67,37 @@ extension FailoverPolicy {
     }
 
     /// The device was not ready in time.
-    mutating func losePatience(at now: Instant) {
-        abandonCommand(isInterfaceUp ? .supplicantUnavailable : .interfaceDown, at: now)
-    }
-
-    /// The network is being joined already: that join becomes the commanded one.
-    private mutating func follow(_ id: UInt64) {
-        actions.append(.switchProgress(id: id, .joining))
-        switch phase {
-        case .joining(var attempt):
-            attempt.purpose = .commanded
-            phase = .joining(attempt)
-        case .waitingForAddress(var attempt, let accessPoint):
-            attempt.purpose = .commanded
-            phase = .waitingForAddress(attempt, accessPoint)
-            actions.append(.switchProgress(id: id, .waitingForAddress))
-        case .proving(var attempt, let accessPoint):
-            attempt.purpose = .commanded
-            phase = .proving(attempt, accessPoint)
-            actions.append(.switchProgress(id: id, .validating))
-        case .offline, .online: break
-        }
+    mutating func losePatience(at now: Instant, _ actions: inout [PolicyAction]) {
+        abandonCommand(isInterfaceUp ? .supplicantUnavailable : .interfaceDown, at: now, &actions)
     }
 
     /// Takes the next step of a commanded switch that is not joining yet.
-    mutating func lookForCommanded(at now: Instant) {
+    mutating func lookForCommanded(at now: Instant, _ actions: inout [PolicyAction]) {
         guard let command, isReady, !isJoiningForCommand else { return }
         if let bss = sight(of: command.destination, at: now, since: current == nil ? nil : command.since) {
             self.command?.joins += 1
             switch command.mission {
-            case .go: join(command.destination, at: bss, purpose: .commanded, cause: .commanded, at: now)
+            case .go: join(command.destination, at: bss, purpose: .commanded, cause: .commanded, at: now, &actions)
             case .comeBack(let failure):
-                join(command.destination, at: bss, purpose: .rollback(failure), cause: .rollback, at: now)
+                join(command.destination, at: bss, purpose: .rollback(failure), cause: .rollback, at: now, &actions)
             }
             return
         }
         guard scan == nil else { return }
         // A scan that was cut short says nothing about what is not there.
         guard command.failedScans < Self.maximumFailedScans else {
-            abandonCommand(.timeout, at: now)
-            proceed(at: now)
+            abandonCommand(.timeout, at: now, &actions)
+            proceed(at: now, &actions)
             return
         }
         let places = air.places(of: command.destination)
         if !places.isEmpty, !command.lookedAtKnownPlaces {
-            orderScan(places, reason: .commanded, at: now)
+            orderScan(places, reason: .commanded, at: now, &actions)
         } else if !command.lookedEverywhere {
-            orderScan([], reason: .commanded, at: now)
+            orderScan([], reason: .commanded, at: now, &actions)
         } else {
-            abandonCommand(refusal(of: command.destination, at: now)?.failure ?? .notFound, at: now)
-            proceed(at: now)
+            abandonCommand(refusal(of: command.destination, at: now)?.failure ?? .notFound, at: now, &actions)
+            proceed(at: now, &actions)
         }
     }
 
@@ -127,39 +108,45 @@ extension FailoverPolicy {
         }
     }
 
-    mutating func commandedJoinFailed(_ failure: JoinFailure, at now: Instant) {
+    mutating func confirmed(_ id: UInt64, at now: Instant, _ actions: inout [PolicyAction]) {
+        guard command?.id == id else { return }
+        happen(.confirmed, to: successor == nil ? .inUse : .successor, at: now, &actions)
+    }
+
+    mutating func commandedJoinFailed(_ failure: JoinFailure, at now: Instant, _ actions: inout [PolicyAction]) {
         guard let command else { return }
         // One failed handshake may be lost frames. Two are a wrong password.
         if failure == .wrongKey, command.joins < settings.wrongKeyStrikes {
             self.command?.joins += 1
             join(
                 command.destination, at: sight(of: command.destination, at: now), purpose: .commanded, cause: .retry,
-                at: now)
+                at: now, &actions)
         } else if failure.isOfTheAccessPoint, failure != .wrongKey, command.joins < Self.maximumJoins,
             let other = sight(of: command.destination, at: now), isOpen(other, of: command.destination, at: now)
         {
             // Another access point of the network may take it.
             self.command?.joins += 1
-            join(command.destination, at: other, purpose: .commanded, cause: .retry, at: now)
+            join(command.destination, at: other, purpose: .commanded, cause: .retry, at: now, &actions)
         } else if let current, current == command.cameFrom {
             // It was never left.
-            endCommand(.rolledBack(failure))
+            endCommand(.rolledBack(failure), &actions)
         } else if let cameFrom = command.cameFrom, network(cameFrom) != nil, isReady {
             join(
-                cameFrom, at: sight(of: cameFrom, at: now), purpose: .rollback(failure), cause: .rollback, at: now)
+                cameFrom, at: sight(of: cameFrom, at: now), purpose: .rollback(failure), cause: .rollback, at: now,
+                &actions)
         } else {
-            endCommand(.failed(failure))
+            endCommand(.failed(failure), &actions)
         }
     }
 
-    mutating func finishCommand(after attempt: Attempt, at now: Instant) {
+    mutating func finishCommand(after attempt: Attempt, at now: Instant, _ actions: inout [PolicyAction]) {
         switch attempt.purpose {
         case .commanded:
             choose(attempt.network, isVisit: command?.isVisit ?? false, at: now)
-            endCommand(.committed)
+            endCommand(.committed, &actions)
         case .rollback(let failure):
             visit = command?.leaving
-            endCommand(.rolledBack(failure))
+            endCommand(.rolledBack(failure), &actions)
         case .automatic: break
         }
     }
@@ -177,23 +164,23 @@ extension FailoverPolicy {
     }
 
     /// Ends a commanded switch before anything was joined for it: the link was never left, if there was one.
-    mutating func abandonCommand(_ failure: JoinFailure, at now: Instant) {
+    mutating func abandonCommand(_ failure: JoinFailure, at now: Instant, _ actions: inout [PolicyAction]) {
         guard let command else { return }
         switch command.mission {
         case .go:
             let isWhereItWas = current != nil && current == command.cameFrom
-            endCommand(isWhereItWas ? .rolledBack(failure) : .failed(failure))
-        case .comeBack(let reason): endCommand(.failed(reason))
+            endCommand(isWhereItWas ? .rolledBack(failure) : .failed(failure), &actions)
+        case .comeBack(let reason): endCommand(.failed(reason), &actions)
         }
     }
 
-    mutating func endCommand(_ outcome: SwitchProgress) {
+    mutating func endCommand(_ outcome: SwitchProgress, _ actions: inout [PolicyAction]) {
         guard let command else { return }
         self.command = nil
-        end(command.id, outcome)
+        end(command.id, outcome, &actions)
     }
 
-    private mutating func end(_ id: UInt64, _ outcome: SwitchProgress) {
+    private mutating func end(_ id: UInt64, _ outcome: SwitchProgress, _ actions: inout [PolicyAction]) {
         actions.append(.store(.switchEnded(id: id, isCommitted: outcome == .committed)))
         actions.append(.switchProgress(id: id, outcome))
     }

@@ -20,9 +20,9 @@ extension FailoverPolicy {
         /// It is time to look for something, or to go there.
         case step
         /// The link in use is to be probed, or has not answered. It comes late: a link that is left is not probed.
-        case proof
+        case validation
         /// The same of the successor.
-        case successorProof
+        case successorValidation
     }
 
     /// When it is due; nil where nothing would be done about it.
@@ -34,9 +34,14 @@ extension FailoverPolicy {
         case .successor: successor?.deadline
         case .link: phase.deadline
         case .step: stepMoment
-        case .proof: proofMoment(of: phase)
-        case .successorProof: successor.flatMap { proofMoment(of: $0) }
+        case .validation: probeMoment(of: phase)
+        case .successorValidation: successor.flatMap { probeMoment(of: $0) }
         }
+    }
+
+    /// When a link is to be probed next, or has to have answered; nil where it is not probed.
+    private func probeMoment(of phase: Phase) -> Instant? {
+        settings.validation == nil ? nil : phase.validation?.moment
     }
 
     private var stepMoment: Instant? {
@@ -61,7 +66,7 @@ extension FailoverPolicy {
     private static let deadlinesAtOnce = 64
 
     /// Does what is due, until nothing is, and tells when something will be.
-    mutating func meetDeadlines(at now: Instant) {
+    mutating func meetDeadlines(at now: Instant, _ actions: inout [PolicyAction]) {
         for _ in 0..<Self.deadlinesAtOnce {
             var due: Deadline?
             var next: Instant?
@@ -75,35 +80,30 @@ extension FailoverPolicy {
             }
             nextWake = next
             guard let due else { return }
-            meet(due, at: now)
+            meet(due, at: now, &actions)
         }
     }
 
-    private mutating func meet(_ deadline: Deadline, at now: Instant) {
+    private mutating func meet(_ deadline: Deadline, at now: Instant, _ actions: inout [PolicyAction]) {
         switch deadline {
-        case .scan: if let scan { scanEnded(id: scan.order.id, isComplete: false, at: now) }
+        case .scan: if let scan { scanEnded(id: scan.order.id, isComplete: false, at: now, &actions) }
         case .patience:
-            losePatience(at: now)
-            proceed(at: now)
+            losePatience(at: now, &actions)
+            proceed(at: now, &actions)
         case .interface:
             interfaceUpAt = now + settings.interfaceGrace
             actions.append(.bringInterfaceUp)
-        case .successor: onSuccessor { $0.linkTookTooLong(at: now) }
-        case .link: linkTookTooLong(at: now)
-        case .step: proceed(at: now)
-        case .proof: continueProof(at: now)
-        case .successorProof: onSuccessor { $0.continueProof(at: now) }
+        case .successor: happen(.tookTooLong, to: .successor, at: now, &actions)
+        case .link: happen(.tookTooLong, to: .inUse, at: now, &actions)
+        case .step: proceed(at: now, &actions)
+        case .validation: continueValidation(of: .inUse, at: now, &actions)
+        case .successorValidation: continueValidation(of: .successor, at: now, &actions)
         }
     }
 
-    private mutating func linkTookTooLong(at now: Instant) {
-        switch phase {
-        case .joining(let attempt): attemptFailed(attempt, .timeout, at: now)
-        case .waitingForAddress(let attempt, _): attemptFailed(attempt, .noAddress, at: now)
-        case .proving(let attempt, _):
-            attemptFailed(attempt, attempt.isValidated ? .unconfirmed : .noInternet, at: now)
-        case .online(let link): addressGone(link, at: now)
-        case .offline: break
-        }
+    /// Counts what was not answered, and asks what is due to be asked.
+    private mutating func continueValidation(of role: Role, at now: Instant, _ actions: inout [PolicyAction]) {
+        happen(.probeDeadline, to: role, at: now, &actions)
+        happen(.probeMoment, to: role, at: now, &actions)
     }
 }

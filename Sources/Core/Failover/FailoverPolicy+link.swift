@@ -4,7 +4,8 @@ import AgentModel
 extension FailoverPolicy {
     /// - Parameter bss: the access point to join; nil for any of the network's.
     mutating func join(
-        _ network: NetworkID, at bss: BSS?, purpose: Purpose, cause: PolicyDecision.Cause, at now: Instant
+        _ network: NetworkID, at bss: BSS?, purpose: Purpose, cause: PolicyDecision.Cause, at now: Instant,
+        _ actions: inout [PolicyAction]
     ) {
         let isBeside = isJoinedBeside(network)
         var leavesAWorkingLink = false
@@ -19,7 +20,7 @@ extension FailoverPolicy {
         let considered = considerations(choosing: network, at: now)
         record(
             .join, from: current, to: network, fromBSSID: phase.accessPoint?.bssid, toBSSID: bss?.bssid, cause,
-            considered: considered, at: now)
+            considered: considered, at: now, &actions)
         epoch += 1
         standings[network, default: Standing()].setOut(for: bss?.bssid, at: now)
         // The radio is needed now, and what a long scan of all channels would find is not.
@@ -35,32 +36,18 @@ extension FailoverPolicy {
         let target = LinkTarget(
             network: network, bssid: bss?.bssid, frequencies: frequencies, offer: bss?.security, epoch: epoch)
         if isBeside {
-            successor = joining
+            successorLink = LinkMachine(joining)
             actions.append(.joinBeside(target))
         } else {
             weakness = Weakness()
-            phase = joining
+            link = LinkMachine(joining)
             actions.append(.join(target))
         }
         if case .commanded = purpose, let command { actions.append(.switchProgress(id: command.id, .joining)) }
     }
 
-    mutating func associated(epoch: UInt64, _ accessPoint: AccessPoint, at now: Instant) {
-        guard case .joining(var attempt) = phase, attempt.epoch == epoch else { return }
-        attempt.deadline =
-            now
-            + (attempt.leavesALivingLink && predecessor == nil
-                ? min(settings.addressLimitAfterLeaving, settings.addressLimit) : settings.addressLimit)
-        if !isSuspect(attempt.network, at: now) { attempt.replaceableFrom = nil }
-        opened(attempt.network, accessPoint)
-        phase = .waitingForAddress(attempt, accessPoint)
-        if case .commanded = attempt.purpose, let command {
-            actions.append(.switchProgress(id: command.id, .waitingForAddress))
-        }
-    }
-
     /// A handshake with the network's key is done, where it has one.
-    private mutating func opened(_ network: NetworkID, _ accessPoint: AccessPoint) {
+    mutating func opened(_ network: NetworkID, _ accessPoint: AccessPoint) {
         let hasKey = self.network(network)?.usesPassphrase ?? false
         if hasKey { standings[network, default: Standing()].opened(accessPoint.bssid) }
         if let frequency = accessPoint.frequency { air.note(frequency, of: network, isProven: hasKey) }
@@ -69,28 +56,6 @@ extension FailoverPolicy {
     /// Whether an access point may be anybody's: the network's key has opened others, and not this one.
     public func isStranger(_ bssid: BSSID?, of network: NetworkID) -> Bool {
         bssid.flatMap { standings[network]?.isStranger($0) } ?? false
-    }
-
-    mutating func addressChanged(isReady: Bool, at now: Instant) {
-        switch phase {
-        case .waitingForAddress(let attempt, let accessPoint) where isReady:
-            if attempt.purpose == .commanded || attempt.purpose == .automatic && predecessor != nil {
-                prove(attempt, accessPoint, at: now)
-            } else {
-                goOnline(attempt, accessPoint, at: now)
-            }
-        case .proving(var attempt, let accessPoint) where !isReady:
-            // Whatever was proven, it has to be proven again.
-            let end = now + settings.addressLimit
-            attempt.deadline = command?.provenBy.map { min($0, end) } ?? end
-            attempt.isValidated = false
-            attempt.proof = Proof()
-            phase = .waitingForAddress(attempt, accessPoint)
-        case .online(var link):
-            link.addressDeadline = isReady ? nil : link.addressDeadline ?? now + settings.addressLimit
-            phase = .online(link)
-        case .offline, .joining, .waitingForAddress, .proving: break
-        }
     }
 
     /// The device was connected before the policy was there to decide it.
@@ -105,12 +70,14 @@ extension FailoverPolicy {
         let attempt = Attempt(
             network: network, bssid: accessPoint.bssid, epoch: epoch, purpose: purpose, cause: .linkFound,
             deadline: now + settings.addressLimit)
-        phase = .waitingForAddress(attempt, accessPoint)
+        link = LinkMachine(.waitingForAddress(attempt, accessPoint))
     }
 
-    mutating func goOnline(_ attempt: Attempt, _ accessPoint: AccessPoint, at now: Instant) {
+    mutating func goOnline(
+        _ attempt: Attempt, _ accessPoint: AccessPoint, _ role: Role, at now: Instant, _ actions: inout [PolicyAction]
+    ) {
         let network = attempt.network
-        if let predecessor { succeed(predecessor, by: attempt, accessPoint, at: now) }
+        if role == .successor { takeOver(attempt, accessPoint, at: now, &actions) }
         standings[network, default: Standing()].joined()
         standings[network]?.worked(at: accessPoint.bssid)
         search = Search()
@@ -118,29 +85,33 @@ extension FailoverPolicy {
         if attempt.cause != .preferred { preferredReturn.lookAgain(at: now + settings.preferredLook.first) }
         if network == preferred { preferredReturn.cameHome(at: now) }
         if survey.next == nil { survey.next = now + settings.surveyDelay }
-        var link = Link(
+        var online = Link(
             network: network, accessPoint: accessPoint, since: now, epoch: attempt.epoch, cause: attempt.cause)
-        if settings.validation != nil, !attempt.isValidated { link.proof.askAgain(at: now) }
-        if attempt.isValidated { link.proof.ended(well: true, next: settings.validation.map { now + $0.interval }) }
-        phase = .online(link)
-        record(.online, to: network, toBSSID: accessPoint.bssid, attempt.cause, at: now)
-        watchSignal(of: accessPoint)
-        finishCommand(after: attempt, at: now)
+        if settings.validation != nil, !attempt.isValidated { online.validation.askAgain(at: now) }
+        if attempt.isValidated {
+            online.validation.ended(well: true, next: settings.validation.map { now + $0.interval })
+        }
+        link = LinkMachine(.online(online))
+        record(.online, to: network, toBSSID: accessPoint.bssid, attempt.cause, at: now, &actions)
+        watchSignal(of: accessPoint, &actions)
+        finishCommand(after: attempt, at: now, &actions)
     }
 
-    mutating func attemptFailed(_ attempt: Attempt, _ failure: JoinFailure, at now: Instant) {
+    mutating func attemptFailed(
+        _ attempt: Attempt, _ failure: JoinFailure, _ role: Role, at now: Instant, _ actions: inout [PolicyAction]
+    ) {
         let signal = air.best(of: attempt.network, since: now - settings.joinLimit)?.signal
-        record(.failed, from: attempt.network, fromBSSID: attempt.bssid, .failure(failure), signal: signal, at: now)
-        strike(
-            attempt.network, at: attempt.bssid, failure, isRegretted: attempt.leavesALivingLink, signal: signal, at: now
-        )
-        if let predecessor {
+        record(
+            .failed, from: attempt.network, fromBSSID: attempt.bssid, .failure(failure), signal: signal, at: now,
+            &actions)
+        strike(attempt, role, failure, signal: signal, at: now, &actions)
+        switch role {
+        case .successor:
             // Nothing was left, and so there is nothing to return to.
-            phase = .online(predecessor)
-            self.predecessor = nil
+            successorLink = nil
             actions.append(.leaveSuccessor(epoch: attempt.epoch))
-        } else {
-            phase = .offline
+        case .inUse:
+            link = LinkMachine()
             visit = nil
             search.lookAgain(at: now, because: .failure(failure), settings: settings)
             if !failure.isOfTheNetwork { search.pause(until: now + settings.look.first) }
@@ -154,19 +125,21 @@ extension FailoverPolicy {
             }
         }
         switch attempt.purpose {
-        case .commanded: commandedJoinFailed(failure, at: now)
-        case .rollback(let reason): endCommand(.failed(reason))
+        case .commanded: commandedJoinFailed(failure, at: now, &actions)
+        case .rollback(let reason): endCommand(.failed(reason), &actions)
         case .automatic: break
         }
-        proceed(at: now)
+        proceed(at: now, &actions)
         if case .offline = phase { actions.append(.leave) }
     }
 
     /// Holds a failure against a network, or against one of its access points.
     private mutating func strike(
-        _ network: NetworkID, at bssid: BSSID?, _ failure: JoinFailure, isRegretted: Bool, signal: Int?, at now: Instant
+        _ attempt: Attempt, _ role: Role, _ failure: JoinFailure, signal: Int?, at now: Instant,
+        _ actions: inout [PolicyAction]
     ) {
         guard failure.isOfTheNetwork else { return }
+        let (network, bssid, isRegretted) = (attempt.network, attempt.bssid, attempt.leavesALivingLink)
         var standing = standings[network, default: Standing()]
         defer { standings[network] = standing }
         if failure == .captive || failure == .noInternet {
@@ -182,7 +155,7 @@ extension FailoverPolicy {
         // Nobody knows whose access point it was that refused the key.
         if bssid == nil, failure == .wrongKey, !standing.proven.isEmpty { return }
         if [.notFound, .timeout, .linkLost].contains(failure) { standing.gone(at: now) }
-        let isAlone = !isRegretted && predecessor == nil && !hasOther(than: network, at: now)
+        let isAlone = !isRegretted && role == .inUse && !hasOther(than: network, at: now)
         if let bssid, failure.isOfTheAccessPoint, standing.blamesAccessPoints,
             hasOther(than: bssid, of: network, at: now)
         {
@@ -196,7 +169,7 @@ extension FailoverPolicy {
             failure, isRegretted: isRegretted, isAlone: isAlone, signal: signal, at: now, settings: settings)
         {
             search.holdLastResort(at: now, settings: settings)
-            record(.blocked, from: network, fromBSSID: bssid, .failure(failure), signal: signal, at: now)
+            record(.blocked, from: network, fromBSSID: bssid, .failure(failure), signal: signal, at: now, &actions)
         }
     }
 
@@ -220,37 +193,20 @@ extension FailoverPolicy {
         }
     }
 
-    mutating func linkLost(_ end: LinkEnd, at now: Instant) {
-        switch phase {
-        case .online(let link): lose(link, .linkLost, end, at: now)
-        case .offline, .joining, .waitingForAddress, .proving: lostAttempt(at: now)
-        }
-    }
-
-    /// While a join is under way the end of the link that was before is expected, and a new one is not there yet.
-    mutating func lostAttempt(at now: Instant) {
-        switch phase {
-        case .waitingForAddress(let attempt, _), .proving(let attempt, _): attemptFailed(attempt, .linkLost, at: now)
-        case .offline, .joining, .online: break
-        }
-    }
-
-    mutating func joinFailed(epoch: UInt64, _ failure: JoinFailure, at now: Instant) {
-        if let attempt, attempt.epoch == epoch { attemptFailed(attempt, failure, at: now) }
-    }
-
-    private mutating func lose(_ link: Link, _ cause: PolicyDecision.Cause, _ end: LinkEnd, at now: Instant) {
-        record(.lost, from: link.network, fromBSSID: link.accessPoint.bssid, cause, at: now)
+    mutating func lose(
+        _ link: Link, _ cause: PolicyDecision.Cause, _ end: LinkEnd, at now: Instant, _ actions: inout [PolicyAction]
+    ) {
+        record(.lost, from: link.network, fromBSSID: link.accessPoint.bssid, cause, at: now, &actions)
         left(link, byOwnChoice: true, at: now)
         if end != .ownDoing {
             standings[link.network, default: Standing()].gone(at: now)
             wasLost(link, at: now)
         }
         actions.append(.watchSignal(nil))
-        if successor != nil { return fallToSuccessor(because: cause, at: now) }
+        if successor != nil { return fallToSuccessor(because: cause, at: now, &actions) }
         // A scan of all channels takes seconds; what is needed now takes a fraction of one.
         if let scan, scan.order.frequencies.isEmpty, scan.order.reason != .commanded { actions.append(.cancelScan) }
-        phase = .offline
+        self.link = LinkMachine()
         let wasVisiting = visit != nil
         visit = nil
         search = Search(
@@ -259,7 +215,7 @@ extension FailoverPolicy {
         search.startOver(at: now, settings: settings)
         // What was there a moment ago comes back where it was, if it does so at once.
         if networks.allSatisfy({ !air.places(of: $0.id).isEmpty }) { search.hurry(at: now, settings: settings) }
-        proceed(at: now)
+        proceed(at: now, &actions)
         // wpa_supplicant is not to keep what is to be forgotten.
         if wasVisiting, case .offline = phase { actions.append(.leave) }
     }
@@ -281,57 +237,57 @@ extension FailoverPolicy {
     }
 
     /// The link lives, but its address went and did not come back.
-    mutating func addressGone(_ link: Link, at now: Instant) {
+    mutating func addressGone(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) {
         let cause = PolicyDecision.Cause.failure(.noAddress)
         standings[link.network, default: Standing()].lostAddress()
         wasLost(link, at: now)
-        guard successor == nil else { return lose(link, cause, .ownDoing, at: now) }
-        record(.failed, from: link.network, fromBSSID: link.accessPoint.bssid, cause, at: now)
+        guard successor == nil else { return lose(link, cause, .ownDoing, at: now, &actions) }
+        record(.failed, from: link.network, fromBSSID: link.accessPoint.bssid, cause, at: now, &actions)
         left(link, byOwnChoice: true, at: now)
         actions.append(.watchSignal(nil))
-        phase = .offline
+        self.link = LinkMachine()
         visit = nil
         search.lookAgain(at: now, because: cause, settings: settings)
-        proceed(at: now)
+        proceed(at: now, &actions)
         if case .offline = phase { actions.append(.leave) }
     }
 
-    mutating func interfaceChanged(isUp: Bool, at now: Instant) {
+    mutating func interfaceChanged(isUp: Bool, at now: Instant, _ actions: inout [PolicyAction]) {
         interfaceUpAt = isUp ? nil : interfaceUpAt ?? now + settings.interfaceGrace
         guard isUp != isInterfaceUp else { return }
         isInterfaceUp = isUp
         if isUp {
             search.startOver(at: now, settings: settings)
-            proceed(at: now)
+            proceed(at: now, &actions)
         } else {
             scan = nil
-            interrupt(.interfaceDown, at: now)
+            interrupt(.interfaceDown, at: now, &actions)
         }
     }
 
-    mutating func supplicantChanged(isAvailable: Bool, at now: Instant) {
+    mutating func supplicantChanged(isAvailable: Bool, at now: Instant, _ actions: inout [PolicyAction]) {
         guard isAvailable != isSupplicantAvailable else { return }
         isSupplicantAvailable = isAvailable
         if isAvailable {
             search.startOver(at: now, settings: settings)
             if scan == nil, bestCandidate(at: now) == nil { search.forgetGlance() }
-            proceed(at: now)
+            proceed(at: now, &actions)
         } else if attempt != nil || command != nil && successor == nil {
             // Whether a finished link outlives its supplicant depends on the driver: the kernel tells.
-            interrupt(.supplicantUnavailable, at: now)
+            interrupt(.supplicantUnavailable, at: now, &actions)
         }
     }
 
     /// Nothing can be joined for now, and what was under way is over.
-    private mutating func interrupt(_ failure: JoinFailure, at now: Instant) {
+    private mutating func interrupt(_ failure: JoinFailure, at now: Instant, _ actions: inout [PolicyAction]) {
         if let attempt {
-            attemptFailed(attempt, failure, at: now)
+            attemptFailed(attempt, failure, .inUse, at: now, &actions)
         } else if case .online(let link) = phase, failure == .interfaceDown {
             let hasSuccessor = successor != nil
-            lose(link, .interfaceDown, .ownDoing, at: now)
+            lose(link, .interfaceDown, .ownDoing, at: now, &actions)
             // The other interface goes on with it.
             if hasSuccessor { return }
         }
-        abandonCommand(failure, at: now)
+        abandonCommand(failure, at: now, &actions)
     }
 }

@@ -6,7 +6,9 @@ extension FailoverPolicy {
     ///
     /// - Returns: false where a living link has no air time to spare for it now.
     @discardableResult
-    mutating func orderScan(_ frequencies: [Frequency], reason: ScanOrder.Reason, at now: Instant) -> Bool {
+    mutating func orderScan(
+        _ frequencies: [Frequency], reason: ScanOrder.Reason, at now: Instant, _ actions: inout [PolicyAction]
+    ) -> Bool {
         guard scan == nil, isInterfaceUp else { return true }
         // A person waits for a command, and while the link leads nowhere the radio has nothing better to do.
         if case .online(let link) = phase, reason != .commanded, link.uselessness == nil {
@@ -27,7 +29,7 @@ extension FailoverPolicy {
         return Array(names[start...] + names[..<start])
     }
 
-    mutating func scanned(id: UInt64?, _ results: [BSS], at now: Instant) {
+    mutating func scanned(id: UInt64?, _ results: [BSS], at now: Instant, _ actions: inout [PolicyAction]) {
         air.note(
             results, of: networks, proven: { standings[$0]?.proven ?? ProvenAccessPoints() }, at: now)
         for network in networks {
@@ -37,10 +39,10 @@ extension FailoverPolicy {
                 standings[network.id]?.seenUntried(bss, at: now)
             }
         }
-        if let id { scanEnded(id: id, isComplete: true, at: now) } else { proceed(at: now) }
+        if let id { scanEnded(id: id, isComplete: true, at: now, &actions) } else { proceed(at: now, &actions) }
     }
 
-    mutating func scanEnded(id: UInt64, isComplete: Bool, at now: Instant) {
+    mutating func scanEnded(id: UInt64, isComplete: Bool, at now: Instant, _ actions: inout [PolicyAction]) {
         guard let scan, scan.order.id == id else { return }
         self.scan = nil
         let isFull = scan.order.frequencies.isEmpty
@@ -55,7 +57,7 @@ extension FailoverPolicy {
             let wasSeen = air.best(of: destination, since: scan.since) != nil
             command?.looked(everywhere: isFull, isComplete: isComplete, wasSeen: wasSeen)
         }
-        proceed(at: now)
+        proceed(at: now, &actions)
     }
 
     /// Which networks a scan looked for where they were before, and did not find.

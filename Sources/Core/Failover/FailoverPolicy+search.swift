@@ -141,9 +141,9 @@ extension FailoverPolicy {
     var knownPlaces: [Frequency] { Set(networks.flatMap { air.places(of: $0.id) }).sorted() }
 
     /// Joins the best network that was just seen, or looks for one.
-    mutating func seek(at now: Instant) {
+    mutating func seek(at now: Instant, _ actions: inout [PolicyAction]) {
         guard isInterfaceUp, !networks.isEmpty else { return }
-        guard isSupplicantAvailable else { return lookAhead(at: now) }
+        guard isSupplicantAvailable else { return lookAhead(at: now, &actions) }
         if let notBefore = search.notBefore {
             guard notBefore <= now else { return }
             search.pause(until: nil)
@@ -153,40 +153,40 @@ extension FailoverPolicy {
         // One that failed and is open again must not keep the others from their turn.
         if best?.rank.reputation != .sound, let last = lastResort(at: now) {
             search.tookLastResort(at: now, settings: settings)
-            join(last.network.id, at: last.bss, purpose: .automatic, cause: .lastResort, at: now)
+            join(last.network.id, at: last.bss, purpose: .automatic, cause: .lastResort, at: now, &actions)
         } else if let best, !search.isGlancing || isSure(best), !isToLookBefore(best, at: now) {
-            join(best.network.id, at: best.bss, purpose: .automatic, cause: search.cause, at: now)
+            join(best.network.id, at: best.bss, purpose: .automatic, cause: search.cause, at: now, &actions)
         } else if scan == nil {
-            orderSearch(at: now)
+            orderSearch(at: now, &actions)
         }
     }
 
     /// While the supplicant is starting the radio has nothing to do: what is seen meanwhile can be joined at once.
-    private mutating func lookAhead(at now: Instant) {
+    private mutating func lookAhead(at now: Instant, _ actions: inout [PolicyAction]) {
         guard command == nil, scan == nil, search.breadth == .nothing, let place = likelyPlaces(at: now).first else {
             return
         }
         search.glanced()
-        orderScan([place], reason: .offline, at: now)
+        orderScan([place], reason: .offline, at: now, &actions)
     }
 
-    private mutating func orderSearch(at now: Instant) {
+    private mutating func orderSearch(at now: Instant, _ actions: inout [PolicyAction]) {
         let places = knownPlaces
         if let nextLook = search.nextLook, nextLook <= now, !places.isEmpty {
             let glance = glance(at: now)
             guard glance.isEmpty || glance.count == places.count else {
                 search.glanced()
-                orderScan(glance, reason: .offline, at: now)
+                orderScan(glance, reason: .offline, at: now, &actions)
                 return
             }
             search.looked(at: now, isSpare: otherUplink != nil, settings: settings)
-            orderScan(places, reason: .offline, at: now)
+            orderScan(places, reason: .offline, at: now, &actions)
         } else if let nextFull = search.nextFull, nextFull <= now {
             search.lookedEverywhere(at: now, isSpare: otherUplink != nil, settings: settings)
-            orderScan([], reason: .offline, at: now)
+            orderScan([], reason: .offline, at: now, &actions)
         } else if !search.isReported {
             search.isReported = true
-            record(.search, .noCandidate, considered: considerations(choosing: nil, at: now), at: now)
+            record(.search, .noCandidate, considered: considerations(choosing: nil, at: now), at: now, &actions)
         }
     }
 

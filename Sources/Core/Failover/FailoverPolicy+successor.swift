@@ -1,44 +1,89 @@
 import AgentModel
 
-// Make before break: a link that lives is left for another network when the new link is there and proven.
+// The two links: the one in use, and the one that is made beside it to succeed it (make before break).
 //
-// With a spare station the new link is made beside the one in use. What happens to it is what happens to any join, and is
-// done by the same functions: meanwhile `phase` is the successor's, and the link in use waits as `predecessor`.
+// With a spare station the new link is made beside the one in use, which is left when the new one is there and validated.
 extension FailoverPolicy {
+    /// Which of the two links.
+    enum Role { case inUse, successor }
+
+    /// Something happens to a link: what follows from it is done.
+    mutating func happen(_ input: LinkMachine.Input, to role: Role, at now: Instant, _ actions: inout [PolicyAction]) {
+        switch role {
+        case .inUse:
+            let context = context(of: link, isBeside: false, at: now)
+            carryOut(link.handle(input, context, for: &command), of: .inUse, at: now, &actions)
+        case .successor:
+            guard var successorLink else { return }
+            let context = context(of: successorLink, isBeside: true, at: now)
+            let outcomes = successorLink.handle(input, context, for: &command)
+            self.successorLink = successorLink
+            carryOut(outcomes, of: .successor, at: now, &actions)
+        }
+    }
+
+    /// The same for the link with this epoch. What concerns another link comes too late.
+    mutating func happen(
+        _ input: LinkMachine.Input, toLink epoch: UInt64, at now: Instant, _ actions: inout [PolicyAction]
+    ) {
+        if successor?.epoch == epoch {
+            happen(input, to: .successor, at: now, &actions)
+        } else if phase.epoch == epoch {
+            happen(input, to: .inUse, at: now, &actions)
+        }
+    }
+
+    private func context(of link: LinkMachine, isBeside: Bool, at now: Instant) -> LinkMachine.Context {
+        let standing = link.phase.network.flatMap { standings[$0] }
+        return LinkMachine.Context(
+            settings: settings, now: now, isBeside: isBeside,
+            isSuspect: standing.map { $0.reputation(at: now) != .sound } ?? false,
+            wasUselessLately: standing?.wasUselessLately(at: now, settings: settings) ?? false)
+    }
+
+    private mutating func carryOut(
+        _ outcomes: [LinkMachine.Outcome], of role: Role, at now: Instant, _ actions: inout [PolicyAction]
+    ) {
+        for outcome in outcomes {
+            switch outcome {
+            case .order(let action): actions.append(action)
+            case .progress(let progress):
+                if let command { actions.append(.switchProgress(id: command.id, progress)) }
+            case .opened(let network, let accessPoint): opened(network, accessPoint)
+            case .failed(let attempt, let failure): attemptFailed(attempt, failure, role, at: now, &actions)
+            case .useful(let network): standings[network]?.wasUseful(at: now)
+            case .up(let attempt, let accessPoint): goOnline(attempt, accessPoint, role, at: now, &actions)
+            case .takesOver(let attempt, let accessPoint): takeOver(attempt, accessPoint, at: now, &actions)
+            case .lost(let link, let end): lose(link, .linkLost, end, at: now, &actions)
+            case .addressGone(let link): addressGone(link, at: now, &actions)
+            case .found(let link, let finding): found(finding, on: link, at: now, &actions)
+            case .judgeAnew(let link):
+                if link.uselessness != nil { weakness.nextScan = now }
+                watchSignal(of: link.accessPoint, &actions)
+            }
+        }
+    }
+
     /// Whether a join leaves the link in use as it is. Another access point of the same network is joined by the station in
     /// use: there it keeps its address, which another station would not.
     func isJoinedBeside(_ network: NetworkID) -> Bool { isSpareReady && current.map { $0 != network } ?? false }
 
-    /// Has something happen to the successor of the link in use, if it has one.
-    mutating func onSuccessor(_ happen: (inout FailoverPolicy) -> Void) {
-        guard let successor, case .online(let link) = phase else { return }
-        (predecessor, phase, self.successor) = (link, successor, nil)
-        happen(&self)
-        // It is in use now, or has failed.
-        guard let predecessor else { return }
-        (self.predecessor, self.successor, phase) = (nil, phase, .online(predecessor))
-    }
-
-    /// Has something happen to the link with this epoch: the successor, or the one in use.
-    mutating func onLink(_ epoch: UInt64, _ happen: (inout FailoverPolicy) -> Void) {
-        if let successor, successor.epoch == epoch { onSuccessor(happen) } else { happen(&self) }
-    }
-
-    mutating func spareChanged(isReady: Bool, at now: Instant) {
+    mutating func spareChanged(isReady: Bool, at now: Instant, _ actions: inout [PolicyAction]) {
         isSpareReady = isReady
-        guard !isReady else { return }
-        onSuccessor { policy in
-            if let attempt = policy.attempt { policy.attemptFailed(attempt, .supplicantUnavailable, at: now) }
-        }
+        if !isReady { happen(.failed(.supplicantUnavailable), to: .successor, at: now, &actions) }
     }
 
     /// The successor is in use from now on, by choice.
-    mutating func succeed(_ link: Link, by attempt: Attempt, _ accessPoint: AccessPoint, at now: Instant) {
-        predecessor = nil
-        left(link, byOwnChoice: attempt.purpose == .automatic, at: now)
+    mutating func takeOver(
+        _ attempt: Attempt, _ accessPoint: AccessPoint, at now: Instant, _ actions: inout [PolicyAction]
+    ) {
+        guard case .online(let before) = phase, let successorLink else { return }
+        link = successorLink
+        self.successorLink = nil
+        left(before, byOwnChoice: attempt.purpose == .automatic, at: now)
         switch attempt.cause {
         case .weak, .fading, .critical, .failure:
-            roamDamping.departs(from: link.accessPoint.bssid, to: accessPoint.bssid, at: now, settings: settings)
+            roamDamping.departs(from: before.accessPoint.bssid, to: accessPoint.bssid, at: now, settings: settings)
         default: break
         }
         if visit?.network != attempt.network { visit = nil }
@@ -46,25 +91,26 @@ extension FailoverPolicy {
     }
 
     /// The link in use is lost: what was made beside it is all there is now.
-    mutating func fallToSuccessor(because cause: PolicyDecision.Cause, at now: Instant) {
-        guard let successor, let epoch = successor.epoch else { return }
-        self.successor = nil
-        if visit?.network != successor.network { visit = nil }
+    mutating func fallToSuccessor(because cause: PolicyDecision.Cause, at now: Instant, _ actions: inout [PolicyAction])
+    {
+        guard let successorLink, let epoch = successorLink.phase.epoch else { return }
+        self.successorLink = nil
+        if visit?.network != successorLink.phase.network { visit = nil }
         weakness = Weakness()
         search = Search(cause: cause)
         search.startOver(at: now, settings: settings)
-        phase = successor
+        link = successorLink
         actions.append(.useSuccessor(epoch: epoch))
         // What is joined where nothing is left is used as soon as it has an address.
         if case .proving(let attempt, let accessPoint) = phase, attempt.purpose == .automatic {
-            goOnline(attempt, accessPoint, at: now)
+            goOnline(attempt, accessPoint, .inUse, at: now, &actions)
         }
     }
 
     /// What was being joined beside is not wanted any more.
-    mutating func giveUpSuccessor() {
+    mutating func giveUpSuccessor(_ actions: inout [PolicyAction]) {
         guard let epoch = successor?.epoch else { return }
-        successor = nil
+        successorLink = nil
         actions.append(.leaveSuccessor(epoch: epoch))
     }
 }

@@ -55,34 +55,36 @@ extension FailoverPolicy {
     /// In dBm; a driver that says anything else says nothing.
     private static let credibleSignals = -150...50
 
-    mutating func measured(_ signal: Int, at now: Instant) {
+    mutating func measured(_ signal: Int, at now: Instant, _ actions: inout [PolicyAction]) {
         guard case .online(let link) = phase, Self.credibleSignals.contains(signal) else { return }
         weakness.judge.add(
             signal, at: now, thresholds: settings.thresholds(for: link.accessPoint.frequency), settings: settings)
-        proceed(at: now)
+        proceed(at: now, &actions)
     }
 
     /// Leaves a link for a better one where there is reason to, and sees to it that a better one would be known.
-    mutating func reconsider(_ link: Link, at now: Instant) {
-        judge(link, at: now)
+    mutating func reconsider(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) {
+        judge(link, at: now, &actions)
         // Without wpa_supplicant there is nothing to go to, and one move is enough at a time.
         guard otherUplink == nil, isReady, successor == nil else { return }
         let isBad = isBad(link)
         if weakness.verdict >= .sagging || link.uselessness != nil, let better = betterAccessPoint(than: link, at: now)
         {
-            depart(from: link, to: better, at: now)
+            depart(from: link, to: better, at: now, &actions)
             return
         }
         if isBad {
-            if let nextScan = weakness.nextScan, nextScan <= now, scan == nil { orderEscapeScan(link, at: now) }
-            reportStay(link, at: now)
+            if let nextScan = weakness.nextScan, nextScan <= now, scan == nil {
+                orderEscapeScan(link, at: now, &actions)
+            }
+            reportStay(link, at: now, &actions)
         }
-        if returnHome(from: link, at: now) { return }
-        if !isBad { lookForUnseen(at: now) }
+        if returnHome(from: link, at: now, &actions) { return }
+        if !isBad { lookForUnseen(at: now, &actions) }
     }
 
     /// Follows the signal from fine to critical and back.
-    private mutating func judge(_ link: Link, at now: Instant) {
+    private mutating func judge(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) {
         let verdict = weakness.judge.verdict(settings: settings)
         let previous = weakness.verdict
         weakness.verdict = verdict
@@ -90,7 +92,7 @@ extension FailoverPolicy {
             guard previous > .fine else { return }
             weakness = Weakness(
                 nextScan: link.uselessness == nil ? nil : weakness.nextScan, quietUntil: weakness.quietUntil)
-            watchSignal(of: link.accessPoint)
+            watchSignal(of: link.accessPoint, &actions)
             return
         }
         // Once when the doubt begins, to know what else there is, and once when it is confirmed, to decide on fresh sights.
@@ -118,11 +120,13 @@ extension FailoverPolicy {
             otherUplink != nil ? .calm : isOld && verdict != .fading ? .patient : isUrgent ? .hurried : .alert
         if pace != weakness.pace {
             weakness.pace = pace
-            watchSignal(of: link.accessPoint)
+            watchSignal(of: link.accessPoint, &actions)
         }
     }
 
-    private mutating func depart(from link: Link, to better: Candidate, at now: Instant) {
+    private mutating func depart(
+        from link: Link, to better: Candidate, at now: Instant, _ actions: inout [PolicyAction]
+    ) {
         let cause: PolicyDecision.Cause =
             if let uselessness = link.uselessness {
                 .failure(uselessness)
@@ -136,19 +140,19 @@ extension FailoverPolicy {
         if !isJoinedBeside(better.network.id) {
             roamDamping.departs(from: link.accessPoint.bssid, to: better.bss.bssid, at: now, settings: settings)
         }
-        join(better.network.id, at: better.bss, purpose: .automatic, cause: cause, at: now)
+        join(better.network.id, at: better.bss, purpose: .automatic, cause: cause, at: now, &actions)
     }
 
-    private mutating func reportStay(_ link: Link, at now: Instant) {
+    private mutating func reportStay(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) {
         guard weakness.verdict >= .weak || link.uselessness != nil, scan == nil, !weakness.isReported else { return }
         weakness.isReported = true
         record(
             .stay, from: link.network, fromBSSID: link.accessPoint.bssid,
             isHeld(link, at: now) ? .commanded : .noCandidate,
-            considered: considerations(choosing: nil, at: now), at: now)
+            considered: considerations(choosing: nil, at: now), at: now, &actions)
     }
 
-    private mutating func orderEscapeScan(_ link: Link, at now: Instant) {
+    private mutating func orderEscapeScan(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) {
         // Other access points of the same network count as well; where none was ever seen, there may still be one.
         let places = Set(networks.flatMap { air.places(of: $0.id) })
         // The first look is quick where it can be, and further ones while it showed something; when it did not, every channel is
@@ -159,7 +163,7 @@ extension FailoverPolicy {
         let wasFull = weakness.fullScanAt.map { now - $0 < pause } ?? false
         let isQuick = !places.isEmpty && (weakness.scans == 0 || wasFull || hasProspect(link, at: now))
         let frequencies = isQuick ? places.sorted() : []
-        guard orderScan(frequencies, reason: link.uselessness == nil ? .weak : .unusable, at: now) else {
+        guard orderScan(frequencies, reason: link.uselessness == nil ? .weak : .unusable, at: now, &actions) else {
             let isUrgent = weakness.verdict >= .weak
             weakness.nextScan = now + budget.wait(for: frequencies, isUrgent: isUrgent)
             return
@@ -206,9 +210,9 @@ extension FailoverPolicy {
         networks.contains { air.places(of: $0.id).isEmpty } ? survey.next : nil
     }
 
-    private mutating func lookForUnseen(at now: Instant) {
+    private mutating func lookForUnseen(at now: Instant, _ actions: inout [PolicyAction]) {
         guard scan == nil, let nextSurvey, nextSurvey <= now else { return }
-        guard orderScan([], reason: .survey, at: now) else {
+        guard orderScan([], reason: .survey, at: now, &actions) else {
             survey.next = now + budget.wait(for: [], isUrgent: false)
             return
         }
@@ -245,7 +249,7 @@ extension FailoverPolicy {
         }
     }
 
-    mutating func watchSignal(of accessPoint: AccessPoint) {
+    mutating func watchSignal(of accessPoint: AccessPoint, _ actions: inout [PolicyAction]) {
         let threshold = settings.thresholds(for: accessPoint.frequency).weak
         let interval =
             switch weakness.pace {

@@ -8,11 +8,10 @@ import AgentModel
 public struct FailoverPolicy: Sendable {
     public private(set) var settings: PolicySettings
     public internal(set) var networks: [KnownNetwork] = []
-    public internal(set) var phase = Phase.offline
-    /// The link that is being made beside the one in use, to succeed it.
-    public internal(set) var successor: Phase?
-    /// The link in use, while something happens to its successor.
-    var predecessor: Link?
+    /// The link in use, or on its way to be.
+    var link = LinkMachine()
+    /// The link that is being made beside the one in use, to succeed it. Only a link that is in use has one.
+    var successorLink: LinkMachine?
     /// When the policy wants to be told the time, at the latest.
     public internal(set) var nextWake: Instant?
     /// The network in use, if it is not one of `networks` any more.
@@ -47,7 +46,6 @@ public struct FailoverPolicy: Sendable {
     private(set) var latest: Instant?
     private var resumedAt: Instant?
     private var isStopped = false
-    var actions: [PolicyAction] = []
 
     public init(settings: PolicySettings = PolicySettings()) {
         self.settings = settings
@@ -70,75 +68,77 @@ public struct FailoverPolicy: Sendable {
         // A clock that goes back has not gone on.
         let now = max(moment, latest ?? moment)
         latest = now
-        actions.removeAll(keepingCapacity: true)
         guard !isStopped else { return [] }
+        var actions: [PolicyAction] = []
         let wasAsleep = nextWake.map { now - $0 > settings.sleepSuspicion } ?? false
         // What comes in counts before what is overdue: a success in hand is no time-out.
         if wasAsleep {
-            for event in (events + [.resumed]).inCanonicalOrder { apply(event, at: now) }
+            for event in (events + [.resumed]).inCanonicalOrder { apply(event, at: now, &actions) }
         } else {
-            for event in events { apply(event, at: now) }
+            for event in events { apply(event, at: now, &actions) }
         }
         nextWake = nil
-        if !isStopped { meetDeadlines(at: now) }
+        if !isStopped { meetDeadlines(at: now, &actions) }
         return actions
     }
 
-    private mutating func apply(_ event: PolicyEvent, at now: Instant) {
+    private mutating func apply(_ event: PolicyEvent, at now: Instant, _ actions: inout [PolicyAction]) {
         switch event {
-        case .settings(let settings): adopt(settings, at: now)
-        case .networks(let networks): replaceNetworks(networks, at: now)
+        case .settings(let settings): follow(settings, at: now, &actions)
+        case .networks(let networks): replaceNetworks(networks, at: now, &actions)
         case .remembered(let network, let frequency):
             if self.network(network) != nil { air.remember(frequency, of: network) }
         case .proven(let network, let bssid):
             if self.network(network)?.usesPassphrase ?? false {
                 standings[network, default: Standing()].remember(bssid)
             }
-        case .interface(let isUp): interfaceChanged(isUp: isUp, at: now)
-        case .supplicant(let isAvailable): supplicantChanged(isAvailable: isAvailable, at: now)
-        case .spare(let isReady): spareChanged(isReady: isReady, at: now)
-        case .otherUplink(let uplink): otherUplinkChanged(uplink, at: now)
+        case .interface(let isUp): interfaceChanged(isUp: isUp, at: now, &actions)
+        case .supplicant(let isAvailable): supplicantChanged(isAvailable: isAvailable, at: now, &actions)
+        case .spare(let isReady): spareChanged(isReady: isReady, at: now, &actions)
+        case .otherUplink(let uplink): otherUplinkChanged(uplink, at: now, &actions)
         case .linkFound(let network, let accessPoint): adopt(network, accessPoint, at: now)
-        case .interrupted(let id, let target, let cameFrom): undo(id, target, cameFrom: cameFrom, at: now)
-        case .scanned(let id, let results): scanned(id: id, results, at: now)
-        case .scanFailed(let id): scanEnded(id: id, isComplete: false, at: now)
-        case .associated(let epoch, let accessPoint):
-            onLink(epoch) { $0.associated(epoch: epoch, accessPoint, at: now) }
-        case .joinFailed(let epoch, let failure): onLink(epoch) { $0.joinFailed(epoch: epoch, failure, at: now) }
-        case .linkLost(let end): linkLost(end, at: now)
-        case .successorLost(let epoch): if epoch == successor?.epoch { onSuccessor { $0.lostAttempt(at: now) } }
-        case .address(let isReady): addressChanged(isReady: isReady, at: now)
+        case .interrupted(let id, let target, let cameFrom): undo(id, target, cameFrom: cameFrom, at: now, &actions)
+        case .scanned(let id, let results): scanned(id: id, results, at: now, &actions)
+        case .scanFailed(let id): scanEnded(id: id, isComplete: false, at: now, &actions)
+        case .associated(let epoch, let accessPoint): happen(.associated(accessPoint), toLink: epoch, at: now, &actions)
+        case .joinFailed(let epoch, let failure): happen(.failed(failure), toLink: epoch, at: now, &actions)
+        case .linkLost(let end): happen(.lost(end), to: .inUse, at: now, &actions)
+        case .successorLost(let epoch):
+            if epoch == successor?.epoch { happen(.lost(.other), to: .successor, at: now, &actions) }
+        case .address(let isReady): happen(.address(isReady: isReady), to: .inUse, at: now, &actions)
         case .successorAddress(let epoch, let isReady):
-            if epoch == successor?.epoch { onSuccessor { $0.addressChanged(isReady: isReady, at: now) } }
-        case .signal(let signal): measured(signal, at: now)
-        case .probed(let epoch, let result): onLink(epoch) { $0.probed(epoch: epoch, result, at: now) }
-        case .doubted(let epoch): onLink(epoch) { $0.doubted(epoch: epoch, at: now) }
-        case .signingIn(let epoch, let end): onLink(epoch) { $0.signingIn(epoch: epoch, until: end, at: now) }
-        case .postponed(let epoch, let moment): onLink(epoch) { $0.postponed(epoch: epoch, until: moment, at: now) }
+            if epoch == successor?.epoch { happen(.address(isReady: isReady), to: .successor, at: now, &actions) }
+        case .signal(let signal): measured(signal, at: now, &actions)
+        case .probed(let epoch, let result): happen(.probed(result), toLink: epoch, at: now, &actions)
+        case .doubted(let epoch): happen(.doubted, toLink: epoch, at: now, &actions)
+        case .signingIn(let epoch, let end): happen(.signingIn(until: end), toLink: epoch, at: now, &actions)
+        case .postponed(let epoch, let moment): happen(.postponed(until: moment), toLink: epoch, at: now, &actions)
         case .switchTo(let network, let id, let confirmWithin, let joinOnce):
-            begin(network, id: id, confirmWithin: confirmWithin, joinOnce: joinOnce, at: now)
-        case .confirmed(let id): confirmed(id, at: now)
-        case .resumed: if resumedAt != now { resume(at: now) }
-        case .tick: proceed(at: now)
+            begin(network, id: id, confirmWithin: confirmWithin, joinOnce: joinOnce, at: now, &actions)
+        case .confirmed(let id): confirmed(id, at: now, &actions)
+        case .resumed: if resumedAt != now { resume(at: now, &actions) }
+        case .tick: proceed(at: now, &actions)
         case .stop: isStopped = true
         }
     }
 
     /// Takes the next step that the present state calls for.
-    mutating func proceed(at now: Instant) {
+    mutating func proceed(at now: Instant, _ actions: inout [PolicyAction]) {
         if command != nil {
-            lookForCommanded(at: now)
+            lookForCommanded(at: now, &actions)
         } else {
             switch phase {
-            case .offline: seek(at: now)
-            case .online(let link): reconsider(link, at: now)
-            case .joining(let attempt), .waitingForAddress(let attempt, _): seekReplacement(of: attempt, at: now)
+            case .offline: seek(at: now, &actions)
+            case .online(let link): reconsider(link, at: now, &actions)
+            case .joining(let attempt), .waitingForAddress(let attempt, _):
+                seekReplacement(of: attempt, at: now, &actions)
             case .proving: break
             }
         }
     }
 
-    private mutating func replaceNetworks(_ networks: [KnownNetwork], at now: Instant) {
+    private mutating func replaceNetworks(_ networks: [KnownNetwork], at now: Instant, _ actions: inout [PolicyAction])
+    {
         guard networks != self.networks else { return }
         // A floor that rises is no reason to look for anything.
         if networks.count == self.networks.count, zip(networks, self.networks).allSatisfy({ $0.isRaised(from: $1) }) {
@@ -146,7 +146,7 @@ public struct FailoverPolicy: Sendable {
             air.keep(networks)
             return
         }
-        if let target = successor?.network, !networks.contains(where: { $0.id == target }) { giveUpSuccessor() }
+        if let target = successor?.network, !networks.contains(where: { $0.id == target }) { giveUpSuccessor(&actions) }
         // A network in use stays in use until it is lost, also when it is no longer one to join.
         // No reference to a method of this large value: Swift 6.2.3 gives the copy that it makes for one back before it is used.
         if let inUse = phase.network.flatMap({ self.network($0) }), !networks.contains(where: { $0.id == inUse.id }) {
@@ -162,10 +162,10 @@ public struct FailoverPolicy: Sendable {
         survey = Survey(next: now + settings.surveyDelay)
         // A link that is bad may be left for one that is new in the list, wherever that is.
         weakness.startOver(at: now)
-        proceed(at: now)
+        proceed(at: now, &actions)
     }
 
-    private mutating func otherUplinkChanged(_ uplink: Uplink?, at now: Instant) {
+    private mutating func otherUplinkChanged(_ uplink: Uplink?, at now: Instant, _ actions: inout [PolicyAction]) {
         guard uplink != otherUplink else { return }
         otherUplink = uplink
         if uplink == nil {
@@ -174,29 +174,29 @@ public struct FailoverPolicy: Sendable {
             if weakness.verdict > .fine { weakness.nextScan = now }
             search.startOver(at: now, settings: settings)
         } else if command == nil {
-            giveUpSuccessor()
+            giveUpSuccessor(&actions)
         }
-        proceed(at: now)
+        proceed(at: now, &actions)
     }
 
     /// Goes by other settings from now on: everything is judged anew by them, and what is under way gets its time again.
-    private mutating func adopt(_ new: PolicySettings, at now: Instant) {
+    private mutating func follow(_ new: PolicySettings, at now: Instant, _ actions: inout [PolicyAction]) {
         var new = new
         // Whether there is anything to probe is not a matter of the policy.
         if settings.validation == nil || new.validation == nil { new.validation = settings.validation }
         guard new != settings, new.contradiction == nil else { return }
         settings = new
         budget.adopt(new)
-        beginAnew(at: now)
+        beginAnew(at: now, &actions)
     }
 
     /// The machine slept, or was so busy that it might as well have: what was measured is old, and what was due was not done.
-    private mutating func resume(at now: Instant) {
+    private mutating func resume(at now: Instant, _ actions: inout [PolicyAction]) {
         resumedAt = now
-        beginAnew(at: now)
+        beginAnew(at: now, &actions)
     }
 
-    private mutating func beginAnew(at now: Instant) {
+    private mutating func beginAnew(at now: Instant, _ actions: inout [PolicyAction]) {
         if var scan {
             scan.deadline = now + settings.scanLimit
             self.scan = scan
@@ -204,31 +204,18 @@ public struct FailoverPolicy: Sendable {
         weakness = Weakness()
         search.startOver(at: now, settings: settings)
         preferredReturn.lookAgain(at: now)
-        refreshLink(at: now)
-        onSuccessor { $0.refreshLink(at: now) }
-        proceed(at: now)
-    }
-
-    private mutating func refreshLink(at now: Instant) {
-        switch phase {
-        case .offline: break
-        case .joining(var attempt):
-            attempt.deadline = now + settings.joinLimit
-            phase = .joining(attempt)
-        case .waitingForAddress(var attempt, let accessPoint):
-            attempt.deadline = now + settings.addressLimit
-            phase = .waitingForAddress(attempt, accessPoint)
-        case .proving: break
-        case .online(var link):
-            if settings.validation != nil { link.proof.askAgain(at: now) }
-            if link.uselessness != nil { weakness.nextScan = now }
-            if link.addressDeadline != nil { link.addressDeadline = now + settings.addressLimit }
-            phase = .online(link)
-            watchSignal(of: link.accessPoint)
-        }
+        happen(.beginAnew, to: .inUse, at: now, &actions)
+        happen(.beginAnew, to: .successor, at: now, &actions)
+        proceed(at: now, &actions)
     }
 
     // MARK: What the rest reads
+
+    /// Where the device is with its network.
+    public var phase: Phase { link.phase }
+
+    /// The link that is being made beside the one in use, to succeed it.
+    public var successor: Phase? { successorLink?.phase }
 
     var isReady: Bool { isInterfaceUp && isSupplicantAvailable }
 
@@ -256,7 +243,7 @@ public struct FailoverPolicy: Sendable {
     mutating func record(
         _ kind: PolicyDecision.Kind, from: NetworkID? = nil, to: NetworkID? = nil, fromBSSID: BSSID? = nil,
         toBSSID: BSSID? = nil, _ cause: PolicyDecision.Cause, signal: Int? = nil,
-        considered: [PolicyDecision.Consideration] = [], at now: Instant
+        considered: [PolicyDecision.Consideration] = [], at now: Instant, _ actions: inout [PolicyAction]
     ) {
         actions.append(
             .record(

@@ -45,11 +45,11 @@ extension FailoverPolicy {
         }
 
         /// Of a link that carries traffic.
-        var proof: Proof? {
+        var validation: LinkValidation? {
             switch self {
             case .offline, .joining, .waitingForAddress: nil
-            case .proving(let attempt, _): attempt.proof
-            case .online(let link): link.proof
+            case .proving(let attempt, _): attempt.validation
+            case .online(let link): link.validation
             }
         }
 
@@ -76,7 +76,7 @@ extension FailoverPolicy {
         var replaceableFrom: Instant?
         /// The networks that were in range when it began, and the one that was left for it.
         var rivals: Set<NetworkID> = []
-        var proof = Proof()
+        var validation = LinkValidation()
         /// What the device needs was reached.
         var isValidated = false
         /// It has waited for somebody who could not be asked at once.
@@ -103,7 +103,7 @@ extension FailoverPolicy {
         let cause: PolicyDecision.Cause
         /// When the address went away, if it has, plus the time it has to come back.
         var addressDeadline: Instant?
-        var proof = Proof()
+        var validation = LinkValidation()
         /// Why it leads nowhere, if that is so.
         public internal(set) var uselessness: JoinFailure?
     }

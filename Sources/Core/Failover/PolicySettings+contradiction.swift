@@ -48,10 +48,10 @@ extension PolicySettings {
             ("weakScanShare", weakScanShare),
             ("validation.strikes", validation?.strikes ?? 1),
         ]
-        if let strikes = validation?.strikes, strikes > Proof.lookBack {
+        if let strikes = validation?.strikes, strikes > LinkValidation.lookBack {
             return Contradiction(
                 setting: "validation.strikes",
-                problem: "is \(strikes), and only the last \(Proof.lookBack) probes count")
+                problem: "is \(strikes), and only the last \(LinkValidation.lookBack) probes count")
         }
         return numbers.first { $0.1 < 1 }.map {
             Contradiction(setting: $0.0, problem: "is \($0.1), and has to be 1 at least")

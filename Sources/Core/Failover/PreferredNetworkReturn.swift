@@ -118,20 +118,20 @@ extension FailoverPolicy {
 
     /// Returns home, or looks whether it is there.
     /// - Returns: whether the device leaves.
-    mutating func returnHome(from link: Link, at now: Instant) -> Bool {
+    mutating func returnHome(from link: Link, at now: Instant, _ actions: inout [PolicyAction]) -> Bool {
         guard let preferred = home(from: link), !isBlocked(preferred, at: now),
             (standings[preferred]?.reputation(at: now) ?? .sound) <= .suspect
         else { return false }
         if preferredReturn.isConfirmed(at: now, settings: settings), now - link.since >= settings.betweenSwitches,
             let bss = sight(of: preferred, at: now), isGood(bss), isWelcome(bss, of: preferred, at: now)
         {
-            join(preferred, at: bss, purpose: .automatic, cause: .preferred, at: now)
+            join(preferred, at: bss, purpose: .automatic, cause: .preferred, at: now, &actions)
             return true
         }
         let isEverywhere = preferredReturn.looksEverywhere(at: now)
         let places = isEverywhere ? [] : air.places(of: preferred)
         if let nextLook = preferredReturn.nextLook, nextLook <= now, scan == nil {
-            if orderScan(places, reason: .preferred, at: now) {
+            if orderScan(places, reason: .preferred, at: now, &actions) {
                 preferredReturn.ordered(everywhere: isEverywhere, at: now, settings: settings)
             } else {
                 preferredReturn.wait(until: now + budget.wait(for: places, isUrgent: weakness.verdict >= .weak))

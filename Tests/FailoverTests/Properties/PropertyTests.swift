@@ -1,13 +1,36 @@
 import AgentModel
 import Failover
-import PolicyProperties
 import Testing
+
+@testable import PolicyProperties
 
 /// What must hold in every history, in as many as there is time for here; `altnet-lab torture-policy` runs millions.
 @Suite struct PropertyTests {
     @Test(arguments: 0..<8)
     func holdWhateverHappens(part: UInt64) throws {
         _ = try Campaign.hostile.run(seeds: (part * 50)..<(part * 50 + 50))
+    }
+
+    /// Counterexamples that campaigns found.
+    @Test(arguments: [5_111_343, 5_455_588])
+    func holdInHistoriesThatBrokeThem(seed: UInt64) throws { _ = try Campaign.hostile.run(seeds: [seed]) }
+
+    /// An answer with the number of a scan that is ordered at the same moment, but later, does not end that scan: what the
+    /// scan takes is known when the next answer comes, and that is what the next scan of all channels costs.
+    @Test func anAnswerBeforeItsOrderEndsNoScan() {
+        let history = HostileHistory(
+            steps: [
+                Step(delay: 0, stimuli: [.networks([1, 2, 3], preferred: nil), .interface(true), .supplicant(true)]),
+                Step(delay: 0, stimuli: [.scanned(.latest, [.init(accessPoint: 7, signal: -31)])]),
+                Step(delay: 1999, stimuli: [.associated(.latest, accessPoint: 2)]),
+                Step(delay: 1, stimuli: [.scanned(.future, [.init(accessPoint: 6, signal: -87)]), .address(true)]),
+                Step(delay: 1, stimuli: [.scanned(.latest, [.init(accessPoint: 8, signal: -66)])]),
+                Step(delay: 0, stimuli: [.settings(.patient)]),
+                Step(delay: 0, stimuli: [.signal(-88)]),
+                Step(delay: 0, stimuli: [.scanned(.latest, [])]),
+                Step(delay: 30_000, isPunctual: false, stimuli: [.tick]),
+            ], settings: PolicySettings())
+        #expect(history.violation() == nil, "\(history.story)")
     }
 
     /// What is tried here is worth what it goes through: in the drawing before this one 8033 histories did not see what a handover

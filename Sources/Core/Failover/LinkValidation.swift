@@ -1,7 +1,7 @@
 import AgentModel
 
 /// When a link is probed, and what came of the last probes.
-struct Proof: Sendable, Hashable {
+struct LinkValidation: Sendable, Hashable {
     /// When to ask next, and by when what was asked has to be answered; never both.
     private(set) var next: Instant?
     private(set) var deadline: Instant?

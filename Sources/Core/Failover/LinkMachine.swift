@@ -1,0 +1,415 @@
+import AgentModel
+
+/// One link, from the order to join until it is gone: the one in use, or the one that is made beside it to succeed it.
+///
+/// A state machine: what happens to the link goes in, and what the policy has to do about it comes out. It knows neither
+/// other networks nor the other link.
+///
+/// ```
+/// offline -> joining -> waitingForAddress -> online
+///                               |     ^        ^
+///                               v     |        |
+///                               proving -------+
+/// ```
+struct LinkMachine: Sendable, Hashable {
+    private(set) var phase: FailoverPolicy.Phase
+
+    init(_ phase: FailoverPolicy.Phase = .offline) { self.phase = phase }
+
+    enum Input {
+        /// The access point has let the device in.
+        case associated(AccessPoint)
+        case failed(JoinFailure)
+        /// The link is gone.
+        case lost(LinkEnd)
+        case address(isReady: Bool)
+        case probed(ProbeResult)
+        case doubted
+        case signingIn(until: Instant)
+        case postponed(until: Instant)
+        /// The app confirms the commanded switch.
+        case confirmed
+        /// A command names the network that is being joined already.
+        case commanded
+        /// The same for going back after a switch that failed.
+        case rollback(JoinFailure)
+        /// `phase.deadline` has come.
+        case tookTooLong
+        /// The probe under way may have taken too long.
+        case probeDeadline
+        /// A probe may be due.
+        case probeMoment
+        /// The machine slept, or the settings are other ones: what is under way gets its time again.
+        case beginAnew
+    }
+
+    /// What the policy does about it, in this order.
+    enum Outcome {
+        case order(PolicyAction)
+        /// How the command under way goes, if there is one.
+        case progress(SwitchProgress)
+        /// The handshake with an access point is done.
+        case opened(NetworkID, AccessPoint)
+        /// The attempt is over.
+        case failed(FailoverPolicy.Attempt, JoinFailure)
+        /// The network leads to what the device needs.
+        case useful(NetworkID)
+        /// The link can be used.
+        case up(FailoverPolicy.Attempt, AccessPoint)
+        /// A person has to sign in over the link, so it is used alone before it is validated.
+        case takesOver(FailoverPolicy.Attempt, AccessPoint)
+        /// A link in use is gone.
+        case lost(FailoverPolicy.Link, LinkEnd)
+        /// A link in use has lost its address for good.
+        case addressGone(FailoverPolicy.Link)
+        /// A probe of a link in use has ended.
+        case found(FailoverPolicy.Link, Finding)
+        /// Everything about a link in use is judged anew.
+        case judgeAnew(FailoverPolicy.Link)
+    }
+
+    /// What a probe says about a link in use.
+    enum Finding {
+        /// Nothing new.
+        case open
+        case useful
+        /// It led nowhere before.
+        case usefulAgain
+        case useless(JoinFailure)
+    }
+
+    /// What a link does not know by itself.
+    struct Context {
+        let settings: PolicySettings
+        let now: Instant
+        /// Whether it is made beside a link in use.
+        let isBeside: Bool
+        /// Whether its network could not be joined, or led nowhere, the last time.
+        let isSuspect: Bool
+        /// Whether its network led nowhere not long ago.
+        let wasUselessLately: Bool
+    }
+
+    /// - Parameter command: the commanded switch under way, which has a limited time for all its attempts.
+    mutating func handle(_ input: Input, _ context: Context, for command: inout Command?) -> [Outcome] {
+        let settings = context.settings
+        let now = context.now
+        switch (input, phase) {
+        case (.associated(let accessPoint), .joining(let attempt)):
+            return associated(attempt, accessPoint, context)
+        case (.failed(let failure), .joining(let attempt)), (.failed(let failure), .waitingForAddress(let attempt, _)),
+            (.failed(let failure), .proving(let attempt, _)):
+            return [.failed(attempt, failure)]
+        // While a join is under way the end of the link that was before is expected, and a new one is not there yet.
+        case (.lost, .waitingForAddress(let attempt, _)), (.lost, .proving(let attempt, _)):
+            return [.failed(attempt, .linkLost)]
+        case (.lost(let end), .online(let link)):
+            return [.lost(link, end)]
+
+        case (.address(isReady: true), .waitingForAddress(let attempt, let accessPoint)):
+            guard attempt.purpose == .commanded || attempt.purpose == .automatic && context.isBeside else {
+                return [.up(attempt, accessPoint)]
+            }
+            return validate(attempt, accessPoint, context, for: &command)
+        case (.address(isReady: false), .proving(var attempt, let accessPoint)):
+            // All that was validated has to be validated again.
+            let end = now + settings.addressLimit
+            attempt.deadline = command?.provenBy.map { min($0, end) } ?? end
+            attempt.isValidated = false
+            attempt.validation = LinkValidation()
+            phase = .waitingForAddress(attempt, accessPoint)
+            return []
+        case (.address(let isReady), .online(var link)):
+            link.addressDeadline = isReady ? nil : link.addressDeadline ?? now + settings.addressLimit
+            phase = .online(link)
+            return []
+
+        case (.confirmed, .proving(var attempt, let accessPoint)):
+            attempt.isConfirmed = true
+            if attempt.isValidated { return [.up(attempt, accessPoint)] }
+            phase = .proving(attempt, accessPoint)
+            return []
+        case (.confirmed, .waitingForAddress(var attempt, let accessPoint)) where attempt.purpose == .commanded:
+            // It came over the new network, whose address is away for the moment.
+            attempt.isConfirmed = true
+            phase = .waitingForAddress(attempt, accessPoint)
+            return [.progress(.waitingForAddress)]
+
+        case (.commanded, _):
+            return [.progress(.joining)] + serve(.commanded)
+        case (.rollback(let failure), .waitingForAddress):
+            _ = serve(.rollback(failure))
+            return []
+
+        case (.tookTooLong, _): return tookTooLong()
+        case (.beginAnew, _): return beginAnew(context)
+        case (.probed(let result), _): return probed(result, context, for: &command)
+        case (.probeDeadline, _):
+            guard let validation = phase.validation, let deadline = validation.deadline, deadline <= now else {
+                return []
+            }
+            return probed(validation.isSigningIn ? .captive : .failed, context, for: &command)
+        case (.probeMoment, _): return probe(context)
+        case (.doubted, .online(var link)):
+            // What is known to be useless cannot be doubted.
+            guard let rules = settings.validation, link.uselessness == nil else { return [] }
+            link.validation.doubted(at: now, rules)
+            phase = .online(link)
+            return []
+        case (.signingIn(let end), _): return signingIn(until: end, context, for: &command)
+        case (.postponed(let moment), _):
+            postpone(until: moment, context, for: &command)
+            return []
+        case (.associated, _), (.failed, _), (.lost, _), (.address, _), (.confirmed, _), (.rollback, _), (.doubted, _):
+            return []
+        }
+    }
+
+    private mutating func associated(
+        _ attempt: FailoverPolicy.Attempt, _ accessPoint: AccessPoint, _ context: Context
+    ) -> [Outcome] {
+        let settings = context.settings
+        var attempt = attempt
+        attempt.deadline =
+            context.now
+            + (attempt.leavesALivingLink && !context.isBeside
+                ? min(settings.addressLimitAfterLeaving, settings.addressLimit) : settings.addressLimit)
+        if !context.isSuspect { attempt.replaceableFrom = nil }
+        phase = .waitingForAddress(attempt, accessPoint)
+        return [.opened(attempt.network, accessPoint)]
+            + (attempt.purpose == .commanded ? [.progress(.waitingForAddress)] : [])
+    }
+
+    /// The attempt that is under way is made for a command from now on.
+    private mutating func serve(_ purpose: FailoverPolicy.Purpose) -> [Outcome] {
+        switch phase {
+        case .joining(var attempt):
+            attempt.purpose = purpose
+            phase = .joining(attempt)
+            return []
+        case .waitingForAddress(var attempt, let accessPoint):
+            attempt.purpose = purpose
+            phase = .waitingForAddress(attempt, accessPoint)
+            return [.progress(.waitingForAddress)]
+        case .proving(var attempt, let accessPoint):
+            attempt.purpose = purpose
+            phase = .proving(attempt, accessPoint)
+            return [.progress(.validating)]
+        case .offline, .online: return []
+        }
+    }
+
+    private func tookTooLong() -> [Outcome] {
+        switch phase {
+        case .joining(let attempt): [.failed(attempt, .timeout)]
+        case .waitingForAddress(let attempt, _): [.failed(attempt, .noAddress)]
+        case .proving(let attempt, _): [.failed(attempt, attempt.isValidated ? .unconfirmed : .noInternet)]
+        case .online(let link): [.addressGone(link)]
+        case .offline: []
+        }
+    }
+
+    private mutating func beginAnew(_ context: Context) -> [Outcome] {
+        let (settings, now) = (context.settings, context.now)
+        switch phase {
+        case .offline, .proving: return []
+        case .joining(var attempt):
+            attempt.deadline = now + settings.joinLimit
+            phase = .joining(attempt)
+            return []
+        case .waitingForAddress(var attempt, let accessPoint):
+            attempt.deadline = now + settings.addressLimit
+            phase = .waitingForAddress(attempt, accessPoint)
+            return []
+        case .online(var link):
+            if settings.validation != nil { link.validation.askAgain(at: now) }
+            if link.addressDeadline != nil { link.addressDeadline = now + settings.addressLimit }
+            phase = .online(link)
+            return [.judgeAnew(link)]
+        }
+    }
+
+    // MARK: Probes
+
+    /// Asks what is due to be asked.
+    private mutating func probe(_ context: Context) -> [Outcome] {
+        guard let rules = context.settings.validation, var validation = phase.validation, let epoch = phase.epoch,
+            let next = validation.next, next <= context.now
+        else { return [] }
+        let limit = validation.isDoubted ? rules.doubtLimit : rules.limit
+        validation.asked(at: context.now, until: context.now + limit)
+        keep(validation)
+        return [.order(.probe(epoch: epoch, within: limit))]
+    }
+
+    private mutating func keep(_ validation: LinkValidation) {
+        switch phase {
+        case .proving(var attempt, let accessPoint):
+            attempt.validation = validation
+            phase = .proving(attempt, accessPoint)
+        case .online(var link):
+            link.validation = validation
+            phase = .online(link)
+        case .offline, .joining, .waitingForAddress: break
+        }
+    }
+
+    private mutating func probed(
+        _ result: ProbeResult, _ context: Context, for command: inout Command?
+    ) -> [Outcome] {
+        guard let rules = context.settings.validation, let validation = phase.validation else { return [] }
+        guard validation.isUnderWay || result == .online && validation.isDoubted else {
+            // A good word that nothing asked for: on a link that is held to be useless it is worth a probe.
+            if result == .online, case .online(var link) = phase, link.uselessness != nil {
+                link.validation.hurry(at: context.now, rules)
+                phase = .online(link)
+            }
+            return []
+        }
+        switch phase {
+        case .proving(let attempt, let accessPoint):
+            return validated(attempt, accessPoint, result, rules, context, for: &command)
+        case .online(let link): return found(link, result, rules, context)
+        case .offline, .joining, .waitingForAddress: return []
+        }
+    }
+
+    /// A login page is no verdict while a person is signing in, for as long as that may take.
+    private mutating func signingIn(
+        until end: Instant, _ context: Context, for command: inout Command?
+    ) -> [Outcome] {
+        guard let rules = context.settings.validation, var validation = phase.validation else { return [] }
+        if case .proving(let attempt, _) = phase, attempt.isValidated { return [] }
+        guard let end = validation.signingIn(until: end, at: context.now, rules) else {
+            // Their time is over, and the login page is still there.
+            return probed(.captive, context, for: &command)
+        }
+        keep(validation)
+        // One more probe follows the signing in.
+        allow(until: end + rules.limit, rules, for: &command)
+        return []
+    }
+
+    /// The probe was not made: that is no strike and no praise. A commanded switch waits for it once.
+    private mutating func postpone(until moment: Instant, _ context: Context, for command: inout Command?) {
+        guard let rules = context.settings.validation, var validation = phase.validation, validation.isUnderWay else {
+            return
+        }
+        let now = context.now
+        let next = min(max(moment, now + rules.retry), now + max(rules.interval, rules.retry))
+        validation.askAgain(at: next)
+        keep(validation)
+        guard case .proving(var attempt, let accessPoint) = phase, !attempt.wasPostponed else { return }
+        attempt.wasPostponed = true
+        phase = .proving(attempt, accessPoint)
+        allow(until: next + rules.limit, rules, for: &command)
+    }
+
+    /// Validation may take until then, as far as the command has time for it.
+    private mutating func allow(
+        until end: Instant, _ rules: PolicySettings.Validation, for command: inout Command?
+    ) {
+        guard case .proving(var attempt, let accessPoint) = phase else { return }
+        let deadline = max(attempt.deadline, end)
+        attempt.deadline = command?.grant(rules.signInLimit, until: deadline) ?? deadline
+        phase = .proving(attempt, accessPoint)
+    }
+
+    // MARK: Before a link is in use
+
+    /// Address and route are there. A commanded switch has to be validated, and so has a link that a living one is left for.
+    private mutating func validate(
+        _ attempt: FailoverPolicy.Attempt, _ accessPoint: AccessPoint, _ context: Context, for command: inout Command?
+    ) -> [Outcome] {
+        var attempt = attempt
+        guard let rules = context.settings.validation, !attempt.isValidated else {
+            attempt.isValidated = true
+            return askForConfirmation(attempt, accessPoint, context, for: &command)
+        }
+        let end = context.now + rules.limit * (rules.strikes + 1)
+        let confirmation = command?.confirmWithin ?? .zero
+        attempt.deadline = command?.hasToBeProven(by: end + confirmation) ?? end
+        attempt.deadline = min(attempt.deadline, end)
+        attempt.validation.askAgain(at: context.now)
+        phase = .proving(attempt, accessPoint)
+        return [.progress(.validating)]
+    }
+
+    private mutating func validated(
+        _ attempt: FailoverPolicy.Attempt, _ accessPoint: AccessPoint, _ result: ProbeResult,
+        _ rules: PolicySettings.Validation, _ context: Context, for command: inout Command?
+    ) -> [Outcome] {
+        var attempt = attempt
+        let now = context.now
+        switch result {
+        case .online:
+            attempt.isValidated = true
+            attempt.validation.ended(well: true, next: nil)
+            return [.useful(attempt.network)] + askForConfirmation(attempt, accessPoint, context, for: &command)
+        case .captive:
+            // A person may sign in, over the link in use alone, where there is time for it: else nothing is left.
+            guard context.isBeside, attempt.purpose == .commanded, attempt.deadline > now else {
+                return [.failed(attempt, .captive)]
+            }
+            attempt.validation.askAgain(at: now)
+            phase = .proving(attempt, accessPoint)
+            return [.takesOver(attempt, accessPoint)]
+        case .failed:
+            attempt.validation.ended(well: false, next: attempt.validation.retry(at: now, rules))
+            phase = .proving(attempt, accessPoint)
+            return attempt.validation.failures >= rules.strikes ? [.failed(attempt, .noInternet)] : []
+        }
+    }
+
+    private mutating func askForConfirmation(
+        _ attempt: FailoverPolicy.Attempt, _ accessPoint: AccessPoint, _ context: Context, for command: inout Command?
+    ) -> [Outcome] {
+        guard let confirmWithin = command?.confirmWithin, !attempt.isConfirmed else {
+            return [.up(attempt, accessPoint)]
+        }
+        var attempt = attempt
+        let end = context.now + confirmWithin
+        attempt.deadline = command?.hasToBeProven(by: end) ?? end
+        phase = .proving(attempt, accessPoint)
+        return [.progress(.waitingForConfirmation)]
+    }
+
+    // MARK: In use
+
+    private mutating func found(
+        _ link: FailoverPolicy.Link, _ result: ProbeResult, _ rules: PolicySettings.Validation, _ context: Context
+    ) -> [Outcome] {
+        var link = link
+        let now = context.now
+        var finding = Finding.open
+        switch result {
+        case .online:
+            link.validation.ended(well: true, next: nil)
+            // Where something is amiss, the next probe says more than the last.
+            let isCalm = link.validation.failures == 0
+            link.validation.askAgain(at: isCalm ? now + rules.interval : link.validation.retry(at: now, rules))
+            if link.uselessness == nil {
+                finding = .useful
+            } else if link.validation.successes >= rules.strikes {
+                link.uselessness = nil
+                finding = .usefulAgain
+            }
+        case .captive, .failed:
+            let failure: JoinFailure = result == .captive ? .captive : .noInternet
+            link.validation.ended(well: false, next: link.validation.retry(at: now, rules))
+            // A login page is no accident, and a network that led nowhere not long ago has used its chance.
+            let isProven =
+                result == .captive || context.wasUselessLately || link.validation.failures >= rules.strikes
+            if isProven {
+                link.validation.doubtIsProven()
+                link.validation.askAgain(at: now + rules.interval)
+            }
+            if isProven, link.uselessness != failure {
+                link.uselessness = failure
+                finding = .useless(failure)
+            }
+        }
+        phase = .online(link)
+        return [.found(link, finding)]
+    }
+}
