@@ -1,5 +1,7 @@
 import Agent
 import ArgumentParser
+import Dispatch
+import Glibc
 
 struct Altnet: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -51,4 +53,26 @@ struct Altnet: AsyncParsableCommand {
             KeyFileCommand.self, ProvidersCommand.self, ProviderCommand.self,
         ])
     @OptionGroup var device: DeviceOptions
+}
+
+/// Where the program begins: on its first thread, while there are no others.
+@main
+enum Program {
+    static func main() {
+        let arguments = CommandLine.arguments.dropFirst()
+        if arguments.first == "agent" {
+            AgentService.overwriteFreedMemory()
+            AgentService.saveMemory()
+        }
+        Task {
+            await run(arguments)
+            exit(EXIT_SUCCESS)
+        }
+        dispatchMain()
+    }
+
+    private static func run(_ arguments: some Collection<String>) async {
+        guard let agent = AgentProcess(arguments: arguments) else { return await Altnet.main(nil) }
+        do { try await agent.run() } catch { exit(error.rawValue) }
+    }
 }

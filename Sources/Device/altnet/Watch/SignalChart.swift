@@ -197,3 +197,83 @@ private struct Point: Hashable {
         }
     }
 }
+
+/// Signals of one network as they were measured, oldest first, as far back as somebody looks.
+struct SignalTrace: Sendable, Equatable {
+    struct Sample: Sendable, Equatable {
+        let time: Instant
+        /// In dBm.
+        let signal: Int
+        /// Whether the network was lost, or not watched, between the sample before and this one.
+        let isAfterBreak: Bool
+    }
+
+    /// Bounded, whatever the device sends.
+    static let maximumSamples = 4096
+
+    private(set) var samples: [Sample] = []
+    private var isBroken = true
+
+    mutating func add(_ signal: Int, at time: Instant) {
+        if let last = samples.last, time < last.time { return }
+        if samples.count == Self.maximumSamples { samples.removeFirst(Self.maximumSamples / 4) }
+        samples.append(Sample(time: time, signal: signal, isAfterBreak: isBroken))
+        isBroken = false
+    }
+
+    /// What comes next does not continue what was.
+    mutating func interrupt() { isBroken = true }
+
+    mutating func forget(before time: Instant) {
+        samples.removeSubrange(..<(samples.firstIndex { $0.time >= time } ?? samples.endIndex))
+    }
+}
+
+/// Characters on a grid, each with its colour, that become lines of text.
+struct Canvas {
+    private struct Cell {
+        var character: Character = " "
+        var paint: Style.Paint?
+    }
+
+    let width: Int
+    let height: Int
+    private var cells: [Cell]
+
+    init(width: Int, height: Int) {
+        self.width = max(0, width)
+        self.height = max(0, height)
+        cells = Array(repeating: Cell(), count: self.width * self.height)
+    }
+
+    /// Puts text whose characters take one column each; what would lie outside is left out.
+    mutating func put(_ text: String, column: Int, row: Int, _ paint: Style.Paint? = nil) {
+        for (offset, character) in text.enumerated() {
+            put(character, column: column + offset, row: row, paint)
+        }
+    }
+
+    mutating func put(_ character: Character, column: Int, row: Int, _ paint: Style.Paint? = nil) {
+        guard (0..<width).contains(column), (0..<height).contains(row) else { return }
+        cells[row * width + column] = Cell(character: character, paint: paint)
+    }
+
+    func lines(_ style: Style) -> [String] {
+        (0..<height).map { row in
+            var cells = cells[row * width..<(row + 1) * width]
+            while cells.last?.character == " " { cells.removeLast() }
+            var line = ""
+            var run = ""
+            var paint: Style.Paint?
+            for cell in cells {
+                if cell.paint != paint {
+                    line += style.paint(run, paint)
+                    run = ""
+                    paint = cell.paint
+                }
+                run.append(cell.character)
+            }
+            return line + style.paint(run, paint)
+        }
+    }
+}

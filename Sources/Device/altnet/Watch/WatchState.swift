@@ -115,8 +115,8 @@ struct WatchState: Sendable, Equatable {
         case .switchProgress(let change): take(change, at: event.time)
         case .decision(let decision): add(decision)
         case .targetChanged(let target):
-            let standing = ConnectivityWording.target(target, now: nil)
-            note(standing.text, standing.paint, at: event.time)
+            let wording = ConnectivityWording.target(target, now: nil)
+            note(wording.text, wording.paint, at: event.time)
         case .portalRequest(let request): note(ConnectivityWording.request(request), .yellow, at: event.time)
         case .scanFinished, .portalEnded: break
         case .gap(let gap): note(Wording.gap(gap), .yellow, at: event.time)
