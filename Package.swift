@@ -96,7 +96,8 @@ let package = Package(
         .executableTarget(
             name: "altnet",
             dependencies: [
-                "Agent", "AppClient", "AppServer", "Connectivity", "DNS", "Hotspots", "KeyFile", "Linux", argumentParser,
+                "Agent", "AppClient", "AppServer", "Connectivity", "DNS", "Hotspots", "KeyFile", "Linux",
+                argumentParser,
             ],
             path: "Sources/Device/altnet", swiftSettings: strict),
 

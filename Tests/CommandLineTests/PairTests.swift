@@ -41,8 +41,8 @@ import Testing
             #expect(run.output == "\(file) holds the code of lamp-01.\n")
             #expect(
                 run.errors == """
-                    No device has this code yet: one takes it from a file by 'altnet provision --from \(file)', run on \
-                    the device.
+                    No device has this code yet: give it to one with 'altnet provision --from \(file)' on the \
+                    device.
 
                     """)
             let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
@@ -103,7 +103,7 @@ import Testing
                     Code       \(Self.code)
 
                     """)
-            #expect(run.errors == "Whoever has this code has the device: show it to its owner only.\n")
+            #expect(run.errors == "This code gives full access to the device: show it to its owner only.\n")
             // As high as a terminal of 24 lines, the prompt included.
             #expect(run.output.split(separator: "\n", omittingEmptySubsequences: false).count <= 27)
 

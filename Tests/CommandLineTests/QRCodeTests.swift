@@ -93,7 +93,8 @@ import Testing
         .enabled(if: Reader.isInstalled, "zbarimg (Debian's zbar-tools) is not installed"), QRCode.isEncodable,
         arguments: [1, 63, 134, 271])
     func aReaderReadsWhatIsPrinted(length: Int) throws {
-        let text = String(("altnet:pair?v=1&id=lamp-01&key=" + String(repeating: "0123456789abcdef", count: 20)).prefix(length))
+        let text = String(
+            ("altnet:pair?v=1&id=lamp-01&key=" + String(repeating: "0123456789abcdef", count: 20)).prefix(length))
         let style = Style(hasColour: true)
         let picture = try #require(QRCodeView(code: try QRCode(text.utf8)).render(style))
         #expect(try Reader.read(Camera.modules(picture, hasColour: true, isUnicode: true)) == text)

@@ -9,13 +9,12 @@ struct AgentCommand: AsyncParsableCommand {
         commandName: "agent",
         abstract: "Keep this device online.",
         discussion: """
-            Runs until it is told to end (SIGTERM), and reads its settings anew on SIGHUP. What is set by an environment \
-            variable counts before what the file says. Docs/settings.md and the delivered file say more about each of \
-            them; here are their names and defaults:
+            Runs until SIGTERM, and reads its settings anew on SIGHUP. An environment variable takes precedence over the \
+            file. Docs/settings.md and the delivered file describe the settings; these are their names and defaults:
 
             \(Setting.overview)
 
-            Needs CAP_NET_ADMIN. Docs/service.md tells what systemd is told, and what the exit status is.
+            Needs CAP_NET_ADMIN. Docs/service.md describes the messages to systemd and the exit status.
             """)
 
     @OptionGroup var local: LocalOptions
@@ -87,8 +86,8 @@ struct AgentProcess {
 
     /// As a service starts it: `agent`, `agent --settings FILE`.
     ///
-    /// It runs for months, and whatever reads the command lines of all commands makes much that they alone need and that
-    /// stays in memory (Docs/footprint.md). So these two are read here.
+    /// It runs for months, and the parser of all commands makes much that only they need and that stays in memory
+    /// (Docs/footprint.md). So these two are read here.
     init?(arguments: some Collection<String>) {
         let arguments = Array(arguments)
         switch arguments.count {

@@ -42,7 +42,7 @@ struct DeviceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How long to wait for an answer (default: 10).", valueName: "seconds"))
     var answerWithin: Int?
 
-    /// What stands in where an option is not given.
+    /// The variables that replace options.
     enum Variable: String, CaseIterable {
         case device = "ALTNET_DEVICE"
         case deviceId = "ALTNET_DEVICE_ID"
@@ -73,13 +73,13 @@ struct DeviceOptions: ParsableArguments {
     func endpoint(_ console: Console) throws -> Endpoint {
         guard let address = try address(console) else {
             guard deviceId == nil, keyFile == nil else {
-                throw ValidationError("--device-id and --key-file go with --device, which says where the device is.")
+                throw ValidationError("--device-id and --key-file go with --device, the device's address.")
             }
             return .unixSocket(path: socket ?? console.variable(.socket) ?? Self.standardSocket)
         }
         guard let file = file(console) else {
             throw ValidationError(
-                "A device in the network asks for its key: name the file that holds it with --key-file.")
+                "A device in the network needs its key: name the file with it by --key-file.")
         }
         let key = try file.read(deviceId: deviceId ?? console.variable(.deviceId))
         return .network(host: address.host, port: address.port, device: key)
@@ -105,13 +105,13 @@ struct DeviceOptions: ParsableArguments {
 }
 
 extension Console {
-    /// What the environment says, nil where it says nothing.
+    /// The value in the environment, nil if it is empty or absent.
     fileprivate func variable(_ variable: DeviceOptions.Variable) -> String? {
         environment(variable.rawValue).flatMap { $0.isEmpty ? nil : $0 }
     }
 }
 
-/// What every command that talks to the agent takes.
+/// The options of every command that talks to the agent.
 struct ConnectionOptions: ParsableArguments {
     @OptionGroup var device: DeviceOptions
 
@@ -124,20 +124,20 @@ struct ConnectionOptions: ParsableArguments {
     func endpoint(_ console: Console) throws -> Endpoint { try device.endpoint(console) }
 }
 
-/// What a command takes that works on this machine's own files and asks no agent: nothing that names one.
+/// The options of a command that works on this machine's own files: none that names an agent.
 struct LocalOptions: ParsableArguments {
     @OptionGroup(visibility: .private) var device: DeviceOptions
 
     func validate() throws {
         if device.isGiven {
             throw ValidationError(
-                "This command asks no agent: it goes without --device, --device-id, --key-file, --socket and --answer-within."
+                "This command asks no agent: leave out --device, --device-id, --key-file, --socket and --answer-within."
             )
         }
     }
 }
 
-/// The file in which whoever uses a device keeps its key: one line, the pairing code as `altnet pair` writes it, or the
+/// The file in which a device's user keeps its key: one line, the pairing code as `altnet pair` writes it, or the
 /// local key alone, as it is in the device's own `local-key`.
 struct DeviceKeyFile {
     let path: String
@@ -184,7 +184,7 @@ struct DeviceKeyFile {
         console.advise("warning: other users can read \(path.printable), the device's key: chmod 600 it")
     }
 
-    /// Whether other users of this machine can read it. What is no file, such as a pipe, has an end and no mode to go by.
+    /// Whether other users of this machine can read it. A pipe, for example, has no mode to go by.
     private var isExposed: Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o044 != 0

@@ -3,7 +3,7 @@ import AppClient
 import AppProtocol
 import ArgumentParser
 
-/// What describes a network that the device does not know yet, besides its SSID.
+/// The properties of a network that the device does not know yet, besides its SSID.
 struct NewNetworkOptions: ParsableArguments {
     @Flag(help: "The network has no password.")
     var open = false
@@ -95,9 +95,9 @@ extension CompletionKind {
     }
 }
 
-/// What a shell is told that completes the name of a stored network.
+/// The candidates with which a shell completes the name of a stored network.
 enum StoredNetworkCompletion {
-    /// How long somebody who has pressed a key waits. Tests put their own in its place.
+    /// How long a user waits who has pressed the Tab key. Tests put their own in its place.
     @TaskLocal static var patience = Duration.seconds(1)
 
     /// - Parameters:
@@ -108,7 +108,7 @@ enum StoredNetworkCompletion {
         // The word is not whole yet, and may be missing: the command is understood as if it were there.
         let word = "network"
         if line.indices.contains(index) { line[index] = word } else { line.append(word) }
-        // Whatever there is to be said would be said into the line that is being typed.
+        // A message would be printed into the line that is being typed.
         var silent = Console.current
         silent.errors = { _ in }
         guard let command = try? Altnet.parseAsRoot(Array(line.dropFirst())) as? any DeviceCommand,

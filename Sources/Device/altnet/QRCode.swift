@@ -9,7 +9,7 @@ struct QRCode: Sendable, Equatable {
     /// Number of light modules that have to surround the symbol (clause 9.1).
     static let quietZone = 4
 
-    /// Where libqrencode 4 is looked for, as dlopen(3) does.
+    /// The name of libqrencode 4 for dlopen(3).
     static let library = "libqrencode.so.4"
 
     /// The smallest symbol that holds the bytes, with level M of error correction where that needs no larger one than

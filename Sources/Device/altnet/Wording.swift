@@ -11,7 +11,7 @@ import AppProtocol
 
 /// How values of the protocol read in a table or a sentence.
 enum Wording {
-    /// How long ago that was. What lies ahead of a clock that has been set reads as now.
+    /// How long ago that was. A time in the future, after a clock was set, reads as now.
     static func ago(_ time: Timestamp, now: Timestamp) -> String {
         let age = duration(milliseconds: now.millisecondsSince1970 - time.millisecondsSince1970)
         return age.map { "\($0) ago" } ?? "just now"
@@ -43,7 +43,7 @@ enum Wording {
             : String(repeating: "#", count: count) + String(repeating: ".", count: 4 - count)
     }
 
-    /// The colour for a signal: where it is strong, where it is weak by the failover's thresholds.
+    /// The colour for a signal, by the failover's thresholds.
     static func paint(_ signal: Int) -> Style.Paint {
         signal >= -65 ? .green : signal >= -75 ? .yellow : .red
     }
@@ -68,7 +68,7 @@ enum Wording {
 
     static func name(_ ssid: SSID?) -> String { ssid?.description ?? "(hidden)" }
 
-    /// - Parameter carrier: what is underneath a tunnel.
+    /// - Parameter carrier: the uplink underneath a tunnel.
     static func uplink(_ uplink: Uplink, over carrier: Uplink? = nil) -> String {
         if let carrier { return "a tunnel over \(Self.uplink(carrier))" }
         return switch uplink {
@@ -116,7 +116,7 @@ enum Wording {
         }
     }
 
-    /// Where the device is, in a few words.
+    /// The device's connection, in a few words.
     static func headline(_ status: NetworkStatus) -> (text: String, paint: Style.Paint) {
         let name = status.ssid?.description ?? "a network"
         return switch status.state {
@@ -159,7 +159,7 @@ enum Wording {
 
 /// How what lies beyond the link reads in a sentence.
 enum ConnectivityWording {
-    /// What lies beyond the link, each in a few words; nothing where the device does not look.
+    /// The internet and the targets, each in a few words; nothing if the device does not check them.
     static func beyond(_ status: NetworkStatus, now: Timestamp) -> [(text: String, paint: Style.Paint?)] {
         guard let connectivity = status.connectivity else { return [] }
         // Without any link there is no way to the internet of which anything could be told.
@@ -171,7 +171,7 @@ enum ConnectivityWording {
         switch connectivity.internet {
         case .yes: ("internet: yes", .green)
         case .no: ("internet: no\(parenthesis(connectivity.problem))", .red)
-        case .captive: ("internet: not before somebody signs in", .yellow)
+        case .captive: ("internet: sign-in needed", .yellow)
         // Without a source of validation a problem is all that is known.
         case .unknown where connectivity.problem != nil:
             ("internet: not known\(parenthesis(connectivity.problem))", .yellow)
@@ -194,12 +194,12 @@ enum ConnectivityWording {
         }
     }
 
-    /// That somebody has to sign in, and where.
+    /// The request to sign in, with the page.
     static func wanted(_ portal: Portal) -> String {
-        "This network wants somebody to sign in" + (portal.url.map { ": \($0.printable)" } ?? "")
+        "This network wants a sign-in" + (portal.url.map { ": \($0.printable)" } ?? "")
     }
 
-    /// How long the sign-in lasts, as the end of a sentence; empty where that is not known.
+    /// How long the sign-in lasts, as the end of a sentence; empty if unknown.
     static func rest(of portal: Portal) -> String {
         let time = portal.secondsRemaining.flatMap {
             Wording.duration(milliseconds: Int64(min(max($0, 0), .max / 1000)) * 1000)
@@ -207,7 +207,7 @@ enum ConnectivityWording {
         return time.map { ", for \($0) more" } ?? ""
     }
 
-    /// What a person is asked for, in half a sentence.
+    /// The request to a person, in half a sentence.
     static func request(_ request: PortalRequest) -> String {
         "\(request.network.ssid) asks for something: \(request.title.printable); answer it with 'altnet portal'"
     }

@@ -126,7 +126,7 @@ struct BackupsCommand: AsyncParsableCommand {
 }
 
 extension DeviceClient {
-    /// Reads the list, changes it, and writes it as a whole. Begins anew where somebody else was faster.
+    /// Reads the list, changes it, and writes it as a whole. Begins anew if another client was faster.
     fileprivate func changeBackups(
         _ change: (BackupList) throws(CommandFailure) -> [NetworkReference]
     ) async throws -> BackupList {

@@ -4,13 +4,13 @@ import ArgumentParser
 
 struct DiagnoseCommand: DeviceCommand {
     static let configuration = CommandConfiguration(
-        commandName: "diagnose", abstract: "Find out what is broken, and what to do about it.",
+        commandName: "diagnose", abstract: "Find faults, and their remedies.",
         discussion: """
-            Has the device look at every layer in turn: radio, association, address, gateway, names, internet, and each \
-            of its own servers. Shows what was found and what to do. Takes up to \(ProtocolLimits.diagnosisSeconds) \
+            The device checks every layer in turn: radio, association, address, gateway, names, internet, and each of its \
+            own servers. Shows the findings and the remedies. Takes up to \(ProtocolLimits.diagnosisSeconds) \
             seconds and changes nothing.
 
-            The exit status is 0 where nothing is broken, and 1 where something is.
+            The exit status is 0 if nothing is broken, and 1 if something is.
             """)
 
     @OptionGroup var connection: ConnectionOptions

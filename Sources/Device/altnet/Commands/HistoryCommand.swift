@@ -4,8 +4,8 @@ import ArgumentParser
 
 struct HistoryCommand: DeviceCommand {
     static let configuration = CommandConfiguration(
-        commandName: "history", abstract: "Show what the device decided, and why.",
-        discussion: "The newest decision comes last. Each has its reason and what was measured when it was made.")
+        commandName: "history", abstract: "Show the device's decisions, with their reasons.",
+        discussion: "The newest decision comes last. Each has its reason and the measurements at its time.")
 
     @OptionGroup var connection: ConnectionOptions
 

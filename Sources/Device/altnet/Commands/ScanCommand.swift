@@ -7,11 +7,11 @@ struct ScanCommand: DeviceCommand {
     static let configuration = CommandConfiguration(
         commandName: "scan", abstract: "Scan for networks in range.",
         discussion: """
-            A scan of every channel takes seconds, during which the link is slow. Naming frequencies makes it short; \
-            naming an SSID finds a hidden network. The strongest network comes first.
+            A scan of every channel takes seconds, during which the link is slow. Name frequencies to make it short, or \
+            an SSID to find a hidden network. The strongest network comes first.
 
             Hotspot providers are asked about open networks once a scan has ended. PROVIDERS names those that said of a \
-            network that they may serve it; what they say of this scan is there with the next one, or with --no-scan.
+            network that they may serve it; their answers to this scan come with the next one, or with --no-scan.
             """)
 
     @OptionGroup var connection: ConnectionOptions
@@ -22,7 +22,7 @@ struct ScanCommand: DeviceCommand {
     @Option(help: ArgumentHelp("Ask for this network by name; can be given several times.", valueName: "name"))
     var ssid: [SSIDArgument] = []
 
-    @Flag(help: "Show what is known to be in range without scanning.")
+    @Flag(help: "Show the networks known to be in range without scanning.")
     var noScan = false
 
     func validate() throws {
@@ -80,7 +80,7 @@ struct ScanView {
         return table.render(style) + more + advice
     }
 
-    /// What to do about access points that bear the name of a stored network and are refused.
+    /// Remedies for access points that bear the name of a stored network and are refused.
     private var advice: String {
         let refusals = Set(results.networks.compactMap(\.refusal))
         let lines = [

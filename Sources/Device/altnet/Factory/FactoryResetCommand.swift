@@ -5,11 +5,11 @@ import KeyFile
 
 struct FactoryResetCommand: KeyFileSubcommand {
     static let configuration = CommandConfiguration(
-        commandName: "factory-reset", abstract: "Wipe this device: its networks, its keys, and who it is.",
+        commandName: "factory-reset", abstract: "Wipe this device: its networks, its keys, and its identity.",
         discussion: """
-            Needs the agent stopped. The root key is destroyed first: without it nobody can read the networks, whatever is \
-            left of them. Then everything else is overwritten and removed, or erased where it is on flash. What was begun \
-            and cut short is finished by the next run, without asking again; until then no agent starts:
+            Stop the agent first. This command destroys the root key first, without which the networks cannot be read. Then \
+            it overwrites and removes everything else, or erases it on flash. A reset that was cut short is finished by \
+            the next run, without asking again; until then no agent starts:
 
               systemctl stop altnet
               altnet factory-reset                    everything: a new device needs a new label
@@ -22,8 +22,8 @@ struct FactoryResetCommand: KeyFileSubcommand {
 
             EXIT STATUS
               0   the device is wiped
-              1   nobody agreed, and nothing was done
-              65  what is in the place of the key file is none
+              1   the user did not agree, and nothing was done
+              65  the file in the place of the key file is none
               74  a disk or a flash chip failed: run it again
               75  the agent runs
               77  this user may not do that
@@ -42,7 +42,7 @@ struct FactoryResetCommand: KeyFileSubcommand {
         help: ArgumentHelp("The state directory (default: the agent's).", valueName: "path"))
     var stateDir: String?
 
-    @Flag(help: "Say nothing where all is well.")
+    @Flag(help: "Print nothing if all is well.")
     var quiet = false
 
     func validate() throws {
@@ -69,7 +69,7 @@ struct FactoryResetCommand: KeyFileSubcommand {
 
     private func reset(_ files: DeviceFiles, _ console: Console) throws -> DeviceFiles.ResetOutcome {
         let scope: FactoryReset.Scope = keepIdentity ? .networks : .everything
-        // First, because nobody likes to agree for nothing.
+        // First, so that the user does not agree in vain.
         let reset = try files.prepareReset(scope, hasBegun: false)
         if !yes { try askForConsent(files, console) }
         return try files.carryOut(reset)
@@ -95,7 +95,7 @@ struct FactoryResetCommand: KeyFileSubcommand {
 private struct ResetDocument: Encodable {
     let wiped: String
     let hadRootKey: Bool
-    /// What could not be destroyed.
+    /// The parts that could not be destroyed.
     let left: [String]
 
     init(_ outcome: DeviceFiles.ResetOutcome) {

@@ -8,11 +8,11 @@ struct ProvisionCommand: KeyFileSubcommand {
     static let configuration = CommandConfiguration(
         commandName: "provision", abstract: "Give a new device its id, its keys, and its first network.",
         discussion: """
-            Makes at random what is missing: device id, local key, root key. What is there stays, so it can be run again at \
-            any time, and after a power cut it does what is left to do. Codes say what is not to be random: the pairing \
-            code that 'altnet pair' writes, and the code of a network (WIFI:T:WPA;S:name;P:password;;), each on a line of \
-            its own, in a file, on standard input, or typed or scanned at a prompt. None of them is ever an argument, which \
-            every process could read:
+            Makes the missing ones of device id, local key and root key at random, and keeps the others. You can run it again \
+            at any time; after a power cut it takes the remaining steps. Codes replace random values: the pairing code \
+            that 'altnet pair' writes, and the code of a network (WIFI:T:WPA;S:name;P:password;;), each on a line of its \
+            own, in a file, on standard input, or typed or scanned at a prompt. They are never arguments, which every \
+            process could read:
 
               altnet provision                                  everything at random, no network yet
               altnet provision --from lamp.key --output -       id and key of a label; shows its code again
@@ -20,9 +20,8 @@ struct ProvisionCommand: KeyFileSubcommand {
               altnet provision --ask                            scan the codes
               altnet provision --network HomeNet                asks for the password
 
-            Whatever goes beyond what is there needs the agent stopped. A running agent is given a network with 'altnet \
-            switch --new'. Run as root it leaves the state directory to its owner, or to the user that --owner says; a root \
-            key elsewhere, as in \(AgentSettings.packagedRootKey), is root's, and systemd hands it over.
+            Stop the agent before you add anything. To give a running agent a network, use 'altnet switch --new'. Run as \
+            root, it leaves the state directory to its owner, or to the user of --owner; a root key elsewhere, as in \(AgentSettings.packagedRootKey), is root's, and systemd hands it over.
 
             EXIT STATUS
               0   the device has everything that was asked for
@@ -60,16 +59,16 @@ struct ProvisionCommand: KeyFileSubcommand {
 
     @Option(
         help: ArgumentHelp(
-            "Write the pairing code to this file, which nobody else can read; - shows it.", valueName: "path"))
+            "Write the pairing code to this file, which its owner alone can read; - shows it.", valueName: "path"))
     var output: String?
 
     @Flag(help: "Replace another identity, another home, and another file. A root key is never replaced.")
     var force = false
 
-    @Flag(help: "Say what would be done, and do nothing.")
+    @Flag(help: "Show the steps, and take none.")
     var dryRun = false
 
-    @Flag(help: "Say nothing where all is well.")
+    @Flag(help: "Print nothing if all is well.")
     var quiet = false
 
     func validate() throws {
@@ -77,7 +76,9 @@ struct ProvisionCommand: KeyFileSubcommand {
         if from == "-", newNetwork.passwordStdin {
             throw ValidationError("--from - and --password-stdin both read standard input.")
         }
-        if newNetwork.isGiven, network == nil { throw ValidationError("Say by --network which network is meant.") }
+        if newNetwork.isGiven, network == nil {
+            throw ValidationError("--open, --hidden and --password-stdin go with --network.")
+        }
         if quiet, options.json { throw ValidationError("--quiet and --json exclude each other.") }
     }
 
@@ -188,10 +189,10 @@ extension DeviceFiles {
     }
 }
 
-/// What `altnet provision` did, or would do.
+/// The steps that `altnet provision` took, or would take.
 struct ProvisionReport {
     let document: Document
-    /// Where it is to be shown.
+    /// Nil if it is not to be shown.
     let code: PairingCode?
 
     struct Document: Encodable {
@@ -230,7 +231,7 @@ struct ProvisionReport {
         ]
         if let network, let step = document.network { lines.append("Network   \(network), \(word(step))") }
         if let file = document.file { lines.append("Code      \(file.printable)") }
-        if document.dryRun { lines.append("Nothing was done: this is what would be.") }
+        if document.dryRun { lines.append("Nothing was done: these are the steps.") }
         return lines.joined(separator: "\n")
     }
 
@@ -243,8 +244,8 @@ struct ProvisionReport {
     }
 }
 
-/// Codes that say what a device is to be: the pairing code of its label, the code of its first network, or both, a line
-/// each. Empty lines, and such that begin with `#`, say nothing.
+/// Codes that describe a device: the pairing code of its label, the code of its first network, or both, a line
+/// each. Empty lines, and lines that begin with `#`, are ignored.
 struct ProvisioningCodes {
     private(set) var device: DeviceKey?
     private(set) var network: NewNetwork?
@@ -254,7 +255,7 @@ struct ProvisioningCodes {
 
     var isComplete: Bool { device != nil && network != nil }
 
-    /// - Parameter source: what messages call it.
+    /// - Parameter source: its name in messages.
     init(reading text: some Collection<UInt8>, from source: String) throws {
         guard text.count <= Self.maximumLength else {
             throw CommandFailure(.badData, "\(source) is too long: it has a pairing code, a network's code, or both")

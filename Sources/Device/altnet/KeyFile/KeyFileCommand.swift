@@ -6,7 +6,7 @@ import KeyFile
 
 struct KeyFileCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "keyfile", abstract: "Look into the key file, back it up, restore it, change its key.",
+        commandName: "keyfile", abstract: "Inspect the key file, back it up, restore it, change its key.",
         discussion: """
             These commands read the key file itself and need no agent. They find it as the agent does, by the settings \
             ALTNET_STATE_DIR, ALTNET_KEYFILE, ALTNET_ROOT_KEY and ALTNET_KEYFILE_ANCHOR in \(AgentSettings.packagedFile) or \
@@ -38,7 +38,7 @@ struct KeyFileCommand: AsyncParsableCommand {
 protocol KeyFileSubcommand: ParsableCommand {
     var options: KeyFileOptions { get }
 
-    /// - Throws: `CommandFailure` or an error of the store; what else comes is a defect.
+    /// - Throws: `CommandFailure` or an error of the store; any other error is a defect.
     func run(_ console: Console) throws
 }
 
@@ -55,7 +55,7 @@ extension KeyFileSubcommand {
     }
 }
 
-/// What every command on the key file takes.
+/// The options of every command on the key file.
 struct KeyFileOptions: ParsableArguments {
     @OptionGroup var local: LocalOptions
 
@@ -96,10 +96,10 @@ struct KeyFileOptions: ParsableArguments {
 }
 
 extension AgentSettings {
-    /// Where a packaged device has its settings.
+    /// The settings file of a packaged device.
     static let packagedFile = "/etc/altnet/altnet.conf"
 
-    /// The settings as this machine's agent has them, for who does its work while it does not run.
+    /// The settings of this machine's agent, for commands that do its work while it does not run.
     /// - Parameter file: nil for a packaged device's, if this is one.
     /// - Throws: `CommandFailure`.
     static func ofThisMachine(

@@ -4,7 +4,7 @@ import KeyFile
 
 struct KeyFileExport: KeyFileSubcommand {
     static let configuration = CommandConfiguration(
-        commandName: "export", abstract: "Write everything the key file holds to a file, sealed with a passphrase.",
+        commandName: "export", abstract: "Write the contents of the key file to a file, sealed with a passphrase.",
         discussion: """
             The export does not depend on the device's root key: it is opened with its passphrase alone, on any device. \
             Asks for the passphrase twice, or reads it from standard input. Works beside a running agent:
@@ -26,7 +26,7 @@ struct KeyFileExport: KeyFileSubcommand {
     func run(_ console: Console) throws {
         let isStandardOutput = file == "-"
         guard !isStandardOutput || !console.style.goesToTerminal else {
-            throw CommandFailure(.badData, "an export is nothing for a terminal: name a file, or send it on with |")
+            throw CommandFailure(.badData, "an export is binary: name a file, or send it on with |")
         }
         let place = try options.place()
         let state = try place.readState().state
@@ -49,9 +49,9 @@ private struct ExportDocument: Encodable {
 
 struct KeyFileImport: KeyFileSubcommand {
     static let configuration = CommandConfiguration(
-        commandName: "import", abstract: "Put an export in the place of what the key file holds.",
+        commandName: "import", abstract: "Replace the contents of the key file by an export.",
         discussion: """
-            Needs the agent stopped. Everything is imported or, if anything is wrong, nothing changes. A switch that was \
+            Stop the agent first. Everything is imported or, if anything is wrong, nothing changes. A switch that was \
             under way is not imported, and counters that protect against replayed messages do not go back:
 
               systemctl stop altnet
@@ -66,12 +66,12 @@ struct KeyFileImport: KeyFileSubcommand {
 
     @OptionGroup var passphrase: KeyFilePassphrase
 
-    @Flag(help: "Let networks go that the key file holds now.")
+    @Flag(help: "Drop the networks that the key file holds now.")
     var replace = false
 
     func run(_ console: Console) throws {
         let settings = try options.settings()
-        // First, because nobody likes to type a passphrase for nothing.
+        // First, so that the user does not type a passphrase in vain.
         let keyFile = try options.place(settings).open(maximumBackups: settings.maximumBackups)
         let export = try PrivateFile.read(file, maximum: SealedExport.maximumSize)
         let secret = try passphrase.read(isNew: false, console)
@@ -90,7 +90,7 @@ private struct ImportDocument: Encodable {
     let findings: [String]
 }
 
-/// Where the passphrase of an export comes from.
+/// The source of an export's passphrase.
 struct KeyFilePassphrase: ParsableArguments {
     @Flag(help: "Read the passphrase from the first line of standard input instead of asking for it.")
     var passphraseStdin = false

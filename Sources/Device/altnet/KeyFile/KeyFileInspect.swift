@@ -6,10 +6,10 @@ import KeyFile
 
 struct KeyFileInspect: KeyFileSubcommand {
     static let configuration = CommandConfiguration(
-        commandName: "inspect", abstract: "Show what the key file holds.",
+        commandName: "inspect", abstract: "Show the contents of the key file.",
         discussion: """
-            Shows the networks with what is known of them, but never a password, nor anything that one could be guessed \
-            by. Works beside a running agent, and changes nothing on the disk:
+            Shows the networks with their properties, but never a password, nor anything that helps to guess one. Works \
+            beside a running agent, and changes nothing on the disk:
 
               altnet keyfile inspect
               altnet keyfile inspect --json | jq .state.backups
@@ -26,7 +26,7 @@ struct KeyFileInspect: KeyFileSubcommand {
     }
 }
 
-/// What the key file holds, without anything secret: the answer of `altnet keyfile inspect --json`.
+/// The contents of the key file without secrets: the answer of `altnet keyfile inspect --json`.
 struct KeyFileDocument: Encodable {
     let keyfile: KeyFileFacts
     let state: StateDocument
@@ -69,7 +69,7 @@ struct KeyFileFacts: Encodable {
 
 struct FindingDocument: Encodable {
     let text: String
-    /// Whether something is lost or somebody was at work.
+    /// Whether it means a loss or a manipulation.
     let serious: Bool
 
     init(_ finding: Finding) {
@@ -157,7 +157,7 @@ extension Timestamp {
     init(seconds: UInt32) { self.init(millisecondsSince1970: Int64(seconds) * 1000) }
 }
 
-/// What the key file holds, as facts and a table of its networks.
+/// The contents of the key file, as facts and a table of its networks.
 struct KeyFileView {
     let document: KeyFileDocument
     let state: StoredState

@@ -13,7 +13,7 @@ struct Account {
         group = entry.pointee.pw_gid
     }
 
-    /// From here on this process is the user, with nobody else's groups.
+    /// From here on this process is the user, with the user's groups alone.
     func become() throws(HostFailure) {
         guard geteuid() != user || getuid() != user else { return }
         guard initgroups(name, group) == 0, setgid(group) == 0, setuid(user) == 0 else {
@@ -29,8 +29,8 @@ extension Account {
         try self.init(name: String(cString: entry.pointee.pw_name))
     }
 
-    /// Does something with the user's rights and nobody else's, and is root again afterwards: so what root does in a folder
-    /// of the user's is the user's, and no link in it leads root astray.
+    /// Does something with the user's rights alone, and is root again afterwards: so files that root makes in a folder of
+    /// the user's belong to the user, and no link in it leads root astray.
     func acting<Value>(_ body: () throws -> Value) throws -> Value {
         guard user != geteuid() else { return try body() }
         var groups = [gid_t](repeating: 0, count: Int(max(0, getgroups(0, nil))))

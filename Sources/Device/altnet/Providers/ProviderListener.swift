@@ -5,7 +5,7 @@ import Hotspots
 import Linux
 
 /// The host of the providers: one process of this program for each connection, which becomes the provider. This one stays
-/// what it was started as, so that no provider can end it, and each can be ended by it.
+/// its first user, so that no provider can end it, and it can end each.
 struct ProviderListener {
     /// How many connections there may be at a time; the next one waits.
     static let maximumConnections = 16
@@ -13,7 +13,7 @@ struct ProviderListener {
     private var connections: ProviderConnections
     private let agent: Account?
 
-    /// - Parameter agent: who may connect, besides root and this process's user.
+    /// - Parameter agent: the user that may connect, besides root and this process's user.
     init(providers connections: ProviderConnections, agent: Account?) throws(HostFailure) {
         switch (geteuid() == 0, connections.user?.user) {
         case (true, nil), (_, 0?): throw .providersWouldBeRoot
@@ -74,13 +74,13 @@ enum HostFailure: Error, CustomStringConvertible {
         case .providersWouldBeRoot: "the providers would be root: say by --user who they are to be"
         case .notRoot: "only root can run the providers as another user"
         case .noSocket: "there is no socket to listen on: say one by --listen, or have systemd pass one"
-        case .notASocket: "what was passed to listen on is no listening Unix socket"
+        case .notASocket: "the descriptor that was passed is no listening Unix socket"
         case .system(let attempted, let errno): "cannot \(attempted): \(String(cString: strerror(errno)))"
         }
     }
 }
 
-/// Where the host of the providers listens.
+/// The socket of the providers' host.
 enum ListeningSocket {
     case path(String)
     /// The one that systemd passes (sd_listen_fds(3)), whose permissions are systemd's matter.
@@ -89,7 +89,7 @@ enum ListeningSocket {
     /// The first descriptor that is passed.
     private static let inheritedDescriptor: Int32 = 3
 
-    /// - Parameter agent: who may connect, besides root and this process's user.
+    /// - Parameter agent: the user that may connect, besides root and this process's user.
     func open(for agent: Account?, backlog: Int32) throws -> Int32 {
         switch self {
         case .path(let path): try Self.listen(at: path, for: agent, backlog)
@@ -162,7 +162,7 @@ struct SignalPipe {
         }
     }
 
-    /// What has come since.
+    /// The signals since the last call.
     func take() -> [Int32] {
         var bytes = [UInt8](repeating: 0, count: 64)
         let count = read(descriptor, &bytes, bytes.count)

@@ -5,7 +5,7 @@ import ArgumentParser
 import Linux
 import Synchronization
 
-/// `altnet watch` on a terminal: redraws when something has changed, at most four times a second, until somebody ends
+/// `altnet watch` on a terminal: redraws when something has changed, at most four times a second, until the user ends
 /// it.
 struct LiveWatch {
     private static let interval = Duration.milliseconds(250)
@@ -30,7 +30,7 @@ struct LiveWatch {
         if let signal { throw ExitCode(128 + signal) }
     }
 
-    /// - Returns: the signal that ended it, nil where a person did.
+    /// - Returns: the signal that ended it, nil if the user did.
     private func show(_ inputs: AsyncStream<TerminalSession.Input>) async -> Int32? {
         let screen = Screen(terminal: terminal, console: console, follower: follower)
         let ticking = Task {
@@ -53,7 +53,7 @@ struct LiveWatch {
     }
 }
 
-/// What is on the terminal now.
+/// The present contents of the terminal.
 private actor Screen {
     private let terminal: TerminalSession
     private let console: Console
@@ -132,7 +132,7 @@ final class WatchFollower: Sendable {
             group.addTask {
                 for try await event in events {
                     self.heard.withLock { $0 = EventSubscription(since: event.seq, stream: subscribed.stream) }
-                    // What happened before this moment is no measurement of now.
+                    // Events from before this moment are no measurements of now.
                     self.change { $0.take(event, isLate: event.seq <= subscribed.seq, at: .now) }
                     if case .gap = event.body { try await self.read(device) }
                 }

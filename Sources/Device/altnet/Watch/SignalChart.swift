@@ -55,7 +55,7 @@ struct SignalChart {
     /// How many points a character has.
     private var grain: (x: Int, y: Int) { isUnicode ? (2, 4) : (1, 1) }
 
-    // MARK: Where things are
+    // MARK: Positions
 
     /// The row of a signal among that many, from the top.
     private static func row(_ signal: Int, of rows: Int) -> Int {
@@ -69,7 +69,7 @@ struct SignalChart {
         return columns - 1 - Int(before * Int64(columns) / WatchState.horizon.milliseconds)
     }
 
-    // MARK: What is drawn
+    // MARK: Drawing
 
     private func drawScale(_ canvas: inout Canvas) {
         let step = plotHeight >= 12 ? 10 : plotHeight >= 6 ? 20 : 30
@@ -198,7 +198,7 @@ private struct Point: Hashable {
     }
 }
 
-/// Signals of one network as they were measured, oldest first, as far back as somebody looks.
+/// Signals of one network as they were measured, oldest first, as far back as the chart goes.
 struct SignalTrace: Sendable, Equatable {
     struct Sample: Sendable, Equatable {
         let time: Instant
@@ -221,7 +221,7 @@ struct SignalTrace: Sendable, Equatable {
         isBroken = false
     }
 
-    /// What comes next does not continue what was.
+    /// The next sample does not continue the line.
     mutating func interrupt() { isBroken = true }
 
     mutating func forget(before time: Instant) {
@@ -246,7 +246,7 @@ struct Canvas {
         cells = Array(repeating: Cell(), count: self.width * self.height)
     }
 
-    /// Puts text whose characters take one column each; what would lie outside is left out.
+    /// Puts text whose characters take one column each; characters outside are left out.
     mutating func put(_ text: String, column: Int, row: Int, _ paint: Style.Paint? = nil) {
         for (offset, character) in text.enumerated() {
             put(character, column: column + offset, row: row, paint)

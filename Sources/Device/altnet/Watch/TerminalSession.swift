@@ -54,7 +54,7 @@ struct TerminalSession: Sendable {
         return try await body(inputs)
     }
 
-    /// Gives the terminal back to the shell until it says to go on. Where there is no shell that could, as under
+    /// Gives the terminal back to the shell until it says to go on. Without a shell that could, as under
     /// `ssh -t board altnet watch`, it goes on at once.
     func suspend() {
         var current = termios()
@@ -67,11 +67,11 @@ struct TerminalSession: Sendable {
     }
 
     func write(_ text: String) {
-        // Where it fails, the terminal is gone; the signal that says so is on its way.
+        // A failure means that the terminal is gone; the signal for that is on its way.
         try? TextOutput(descriptor: output).put(text)
     }
 
-    /// By the signal that a terminal stops a program with, not by SIGSTOP: the kernel ignores it where nobody is left who
+    /// By the signal that a terminal stops a program with, not by SIGSTOP: the kernel ignores it without a shell that
     /// would continue this process (an orphaned process group; setpgid(2)). Needs it unblocked, which it is on no thread
     /// here.
     private func stop() {
@@ -100,7 +100,7 @@ struct TerminalSession: Sendable {
     }
 }
 
-/// What a terminal session listens to.
+/// The sources of a terminal session's events.
 private final class Sources: @unchecked Sendable {  // Its sources may be cancelled from anywhere; they do not say so.
     private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH]
 

@@ -4,14 +4,14 @@ import ArgumentParser
 
 struct WatchCommand: DeviceCommand {
     static let configuration = CommandConfiguration(
-        commandName: "watch", abstract: "Show what happens, as it happens.",
+        commandName: "watch", abstract: "Show events as they happen.",
         discussion: """
             On a terminal: a live screen with the network in use, the signals of the last five minutes, and every \
             decision with its reason. The letters in the chart are networks that the device may join, where a scan heard \
-            them; the axis has the letter of the network in use, x where the device was offline and ? where nobody \
-            was watching. When the agent restarts or the connection breaks, it says so and tries again. q ends it.
+            them; the axis has the letter of the network in use, x where the device was offline and ? where the \
+            program was not connected. When the agent restarts or the connection breaks, the screen says so and tries again. Press q to end it.
 
-            Elsewhere, and with --lines, --count or --no-signal: one line for each event until it is interrupted. With \
+            Elsewhere, and with --lines, --count or --no-signal: one line for each event until you interrupt it. With \
             --json, each line is an event of the protocol.
             """)
 
@@ -65,7 +65,7 @@ struct EventView {
         return "\(time)  \(Self.sentence(event.body, style))"
     }
 
-    /// Where the device is when watching begins.
+    /// The device's connection at the start.
     static func status(_ status: NetworkStatus, _ style: Style) -> String {
         let time = style.paint(LocalTime.clock(.now), .dim)
         return "\(time)  \(network(status, style))"
@@ -91,7 +91,7 @@ struct EventView {
         case .portalRequest(let request):
             return "sign-in   " + style.paint(ConnectivityWording.request(request), .yellow)
         case .portalEnded:
-            return "sign-in   nothing is asked any more"
+            return "sign-in   the request has ended"
         case .gap(let gap):
             return style.paint("gap       \(Wording.gap(gap))", .yellow)
         }
