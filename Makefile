@@ -38,7 +38,7 @@ SERVERS := ^(ConnectivityTests|HotspotsTests|NetlinkTests)\.
 NAMESPACES := ^ConnectivityTests\.(DeadPathTests|TroubleTests|InterfaceTests)/
 
 unit: deps ## Run the tests that need no radios
-	@board/install-dependencies fish groff-base iproute2 mosquitto nftables nginx-light openssl python3 python3-cryptography \
+	@board/install-dependencies fish groff-base iproute2 libqrencode4 mosquitto nftables nginx-light openssl python3 python3-cryptography \
 	    python3-jsonschema zbar-tools zsh
 	Tests/run --skip '^LabTests\.' --skip '$(BUSY)' --skip '$(HARNESS)' --skip '$(SERVERS)'
 	Tests/run --skip-build --filter '$(BUSY)'

@@ -83,7 +83,6 @@ let package = Package(
         module("DNS", in: "App", on: ["AgentModel", nioCore, nioPosix]),
 
         // Device: what ships.
-        module("QRCode", in: "Device"),
         module("AppServer", in: "Device", on: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL]),
         module("Connectivity", in: "Device", on: ["AgentModel", "DNS", nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS]),
         module(
@@ -97,7 +96,7 @@ let package = Package(
         .executableTarget(
             name: "altnet",
             dependencies: [
-                "Agent", "AppClient", "AppServer", "Connectivity", "DNS", "Hotspots", "KeyFile", "Linux", "QRCode",
+                "Agent", "AppClient", "AppServer", "Connectivity", "DNS", "Hotspots", "KeyFile", "Linux",
                 argumentParser,
             ],
             path: "Sources/Device/altnet", swiftSettings: strict),
@@ -142,7 +141,6 @@ let package = Package(
         tests("AppProtocolTests", on: ["AppProtocol", "Failover", "PipedPrograms", "Randomness", crypto]),
         tests("AppClientTests", on: ["AgentModel", "AppClient", "AppServer", "PipedPrograms", nioCore, nioPosix]),
         tests("DNSTests", on: ["DNS", "Randomness"]),
-        tests("QRCodeTests", on: ["PipedPrograms", "QRCode", "Randomness"]),
         tests(
             "AppServerTests",
             on: ["AgentModel", "AppClient", "AppServer", "PipedPrograms", "Randomness", nioCore, nioPosix, nioSSL]),
@@ -163,7 +161,7 @@ let package = Package(
             ]),
         tests(
             "CommandLineTests",
-            on: ["AppClient", "AppServer", "DNS", "Lab", "Linux", "PipedPrograms", "QRCode", "altnet"]),
+            on: ["AppClient", "AppServer", "DNS", "Lab", "Linux", "PipedPrograms", "Randomness", "altnet"]),
         tests("SimulationTests", on: ["AgentModel", "Failover", "Randomness", "Simulation"]),
         tests("HarnessTests", on: ["AgentModel", "AppProtocol", "AppServer", "Harness", nioCore, nioPosix]),
         tests("StackBenchmarkTests", on: ["AgentModel", "Lab", "Measuring"]),

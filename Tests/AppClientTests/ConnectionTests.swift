@@ -1,3 +1,4 @@
+import AgentModel
 import AppProtocol
 import Testing
 
@@ -32,5 +33,79 @@ import Testing
             #expect(settings.silence == .seconds(silence))
             await client.close()
         }
+    }
+}
+
+/// Something that has the key and does not keep to the protocol.
+@Suite(.timeLimit(.minutes(2))) struct HostileDeviceTests {
+    @Test(arguments: [
+        "garbage", #"{"v":2,"id":"1","ok":true,"body":{}}"#, #"{"v":1,"id":"1","ok":true,"body":7}"#,
+        String(repeating: "x", count: 100_000),
+    ])
+    func nonsenseIsATypedError(answer: String) async throws {
+        try await withImpostor { client, server async throws in
+            async let started = client.startScan()
+            _ = try await server.request()
+            try server.say(answer)
+            do {
+                _ = try await started
+                Issue.record("nonsense was understood")
+            } catch {
+                guard case .notUnderstood = error as? ClientError else {
+                    Issue.record("\(error)")
+                    return
+                }
+            }
+        }
+    }
+
+    /// Numbers at the ends of their range, in an order that makes no sense: gaps, and no trap.
+    @Test func numbersThatNobodyCanCountTo() async throws {
+        try await withImpostor { client, server async throws in
+            async let subscription = client.events()
+            _ = try await server.request()
+            try server.say(#"{"v":1,"id":"1","ok":true,"body":{"seq":4,"stream":"x"}}"#)
+            var events = try await subscription.makeAsyncIterator()
+            let sequence = [Int.max, Int.min, 0, Int.max, 5]
+            for seq in sequence {
+                let time = "2026-02-03T04:05:06.789Z"
+                try server.say(
+                    #"{"v":1,"event":"signal","seq":\#(seq),"time":"\#(time)","body":{"signal":-50}}"#)
+            }
+            var (seen, gaps) = ([Int](), 0)
+            while seen.count < sequence.count, let event = try await events.next() {
+                if case .gap = event.body { gaps += 1 } else { seen.append(event.seq) }
+            }
+            #expect(seen == sequence)
+            #expect(gaps >= 4)
+        }
+    }
+
+    private func withImpostor(_ body: (DeviceClient, OpenSSLServer) async throws -> Void) async throws {
+        let server = try await OpenSSLServer([
+            "-tls1_2", "-psk", "30313233343536373839616263646566", "-psk_identity", Fixture.device.deviceId,
+        ])
+        let client = try await DeviceClient(
+            connectingTo: .network(host: "127.0.0.1", port: server.port, device: Fixture.device))
+        try await body(client, server)
+        await client.close()
+    }
+}
+
+/// The pauses between attempts.
+@Suite struct PauseTests {
+    /// Attempts go on until the call's time is over, and no longer.
+    @Test(.timeLimit(.minutes(1))) func aCallKeepsToItsTime() async throws {
+        let clock = SkippingClock()
+        var settings = DeviceSession.Settings()
+        settings.clock = clock
+        let endpoint = Endpoint.network(host: "127.0.0.1", port: 1, device: Fixture.device)
+        let session = DeviceSession(endpoint, settings: settings)
+        await #expect(throws: ClientError.unreachable(endpoint)) {
+            try await session.ask { client throws(ClientError) in try await client.network() }
+        }
+        // 0.2 to 5 seconds: at least 4 pauses in 10 seconds, and not more than 8.
+        #expect((4...8).contains(clock.pauses.count))
+        #expect(clock.pauses.reduce(.zero, +) <= .seconds(10))
     }
 }

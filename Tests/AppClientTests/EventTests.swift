@@ -27,17 +27,17 @@ import Testing
     }
 
     @Test func noneIsLostAndNoneComesTwice() async throws {
-        try await House.with { house async throws in
-            let manager = house.manager()
+        try await Fixture.with { fixture async throws in
+            let manager = fixture.manager()
             var events = try await manager.events().makeAsyncIterator()
-            publish(-90 ... -81, on: house.board.hub)
+            publish(-90 ... -81, on: fixture.board.hub)
             #expect(try await signals(&events, upTo: -81).signals == Array(-90 ... -81))
             for start in [-80, -70, -60] {
-                house.relay.refuse(true)
-                await house.relay.cut()
-                publish(start...start + 4, on: house.board.hub)
-                house.relay.refuse(false)
-                publish(start + 5...start + 9, on: house.board.hub)
+                fixture.relay.refuse(true)
+                await fixture.relay.cut()
+                publish(start...start + 4, on: fixture.board.hub)
+                fixture.relay.refuse(false)
+                publish(start + 5...start + 9, on: fixture.board.hub)
                 let (signals, gaps) = try await signals(&events, upTo: start + 9)
                 #expect(signals == Array(start...start + 9))
                 #expect(gaps.isEmpty)
@@ -46,16 +46,16 @@ import Testing
     }
 
     @Test func whatTheDeviceNoLongerHasIsAGap() async throws {
-        try await House.with(Board(House.device, hub: EventHub(capacity: 4))) { house async throws in
-            let manager = house.manager()
+        try await Fixture.with(Board(Fixture.device, hub: EventHub(capacity: 4))) { fixture async throws in
+            let manager = fixture.manager()
             var events = try await manager.events().makeAsyncIterator()
-            publish(-90 ... -90, on: house.board.hub)
+            publish(-90 ... -90, on: fixture.board.hub)
             #expect(try await signals(&events, upTo: -90).signals == [-90])
-            house.relay.refuse(true)
-            await house.relay.cut()
+            fixture.relay.refuse(true)
+            await fixture.relay.cut()
             try await eventually("it is noticed") { await !manager.session.isConnected }
-            publish(-89 ... -80, on: house.board.hub)
-            house.relay.refuse(false)
+            publish(-89 ... -80, on: fixture.board.hub)
+            fixture.relay.refuse(false)
             let (signals, gaps) = try await signals(&events, upTo: -80)
             #expect(signals == [-83, -82, -81, -80])
             #expect(gaps == [Gap(reason: .expired, missed: 6)])
@@ -63,15 +63,15 @@ import Testing
     }
 
     @Test func anAgentThatHasRestartedSaysSo() async throws {
-        try await House.with { house async throws in
-            let manager = house.manager()
+        try await Fixture.with { fixture async throws in
+            let manager = fixture.manager()
             var events = try await manager.events().makeAsyncIterator()
-            publish(-90 ... -81, on: house.board.hub)
+            publish(-90 ... -81, on: fixture.board.hub)
             _ = try await signals(&events, upTo: -81)
-            try await House.with { restarted async throws in
+            try await Fixture.with { restarted async throws in
                 publish(-70 ... -69, on: restarted.board.hub)
-                house.relay.lead(to: restarted.relay.port)
-                await house.relay.cut()
+                fixture.relay.lead(to: restarted.relay.port)
+                await fixture.relay.cut()
                 let (signals, gaps) = try await signals(&events, upTo: -69)
                 #expect(signals == [-70, -69])
                 #expect(gaps.map(\.reason) == [.restarted])
@@ -81,8 +81,8 @@ import Testing
     }
 
     @Test func everybodyHearsEverything() async throws {
-        try await House.with { house async throws in
-            let manager = house.manager()
+        try await Fixture.with { fixture async throws in
+            let manager = fixture.manager()
             try await withThrowingTaskGroup { group in
                 let ready = Gate()
                 for _ in 1...5 {
@@ -93,22 +93,22 @@ import Testing
                         return try await signals(&events, upTo: -81).signals
                     }
                 }
-                publish(-90 ... -81, on: house.board.hub)
+                publish(-90 ... -81, on: fixture.board.hub)
                 await ready.open()
                 for try await signals in group { #expect(signals == Array(-90 ... -81)) }
             }
-            #expect(house.relay.accepted == 1)
+            #expect(fixture.relay.accepted == 1)
         }
     }
 
     /// One that reads too slowly misses some, and is told; it holds nobody up.
     @Test func aSlowReaderIsToldWhatItMissed() async throws {
-        try await House.with { house async throws in
-            let manager = house.manager()
+        try await Fixture.with { fixture async throws in
+            let manager = fixture.manager()
             var slow = try await manager.events().makeAsyncIterator()
             var quick = try await manager.events().makeAsyncIterator()
             for round in 0..<10 {
-                publish(round * 100...round * 100 + 99, on: house.board.hub)
+                publish(round * 100...round * 100 + 99, on: fixture.board.hub)
                 _ = try await signals(&quick, upTo: round * 100 + 99)
             }
             let (signals, gaps) = try await signals(&slow, upTo: 999)
@@ -120,21 +120,21 @@ import Testing
     }
 
     @Test func eventsThatNobodyReadsAnyMoreAreNotFetched() async throws {
-        try await House.with { house async throws in
-            let manager = house.manager()
+        try await Fixture.with { fixture async throws in
+            let manager = fixture.manager()
             do {
                 var events = try await manager.events().makeAsyncIterator()
-                publish(-50 ... -50, on: house.board.hub)
+                publish(-50 ... -50, on: fixture.board.hub)
                 _ = try await events.next()
             }
-            await house.relay.cut()
+            await fixture.relay.cut()
             try await eventually("it is noticed") { await !manager.session.isConnected }
-            publish(-45 ... -45, on: house.board.hub)
+            publish(-45 ... -45, on: fixture.board.hub)
             _ = try await manager.getBackupWifiNetworks()
-            #expect(house.relay.accepted == 2)
+            #expect(fixture.relay.accepted == 2)
             // Who listens now hears what is new, and nothing of before.
             var events = try await manager.events().makeAsyncIterator()
-            publish(-40 ... -40, on: house.board.hub)
+            publish(-40 ... -40, on: fixture.board.hub)
             let (signals, gaps) = try await signals(&events, upTo: -40)
             #expect(signals == [-40])
             #expect(gaps.isEmpty)
@@ -142,8 +142,8 @@ import Testing
     }
 
     @Test func aReaderCanBeCancelled() async throws {
-        try await House.with { house async throws in
-            let manager = house.manager()
+        try await Fixture.with { fixture async throws in
+            let manager = fixture.manager()
             let events = try await manager.events()
             let reading = Task { for try await _ in events {} }
             reading.cancel()
@@ -174,12 +174,12 @@ import Testing
     }
 
     @Test func theFirstSubscriptionSaysWhyItFails() async throws {
-        try await House.with { house async throws in
-            house.relay.refuse(true)
+        try await Fixture.with { fixture async throws in
+            fixture.relay.refuse(true)
             var settings = DeviceSession.Settings.quick
             settings.timeout = .milliseconds(50)
-            let manager = house.manager(settings)
-            await #expect(throws: ClientError.turnedAway(house.endpoint)) { try await manager.events() }
+            let manager = fixture.manager(settings)
+            await #expect(throws: ClientError.turnedAway(fixture.endpoint)) { try await manager.events() }
         }
     }
 }

@@ -7,15 +7,15 @@ import Testing
 /// Each call of the manager against a server in the network.
 @Suite(.timeLimit(.minutes(2))) struct ManagerTests {
     @Test func askedWhatItCan() async throws {
-        try await House.with { house async throws in
-            let manager = house.manager()
+        try await Fixture.with { fixture async throws in
+            let manager = fixture.manager()
             #expect(try await manager.supportWifiBackupNetwork())
-            house.board.set {
+            fixture.board.set {
                 $0.capabilities = Capabilities(
                     attributes: [], maxBackupNetworks: 3, deviceId: "board-1", firmware: "1", features: [])
             }
             #expect(try await !manager.supportWifiBackupNetwork())
-            #expect(house.relay.accepted == 1)
+            #expect(fixture.relay.accepted == 1)
         }
         let future = Capabilities(maxBackupNetworks: 3, versions: [2], deviceId: "b", firmware: "1", features: [])
         #expect(!DeviceNetworkManager.supportWifiBackupNetwork(future))
@@ -29,15 +29,15 @@ import Testing
         uplink: Uplink?, type: NetworkInfo.NetworkType?, hasSSID: Bool, hasSignal: Bool
     ) async throws {
         let ssid = try SSID("Home")
-        let hash = NetworkHash(localKey: House.device.localKey, ssid: ssid, password: nil)
+        let hash = NetworkHash(localKey: Fixture.device.localKey, ssid: ssid, password: nil)
         let flags = NetworkFlags.allowed(uplink: uplink, radioPresent: true, switchInProgress: false)
-        try await House.with { house async throws in
-            house.board.set {
+        try await Fixture.with { fixture async throws in
+            fixture.board.set {
                 $0.network = NetworkStatus(
                     state: .online, uplink: uplink, flags: flags, ssid: ssid, signal: -61, hash: hash,
                     since: Timestamp(millisecondsSince1970: 0))
             }
-            let manager = house.manager()
+            let manager = fixture.manager()
             let info = try await manager.getCurrentNetworkInfo()
             #expect(info.network == type)
             #expect(info.ssid == (hasSSID ? ssid : nil))
@@ -52,10 +52,10 @@ import Testing
     @Test func howFarTheNetworkLeads() async throws {
         let connectivity = Connectivity(
             level: .lan, required: .internet, internet: .no, problem: .nameServerSilent, reachability: .reachable)
-        try await House.with { house async throws in
-            let manager = house.manager()
+        try await Fixture.with { fixture async throws in
+            let manager = fixture.manager()
             #expect(try await manager.getCurrentNetworkInfo().connectivity == nil)
-            house.board.set { $0.network.connectivity = connectivity }
+            fixture.board.set { $0.network.connectivity = connectivity }
             #expect(try await manager.getCurrentNetworkInfo().connectivity == connectivity)
             #expect(try await manager.diagnose() == Board.diagnosis)
             #expect(try await manager.portal() == PortalStatus())
@@ -65,36 +65,36 @@ import Testing
                 guard case .refused(let refusal)? = error as? ClientError else { return false }
                 return refusal.code == .unknownPortal
             }
-            #expect(house.board.asked.last == .answerPortal(PortalAnswer(id: 1, values: nil)))
+            #expect(fixture.board.asked.last == .answerPortal(PortalAnswer(id: 1, values: nil)))
         }
     }
 
     /// A diagnosis takes its time, and the rest of the app goes on.
     @Test func aDiagnosisHoldsUpNothingElse() async throws {
         let gate = Gate()
-        let board = Board(House.device) { request in
+        let board = Board(Fixture.device) { request in
             if request == .getDiagnosis { await gate.pass() }
         }
-        try await House.with(board) { house async throws in
-            let manager = house.manager(.impatient)
+        try await Fixture.with(board) { fixture async throws in
+            let manager = fixture.manager(.impatient)
             async let diagnosis = manager.diagnose()
             try await eventually("the device is asked") { board.count(.getDiagnosis) == 1 }
             _ = try await manager.getBackupWifiNetworks()
             await gate.open()
             #expect(try await diagnosis == Board.diagnosis)
             #expect(board.count(.getDiagnosis) == 1)
-            #expect(house.relay.accepted == 2)
+            #expect(fixture.relay.accepted == 2)
         }
     }
 
     /// Computed with `printf 0123456789abcdefHomepassword | openssl sha256 -binary | base64`.
     @Test func aModelHasTheHashThatTheDeviceComputes() throws {
-        let manager = DeviceNetworkManager(device: House.device, host: "::1")
+        let manager = DeviceNetworkManager(device: Fixture.device, host: "::1")
         let model = try manager.generateBackupWifiModel(ssid: "Home", pwd: "password")
         #expect(model.hash.base64 == "i5O/knx9gJFrrA2sM72z8g5CddaNWgEc6UfEclxjq20=")
         #expect(model.ssid.text == "Home")
         let open = try manager.generateBackupWifiModel(ssid: "Home", pwd: "")
-        #expect(open.hash == NetworkHash(localKey: House.device.localKey, ssid: open.ssid, password: nil))
+        #expect(open.hash == NetworkHash(localKey: Fixture.device.localKey, ssid: open.ssid, password: nil))
         #expect(open != model)
     }
 
@@ -104,15 +104,15 @@ import Testing
         ("Home", String(repeating: "x", count: 64), .invalidPassword),
     ])
     func anImpossibleModelIsRefusedAtOnce(ssid: String, pwd: String, code: ErrorCode) throws {
-        let manager = DeviceNetworkManager(device: House.device, host: "::1")
+        let manager = DeviceNetworkManager(device: Fixture.device, host: "::1")
         let error = #expect(throws: ClientError.self) { try manager.generateBackupWifiModel(ssid: ssid, pwd: pwd) }
         #expect(error?.code == code)
         #expect(!"\(String(describing: error))".contains(pwd))
     }
 
     @Test func theListIsReplacedAsAWhole() async throws {
-        try await House.with { house async throws in
-            let manager = house.manager()
+        try await Fixture.with { fixture async throws in
+            let manager = fixture.manager()
             let (home, attic) = (
                 try manager.generateBackupWifiModel(ssid: "Home", pwd: "correct horse"),
                 try manager.generateBackupWifiModel(ssid: "Attic", pwd: "", hidden: true)
@@ -121,7 +121,7 @@ import Testing
             #expect(stored.networks == [home, attic])
             #expect(stored.max == 3)
             #expect(
-                house.board.list == [
+                fixture.board.list == [
                     .init(ssid: home.ssid, hash: home.hash, password: Secret(text: "correct horse"), isHidden: false),
                     .init(ssid: attic.ssid, hash: attic.hash, password: nil, isHidden: true),
                 ])
@@ -130,7 +130,7 @@ import Testing
             let listed = try await manager.getBackupWifiNetworks()
             #expect(listed == stored)
             try await manager.updateBackupWifiNetworks([listed.networks[0]], ifRevision: listed.revision)
-            #expect(house.board.list.map(\.password) == [Secret(text: "correct horse")])
+            #expect(fixture.board.list.map(\.password) == [Secret(text: "correct horse")])
 
             let conflict = await #expect(throws: ClientError.self) {
                 try await manager.updateBackupWifiNetworks([], ifRevision: listed.revision)
@@ -139,19 +139,19 @@ import Testing
             let models = try (1...4).map { try manager.generateBackupWifiModel(ssid: "\($0)", pwd: "") }
             let full = await #expect(throws: ClientError.self) { try await manager.updateBackupWifiNetworks(models) }
             #expect(full?.code == .tooManyNetworks)
-            #expect(house.board.list.count == 1)
+            #expect(fixture.board.list.count == 1)
         }
     }
 
     /// Over the network a password never goes as it is; on the device's own socket it does.
     @Test func passwordsAreSealedInTheNetworkOnly() async throws {
-        try await House.with { house async throws in
-            let model = try house.manager().generateBackupWifiModel(ssid: "Home", pwd: "correct horse")
-            try await house.manager().updateBackupWifiNetworks([model])
-            let local = DeviceNetworkManager(device: House.device) { [.unixSocket(path: house.socket)] }
+        try await Fixture.with { fixture async throws in
+            let model = try fixture.manager().generateBackupWifiModel(ssid: "Home", pwd: "correct horse")
+            try await fixture.manager().updateBackupWifiNetworks([model])
+            let local = DeviceNetworkManager(device: Fixture.device) { [.unixSocket(path: fixture.socket)] }
             try await local.updateBackupWifiNetworks([model])
             var credentials: [NetworkCredential] = []
-            for case .updateBackups(let update) in house.board.asked {
+            for case .updateBackups(let update) in fixture.board.asked {
                 for case .new(let network) in update.networks { credentials.append(network.credential) }
             }
             guard credentials.count == 2, case .sealed = credentials[0] else {
@@ -159,26 +159,26 @@ import Testing
                 return
             }
             #expect(credentials[1] == .password(Secret(text: "correct horse")))
-            #expect(house.board.count(.agreeKey) == 1)
+            #expect(fixture.board.count(.agreeKey) == 1)
         }
     }
 
     @Test(arguments: [ErrorCode.keyRotated, .sealUsed])
     func aSealThatCameTooLateIsMadeOnceMore(code: ErrorCode) async throws {
-        try await House.with { house async throws in
-            let manager = house.manager()
+        try await Fixture.with { fixture async throws in
+            let manager = fixture.manager()
             let model = try manager.generateBackupWifiModel(ssid: "Home", pwd: "correct horse")
-            house.board.set { $0.refusals = [.updateBackups: [code], .switchNetwork: [code]] }
+            fixture.board.set { $0.refusals = [.updateBackups: [code], .switchNetwork: [code]] }
             try await manager.updateBackupWifiNetworks([model])
-            #expect(house.board.count(.agreeKey) == 2)
+            #expect(fixture.board.count(.agreeKey) == 2)
             async let switched = manager.switchBackupWifiNetwork(ssid: "Home", pwd: "correct horse")
-            try await eventually("the switch is asked for twice") { house.board.count(.switchNetwork) == 2 }
-            house.board.advance(to: .committed)
+            try await eventually("the switch is asked for twice") { fixture.board.count(.switchNetwork) == 2 }
+            fixture.board.advance(to: .committed)
             let phase = try await switched.phase
             #expect(phase == .committed)
-            #expect(house.board.count(.agreeKey) == 4)
+            #expect(fixture.board.count(.agreeKey) == 4)
 
-            house.board.set { $0.refusals = [.updateBackups: [code, code]] }
+            fixture.board.set { $0.refusals = [.updateBackups: [code, code]] }
             let error = await #expect(throws: ClientError.self) {
                 try await manager.updateBackupWifiNetworks([model])
             }
@@ -188,22 +188,22 @@ import Testing
 
     @Test func scanAndHistory() async throws {
         let hub = EventHub()
-        let board = Board(House.device, hub: hub) { request in
+        let board = Board(Fixture.device, hub: hub) { request in
             guard request.type == .startScan else { return }
             hub.publish(.scanFinished(ScanFinished(scanId: 7, outcome: .finished, networks: 0)))
         }
-        try await House.with(board) { house async throws in
-            let manager = house.manager()
+        try await Fixture.with(board) { fixture async throws in
+            let manager = fixture.manager()
             let request = ScanRequest(ssids: [try SSID("Attic")])
             #expect(try await manager.scan(request).lastScanId == 7)
             #expect(try await manager.history(limit: 5).decisions.isEmpty)
-            #expect(house.board.asked.contains(.startScan(request)))
-            #expect(house.board.asked.contains(.getHistory(HistoryQuery(limit: 5))))
+            #expect(fixture.board.asked.contains(.startScan(request)))
+            #expect(fixture.board.asked.contains(.getHistory(HistoryQuery(limit: 5))))
         }
     }
 
     @Test func nothingThatIsSaidHasAPasswordInIt() throws {
-        let manager = DeviceNetworkManager(device: House.device, host: "::1")
+        let manager = DeviceNetworkManager(device: Fixture.device, host: "::1")
         let model = try manager.generateBackupWifiModel(ssid: "Home", pwd: "correct horse")
         for value in [model, manager.device, manager] as [Any] {
             var dumped = ""

@@ -7,12 +7,12 @@ import Testing
 /// The sample for apps, which Docs/app.md shows, against a device.
 @MainActor @Suite(.timeLimit(.minutes(2))) struct SampleTests {
     @Test func aDeviceThatCannotDoItIsSaidSo() async throws {
-        try await House.with { house async throws in
-            house.board.set {
+        try await Fixture.with { fixture async throws in
+            fixture.board.set {
                 $0.capabilities = Capabilities(
                     attributes: [], maxBackupNetworks: 0, deviceId: "board-1", firmware: "1", features: [])
             }
-            let screen = BackupNetworksScreen(house.manager())
+            let screen = BackupNetworksScreen(fixture.manager())
             await screen.load()
             #expect(screen.support == "not supported")
             #expect(screen.currentRows.isEmpty && screen.backupRows.isEmpty && screen.alert == nil)
@@ -21,9 +21,9 @@ import Testing
 
     @Test func fromTheFirstLookToTheSwitch() async throws {
         let ssid = try SSID("Home")
-        try await House.with { house async throws in
-            house.board.set { $0.network.ssid = ssid }
-            let screen = BackupNetworksScreen(house.manager())
+        try await Fixture.with { fixture async throws in
+            fixture.board.set { $0.network.ssid = ssid }
+            let screen = BackupNetworksScreen(fixture.manager())
             await screen.load()
             #expect(screen.support == "supported")
             #expect(
@@ -38,7 +38,7 @@ import Testing
             #expect(screen.backupRows == ["Attic", "Cellar", "Garden", "add new backup network"])
             await screen.add(ssid: "Shed", pwd: "correct horse")
             #expect(screen.alert == "can't add any more")
-            #expect(house.board.list.map(\.ssid.description) == ["Attic", "Cellar", "Garden"])
+            #expect(fixture.board.list.map(\.ssid.description) == ["Attic", "Cellar", "Garden"])
             await screen.add(ssid: "Shed", pwd: "short")
             #expect(screen.alert == "can't add any more")
 
@@ -48,48 +48,48 @@ import Testing
             #expect(screen.alert?.contains("8 to 63") == true)
 
             // Another phone of the household was quicker.
-            house.board.set { $0.revision += 1 }
+            fixture.board.set { $0.revision += 1 }
             await screen.remove(try #require(screen.stored?.networks[0]))
             #expect(screen.alert != nil)
             #expect(screen.stored?.revision == 6)
 
             let attic = try #require(screen.stored?.networks.first)
             async let switching: Void = screen.switchTo(attic)
-            try await eventually("it is commanded") { house.board.count(.getSwitch) > 0 }
-            await house.relay.cut()
-            house.board.advance(to: .joining)
-            house.board.set { $0.network.ssid = attic.ssid }
-            house.board.advance(to: .committed)
+            try await eventually("it is commanded") { fixture.board.count(.getSwitch) > 0 }
+            await fixture.relay.cut()
+            fixture.board.advance(to: .joining)
+            fixture.board.set { $0.network.ssid = attic.ssid }
+            fixture.board.advance(to: .committed)
             await switching
             #expect(screen.alert == nil && screen.progress == nil)
             #expect(screen.currentRows.first?.value == "Attic")
 
-            house.board.set { $0.network.flags = .canUpdateBackups }
+            fixture.board.set { $0.network.flags = .canUpdateBackups }
             await screen.load()
             await screen.switchTo(attic)
             #expect(screen.alert == "can't switch")
-            #expect(house.board.count(.switchNetwork) == 1)
+            #expect(fixture.board.count(.switchNetwork) == 1)
         }
     }
 
     /// What is shown anew afterwards leaves the reason standing until the person does something.
     @Test func aSwitchThatWasRolledBackIsAnAlert() async throws {
-        try await House.with { house async throws in
-            let screen = BackupNetworksScreen(house.manager())
+        try await Fixture.with { fixture async throws in
+            let screen = BackupNetworksScreen(fixture.manager())
             await screen.load()
             await screen.add(ssid: "Attic", pwd: "correct horse")
             let following = Task { await screen.follow() }
             let attic = try #require(screen.stored?.networks.first)
             async let switching: Void = screen.switchTo(attic)
-            try await eventually("it is commanded") { house.board.count(.getSwitch) > 0 }
-            house.board.advance(to: .rolledBack, reason: ReasonCode(.wrongKey))
+            try await eventually("it is commanded") { fixture.board.count(.getSwitch) > 0 }
+            fixture.board.advance(to: .rolledBack, reason: ReasonCode(.wrongKey))
             await switching
             let alert = try #require(screen.alert)
             #expect(alert.contains(JoinFailure.wrongKey.rawValue))
 
             try await eventually("a change is shown") {
-                house.board.set { $0.network.signal = -70 }
-                house.board.hub.publish(.networkChanged(house.board.network))
+                fixture.board.set { $0.network.signal = -70 }
+                fixture.board.hub.publish(.networkChanged(fixture.board.network))
                 return screen.info?.signal == -70
             }
             #expect(screen.alert == alert)
@@ -101,11 +101,11 @@ import Testing
     }
 
     @Test func whatChangesIsShown() async throws {
-        try await House.with { house async throws in
-            let screen = BackupNetworksScreen(house.manager())
+        try await Fixture.with { fixture async throws in
+            let screen = BackupNetworksScreen(fixture.manager())
             let following = Task { await screen.follow() }
             try await eventually("it is shown") {
-                house.board.hub.publish(.backupsChanged(BackupList(max: 3, revision: 1, networks: [])))
+                fixture.board.hub.publish(.backupsChanged(BackupList(max: 3, revision: 1, networks: [])))
                 return screen.support == "supported"
             }
             following.cancel()

@@ -12,36 +12,36 @@ import Testing
 
     init() throws {
         attic = try SSID("Attic")
-        hash = NetworkHash(localKey: House.device.localKey, ssid: attic, password: nil)
+        hash = NetworkHash(localKey: Fixture.device.localKey, ssid: attic, password: nil)
     }
 
     @Test func eachPhaseIsToldOnceAndInOrder() async throws {
-        try await House.with { house async throws in
+        try await Fixture.with { fixture async throws in
             let phases = Mutex<[SwitchPhase]>([])
-            let manager = house.manager()
+            let manager = fixture.manager()
             async let switched = manager.switchBackupWifiNetwork(hash: hash) { status in
                 phases.withLock { $0.append(status.phase) }
             }
-            try await isCommanded(house.board)
+            try await isCommanded(fixture.board)
             for phase in [SwitchPhase.joining, .waitingForAddress, .validating] {
-                house.board.advance(to: phase)
+                fixture.board.advance(to: phase)
                 try await eventually("it is told") { phases.withLock { $0.last } == phase }
             }
-            house.board.advance(to: .committed)
+            fixture.board.advance(to: .committed)
             #expect(try await switched.phase == .committed)
             #expect(
                 phases.withLock { $0 } == [.accepted, .joining, .waitingForAddress, .validating, .committed])
-            #expect(house.board.asked.contains(.switchNetwork(SwitchRequest(target: .stored(hash)))))
+            #expect(fixture.board.asked.contains(.switchNetwork(SwitchRequest(target: .stored(hash)))))
         }
     }
 
     @Test(arguments: [SwitchPhase.rolledBack, .failed])
     func aSwitchThatDidNotSucceedIsAnError(phase: SwitchPhase) async throws {
-        try await House.with { house async throws in
-            let manager = house.manager()
+        try await Fixture.with { fixture async throws in
+            let manager = fixture.manager()
             async let switched = manager.switchBackupWifiNetwork(hash: hash)
-            try await isCommanded(house.board)
-            house.board.advance(to: phase, reason: ReasonCode(.wrongKey))
+            try await isCommanded(fixture.board)
+            fixture.board.advance(to: phase, reason: ReasonCode(.wrongKey))
             let status = SwitchStatus(switchId: "s-1", phase: phase, reason: ReasonCode(.wrongKey))
             do {
                 _ = try await switched
@@ -58,62 +58,62 @@ import Testing
     /// The device leaves the network that it was commanded over, and is found again in the new one.
     @Test(arguments: Loss.allCases)
     func theOutcomeIsAskedForInTheNewNetwork(loss: Loss) async throws {
-        try await House.with { house async throws in
-            let manager = house.manager(.impatient)
+        try await Fixture.with { fixture async throws in
+            let manager = fixture.manager(.impatient)
             async let switched = manager.switchBackupWifiNetwork(hash: hash)
-            try await isCommanded(house.board)
-            house.relay.refuse(true)
+            try await isCommanded(fixture.board)
+            fixture.relay.refuse(true)
             switch loss {
-            case .broken: await house.relay.cut()
-            case .silent: house.relay.freeze()
+            case .broken: await fixture.relay.cut()
+            case .silent: fixture.relay.freeze()
             }
-            house.board.advance(to: .joining)
-            house.board.advance(to: .committed)
-            try await eventually("it is looked for") { house.relay.accepted > 2 }
-            house.relay.refuse(false)
+            fixture.board.advance(to: .joining)
+            fixture.board.advance(to: .committed)
+            try await eventually("it is looked for") { fixture.relay.accepted > 2 }
+            fixture.relay.refuse(false)
             #expect(try await switched.phase == .committed)
-            #expect(house.board.count(.switchNetwork) == 1)
+            #expect(fixture.board.count(.switchNetwork) == 1)
         }
     }
 
     /// In the new network it has another address, and at the old one there is somebody else.
     @Test func theDeviceIsFoundAtItsNewAddress() async throws {
-        try await House.with { house async throws in
+        try await Fixture.with { fixture async throws in
             let stranger = try await OpenSSLServer([
                 "-tls1_2", "-psk", "00112233445566778899aabbccddeeff", "-psk_identity", "other",
             ])
-            let old = try await Relay(to: house.relay.port)
+            let old = try await Relay(to: fixture.relay.port)
             let port = Mutex(old.port)
-            let manager = DeviceNetworkManager(device: House.device, settings: .quick) {
-                [.network(host: "127.0.0.1", port: port.withLock { $0 }, device: House.device)]
+            let manager = DeviceNetworkManager(device: Fixture.device, settings: .quick) {
+                [.network(host: "127.0.0.1", port: port.withLock { $0 }, device: Fixture.device)]
             }
             async let switched = manager.switchBackupWifiNetwork(hash: hash)
-            try await isCommanded(house.board)
+            try await isCommanded(fixture.board)
             old.lead(to: stranger.port)
             await old.cut()
-            house.board.advance(to: .committed)
+            fixture.board.advance(to: .committed)
             try await eventually("the stranger is asked") { old.accepted > 2 }
-            port.withLock { $0 = house.relay.port }
+            port.withLock { $0 = fixture.relay.port }
             #expect(try await switched.phase == .committed)
             await old.stop()
         }
     }
 
     @Test func itIsConfirmedOverTheNewNetwork() async throws {
-        try await House.with { house async throws in
+        try await Fixture.with { fixture async throws in
             let phases = Mutex<[SwitchPhase]>([])
-            let manager = house.manager()
+            let manager = fixture.manager()
             async let switched = manager.switchBackupWifiNetwork(
                 ssid: attic, pwd: Secret(text: "correct horse"), hidden: true, joinOnce: true, confirmWithin: 60
             ) { status in phases.withLock { $0.append(status.phase) } }
-            try await isCommanded(house.board)
-            await house.relay.cut()
-            house.board.advance(to: .joining)
-            house.board.advance(to: .waitingForConfirmation)
+            try await isCommanded(fixture.board)
+            await fixture.relay.cut()
+            fixture.board.advance(to: .joining)
+            fixture.board.advance(to: .waitingForConfirmation)
             #expect(try await switched.phase == .committed)
-            #expect(house.board.count(.confirmSwitch) == 1)
+            #expect(fixture.board.count(.confirmSwitch) == 1)
             #expect(phases.withLock { $0.suffix(2) } == [.waitingForConfirmation, .committed])
-            for case .switchNetwork(let request) in house.board.asked {
+            for case .switchNetwork(let request) in fixture.board.asked {
                 #expect(request.joinOnce)
                 #expect(request.confirmWithin == 60)
                 guard case .new(let network) = request.target, case .sealed = network.credential else {
@@ -126,15 +126,15 @@ import Testing
     }
 
     @Test func whoeverConfirmsElsewhereIsWaitedFor() async throws {
-        try await House.with { house async throws in
-            let session = DeviceSession(house.endpoint, settings: .quick)
+        try await Fixture.with { fixture async throws in
+            let session = DeviceSession(fixture.endpoint, settings: .quick)
             async let switched = session.switchNetwork(to: .stored(hash), confirmWithin: 60, confirms: false)
-            try await isCommanded(house.board)
-            house.board.advance(to: .waitingForConfirmation)
-            try await eventually("it is asked how it stands") { house.board.count(.getSwitch) > 1 }
-            house.board.advance(to: .rolledBack)
+            try await isCommanded(fixture.board)
+            fixture.board.advance(to: .waitingForConfirmation)
+            try await eventually("it is asked how it stands") { fixture.board.count(.getSwitch) > 1 }
+            fixture.board.advance(to: .rolledBack)
             #expect(try await switched.phase == .rolledBack)
-            #expect(house.board.count(.confirmSwitch) == 0)
+            #expect(fixture.board.count(.confirmSwitch) == 0)
         }
     }
 
@@ -143,18 +143,18 @@ import Testing
     /// The command is there and its answer is not: it is not sent again, and its switch is found.
     @Test func aCommandWhoseAnswerIsLostIsNotSentAgain() async throws {
         let gate = Gate()
-        let board = Board(House.device) { request in if request.type == .switchNetwork { await gate.pass() } }
-        try await House.with(board) { house async throws in
-            let manager = house.manager()
+        let board = Board(Fixture.device) { request in if request.type == .switchNetwork { await gate.pass() } }
+        try await Fixture.with(board) { fixture async throws in
+            let manager = fixture.manager()
             async let switched = manager.switchBackupWifiNetwork(hash: hash)
             try await eventually("the command is there") { await gate.isReached }
-            house.relay.refuse(true)
-            await house.relay.cut()
+            fixture.relay.refuse(true)
+            await fixture.relay.cut()
             await gate.open()
             board.advance(to: .joining)
             board.advance(to: .committed)
             board.set { $0.network.hash = hash }
-            house.relay.refuse(false)
+            fixture.relay.refuse(false)
             #expect(try await switched.phase == .committed)
             #expect(board.count(.switchNetwork) == 1)
         }
@@ -163,16 +163,16 @@ import Testing
     /// Somebody else has switched the device at the same moment: that outcome is not taken for one's own.
     @Test func theSwitchOfSomebodyElseIsNotTakenForOnesOwn() async throws {
         let gate = Gate()
-        let board = Board(House.device) { request in if request.type == .switchNetwork { await gate.pass() } }
-        try await House.with(board) { house async throws in
-            let manager = house.manager()
+        let board = Board(Fixture.device) { request in if request.type == .switchNetwork { await gate.pass() } }
+        try await Fixture.with(board) { fixture async throws in
+            let manager = fixture.manager()
             async let switched = manager.switchBackupWifiNetwork(hash: hash)
             try await eventually("the command is there") { await gate.isReached }
-            house.relay.refuse(true)
-            await house.relay.cut()
+            fixture.relay.refuse(true)
+            await fixture.relay.cut()
             board.advance("s-9", to: .joining)
             board.advance("s-9", to: .committed)
-            house.relay.refuse(false)
+            fixture.relay.refuse(false)
             do {
                 _ = try await switched
                 Issue.record("it is on another network")
@@ -185,14 +185,14 @@ import Testing
 
     @Test func aCommandThatDidNotArriveIsSaidNotToHave() async throws {
         let gate = Gate()
-        let board = Board(House.device) { request in if request.type == .switchNetwork { await gate.pass() } }
-        try await House.with(board) { house async throws in
-            let manager = house.manager()
+        let board = Board(Fixture.device) { request in if request.type == .switchNetwork { await gate.pass() } }
+        try await Fixture.with(board) { fixture async throws in
+            let manager = fixture.manager()
             async let switched = manager.switchBackupWifiNetwork(hash: hash)
             try await eventually("the command is there, and goes no further") { await gate.isReached }
             // A switch that had begun before is not this one.
             board.advance("s-0", to: .committed)
-            await house.relay.cut()
+            await fixture.relay.cut()
             do {
                 _ = try await switched
                 Issue.record("nothing has begun")
@@ -206,11 +206,11 @@ import Testing
     /// The connection stands, the command is there, and that is all: no answer, and no switch.
     @Test func aCommandThatIsNotAnsweredAndBeginsNothing() async throws {
         let gate = Gate()
-        let board = Board(House.device) { request in if request.type == .switchNetwork { await gate.pass() } }
-        try await House.with(board) { house async throws in
+        let board = Board(Fixture.device) { request in if request.type == .switchNetwork { await gate.pass() } }
+        try await Fixture.with(board) { fixture async throws in
             var settings = DeviceSession.Settings.quick
             settings.timeout = .seconds(3)
-            let session = DeviceSession(house.endpoint, settings: settings)
+            let session = DeviceSession(fixture.endpoint, settings: settings)
             await #expect(throws: ClientError.disconnected) { try await session.switchNetwork(to: .stored(hash)) }
             #expect(board.count(.switchNetwork) == 1)
             await gate.open()
@@ -256,11 +256,11 @@ import Testing
     // MARK: The device is lost
 
     @Test func aDeviceThatHasForgottenTheSwitch() async throws {
-        try await House.with { house async throws in
-            let manager = house.manager()
+        try await Fixture.with { fixture async throws in
+            let manager = fixture.manager()
             async let switched = manager.switchBackupWifiNetwork(hash: hash)
-            try await isCommanded(house.board)
-            house.board.set { $0.switches = [:] }
+            try await isCommanded(fixture.board)
+            fixture.board.set { $0.switches = [:] }
             do {
                 _ = try await switched
                 Issue.record("nobody knows")
@@ -271,13 +271,13 @@ import Testing
     }
 
     @Test func aDeviceThatDoesNotComeBack() async throws {
-        try await House.with { house async throws in
+        try await Fixture.with { fixture async throws in
             let (clock, begun) = (GatedClock(), Gate())
-            let session = DeviceSession(house.endpoint, settings: .moved(by: clock))
+            let session = DeviceSession(fixture.endpoint, settings: .moved(by: clock))
             async let switched = session.switchNetwork(to: .stored(hash)) { _ in Task { await begun.open() } }
             await begun.pass()
-            house.relay.refuse(true)
-            await house.relay.cut()
+            fixture.relay.refuse(true)
+            await fixture.relay.cut()
             try await eventually("it is noticed") { await !session.isConnected }
             await clock.gate.open()
             do {
@@ -290,9 +290,9 @@ import Testing
     }
 
     @Test func aSwitchThatTakesTooLong() async throws {
-        try await House.with { house async throws in
+        try await Fixture.with { fixture async throws in
             let clock = GatedClock()
-            let session = DeviceSession(house.endpoint, settings: .moved(by: clock))
+            let session = DeviceSession(fixture.endpoint, settings: .moved(by: clock))
             await #expect(throws: ClientError.timedOut) {
                 try await session.switchNetwork(to: .stored(hash)) { _ in Task { await clock.gate.open() } }
             }
@@ -301,22 +301,22 @@ import Testing
 
     @Test(arguments: [ErrorCode.alreadyAssociated, .cannotSwitch, .unknownNetwork, .switchInProgress])
     func aRefusalIsTheDevicesOwn(code: ErrorCode) async throws {
-        try await House.with { house async throws in
-            house.board.set { $0.refusals = [.switchNetwork: [code]] }
-            let manager = house.manager()
+        try await Fixture.with { fixture async throws in
+            fixture.board.set { $0.refusals = [.switchNetwork: [code]] }
+            let manager = fixture.manager()
             let error = await #expect(throws: ClientError.self) {
                 try await manager.switchBackupWifiNetwork(hash: hash)
             }
             #expect(error?.code == code)
-            #expect(house.board.count(.switchNetwork) == 1)
+            #expect(fixture.board.count(.switchNetwork) == 1)
         }
     }
 
     @Test func waitingCanBeCancelled() async throws {
-        try await House.with { house async throws in
-            let manager = house.manager()
+        try await Fixture.with { fixture async throws in
+            let manager = fixture.manager()
             let switching = Task { try await manager.switchBackupWifiNetwork(hash: hash) }
-            try await isCommanded(house.board)
+            try await isCommanded(fixture.board)
             switching.cancel()
             await #expect(throws: ClientError.cancelled) { try await switching.value }
             // The device goes on with it.
@@ -326,14 +326,14 @@ import Testing
 
     /// As the command line does it: with a client of one connection, which ends on the way.
     @Test func aClientOutlivesItsConnectionToo() async throws {
-        try await House.with { house async throws in
-            let client = try await DeviceClient(connectingTo: house.endpoint, timeout: .seconds(60))
+        try await Fixture.with { fixture async throws in
+            let client = try await DeviceClient(connectingTo: fixture.endpoint, timeout: .seconds(60))
             async let switched = client.switchNetwork(to: .stored(hash), within: .seconds(60))
-            try await isCommanded(house.board)
-            await house.relay.cut()
-            house.board.advance(to: .committed)
+            try await isCommanded(fixture.board)
+            await fixture.relay.cut()
+            fixture.board.advance(to: .committed)
             #expect(try await switched.phase == .committed)
-            #expect(house.relay.accepted == 2)
+            #expect(fixture.relay.accepted == 2)
         }
     }
 

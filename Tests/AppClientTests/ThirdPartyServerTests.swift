@@ -1,6 +1,9 @@
 import AgentModel
 import AppClient
 import AppProtocol
+import Foundation
+import PipedPrograms
+import Synchronization
 import Testing
 
 /// The client with OpenSSL at the other end.
@@ -41,5 +44,66 @@ import Testing
         let server = try await OpenSSLServer(options + Self.rightKey)
         let endpoint = Endpoint.network(host: "127.0.0.1", port: server.port, device: try device())
         await #expect(throws: ClientError.notADevice(endpoint)) { try await DeviceClient(connectingTo: endpoint) }
+    }
+}
+
+/// `openssl s_server`: a TLS server that somebody else wrote. It says what it is told to say.
+final class OpenSSLServer: Sendable {
+    let port: Int
+    private let program: PipedProgram
+    private let output: LineReader
+
+    /// - Parameter options: besides the address, such as the key.
+    init(_ options: [String]) async throws {
+        let program = try PipedProgram("openssl", ["s_server", "-accept", "127.0.0.1:0", "-nocert"] + options)
+        let output = LineReader(program.output)
+        let accepting = try await output.line { $0.hasPrefix("ACCEPT ") }
+        guard let port = accepting.split(separator: ":").last.flatMap({ Int($0) }) else { throw LineReader.End() }
+        (self.program, self.output, self.port) = (program, output, port)
+    }
+
+    deinit {
+        program.end(SIGKILL)
+        program.wait()
+    }
+
+    /// The next line that the client sent, as it came.
+    func request() async throws -> String { try await output.line { $0.hasPrefix("{") } }
+
+    func say(_ line: String) throws {
+        try program.input.write(contentsOf: Data((line + "\n").utf8))
+    }
+}
+
+/// The lines of a pipe, as they come.
+final class LineReader: Sendable {
+    struct End: Error {}
+
+    private let lines: AsyncStream<String>
+
+    init(_ handle: FileHandle) {
+        let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+        let rest = Mutex(Data())
+        handle.readabilityHandler = { handle in
+            let data = handle.availableData
+            guard !data.isEmpty else {
+                handle.readabilityHandler = nil
+                return continuation.finish()
+            }
+            rest.withLock { rest in
+                rest += data
+                while let end = rest.firstIndex(of: 10) {
+                    continuation.yield(String(decoding: rest[rest.startIndex..<end], as: UTF8.self))
+                    rest = Data(rest[(end + 1)...])
+                }
+            }
+        }
+        self.lines = lines
+    }
+
+    /// The next line like that; what comes before is dropped.
+    func line(where isWanted: (String) -> Bool) async throws -> String {
+        for await line in lines where isWanted(line) { return line }
+        throw End()
     }
 }

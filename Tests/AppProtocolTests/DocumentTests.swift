@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import Foundation
 import Testing
 
 /// The tables of Docs/protocol.md say what the code does.
@@ -76,4 +77,125 @@ import Testing
     }
 
     private static func text(_ range: ClosedRange<Int>) -> String { "\(range.lowerBound) to \(range.upperBound)" }
+}
+
+/// Every message of Docs/protocol.md is read, written and read again.
+@Suite struct ExampleTests {
+    @Test func theDocumentHasEveryMessage() {
+        let types = ProtocolDocument.requests.compactMap { try? Request(line: Array($0.utf8)).type }
+        #expect(Set(types) == Set(MessageType.allCases))
+        #expect(types.count == ProtocolDocument.requests.count)
+        let events = ProtocolDocument.events.compactMap { read($0)?.body.name }
+        #expect(
+            Set(events) == [
+                "network.changed", "signal", "scan.finished", "backups.changed", "switch.progress", "decision", "gap",
+                "target.changed", "portal.request", "portal.ended",
+            ])
+    }
+
+    @Test(arguments: ProtocolDocument.requests)
+    func requestSurvives(line: String) throws {
+        let request = try Request(line: Array(line.utf8))
+        let written = try request.line()
+        #expect(try Request(line: written) == request)
+        #expect(ProtocolDocument.object(String(decoding: written, as: UTF8.self)) == ProtocolDocument.object(line))
+    }
+
+    @Test(arguments: ProtocolDocument.answers)
+    func answerSurvives(line: String) throws {
+        let bytes = Array(line.utf8)
+        guard case .answer(let id?, let failure) = try ServerLine(line: bytes) else {
+            Issue.record("no answer")
+            return
+        }
+        let result: Result<Response.Body, ProtocolError>
+        if let failure {
+            result = .failure(failure)
+        } else {
+            let type = try #require(ProtocolDocument.type(ofRequest: id).flatMap(MessageType.init(rawValue:)))
+            result = .success(try body(of: bytes, answering: type))
+        }
+        let written = Response(id: id, result: result).line()
+        #expect(ProtocolDocument.object(String(decoding: written, as: UTF8.self)) == ProtocolDocument.object(line))
+    }
+
+    @Test(arguments: ProtocolDocument.events)
+    func eventSurvives(line: String) throws {
+        let event = try #require(read(line))
+        let written = String(decoding: event.line(), as: UTF8.self)
+        #expect(read(written) == event)
+        #expect(ProtocolDocument.object(written) == ProtocolDocument.object(line))
+    }
+
+    private func read(_ line: String) -> Event? {
+        guard case .event(let event)? = try? ServerLine(line: Array(line.utf8)) else { return nil }
+        return event
+    }
+
+    private func body(of line: [UInt8], answering type: MessageType) throws -> Response.Body {
+        switch type {
+        case .getCapabilities: .capabilities(try ServerLine.body(Capabilities.self, of: line))
+        case .getNetwork: .network(try ServerLine.body(NetworkStatus.self, of: line))
+        case .getBackups, .updateBackups: .backups(try ServerLine.body(BackupList.self, of: line))
+        case .switchNetwork, .getSwitch, .confirmSwitch: .switchStatus(try ServerLine.body(SwitchStatus.self, of: line))
+        case .startScan: .scanStarted(try ServerLine.body(ScanStarted.self, of: line))
+        case .getScan: .scan(try ServerLine.body(ScanResults.self, of: line))
+        case .subscribe: .subscribed(try ServerLine.body(Subscribed.self, of: line))
+        case .getHistory: .history(try ServerLine.body(History.self, of: line))
+        case .agreeKey: .key(try ServerLine.body(SealingKey.self, of: line))
+        case .getDiagnosis: .diagnosis(try ServerLine.body(Diagnosis.self, of: line))
+        case .getPortal, .answerPortal: .portal(try ServerLine.body(PortalStatus.self, of: line))
+        }
+    }
+}
+
+/// Docs/protocol.md, whose examples are the tests' messages.
+enum ProtocolDocument {
+    static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().appendingPathComponent("Docs")
+
+    static let text = (try? String(contentsOf: folder.appendingPathComponent("protocol.md"), encoding: .utf8)) ?? ""
+
+    static let requests = lines(after: "-> ")
+    static let answers = lines(after: "<- ").filter { !$0.contains(#""event":"#) }
+    static let events = lines(after: "<- ").filter { $0.contains(#""event":"#) }
+
+    /// What the request with this id asked.
+    static func type(ofRequest id: String) -> String? {
+        requests.lazy.compactMap { object($0) as? [String: Any] }.first { $0["id"] as? String == id }?["type"]
+            as? String
+    }
+
+    /// The codes in the first column of the table with this heading.
+    static func codes(inTable heading: String) -> [String] {
+        text.split(separator: "\n", omittingEmptySubsequences: false).drop { !$0.hasPrefix("| \(heading) |") }
+            .dropFirst(2)
+            .prefix { $0.hasPrefix("|") }
+            .flatMap { row in (row.split(separator: "|").first ?? "").matches(of: /`([^`]+)`/).map { String($0.1) } }
+    }
+
+    /// The cells after the first one of the row that begins with this one.
+    static func row(_ first: String) -> [String] {
+        let row = text.split(separator: "\n").first { $0.hasPrefix("| \(first) |") }
+        return row?.split(separator: "|").dropFirst().map { $0.trimmingCharacters(in: .whitespaces) } ?? []
+    }
+
+    /// The texts of the Swift files of these targets.
+    static func sources(_ targets: [String]) throws -> [String] {
+        let sources = folder.deletingLastPathComponent().appendingPathComponent("Sources")
+        return try targets.flatMap { target in
+            let files = FileManager.default.enumerator(atPath: sources.appendingPathComponent(target).path)
+            return try (files?.allObjects ?? []).compactMap { $0 as? String }.filter { $0.hasSuffix(".swift") }
+                .map { try String(contentsOf: sources.appendingPathComponent("\(target)/\($0)"), encoding: .utf8) }
+        }
+    }
+
+    /// A JSON line as something that compares by meaning.
+    static func object(_ line: some StringProtocol) -> NSObject? {
+        (try? JSONSerialization.jsonObject(with: Data(line.utf8))) as? NSObject
+    }
+
+    private static func lines(after arrow: String) -> [String] {
+        text.split(separator: "\n").filter { $0.hasPrefix(arrow) }.map { String($0.dropFirst(arrow.count)) }
+    }
 }

@@ -1,18 +1,20 @@
 import AgentModel
 import AppProtocol
+import Foundation
 import NIOCore
 import NIOPosix
 import NIOSSL
+import PipedPrograms
 import Synchronization
 
 /// An app's end of a connection over TLS, driven by hand.
 final class KeyedClient: Sendable {
     private let channel: any Channel
-    private let inbox: Inbox
+    private let received: ReceivedLines
 
-    private init(_ channel: any Channel, _ inbox: Inbox) {
+    private init(_ channel: any Channel, _ received: ReceivedLines) {
         self.channel = channel
-        self.inbox = inbox
+        self.received = received
     }
 
     /// Returns once TCP is connected: the handshake is under way.
@@ -30,13 +32,13 @@ final class KeyedClient: Sendable {
         configuration.cipherSuites = "ECDHE-PSK-CHACHA20-POLY1305"
         configuration.pskClientProvider = { _ in PSKClientIdentityResponse(key: key, identity: device.deviceId) }
         let context = try NIOSSLContext(configuration: configuration)
-        let inbox = Inbox()
+        let received = ReceivedLines()
         var bootstrap = ClientBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .channelOption(.maxMessagesPerRead, value: 1)
             .channelInitializer { channel in
                 channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.addHandlers([
-                        try NIOSSLClientHandler(context: context, serverHostname: nil), InboxHandler(inbox),
+                        try NIOSSLClientHandler(context: context, serverHostname: nil), ReceivedLinesHandler(received),
                     ])
                 }
             }
@@ -44,7 +46,7 @@ final class KeyedClient: Sendable {
             bootstrap = bootstrap.channelOption(.socketOption(.so_rcvbuf), value: .init(receiveBuffer))
         }
         if let source { bootstrap = try bootstrap.bind(to: SocketAddress(ipAddress: source, port: 0)) }
-        return KeyedClient(try await bootstrap.connect(host: host, port: port).get(), inbox)
+        return KeyedClient(try await bootstrap.connect(host: host, port: port).get(), received)
     }
 
     func send(_ text: String) async throws { try await send(Array(text.utf8)) }
@@ -56,7 +58,7 @@ final class KeyedClient: Sendable {
     func post(_ text: String) { channel.writeAndFlush(ByteBuffer(string: text), promise: nil) }
 
     /// The next line, or nil once the server has closed the connection.
-    func line() async throws -> String? { try await inbox.next() }
+    func line() async throws -> String? { try await received.next() }
 
     /// Asks for the network, and has the answer's code.
     func ask(id: String = "a") async throws -> ErrorCode? {
@@ -89,7 +91,7 @@ extension DeviceKey {
 }
 
 /// The lines that have come and nobody has read yet.
-private final class Inbox: Sendable {
+private final class ReceivedLines: Sendable {
     private struct State {
         var lines: [String] = []
         var rest: [UInt8] = []
@@ -142,18 +144,62 @@ private final class Inbox: Sendable {
     struct ClosedTooLate: Error {}
 }
 
-private final class InboxHandler: ChannelInboundHandler {
+private final class ReceivedLinesHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
-    private let inbox: Inbox
+    private let received: ReceivedLines
 
-    init(_ inbox: Inbox) { self.inbox = inbox }
+    init(_ received: ReceivedLines) { self.received = received }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        inbox.append(unwrapInboundIn(data).readableBytesView)
+        received.append(unwrapInboundIn(data).readableBytesView)
     }
 
     func errorCaught(context: ChannelHandlerContext, error: any Error) { context.close(promise: nil) }
 
-    func channelInactive(context: ChannelHandlerContext) { inbox.end() }
+    func channelInactive(context: ChannelHandlerContext) { received.end() }
+}
+
+/// `openssl s_client`: a client that has nothing in common with this project.
+struct OpenSSLClient {
+    /// What the server sent.
+    let lines: [String]
+    /// What openssl has to say.
+    let errors: String
+
+    /// Sends `input`, reads `expecting` lines or up to the end of the connection, and leaves.
+    /// - Parameter options: what is said about keys, versions and ciphers.
+    static func talk(
+        to port: Int, _ options: [String], input: String = request(.getNetwork), expecting count: Int = 1
+    ) async throws -> OpenSSLClient {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(with: Result { try run(port, options, input, count) })
+            }
+        }
+    }
+
+    static let keyed = ["-psk", String(repeating: "07", count: 32), "-psk_identity", "altnet-7f3c"]
+
+    private static func run(_ port: Int, _ options: [String], _ input: String, _ count: Int) throws -> OpenSSLClient {
+        let errors = Pipe()
+        let program = try PipedProgram(
+            "timeout",
+            ["60", "openssl", "s_client", "-connect", "127.0.0.1:\(port)", "-quiet", "-no_ign_eof"] + options,
+            errors: .descriptor(errors.fileHandleForWriting.fileDescriptor))
+        try errors.fileHandleForWriting.close()
+        try? program.input.write(contentsOf: Data(input.utf8))
+        var received = Data()
+        while received.count(where: { $0 == 10 }) < count {
+            let data = program.output.availableData
+            if data.isEmpty { break }
+            received += data
+        }
+        try? program.input.close()
+        let said = errors.fileHandleForReading.readDataToEndOfFile()
+        program.wait()
+        return OpenSSLClient(
+            lines: String(decoding: received, as: UTF8.self).split(separator: "\n").map(String.init),
+            errors: String(decoding: said, as: UTF8.self))
+    }
 }

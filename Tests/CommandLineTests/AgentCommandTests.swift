@@ -1,8 +1,12 @@
 import Agent
+import AgentModel
+import AppClient
+import AppProtocol
 import AppServer
 import Connectivity
 import Foundation
 import KeyFile
+import PipedPrograms
 import Testing
 
 @testable import altnet
@@ -99,5 +103,139 @@ import Testing
         ] as [(any Error, Int32)])
     func theStatusSaysWhetherAPersonIsNeeded(error: any Error, status: Int32) {
         #expect(ExitStatus(startFailure: error).rawValue == status)
+    }
+}
+
+@Suite struct AgentProcessTests {
+    @Test func isKnownAsAServiceStartsIt() {
+        #expect(AgentProcess(arguments: ["agent"]).map(\.settings) == .some(nil))
+        #expect(
+            AgentProcess(arguments: ["agent", "--settings", "/etc/altnet/altnet.conf"])?.settings
+                == "/etc/altnet/altnet.conf")
+    }
+
+    @Test(arguments: [
+        [], ["status"], ["agent", "--help"], ["agent", "--check-config"], ["agent", "--settings"],
+        ["agent", "--settings", "--help"], ["agent", "--settings", "a", "--check-config"],
+        ["--settings", "a", "agent"],
+    ]) func everythingElseGoesTheUsualWay(arguments: [String]) {
+        #expect(AgentProcess(arguments: arguments).map(\.settings) == nil)
+    }
+}
+
+/// The agent's own process on a kernel that has no Wi-Fi: apps are answered, and told what is missing.
+@Suite(
+    .timeLimit(.minutes(5)), .disabled(if: access("/sys/module/cfg80211", F_OK) == 0, "this kernel has nl80211"))
+struct AgentWithoutWiFiTests {
+    @Test func appsAreAnswered() async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/altnet-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        // The interface is there, and cannot be one of Wi-Fi.
+        try "ALTNET_STATE_DIR=\(folder)\nALTNET_SOCKET=\(folder)/socket\nALTNET_SUPPLICANT_DIR=\(folder)\n"
+            .appending("ALTNET_INTERFACE=lo\nALTNET_LAN_PORT=0\n")
+            .write(toFile: folder + "/conf", atomically: false, encoding: .utf8)
+        let manager = try NotifySocket(folder + "/notify")
+        let agent = try PipedProgram(
+            URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/altnet",
+            ["agent", "--settings", folder + "/conf"], environment: ["NOTIFY_SOCKET=\(folder)/notify"],
+            errors: .nothing)
+        var told: [String] = []
+        while !told.contains("READY=1") {
+            let message = manager.next()
+            try #require(!message.isEmpty, "\(told)")
+            told += message.split(separator: "\n").map(String.init)
+        }
+        #expect(told.contains("STATUS=waiting for Wi-Fi in the kernel"))
+
+        let client = try await DeviceClient(connectingTo: .unixSocket(path: folder + "/socket"))
+        let status = try await client.network()
+        #expect(status.state == .offline)
+        #expect(status.handover == .breakBeforeMake(.radioMissing))
+        #expect(status.flags == .canUpdateBackups)
+        #expect(try await client.backups().networks.isEmpty)
+        let radio = try await client.diagnose().steps[0]
+        #expect(radio.result == .broken && radio.found.contains("nl80211"))
+        // What carries this machine's traffic forbids it, or else what is missing does: in this order.
+        let expected: ErrorCode = status.uplink == nil ? .interfaceMissing : .cannotSwitch
+        let network = NewNetwork(ssid: try SSID("Attic"), credential: .none, security: .open)
+        #expect(try await refusal { try await client.switchNetwork(to: .new(network)) }.code == expected)
+        let scan = try await refusal { try await client.startScan() }
+        #expect(scan.code == .interfaceMissing && scan.message.contains("nl80211"))
+        await client.close()
+        agent.end(SIGTERM)
+        #expect(agent.wait() == 0)
+    }
+
+    private func refusal(_ body: () async throws -> some Any) async throws -> ProtocolError {
+        do { _ = try await body() } catch ClientError.refused(let refusal) { return refusal }
+        throw ProtocolError(.internalError, "nothing was refused")
+    }
+}
+
+/// What signals do to the agent's process, from its first moments on, and what systemd is told of it.
+@Suite(.timeLimit(.minutes(5))) struct AgentSignalTests {
+    /// An agent in a folder of its own, with the manager that it tells how it goes.
+    private final class Service {
+        let manager: NotifySocket
+        let program: PipedProgram
+        private let folder: String
+
+        init() throws {
+            folder = FileManager.default.temporaryDirectory.path + "/altnet-" + UUID().uuidString
+            try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+            try "ALTNET_STATE_DIR=\(folder)\nALTNET_SOCKET=\(folder)/socket\nALTNET_SUPPLICANT_DIR=\(folder)\n"
+                .appending("ALTNET_INTERFACE=none7\nALTNET_LAN_PORT=0\n")
+                .write(toFile: folder + "/conf", atomically: false, encoding: .utf8)
+            manager = try NotifySocket(folder + "/notify")
+            let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent().path + "/altnet"
+            self.program = try PipedProgram(
+                program, ["agent", "--settings", folder + "/conf"], environment: ["NOTIFY_SOCKET=\(folder)/notify"],
+                errors: .nothing)
+        }
+
+        deinit { try? FileManager.default.removeItem(atPath: folder) }
+
+        /// Waits until the signal does not end the process any more.
+        /// - Returns: false where the process has ended.
+        func takes(_ signal: Int32) async throws -> Bool {
+            for _ in 0..<6000 {
+                let status = try String(contentsOfFile: "/proc/\(program.pid)/status", encoding: .utf8)
+                let masks = status.matches(of: /Sig(?:Ign|Cgt):\s*([0-9a-f]+)/).compactMap { UInt64($0.1, radix: 16) }
+                if masks.contains(where: { $0 & (1 << (UInt64(signal) - 1)) != 0 }) { return true }
+                if status.contains(/State:\s*Z/) { return false }
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            return false
+        }
+
+        /// What is told next, but for the status.
+        func told() -> String {
+            while true {
+                let told = manager.next().prefix { $0 != "\n" }
+                if !told.hasPrefix("STATUS=") { return String(told) }
+            }
+        }
+    }
+
+    /// A reload that comes while the agent starts is no reason to end, and does not make it look ready.
+    @Test func aReloadWhileItStartsWaits() async throws {
+        let service = try Service()
+        try #require(await service.takes(SIGHUP))
+        service.program.end(SIGHUP)
+        #expect(service.told() == "READY=1")
+        service.program.end(SIGTERM)
+        #expect(service.program.wait() == 0)
+    }
+
+    @Test func aReloadIsToldFromItsBeginningToItsEnd() async throws {
+        let service = try Service()
+        #expect(service.told() == "READY=1")
+        service.program.end(SIGHUP)
+        #expect(service.told() == "RELOADING=1")
+        #expect(service.told() == "READY=1")
+        service.program.end(SIGTERM)
+        #expect(service.told() == "STOPPING=1")
+        #expect(service.program.wait() == 0)
     }
 }

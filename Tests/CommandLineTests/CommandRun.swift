@@ -3,6 +3,7 @@ import AppProtocol
 import AppServer
 import ArgumentParser
 import Foundation
+import Linux
 import Synchronization
 
 @testable import altnet
@@ -82,7 +83,7 @@ struct CommandRun {
     static func altnet(
         _ arguments: [String], style: Style = Style(), password: String? = nil, input: String = "",
         answers: [String] = [], environment: [String: String] = [:], spinner: Style? = nil,
-        screen: TerminalSession? = nil
+        screen: TerminalSession? = nil, qrCodeLibrary: String = QRCode.library
     ) async -> CommandRun {
         let written = Mutex(CommandRun())
         let time = Mutex(Instant(milliseconds: 0))
@@ -110,7 +111,7 @@ struct CommandRun {
                 }
                 return answer
             },
-            environment: { environment[$0] },
+            environment: { environment[$0] }, qrCodeLibrary: qrCodeLibrary,
             input: { _ in Array(input.utf8) })
         let status: Int32 = await Console.$current.withValue(console) {
             do {
@@ -150,5 +151,32 @@ extension Console {
             askPassword: { _ in throw CommandFailure(.badData, "there is no terminal") },
             askText: { _ in throw CommandFailure(.badData, "there is no terminal") },
             environment: { environment[$0] }, input: { _ in [] })
+    }
+}
+
+/// A program of the system that a test asks for its opinion.
+struct ShellRun {
+    let output: String
+    let status: Int32
+
+    /// - Returns: nil where the program is not installed.
+    static func path(of program: String) -> String? {
+        ["/usr/bin/", "/bin/", "/usr/local/bin/"].map { $0 + program }
+            .first { FileManager.default.isExecutableFile(atPath: $0) }
+    }
+
+    /// - Returns: what it wrote, to standard error as well.
+    static func run(_ program: String, _ arguments: [String], input: String = "") throws -> ShellRun {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("altnet-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        // Through files: a pipe would be full before somebody reads.
+        let (inputFile, outputFile) = (folder.appendingPathComponent("input"), folder.appendingPathComponent("output"))
+        try Data(input.utf8).write(to: inputFile)
+        let pid = try ChildProcess.start(
+            "env", ["--chdir=\(folder.path)", program] + arguments, environment: ChildProcess.ownEnvironment,
+            input: .file(inputFile.path, flags: O_RDONLY), output: .file(outputFile.path, flags: O_WRONLY | O_CREAT))
+        let status = ChildProcess.wait(for: pid)
+        return ShellRun(output: String(decoding: try Data(contentsOf: outputFile), as: UTF8.self), status: status)
     }
 }

@@ -63,9 +63,9 @@ import Testing
         let portal = Portal(url: "https://portal.example.net/\u{1b}[2J", state: state)
         let sentence = try await sentence(Connectivity(internet: .captive, portal: portal))
         let wanted =
-            "\nThis network wants somebody to sign in: https://portal.example.net/\\x1b[2J, or 'altnet portal'."
+            "\nThis network wants a sign-in: https://portal.example.net/\\x1b[2J, or 'altnet portal'."
         #expect(
-            sentence == "Connected to HomeNet (-61 dBm, good); internet: not before somebody signs in"
+            sentence == "Connected to HomeNet (-61 dBm, good); internet: sign-in needed"
                 + (isWanted ? wanted : ""))
     }
 
@@ -113,7 +113,7 @@ import Testing
             lines.dropFirst() == [
                 "target    broker: not answering (connection refused)", "target    broker: answering",
                 "sign-in   Cafe asks for something: Sign in\\x1b; answer it with 'altnet portal'",
-                "sign-in   nothing is asked any more",
+                "sign-in   the request has ended",
             ])
     }
 }

@@ -41,7 +41,7 @@ import Testing
                   Room number
                   as on your key\\xe2\\x80\\xae card.
                   Or open this page in a browser: https://portal.example.net/
-                Answered; 'altnet status' shows how it ends.
+                Answered; 'altnet status' shows the outcome.
 
                 """)
         #expect(run.errors == "Room: mail (optional): PIN: I accept [y/N]: Send news [y/N]: ")
@@ -98,7 +98,7 @@ import Testing
     @Test func nobodyAnswers() async throws {
         let device = try device()
         let run = try await CommandRun.altnet(["portal", "--cancel"], device: device)
-        #expect(run.output == "The device knows that nobody will answer.\n")
+        #expect(run.output == "The request is cancelled.\n")
         #expect(device.commands == [answer(nil)])
     }
 
@@ -118,7 +118,7 @@ import Testing
         let device = try device(isAsking: false)
         let run = try await CommandRun.altnet(["portal"] + arguments, device: device)
         #expect(run.status == 1)
-        #expect(run.errors == "altnet: nobody is asked for anything\n")
+        #expect(run.errors == "altnet: there is no request to answer\n")
         #expect(device.commands == [])
     }
 
@@ -129,16 +129,16 @@ import Testing
         }
         let run = try await CommandRun.altnet(["portal"], device: device)
         #expect(
-            run.output == "This network wants somebody to sign in. The device could not: cafe: it \\x1bended.\n")
+            run.output == "This network wants a sign-in. The device could not: cafe: it \\x1bended.\n")
     }
 
     @Test(arguments: [
         (
             Portal(url: "https://a.example/", state: .inactive),
-            "This network wants somebody to sign in: https://a.example/."
+            "This network wants a sign-in: https://a.example/."
         ),
-        (Portal(state: .inactive), "This network wants somebody to sign in."),
-        (Portal(state: .evaluating), "This network wants somebody to sign in. It is being found out how."),
+        (Portal(state: .inactive), "This network wants a sign-in."),
+        (Portal(state: .evaluating), "This network wants a sign-in. The device is looking for a provider."),
         (Portal(state: .authenticating, provider: "hotel"), "The device is being signed in by hotel."),
         (Portal(state: .authenticated), "The device is signed in."),
         (
@@ -158,7 +158,7 @@ import Testing
 
     @Test func anOpenNetworkWantsNobody() async throws {
         let run = try await CommandRun.altnet(["portal"], device: ScriptedDevice())
-        #expect(run.output == "This network wants nobody to sign in.\n")
+        #expect(run.output == "This network wants no sign-in.\n")
     }
 
     @Test func aDeviceInTheNetworkIsAnswered() async throws {

@@ -1,7 +1,9 @@
 import AgentModel
 import AppProtocol
+import Foundation
 import Testing
 
+@testable import KeyFile
 @testable import altnet
 
 @Suite struct RenderingTests {
@@ -71,5 +73,193 @@ import Testing
                   Backups  0 of 3 stored
                   Device   a\\x1bb, altnet 0
                 """)
+    }
+}
+
+/// Tables on terminals of every width.
+@Suite struct TableTests {
+    static let widths = [40, 60, 80, 200]
+
+    private func scan(_ width: Int) throws -> [String] {
+        let ssid = try SSID("家家家家家家家家家家")
+        let results = ScanResults(
+            isScanning: false, lastScanId: nil,
+            networks: [
+                ScannedNetwork(
+                    bssid: Sample.anyBSSID, ssid: ssid, frequency: Frequency(megahertz: 5180), signal: -60,
+                    security: .wpa2wpa3, ageMs: 0)
+            ] + (try Sample.scan().networks))
+        return lines(ScanView(results: results, current: Sample.anyBSSID, stored: [ssid]).render(Style(width: width)))
+    }
+
+    private func backups(_ width: Int) throws -> [String] {
+        let list = BackupList(
+            max: 3, revision: 1,
+            networks: [try Sample.backup("BackupNet"), try Sample.backup(String(repeating: "x", count: 32))])
+        return lines(BackupsView(list: list, now: Sample.now).render(Style(width: width)))
+    }
+
+    private func lines(_ text: String) -> [String] { text.split(separator: "\n").map(String.init) }
+
+    @Test(arguments: widths)
+    func everyTableFits(width: Int) throws {
+        let sectors = (0..<2).map { SectorReport(index: $0, state: .otherVersion(9), size: 65_536) }
+        let style = Style(width: width)
+        let tables = [
+            try scan(width), try backups(width),
+            lines(DecisionView(decision: try Sample.history().decisions[0], now: Sample.now).render(style)),
+            lines(WearView(estimate: WearEstimate(sectors, now: 0), sectors: sectors).render(style)).dropLast(),
+        ]
+        for line in tables.joined() { #expect(line.columns <= width, "\(line)") }
+    }
+
+    @Test func whatMattersLeastGoesFirst() throws {
+        let headings = try Self.widths.map { try scan($0)[0].split(separator: " ").joined(separator: " ") }
+        #expect(
+            headings == [
+                "SSID dBm CH SECURITY NOTE", "SSID SIGNAL dBm CH BAND SECURITY NOTE",
+                "SSID SIGNAL dBm CH BAND SECURITY BSSID NOTE", "SSID SIGNAL dBm CH BAND SECURITY BSSID NOTE",
+            ])
+        #expect(
+            Array(try scan(40).prefix(2)) == [
+                "SSID          dBm  CH  SECURITY   NOTE", "家家家家家…   -60  36  WPA2/WPA3  in use",
+            ])
+    }
+
+    /// There is no column for what nobody claims.
+    @Test func whoClaimsANetworkIsShown() throws {
+        func render(_ providers: [String], _ width: Int) throws -> [String] {
+            let cafe = ScannedNetwork(
+                bssid: Sample.anyBSSID, ssid: try SSID("Cafe"), frequency: Frequency(megahertz: 2412), signal: -60,
+                security: .open, ageMs: 0, providers: providers)
+            let results = ScanResults(
+                isScanning: false, lastScanId: nil, networks: try Sample.scan().networks.prefix(1) + [cafe])
+            return lines(ScanView(results: results, current: nil, stored: []).render(Style(width: width)))
+        }
+        let table = try render(["cafe", "click-through"], .max)
+        #expect(table[0].hasSuffix("BSSID              PROVIDERS            NOTE"))
+        #expect(table[1].split(separator: " ").last == "02:00:00:00:01:00")
+        #expect(table[2].hasSuffix("02:00:00:00:01:00  cafe, click-through  "))
+        #expect(try render(["\u{1b}[2Jevil"], .max).joined().contains("\u{1b}") == false)
+        #expect(try render([], .max)[0].contains("PROVIDERS") == false)
+        for width in Self.widths {
+            for line in try render(Array(repeating: "x", count: 64), width) { #expect(line.columns <= width) }
+        }
+    }
+
+    /// Part of a hash names no network, so there is all of it or nothing.
+    @Test(arguments: widths + [30, 50, 70])
+    func hashesAreNeverCut(width: Int) throws {
+        let hash = try Sample.backup("BackupNet").hash.base64.prefix(8)
+        #expect(try backups(width)[1].contains(hash))
+        let bssid = try scan(width)[1].contains("02:")
+        #expect(try scan(width)[1].contains("02:00:00:00:01:00") == bssid)
+    }
+
+    @Test func whatIsNoTerminalGetsEverything() throws {
+        #expect(try scan(.max) == scan(200))
+        #expect(try backups(.max).joined().contains(String(repeating: "x", count: 32)))
+        #expect(!(try backups(.max) + scan(.max)).joined().contains("…"))
+    }
+
+    /// Where even the most important columns have no room as they are, those that may be cut are cut further.
+    @Test func theLastResortIsToCutMore() {
+        var table = Table(columns: [
+            .init(title: "NAME", minimum: 12), .init(title: "HASH"), .init(title: "X", rank: 1),
+        ])
+        table.rows = [[.init(String(repeating: "n", count: 20)), "12345678", "x"]]
+        #expect(table.render(Style(width: 22)) == "NAME          HASH\nnnnnnnnnnnn…  12345678")
+        #expect(table.render(Style(width: 15)) == "NAME   HASH\nnnnn…  12345678")
+        #expect(table.render(Style(width: 5)) == "NAME  HASH\nnnn…  12345678")
+    }
+}
+
+@Suite struct KeyFileRenderingTests {
+    private static let day: UInt32 = 86_400
+    private static let begun: UInt32 = 1_700_000_000
+
+    private func sectors() -> [SectorReport] {
+        var first = SectorReport(index: 0, state: .older, size: 4096)
+        first.header = .init(eraseCount: 900, sequence: 7, begun: Self.begun)
+        (first.records, first.generations, first.isClosed) = (21, 100...120, true)
+        (first.used, first.usedByBeginning) = (4096, 96)
+        var second = SectorReport(index: 1, state: .current, size: 4096)
+        second.header = .init(eraseCount: 899, sequence: 8, begun: Self.begun + 10 * Self.day)
+        (second.records, second.generations) = (11, 121...131)
+        (second.used, second.usedByBeginning) = (2096, 96)
+        return [first, second, SectorReport(index: 2, state: .blank, size: 4096)]
+    }
+
+    @Test func wearIsATableAndAnOutlook() {
+        let sectors = sectors()
+        let estimate = WearEstimate(sectors, now: Self.begun + 15 * Self.day, cycles: 1000)
+        #expect(
+            WearView(estimate: estimate, sectors: sectors).render(Style()) == """
+                SECTOR  ERASED  WORN      BEGUN
+                     0     900  ███████░  2023-11-14
+                     1     899  ███████░  2023-11-24
+                     2       -  ░░░░░░░░  -
+
+                This flash lasts 8.2 years more at 1000 erasures a sector.
+                  Measured over  15 d, 1.5 sectors begun
+                  Written        409 B a day, 730 changes a year
+                  Erased         12.2 times a year, each sector
+                  On an SD card  3.0 MiB a year in pages of 4 KiB; it levels its wear itself
+                  In one place   1.4 years, if every change erased one and the same sector
+                """)
+        let plain = WearView(estimate: estimate, sectors: sectors).render(Style(isUnicode: false))
+        #expect(plain.contains("     0     900  #######.  2023-11-14"))
+        #expect(plain.utf8.count == plain.count)
+    }
+
+    @Test func withoutAFigureThereIsNone() {
+        for (now, words) in [
+            (Self.begun, "the clock was set back"), (0, "the clock was not set"),
+            (Self.begun + 10 * Self.day, "too early"),
+        ] {
+            var sectors = sectors()
+            if now > Self.begun { sectors.removeFirst() }
+            let text = WearView(estimate: WearEstimate(sectors, now: now), sectors: sectors).render(Style())
+            #expect(text.contains(words))
+            #expect(!text.contains("years"))
+        }
+    }
+
+    @Test(arguments: [
+        (0.05, "less than two months"), (0.5, "0.5 years"), (9.96, "10.0 years"), (12.9, "12 years"),
+        (1e6, "more than 1000 years"), (.infinity, "more than 1000 years"),
+    ])
+    func yearsAreRounded(years: Double, text: String) { #expect(Wording.years(years) == text) }
+
+    @Test(arguments: [
+        (0.0, "0 B"), (1023.9, "1023 B"), (1024, "1.0 KiB"), (3_145_728, "3.0 MiB"), (2e9, "1.9 GiB"),
+        (1e40, "more than 10^15 GiB"),
+    ])
+    func bytesAreRounded(bytes: Double, text: String) { #expect(Wording.bytes(bytes) == text) }
+
+    @Test(arguments: [(-1.0, "........"), (0, "........"), (0.5, "####...."), (1, "########"), (7, "########")])
+    func barsStayInBounds(share: Double, bar: String) { #expect(Wording.bar(share, Style(isUnicode: false)) == bar) }
+}
+
+@Suite struct TextOutputTests {
+    /// A pipe takes only a part at a time.
+    @Test func writesAllOfIt() async throws {
+        let pipe = Pipe()
+        let text = String(repeating: "家 and home\n", count: 40_000)
+        // On a thread of its own, started before anything blocks: those of Swift's pool are few.
+        let (read, reader) = AsyncStream.makeStream(of: Data.self)
+        Thread.detachNewThread {
+            reader.yield(pipe.fileHandleForReading.readDataToEndOfFile())
+            reader.finish()
+        }
+        try TextOutput(descriptor: pipe.fileHandleForWriting.fileDescriptor).put(text)
+        try pipe.fileHandleForWriting.close()
+        let data = try #require(await read.first { _ in true })
+        #expect(String(decoding: data, as: UTF8.self) == text)
+    }
+
+    @Test func saysWhyItCannot() {
+        #expect(throws: TextOutput.Failure(number: EBADF)) { try TextOutput(descriptor: -1).put("text") }
+        #expect(throws: Never.self) { try TextOutput(descriptor: -1).put("") }
     }
 }

@@ -1,4 +1,6 @@
+import AgentModel
 import AppProtocol
+import ArgumentParser
 import Foundation
 import Testing
 
@@ -75,5 +77,193 @@ enum Document {
 
     static func text(_ name: String) -> String {
         (try? String(contentsOf: root.appendingPathComponent("Docs/\(name)"), encoding: .utf8)) ?? ""
+    }
+}
+
+/// The committed manual pages are those of the commands as they are. Where this fails: `make man`.
+@Suite struct ManualTests {
+    private struct Dump: Decodable {
+        let command: Command
+    }
+
+    private struct Command: Decodable {
+        let commandName: String
+        let abstract: String?
+        let discussion: String?
+        let subcommands: [Command]?
+        let arguments: [Argument]?
+    }
+
+    private struct Argument: Decodable {
+        let shouldDisplay: Bool
+        let abstract: String?
+        let names: [Name]?
+
+        struct Name: Decodable {
+            let kind: String
+            let name: String
+        }
+    }
+
+    private static let folder = Document.root.appendingPathComponent("Docs/man")
+
+    private func commands() async throws -> [(page: String, command: Command)] {
+        let json = await CommandRun.altnet(["--experimental-dump-help"]).errors
+        func all(_ command: Command, _ prefix: String) -> [(String, Command)] {
+            let name = prefix + command.commandName
+            return [(name + ".1", command)] + (command.subcommands ?? []).flatMap { all($0, name + "-") }
+        }
+        let root = try JSONDecoder().decode(Dump.self, from: Data(json.utf8)).command
+        return all(root, "").filter { $0.0 != "altnet-help.1" }
+    }
+
+    /// Words only: how they are laid out is the generator's business.
+    private func words(_ text: String) -> Set<Substring> {
+        Set(text.replacing("\\e", with: "\\").split { !($0.isLetter || $0.isNumber || $0 == "\\") })
+    }
+
+    @Test func thereIsAPageForEachCommand() async throws {
+        let pages = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).filter { $0.hasSuffix(".1") }
+        #expect(Set(pages) == Set(try await commands().map(\.page)))
+    }
+
+    /// Where the help breaks a line in the source only, the next one begins at the margin.
+    @Test func paragraphsHaveNoGaps() async throws {
+        for (page, command) in try await commands() {
+            let paragraphs = (command.discussion ?? "").split(separator: "\n").filter { !$0.hasPrefix("  ") }
+            #expect(paragraphs.allSatisfy { !$0.contains("  ") }, "\(page)")
+        }
+    }
+
+    @Test func everyPageSaysWhatTheHelpSays() async throws {
+        for (page, command) in try await commands() {
+            let text = try String(contentsOf: Self.folder.appendingPathComponent(page), encoding: .utf8)
+            let there = words(text)
+            let arguments = (command.arguments ?? []).filter(\.shouldDisplay)
+            let help = [command.abstract, command.discussion] + arguments.map(\.abstract)
+            let missing = help.compactMap(\.self).flatMap { words($0).subtracting(there) }
+            #expect(missing.isEmpty, "\(page): make man")
+            let options = Set(arguments.flatMap { $0.names ?? [] }.filter { $0.kind == "long" }.map(\.name))
+            let written = Set(
+                text.matches(of: /\.It (?:Fl [a-z] , -|Fl -)([a-z-]+)/).map { String($0.output.1) })
+            #expect(written == options, "\(page): make man")
+        }
+    }
+
+    @Test(.enabled(if: ShellRun.path(of: "groff") != nil, "groff is not installed"))
+    func groffHasNothingToSay() throws {
+        let pages = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).filter { $0.hasSuffix(".1") }
+        let run = try ShellRun.run(
+            "groff", ["-ww", "-mandoc", "-Tutf8", "-z"] + pages.map { Self.folder.appendingPathComponent($0).path })
+        #expect(run.status == 0)
+        #expect(run.output == "")
+    }
+}
+
+/// What shells complete, asked of the shells themselves.
+@Suite struct CompletionTests {
+    private func script(_ shell: String) async -> String {
+        await CommandRun.altnet(["--generate-completion-script", shell]).errors
+    }
+
+    @Test func bashReadsItsScript() async throws { try await isRead(by: "bash") }
+
+    @Test(.enabled(if: ShellRun.path(of: "zsh") != nil, "zsh is not installed"))
+    func zshReadsItsScript() async throws { try await isRead(by: "zsh") }
+
+    @Test(.enabled(if: ShellRun.path(of: "fish") != nil, "fish is not installed"))
+    func fishReadsItsScript() async throws { try await isRead(by: "fish") }
+
+    private func isRead(by shell: String) async throws {
+        let script = await script(shell)
+        #expect(script.contains("---completion"))
+        // From a file: fish takes its standard input for a person.
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("altnet-\(UUID()).\(shell)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try Data(script.utf8).write(to: file)
+        let run = try ShellRun.run(shell, ["-n", file.path])
+        #expect(run.status == 0)
+        #expect(run.output.isEmpty)
+    }
+
+    /// The script's own function runs in bash, with a stand-in for altnet that notes what it is asked; then altnet is
+    /// asked just that, of a device.
+    @Test(arguments: [
+        (["switch", "A"], ["Attic"]), (["switch", ""], ["BackupNet", "Attic"]),
+        (["backups", "remove", "B"], ["BackupNet"]), (["backups", "set", "Attic", "B"], ["BackupNet"]),
+        (["switch", "--no-wait", "A"], ["Attic"]),
+    ])
+    func bashCompletesStoredNetworks(words: [String], completions: [String]) async throws {
+        let line = (["altnet"] + words).map { "'\($0)'" }.joined(separator: " ")
+        let run = try ShellRun.run(
+            "bash", ["--norc"],
+            input: await script("bash") + """
+
+                altnet() { printf '%s\\n' "$@" >asked; printf 'BackupNet\\nAttic\\n'; }
+                COMP_WORDS=(\(line)) COMP_CWORD=\(words.count) COMP_LINE='altnet \(words.joined(separator: " "))'
+                COMP_POINT=${#COMP_LINE}
+                complete -p altnet
+                function=$(complete -p altnet | sed 's/.* -F \\([^ ]*\\).*/\\1/')
+                "$function" altnet "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD-1]}"
+                printf '%s\\n' "${COMPREPLY[@]}" -- ; cat asked
+                """)
+        let lines = run.output.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        #expect(lines.first == "complete -o filenames -F _altnet altnet")
+        let end = try #require(lines.firstIndex(of: "--"))
+        #expect(Array(lines[1..<end]) == completions)
+
+        let asked = Array(lines[(end + 1)...].dropLast())
+        #expect(asked.first == "---completion")
+        let told = try await CommandRun.completions(asked, device: ScriptedDevice())
+        #expect(told == ["BackupNet", "Attic"])
+    }
+
+    @Test func withoutAnAgentThereIsNothing() async {
+        let words = ["altnet", "switch", "--socket", "/tmp/no/such/socket", ""]
+        #expect(await StoredNetworkCompletion.words(for: words, at: 4) == [])
+        #expect(await StoredNetworkCompletion.words(for: ["altnet", "nonsense", ""], at: 2) == [])
+        #expect(await StoredNetworkCompletion.words(for: [], at: -1) == [])
+    }
+
+    /// Bash expands what it is told, so that a name could be a command.
+    @Test(arguments: [
+        "$(touch /tmp/x)", "`id`", "a b", "-x", "~", "*", "a'b", "a\"b", "a\\b", "a;b", "家", "a\nb", "{a,b}", "a:b",
+        "!!",
+        "#a",
+    ])
+    func namesThatAShellWouldTakeForMoreAreGivenByHash(name: String) throws {
+        let network = try Sample.backup(name)
+        let list = BackupList(max: 3, revision: 1, networks: [network, try Sample.backup("Net_1.5-x")])
+        let hash = String(network.hash.base64.prefix(8))
+        #expect(StoredNetworkCompletion.words(for: list) == [hash, "Net_1.5-x"])
+        #expect(try list.network(named: hash) == network)
+    }
+
+    @Test func oneNameForTwoNetworksIsGivenByHash() throws {
+        let networks = [try Sample.backup("Attic"), try Sample.backup("Attic", password: "another one")]
+        let words = StoredNetworkCompletion.words(for: BackupList(max: 3, revision: 1, networks: networks))
+        #expect(words == networks.map { String($0.hash.base64.prefix(8)) })
+    }
+}
+
+extension CommandRun {
+    /// What a shell is told that asks so, about a device on a real socket.
+    fileprivate static func completions(_ arguments: [String], device: ScriptedDevice) async throws -> [String] {
+        try await serving(device) { socket in
+            var arguments = arguments
+            // As if it had been typed: the word to be completed is the last one.
+            arguments.insert(contentsOf: ["--socket", socket], at: arguments.count - 1)
+            let index = try #require(arguments.firstIndex(of: "--")) + 2
+            arguments[index] = String((Int(arguments[index]) ?? 0) + 2)
+            return await StoredNetworkCompletion.$patience.withValue(.seconds(600)) {
+                do {
+                    _ = try await Altnet.asyncParseAsRoot(arguments)
+                    return []
+                } catch {
+                    // A blank is added for zsh, which another test may have asked about.
+                    return Altnet.fullMessage(for: error).split(separator: "\n").map(String.init).filter { $0 != " " }
+                }
+            }
+        }
     }
 }

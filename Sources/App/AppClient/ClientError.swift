@@ -1,4 +1,7 @@
 import AppProtocol
+import NIOCore
+import NIOPosix
+import NIOSSL
 
 #if canImport(Glibc)
     import Glibc
@@ -10,18 +13,18 @@ import AppProtocol
 
 /// Why a call to the device failed.
 public enum ClientError: Error, Sendable, Equatable {
-    /// Nobody listens there.
+    /// No program listens there.
     case unreachable(Endpoint)
     /// This user may not connect.
     case notPermitted(Endpoint)
     case connectFailed(Endpoint, errno: Int32)
     /// The host's name has no address here.
     case unresolvable(Endpoint)
-    /// Nobody knows where the device is.
+    /// There is no address to try.
     case notFound
     /// The other side does not have the same id and key.
     case keyRefused(Endpoint)
-    /// What listens there does not speak TLS with a shared key.
+    /// The program there does not speak TLS with a shared key.
     case notADevice(Endpoint)
     /// The connection ended before it was secured.
     case turnedAway(Endpoint)
@@ -47,7 +50,7 @@ extension ClientError: CustomStringConvertible {
         case .unreachable(.unixSocket(let path)): "no agent answers at \(path): is altnet.service running?"
         case .notPermitted(.unixSocket(let path)):
             "no permission to use \(path): run as root or as a member of the socket's group"
-        case .unreachable(.network(let host, let port, _)): "nobody answers at \(host), port \(port)"
+        case .unreachable(.network(let host, let port, _)): "no device answers at \(host), port \(port)"
         case .notPermitted(.network(let host, let port, _)):
             "this system does not allow to connect to \(host), port \(port)"
         case .connectFailed(let endpoint, let errno):
@@ -57,7 +60,7 @@ extension ClientError: CustomStringConvertible {
         case .notFound: "the device was not found: is it in this network?"
         case .keyRefused(let endpoint):
             "the key does not fit \(endpoint): is it the right device id, and has it been paired anew since?"
-        case .notADevice(let endpoint): "what answers is not an altnet device: \(endpoint): is the port right?"
+        case .notADevice(let endpoint): "no altnet device: \(endpoint): check the port"
         case .turnedAway(let endpoint):
             "the connection was closed before it was secured, by \(endpoint): it may be busy, so try again shortly"
         case .timedOut: "the agent did not answer in time"
@@ -69,6 +72,58 @@ extension ClientError: CustomStringConvertible {
         case .notSwitched(let status):
             status.text ?? "the device is not on the new network: \(status.reason?.rawValue ?? status.phase.rawValue)"
         case .cancelled: "cancelled"
+        }
+    }
+}
+
+extension ClientError {
+    init(connecting endpoint: Endpoint, _ error: any Error) {
+        self =
+            switch error {
+            case let error as ClientError: error
+            case let error as IOError: ClientError(connecting: endpoint, errno: error.errnoCode)
+            case let error as NIOConnectionError: ClientError(connecting: endpoint, error)
+            case let error as NIOSSLError: ClientError(securing: endpoint, error)
+            case ChannelError.connectTimeout: .timedOut
+            case ChannelError.eof, ChannelError.ioOnClosedChannel, ChannelError.alreadyClosed: .turnedAway(endpoint)
+            case is SocketAddressError: .connectFailed(endpoint, errno: ENAMETOOLONG)
+            case is CancellationError: .cancelled
+            default: .disconnected
+            }
+    }
+
+    private init(connecting endpoint: Endpoint, errno: Int32) {
+        self =
+            switch errno {
+            case ENOENT, ECONNREFUSED: .unreachable(endpoint)
+            case EACCES, EPERM: .notPermitted(endpoint)
+            case ECONNRESET, EPIPE: .turnedAway(endpoint)
+            case ETIMEDOUT: .timedOut
+            case let code: .connectFailed(endpoint, errno: code)
+            }
+    }
+
+    /// A host has several addresses, of which one may be refused and another one without a route: the former says more.
+    private init(connecting endpoint: Endpoint, _ error: NIOConnectionError) {
+        let attempts = error.connectionErrors.map { ClientError(connecting: endpoint, $0.error) }
+        self = attempts.first { $0 == .unreachable(endpoint) } ?? attempts.first ?? .unresolvable(endpoint)
+    }
+
+    /// BoringSSL's reasons have stable names, and no other public form.
+    private init(securing endpoint: Endpoint, _ error: NIOSSLError) {
+        guard case .handshakeFailed(.sslError(let stack)) = error else {
+            self = .turnedAway(endpoint)
+            return
+        }
+        let reasons = stack.flatMap { $0.description.split { $0 == ":" || $0 == " " } }
+        // Said by the device, or found here in what the device said: one of the two has another key.
+        let signsOfAnotherKey = ["BAD_RECORD_MAC", "DECRYPT_ERROR", "DIGEST_CHECK_FAILED", "UNKNOWN_PSK_IDENTITY"]
+        if reasons.contains(where: { signsOfAnotherKey.contains(where: $0.hasSuffix) }) {
+            self = .keyRefused(endpoint)
+        } else if stack.contains(.eofDuringHandshake) {
+            self = .turnedAway(endpoint)
+        } else {
+            self = .notADevice(endpoint)
         }
     }
 }

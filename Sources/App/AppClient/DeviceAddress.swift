@@ -9,7 +9,7 @@ import AppProtocol
     import Darwin
 #endif
 
-/// Where a device is in the network, as a person writes it: `HOST[:PORT]`, an IPv6 address in brackets.
+/// The address of a device in the network, as a person writes it: `HOST[:PORT]`, an IPv6 address in brackets.
 public struct DeviceAddress: Sendable, Equatable {
     /// A name or an address, without brackets; a link-local address has a zone (`fe80::1%wlan0`).
     public let host: String
@@ -69,4 +69,24 @@ public struct DeviceAddress: Sendable, Equatable {
 /// Why a text is no address of a device.
 public struct InvalidDeviceAddress: Error, Equatable, CustomStringConvertible {
     public let description: String
+}
+
+/// An address at which a device answers.
+public enum Endpoint: Sendable, Equatable {
+    /// The agent on this machine.
+    case unixSocket(path: String)
+    /// A device in the network, which must prove that it has the same key.
+    case network(host: String, port: Int = ProtocolLimits.port, device: DeviceKey)
+
+    var isLocal: Bool { if case .unixSocket = self { true } else { false } }
+}
+
+extension Endpoint: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .unixSocket(let path): path
+        case .network(let host, let port, let device):
+            "\(device.deviceId) at \(host.contains(":") ? "[\(host)]" : host):\(port)"
+        }
+    }
 }

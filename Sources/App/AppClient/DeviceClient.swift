@@ -1,3 +1,4 @@
+import AgentModel
 import AppProtocol
 
 /// A device, as an app talks to it: one method for each message of the protocol.
@@ -5,7 +6,7 @@ public struct DeviceClient: Sendable {
     /// How long an answer may take.
     public var timeout: Duration
 
-    /// Where it is connected to.
+    /// The address that it is connected to.
     public let endpoint: Endpoint
     private let connection: DeviceConnection
 
@@ -39,10 +40,10 @@ public struct DeviceClient: Sendable {
         return try await connection.send(.device(.getDiagnosis), as: Diagnosis.self, within: patience)
     }
 
-    /// How the sign-in at this network stands, and what somebody is asked for.
+    /// The state of the sign-in at this network, and the open request to a person.
     public func portal() async throws(ClientError) -> PortalStatus { try await ask(.getPortal) }
 
-    /// Answers what somebody is asked for, or says that nobody will. How it ends comes as `network.changed`.
+    /// Answers the open request to a person, or refuses to. The outcome comes as `network.changed`.
     public func answerPortal(_ answer: PortalAnswer) async throws(ClientError) -> PortalStatus {
         try await ask(.answerPortal(answer))
     }
@@ -88,7 +89,7 @@ public struct DeviceClient: Sendable {
         try await ask(.getHistory(HistoryQuery(limit: limit)))
     }
 
-    /// What happens on the device from now on, or since an event that is already known. Once for each connection.
+    /// The device's events from now on, or since an event that is already known. Once for each connection.
     public func events(_ subscription: EventSubscription = EventSubscription()) async throws(ClientError)
         -> EventStream
     {
@@ -102,5 +103,84 @@ public struct DeviceClient: Sendable {
 
     func ask<Answer: Decodable>(_ body: Request.Body) async throws(ClientError) -> Answer {
         try await connection.send(.device(body), as: Answer.self, within: timeout)
+    }
+}
+
+// A session of its own for each call goes on with this connection, and with others should it end. It takes the
+// connection's events, of which there is one subscription: for more than one such call, a `DeviceSession` is the right
+// thing.
+extension DeviceClient {
+    /// Scans and waits for the results. Subscribes this connection to events, which succeeds once: after `events`,
+    /// `scan` or the `switchNetwork` that waits, the device refuses it.
+    /// - Parameter limit: how long the scan may take.
+    public func scan(_ request: ScanRequest = ScanRequest(), within limit: Duration = .seconds(30))
+        async throws(ClientError) -> (finished: ScanFinished, results: ScanResults)
+    {
+        try await DeviceSession(adopting: self).scan(request, within: limit)
+    }
+
+    /// Switches and waits for the outcome, also where the device leaves the network over which it is reached: it is
+    /// asked again at the same endpoint. Subscribes this connection to events, as `scan` does.
+    /// - Parameters:
+    ///   - confirmWithin: in seconds, as of the call that does not wait. Another client has to confirm meanwhile, unless
+    ///     `confirms` is set.
+    ///   - limit: how long the switch may take, roll-back included.
+    ///   - onProgress: is told each phase, the outcome included.
+    public func switchNetwork(
+        to network: NetworkReference, confirmWithin: Int? = nil, confirms: Bool = false, joinOnce: Bool = false,
+        within limit: Duration, onProgress: @escaping @Sendable (SwitchStatus) -> Void = { _ in }
+    ) async throws(ClientError) -> SwitchStatus {
+        try await DeviceSession(adopting: self).switchNetwork(
+            to: network, confirmWithin: confirmWithin, confirms: confirms, joinOnce: joinOnce, within: limit,
+            onProgress: onProgress)
+    }
+}
+
+extension DeviceClient {
+    /// Asks for something that names networks. Over the network their passwords go sealed, so that no relay
+    /// reads them, whatever becomes of the connection's key. The kernel's own socket needs no seal.
+    ///
+    /// Each attempt asks for the device's key first. If it changed just then, or if the device knows the box
+    /// already, nothing has happened yet, and sealing once more helps.
+    func ask<Answer: Decodable>(
+        naming networks: [NetworkReference], _ body: ([NetworkReference]) -> Request.Body
+    ) async throws(ClientError) -> Answer {
+        guard case .network(_, _, let device) = endpoint, networks.contains(where: \.hasPlainPassword) else {
+            return try await ask(body(networks))
+        }
+        do {
+            return try await ask(body(networks.sealed(with: agreeKey(), for: device)))
+        } catch {
+            guard case .refused(let refusal) = error, refusal.code == .keyRotated || refusal.code == .sealUsed else {
+                throw error
+            }
+            return try await ask(body(networks.sealed(with: agreeKey(), for: device)))
+        }
+    }
+}
+
+extension [NetworkReference] {
+    fileprivate func sealed(with key: SealingKey, for device: DeviceKey) throws(ClientError) -> [NetworkReference] {
+        try map { reference throws(ClientError) in
+            guard case .new(let network) = reference, case .password(let password) = network.credential else {
+                return reference
+            }
+            do throws(ProtocolError) {
+                let sealed = try key.seal(password, ssid: network.ssid, for: device)
+                return .new(
+                    NewNetwork(
+                        ssid: network.ssid, credential: .sealed(sealed), security: network.security,
+                        isHidden: network.isHidden))
+            } catch {
+                throw .refused(error)
+            }
+        }
+    }
+}
+
+extension NetworkReference {
+    fileprivate var hasPlainPassword: Bool {
+        guard case .new(let network) = self, case .password = network.credential else { return false }
+        return true
     }
 }

@@ -1,6 +1,8 @@
 import AppProtocol
 import NIOCore
 import NIOPosix
+import NIOSSL
+import NIOTLS
 
 #if canImport(Glibc)
     import Glibc
@@ -24,7 +26,7 @@ extension DeviceConnection {
         channel.flatMap { prepare($0, for: endpoint) }.cascade(to: opened)
         opened.futureResult.whenComplete { result in
             timer.cancel()
-            // Whoever gives up closes what may still come.
+            // A caller that gives up closes a connection that still comes.
             if case .failure = result { channel.whenSuccess { $0.close(promise: nil) } }
         }
         do {
@@ -54,7 +56,7 @@ extension DeviceConnection {
     private static func prepare(
         _ channel: any Channel, for endpoint: Endpoint
     ) -> EventLoopFuture<DeviceConnection> {
-        let inbox = Inbox()
+        let router = MessageRouter()
         let secured = channel.eventLoop.makePromise(of: Void.self)
         do {
             let pipeline = channel.pipeline.syncOperations
@@ -66,19 +68,19 @@ extension DeviceConnection {
                 // The kernel vouches for the other side.
                 secured.succeed()
             }
-            try pipeline.addHandler(LineReceiver(inbox: inbox))
+            try pipeline.addHandler(LineReceiver(router: router))
         } catch {
             // The other side may have closed the connection by now.
             secured.fail(error)
         }
         return channel.setOption(.autoRead, value: true)
             .flatMap { secured.futureResult }
-            .map { DeviceConnection(channel: channel, inbox: inbox) }
+            .map { DeviceConnection(channel: channel, router: router) }
     }
 }
 
 extension Endpoint {
-    /// Whether it can be asked for at all; what is not checked here is the resolver's business.
+    /// Whether it can be asked for at all; the resolver checks the rest.
     fileprivate var isPossible: Bool {
         switch self {
         case .unixSocket(let path): !path.utf8.contains(0)
@@ -87,4 +89,86 @@ extension Endpoint {
             (1...65_535).contains(port) && (1...255).contains(host.utf8.count) && !host.utf8.contains(0)
         }
     }
+}
+
+extension ClientBootstrap {
+    /// A device that has left the network says nothing more: it is noticed after about 30 seconds, whether the
+    /// connection was idle (tcp(7), `TCP_KEEPIDLE` and the like) or had something to say.
+    func keptAlive() -> ClientBootstrap {
+        let bootstrap = channelOption(.socketOption(.so_keepalive), value: 1)
+            .channelOption(.tcpOption(.keepAliveInterval), value: 5)
+            .channelOption(.tcpOption(.keepAliveCount), value: 3)
+        #if canImport(Darwin)
+            return bootstrap.channelOption(.tcpOption(.keepAliveIdle), value: 15)
+                .channelOption(.tcpOption(.dropAfter), value: 30)
+        #else
+            return bootstrap.channelOption(.tcpOption(.keepAliveIdle), value: 15)
+                .channelOption(.tcpOption(.dropAfter), value: 30_000)
+        #endif
+    }
+}
+
+extension NIOBSDSocket.Option {
+    fileprivate static let keepAliveInterval = NIOBSDSocket.Option(rawValue: TCP_KEEPINTVL)
+    fileprivate static let keepAliveCount = NIOBSDSocket.Option(rawValue: TCP_KEEPCNT)
+    #if canImport(Darwin)
+        /// In seconds.
+        fileprivate static let keepAliveIdle = NIOBSDSocket.Option(rawValue: TCP_KEEPALIVE)
+        /// In seconds (netinet/tcp.h).
+        fileprivate static let dropAfter = NIOBSDSocket.Option(rawValue: TCP_RXT_CONNDROPTIME)
+    #else
+        /// In seconds.
+        fileprivate static let keepAliveIdle = NIOBSDSocket.Option(rawValue: TCP_KEEPIDLE)
+        /// In ms.
+        fileprivate static let dropAfter = NIOBSDSocket.Option(rawValue: TCP_USER_TIMEOUT)
+    #endif
+}
+
+extension DeviceKey {
+    /// TLS 1.2 with the local key as pre-shared key (RFC 7905, clause 2): either side proves that it has the key, and
+    /// the traffic stays secret even if the key leaks later.
+    func tlsHandler() throws -> NIOSSLClientHandler {
+        var configuration = TLSConfiguration.makePreSharedKeyConfiguration()
+        configuration.minimumTLSVersion = .tlsv12
+        configuration.maximumTLSVersion = .tlsv12
+        configuration.cipherSuites = "ECDHE-PSK-CHACHA20-POLY1305"
+        configuration.shutdownTimeout = .seconds(1)
+        configuration.pskClientProvider = { [self] _ in
+            var key = NIOSSLSecureBytes()
+            localKey.withBytes { key.append(contentsOf: $0) }
+            return PSKClientIdentityResponse(key: key, identity: deviceId)
+        }
+        // A name in the handshake would only tell others what the device is called.
+        return try NIOSSLClientHandler(context: NIOSSLContext(configuration: configuration), serverHostname: nil)
+    }
+}
+
+/// Waits for the end of the handshake, and is gone after it.
+final class HandshakeObserver: ChannelInboundHandler, RemovableChannelHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let completed: EventLoopPromise<Void>
+
+    init(_ completed: EventLoopPromise<Void>) { self.completed = completed }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if case .handshakeCompleted? = event as? TLSUserEvent {
+            completed.succeed()
+            context.pipeline.syncOperations.removeHandler(self, promise: nil)
+        }
+        context.fireUserInboundEventTriggered(event)
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        completed.fail(error)
+        context.close(promise: nil)
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        completed.fail(ChannelError.eof)
+        context.fireChannelInactive()
+    }
+
+    /// After the end of the handshake this changes nothing any more.
+    func handlerRemoved(context: ChannelHandlerContext) { completed.fail(ChannelError.eof) }
 }

@@ -1,5 +1,6 @@
 import AppProtocol
 import NIOCore
+import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -12,33 +13,33 @@ import NIOCore
 /// A connection to a device: sends requests, matches answers to them by their id, and collects events.
 ///
 /// Requests may be sent at the same time. One that timed out leaves nothing behind: ids are never used twice, so its
-/// late answer is dropped. The connection ends when nobody holds it any more.
+/// late answer is dropped. The connection ends with its last reference.
 final class DeviceConnection: Sendable {
     private let channel: any Channel
-    private let inbox: Inbox
+    private let router: MessageRouter
 
-    init(channel: any Channel, inbox: Inbox) {
+    init(channel: any Channel, router: MessageRouter) {
         self.channel = channel
-        self.inbox = inbox
+        self.router = router
     }
 
     deinit { channel.close(promise: nil) }
 
-    /// What the device says by itself, from the moment of the subscription on.
-    var events: AsyncThrowingStream<Event, any Error> { inbox.events }
+    /// The device's events since the subscription.
+    var events: AsyncThrowingStream<Event, any Error> { router.events }
 
-    var isOpen: Bool { inbox.isOpen }
+    var isOpen: Bool { router.isOpen }
 
     /// Whether the device has said something so recently.
     func isHeard(within span: Duration) -> Bool {
-        inbox.heard.map { ContinuousClock.now - $0 < span } ?? false
+        router.heard.map { ContinuousClock.now - $0 < span } ?? false
     }
 
     /// - Returns: the body of the answer.
     func send<Answer: Decodable>(
         _ content: Request.Content, as type: Answer.Type, within limit: Duration
     ) async throws(ClientError) -> Answer {
-        let id = inbox.newID()
+        let id = router.newID()
         let line: [UInt8]
         do {
             line = try Request(id: id, content: content).line()
@@ -50,19 +51,19 @@ final class DeviceConnection: Sendable {
         defer { timer?.cancel() }
         let answer = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                guard inbox.expect(id, continuation) else { return }
-                // Nobody waits for it any more, so the device shall not hear of it.
-                guard !Task.isCancelled else { return inbox.fail(id, .cancelled) }
-                timer = channel.eventLoop.scheduleTask(in: TimeAmount(limit)) { [inbox] in
-                    inbox.fail(id, .timedOut)
+                guard router.expect(id, continuation) else { return }
+                // The caller does not wait for it any more, so it is not sent.
+                guard !Task.isCancelled else { return router.fail(id, .cancelled) }
+                timer = channel.eventLoop.scheduleTask(in: TimeAmount(limit)) { [router] in
+                    router.fail(id, .timedOut)
                 }
                 var buffer = channel.allocator.buffer(capacity: line.count + 1)
                 buffer.writeBytes(line)
                 buffer.writeInteger(UInt8(ascii: "\n"))
-                channel.writeAndFlush(buffer).whenFailure { [inbox] _ in inbox.fail(id, .disconnected) }
+                channel.writeAndFlush(buffer).whenFailure { [router] _ in router.fail(id, .disconnected) }
             }
         } onCancel: {
-            inbox.fail(id, .cancelled)
+            router.fail(id, .cancelled)
         }
         do {
             return try ServerLine.body(Answer.self, of: try answer.get())
@@ -79,12 +80,126 @@ final class DeviceConnection: Sendable {
         try? await channel.close()
     }
 
-    /// Closes without a goodbye. What the device has not got by now it shall not get later: somebody may have sent it
-    /// anew.
+    /// Closes without a goodbye. Requests that have not arrived by now must not arrive later: the session may have sent
+    /// them anew.
     func abandon() {
-        inbox.end(.disconnected)
+        router.end(.disconnected)
         let socket = channel as? any SocketOptionProvider
         _ = socket?.setSoLinger(linger(l_onoff: 1, l_linger: 0))
         channel.close(promise: nil)
+    }
+}
+
+/// Routes answers to their requests, and events to their reader.
+final class MessageRouter: Sendable {
+    typealias Waiting = CheckedContinuation<Result<[UInt8], ClientError>, Never>
+
+    let events: AsyncThrowingStream<Event, any Error>
+    private let continuation: AsyncThrowingStream<Event, any Error>.Continuation
+    private let state = Mutex(State())
+
+    private struct State {
+        var lastID = 0
+        var waiting: [String: Waiting] = [:]
+        /// Why the connection has ended.
+        var end: ClientError?
+        /// When the device last said something.
+        var heard: ContinuousClock.Instant?
+    }
+
+    init() {
+        // A slow reader misses events from here on; the sequence numbers of the rest show it.
+        (events, continuation) = AsyncThrowingStream.makeStream(bufferingPolicy: .bufferingNewest(256))
+    }
+
+    var isOpen: Bool { state.withLock { $0.end == nil } }
+
+    /// When the device last said something, nil if it has not yet.
+    var heard: ContinuousClock.Instant? { state.withLock { $0.heard } }
+
+    func newID() -> String {
+        state.withLock { state in
+            state.lastID += 1
+            return String(state.lastID)
+        }
+    }
+
+    /// - Returns: false if the connection has ended, which `continuation` has then been told.
+    func expect(_ id: String, _ continuation: Waiting) -> Bool {
+        let end = state.withLock { state in
+            if state.end == nil { state.waiting[id] = continuation }
+            return state.end
+        }
+        guard let end else { return true }
+        continuation.resume(returning: .failure(end))
+        return false
+    }
+
+    func fail(_ id: String, _ error: ClientError) {
+        take(id)?.resume(returning: .failure(error))
+    }
+
+    func receive(_ line: [UInt8]) {
+        state.withLock { $0.heard = .now }
+        do {
+            switch try ServerLine(line: line) {
+            case .answer(let id?, let failure):
+                take(id)?.resume(returning: failure.map { .failure(.refused($0)) } ?? .success(line))
+            case .answer(nil, let failure):
+                // Said of no request in particular, as by a server that has no place for this connection.
+                if let failure { end(.refused(failure)) }
+            case .event(let event): continuation.yield(event)
+            case .unknown: break
+            }
+        } catch {
+            end(.notUnderstood(error))
+        }
+    }
+
+    /// Everything that waits, and everything that is asked from now on, fails with `error`; the first reason stays.
+    func end(_ error: ClientError) {
+        let waiting = state.withLock { state in
+            if state.end == nil { state.end = error }
+            defer { state.waiting = [:] }
+            return state.waiting.values.map { ($0, state.end ?? error) }
+        }
+        for (continuation, error) in waiting { continuation.resume(returning: .failure(error)) }
+        continuation.finish(throwing: error)
+    }
+
+    private func take(_ id: String) -> Waiting? {
+        state.withLock { $0.waiting.removeValue(forKey: id) }
+    }
+}
+
+/// Cuts the received bytes into lines for the router.
+final class LineReceiver: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    private let router: MessageRouter
+    private var lines = LineSplitter()
+
+    init(router: MessageRouter) { self.router = router }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        lines.append(unwrapInboundIn(data).readableBytesView)
+        while let output = lines.next() {
+            switch output {
+            case .line(let line): router.receive(line)
+            case .lineTooLong:
+                router.end(.notUnderstood(.lineTooLong))
+                context.close(promise: nil)
+            }
+        }
+    }
+
+    func channelInactive(context: ChannelHandlerContext) {
+        router.end(.disconnected)
+        context.fireChannelInactive()
+    }
+
+    func errorCaught(context: ChannelHandlerContext, error: any Error) {
+        router.end(.disconnected)
+        context.close(promise: nil)
     }
 }

@@ -1,16 +1,16 @@
 import AppProtocol
 
-/// The events of one subscription. Where some are missing, a gap comes in their place.
+/// The events of one subscription. A gap takes the place of missing ones.
 public struct EventStream: AsyncSequence, Sendable {
     public typealias Element = Event
     public typealias Failure = ClientError
 
-    /// What the device answered: the stream's name, and where it stood.
+    /// The device's answer: the stream's name, and its newest event.
     public let subscribed: Subscribed
     let events: AsyncThrowingStream<Event, any Error>
     /// The sequence number that the first event follows.
     let position: Int?
-    /// What the events come over, and which lasts as long as somebody reads them.
+    /// The owner of the connection, which lives as long as a reader of the events.
     let source: (any AnyObject & Sendable)?
 
     public func makeAsyncIterator() -> Iterator {
@@ -44,7 +44,7 @@ public struct EventStream: AsyncSequence, Sendable {
             }
             guard let event else { return nil }
             defer { position = event.seq }
-            // Without traps: whoever wrote the numbers may have meant harm.
+            // Without traps: the numbers are hostile input.
             guard let position, event.seq &- position != 1, !event.isGap else { return event }
             held = event
             let previous = event.seq &- 1

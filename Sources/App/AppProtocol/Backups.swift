@@ -65,7 +65,7 @@ public enum NetworkReference: Sendable, Equatable {
 public struct NewNetwork: Sendable, Equatable {
     public let ssid: SSID
     public let credential: NetworkCredential
-    /// What the sender takes the network's security to be, nil if it does not say. What is seen in the air counts more.
+    /// The network's security according to the sender, nil if unknown. The security seen in the air takes precedence.
     public let security: Security?
     /// The access point does not beacon its name.
     public let isHidden: Bool
@@ -85,7 +85,7 @@ extension NewNetwork {
     }
 }
 
-/// What lets the device into a network.
+/// The device's credential for a network.
 public enum NetworkCredential: Sendable, Equatable {
     /// The network is open.
     case none
@@ -93,4 +93,164 @@ public enum NetworkCredential: Sendable, Equatable {
     case password(Secret)
     /// A password that only the device can read.
     case sealed(SealedPassword)
+}
+
+extension BackupNetwork: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case hash, security, hidden, lastSeen, lastSignal, lastFailure
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            ssid: try decoder.ssid(),
+            hash: try container.decode(NetworkHash.self, forKey: .hash),
+            security: try container.decode(Security.self, forKey: .security),
+            isHidden: try container.decodeIfPresent(Bool.self, forKey: .hidden) ?? false,
+            lastSeen: try container.decodeIfPresent(Timestamp.self, forKey: .lastSeen),
+            lastSignal: try container.decodeIfPresent(Int.self, forKey: .lastSignal),
+            lastFailure: try container.decodeIfPresent(JoinFailure.self, forKey: .lastFailure))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        try encoder.encode(ssid)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(hash, forKey: .hash)
+        try container.encode(security, forKey: .security)
+        try container.encode(isHidden, forKey: .hidden)
+        try container.encodeIfPresent(lastSeen, forKey: .lastSeen)
+        try container.encodeIfPresent(lastSignal, forKey: .lastSignal)
+        try container.encodeIfPresent(lastFailure, forKey: .lastFailure)
+    }
+}
+
+/// An entry of an update and the target of a switch: `hash`, or `ssid` with `password`, with `sealed` or with `security`
+/// "open".
+///
+/// A password, plain or sealed, makes the entry a new one even where a hash stands beside it, as app SDKs send their models.
+extension NetworkReference: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case hash, password, sealed, security, hidden
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let password = try container.decodeIfPresent(Secret.self, forKey: .password)
+        let sealed = try container.decodeIfPresent(SealedPassword.self, forKey: .sealed)
+        if password == nil, sealed == nil,
+            let hash = try container.decodeIfPresent(NetworkHash.self, forKey: .hash)
+        {
+            self = .stored(hash)
+            return
+        }
+        let security = try container.decodeIfPresent(Security.self, forKey: .security)
+        let isOpen = security?.isOpenToAll ?? false
+        let ssid = try decoder.ssid()
+        if let security, !isOpen, !security.usesPassphrase {
+            throw Self.error(
+                .unsupported, "networks with this security are not joined: set the router to WPA3, or to WPA2 with AES",
+                at: .security, of: decoder)
+        }
+        let credential: NetworkCredential =
+            switch (password, sealed) {
+            case (nil, nil) where isOpen: .none
+            case (let password?, nil) where isOpen && password.count == 0: .none
+            case (nil, nil):
+                throw Self.error(.passwordMissing, "the network has no password", at: .password, of: decoder)
+            case (_?, _?):
+                throw ProtocolError.malformed(
+                    at: decoder.codingPath + [CodingKeys.password], "and sealed exclude each other")
+            case (let password?, nil): .password(try Self.password(password, isOpen: isOpen, decoder))
+            case (nil, _?) where isOpen:
+                throw Self.error(.invalidPassword, "an open network has no password", at: .sealed, of: decoder)
+            case (nil, let sealed?): .sealed(sealed)
+            }
+        self = .new(
+            NewNetwork(
+                ssid: ssid, credential: credential, security: security,
+                isHidden: try container.decodeIfPresent(Bool.self, forKey: .hidden) ?? false))
+    }
+
+    private static func password(
+        _ password: Secret, isOpen: Bool, _ decoder: any Decoder
+    ) throws(ProtocolError) -> Secret {
+        guard !isOpen else {
+            throw error(.invalidPassword, "an open network has no password", at: .password, of: decoder)
+        }
+        do {
+            try Passphrase.validate(password)
+        } catch {
+            throw Self.error(.invalidPassword, "\(error)", at: .password, of: decoder)
+        }
+        return password
+    }
+
+    private static func error(
+        _ code: ErrorCode, _ message: String, at key: CodingKeys, of decoder: any Decoder
+    ) -> ProtocolError {
+        ProtocolError(
+            code, message, details: ["field": .text(ProtocolError.fieldName(decoder.codingPath + [key]))])
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        switch self {
+        case .stored(let hash):
+            try container.encode(hash, forKey: .hash)
+        case .new(let network):
+            try encoder.encode(network.ssid)
+            switch network.credential {
+            case .none: try container.encode(network.security ?? .open, forKey: .security)
+            case .password(let password):
+                try container.encode(password.withBytes { String(decoding: $0, as: UTF8.self) }, forKey: .password)
+            case .sealed(let sealed): try container.encode(sealed, forKey: .sealed)
+            }
+            if network.credential != .none { try container.encodeIfPresent(network.security, forKey: .security) }
+            if network.isHidden { try container.encode(true, forKey: .hidden) }
+        }
+    }
+}
+
+extension BackupsUpdate: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case networks, ifRevision
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let networks = try container.decode([NetworkReference].self, forKey: .networks)
+        guard networks.count <= ProtocolLimits.updateEntries else {
+            throw ProtocolError(
+                .tooManyNetworks, "an update names at most \(ProtocolLimits.updateEntries) networks",
+                details: ["max": .number(ProtocolLimits.updateEntries), "count": .number(networks.count)])
+        }
+        self.init(networks: networks, ifRevision: try container.decodeIfPresent(Int.self, forKey: .ifRevision))
+    }
+}
+
+/// The target's members with the conditions beside them.
+extension SwitchRequest: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case joinOnce, confirmWithin
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let confirmWithin = try container.decodeIfPresent(Int.self, forKey: .confirmWithin)
+        if let confirmWithin, !ProtocolLimits.confirmWithin.contains(confirmWithin) {
+            let (least, most) = (ProtocolLimits.confirmWithin.lowerBound, ProtocolLimits.confirmWithin.upperBound)
+            throw ProtocolError.malformed(
+                at: decoder.codingPath + [CodingKeys.confirmWithin], "is \(least) to \(most) seconds")
+        }
+        self.init(
+            target: try NetworkReference(from: decoder), confirmWithin: confirmWithin,
+            joinOnce: try container.decodeIfPresent(Bool.self, forKey: .joinOnce) ?? false)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        try target.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(confirmWithin, forKey: .confirmWithin)
+        if joinOnce { try container.encode(true, forKey: .joinOnce) }
+    }
 }

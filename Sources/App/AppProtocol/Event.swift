@@ -11,7 +11,7 @@ public struct Event: Sendable, Equatable {
         self.body = body
     }
 
-    /// Kept in its place is only where it is: the cases differ much in size, and many events are kept.
+    /// Indirect, because the cases differ much in size and many events are kept.
     public indirect enum Body: Sendable, Equatable {
         case networkChanged(NetworkStatus)
         case signal(SignalReading)
@@ -48,7 +48,7 @@ extension Event.Body {
 /// Which events a subscriber did not get, so that it reads the state anew instead of trusting what it has.
 public struct Gap: Sendable, Equatable, Codable {
     public let reason: Reason
-    /// How many are missing in this run of the agent. How many the run before had after the last one known, nobody knows.
+    /// How many are missing in this run of the agent. Those of the run before are not counted.
     public let missed: Int
 
     public init(reason: Reason, missed: Int) {
@@ -59,12 +59,12 @@ public struct Gap: Sendable, Equatable, Codable {
     public enum Reason: String, Sendable, CaseIterable, Codable {
         /// The device no longer keeps them: the subscriber asked too late or reads too slowly.
         case expired
-        /// The agent was restarted since; what happened before is not known.
+        /// The agent was restarted since; events before that are lost.
         case restarted
     }
 }
 
-/// Where the events shall begin: the body of `events.subscribe`.
+/// The start of the events: the body of `events.subscribe`.
 public struct EventSubscription: Sendable, Equatable {
     /// The `seq` of the last event already known, at least 0, or nil for only what is new.
     public let since: Int?
@@ -87,5 +87,82 @@ public struct Subscribed: Sendable, Equatable, Codable {
     public init(seq: Int, stream: String) {
         self.seq = seq
         self.stream = stream
+    }
+}
+
+extension Event {
+    /// The event as one line, without its line feed. One that does not fit is replaced by a gap, which is the truth.
+    public func line() -> [UInt8] {
+        if let line = try? Line.encode(self), line.count <= ProtocolLimits.lineLength { return line }
+        let gap = Event(seq: seq, time: time, body: .gap(Gap(reason: .expired, missed: 1)))
+        return (try? Line.encode(gap)) ?? []
+    }
+}
+
+extension Event: Encodable {
+    private enum CodingKeys: String, CodingKey {
+        case v, event, seq, time, body
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(ProtocolLimits.version, forKey: .v)
+        try container.encode(body.name, forKey: .event)
+        try container.encode(seq, forKey: .seq)
+        try container.encode(time, forKey: .time)
+        switch body {
+        case .networkChanged(let body): try container.encode(body, forKey: .body)
+        case .signal(let body): try container.encode(body, forKey: .body)
+        case .scanFinished(let body): try container.encode(body, forKey: .body)
+        case .backupsChanged(let body): try container.encode(body, forKey: .body)
+        case .switchProgress(let body): try container.encode(body, forKey: .body)
+        case .decision(let body): try container.encode(body, forKey: .body)
+        case .targetChanged(let body): try container.encode(body, forKey: .body)
+        case .portalRequest(let body): try container.encode(body, forKey: .body)
+        case .portalEnded(let body): try container.encode(body, forKey: .body)
+        case .gap(let body): try container.encode(body, forKey: .body)
+        }
+    }
+
+    /// Reads the members of an event's line.
+    /// - Returns: nil for an event that this version does not know.
+    static func decode(from decoder: any Decoder) throws -> Event? {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        func body<Value: Decodable>(_: Value.Type) throws -> Value { try container.decode(Value.self, forKey: .body) }
+        let content: Body? =
+            switch try container.decode(String.self, forKey: .event) {
+            case "network.changed": .networkChanged(try body(NetworkStatus.self))
+            case "signal": .signal(try body(SignalReading.self))
+            case "scan.finished": .scanFinished(try body(ScanFinished.self))
+            case "backups.changed": .backupsChanged(try body(BackupList.self))
+            case "switch.progress": .switchProgress(try body(SwitchStatus.self))
+            case "decision": .decision(try body(Decision.self))
+            case "target.changed": .targetChanged(try body(TargetStatus.self))
+            case "portal.request": .portalRequest(try body(PortalRequest.self))
+            case "portal.ended": .portalEnded(try body(PortalEnded.self))
+            case "gap": .gap(try body(Gap.self))
+            default: nil
+            }
+        guard let content else { return nil }
+        return Event(
+            seq: try container.decode(Int.self, forKey: .seq),
+            time: try container.decode(Timestamp.self, forKey: .time),
+            body: content)
+    }
+}
+
+extension EventSubscription: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case since, stream
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let since = try container.decodeIfPresent(Int.self, forKey: .since)
+        if let since, since < 0 {
+            throw ProtocolError.malformed(
+                at: decoder.codingPath + [CodingKeys.since], "is 0 or the seq of an event that came")
+        }
+        self.init(since: since, stream: try container.decodeIfPresent(String.self, forKey: .stream))
     }
 }

@@ -28,7 +28,7 @@ public struct History: Sendable, Equatable, Codable {
     }
 }
 
-/// What the device decided and why: an entry of the history and the body of `decision`.
+/// A decision of the device and its reason: an entry of the history and the body of `decision`.
 public struct Decision: Sendable, Equatable, Codable {
     /// Counts decisions since the agent started.
     public let seq: Int
@@ -43,7 +43,7 @@ public struct Decision: Sendable, Equatable, Codable {
     public let reason: ReasonCode
     /// The same as a sentence.
     public let text: String
-    /// What was considered, best first.
+    /// The networks that were considered, best first.
     public let candidates: [Candidate]
 
     public init(
@@ -61,7 +61,7 @@ public struct Decision: Sendable, Equatable, Codable {
         self.candidates = candidates
     }
 
-    /// What sort of decision it was. The set can grow: show an unknown one as it is.
+    /// The kind of a decision. The set can grow: show an unknown one as it is.
     public struct Kind: RawRepresentable, Sendable, Hashable, Codable {
         public let rawValue: String
 
@@ -95,11 +95,65 @@ extension Decision.Kind: CustomStringConvertible {
 /// A network in a decision.
 public struct NetworkName: Sendable, Equatable {
     public let ssid: SSID
-    /// Where it is a stored network.
+    /// Nil for a network that is not stored.
     public let hash: NetworkHash?
 
     public init(ssid: SSID, hash: NetworkHash?) {
         self.ssid = ssid
         self.hash = hash
+    }
+}
+
+extension HistoryQuery: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case limit
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            limit: try container.decodeIfPresent(Int.self, forKey: .limit) ?? ProtocolLimits.defaultHistoryDecisions)
+    }
+}
+
+extension NetworkName: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case hash
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(ssid: try decoder.ssid(), hash: try container.decodeIfPresent(NetworkHash.self, forKey: .hash))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        try encoder.encode(ssid)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(hash, forKey: .hash)
+    }
+}
+
+extension Decision.Candidate: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case bssid, signal, frequency, verdict
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            ssid: try decoder.ssid(),
+            bssid: try container.decodeIfPresent(BSSID.self, forKey: .bssid),
+            signal: try container.decodeIfPresent(Int.self, forKey: .signal),
+            frequency: try container.decodeIfPresent(Frequency.self, forKey: .frequency),
+            verdict: try container.decode(ReasonCode.self, forKey: .verdict))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        try encoder.encode(ssid)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encodeIfPresent(bssid, forKey: .bssid)
+        try container.encodeIfPresent(signal, forKey: .signal)
+        try container.encodeIfPresent(frequency, forKey: .frequency)
+        try container.encode(verdict, forKey: .verdict)
     }
 }

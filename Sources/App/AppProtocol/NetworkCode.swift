@@ -1,8 +1,8 @@
 import AgentModel
 
-/// What the QR code of a network says, as routers and phones show it: `WIFI:T:WPA;S:HomeNet;P:correct horse;H:true;;`.
+/// The content of a network's QR code, as routers and phones show it: `WIFI:T:WPA;S:HomeNet;P:correct horse;H:true;;`.
 ///
-/// Nobody has written this form down with authority: it is ZXing's, which every phone reads. A backslash stands before `\`,
+/// No standard describes this form: it is ZXing's, which every phone reads. A backslash stands before `\`,
 /// `;`, `,`, `:` and `"`; a value in double quotes loses them; fields may come in any order, and unknown ones are skipped.
 public struct NetworkCode: Sendable, Equatable {
     public let network: NewNetwork
@@ -10,7 +10,7 @@ public struct NetworkCode: Sendable, Equatable {
     /// The longest code that is read, in bytes.
     public static let maximumLength = 512
 
-    /// What every code begins with.
+    /// The beginning of every code.
     public static let scheme = "WIFI:"
 
     /// Reads a code, from a camera or a file.
@@ -83,7 +83,7 @@ public struct NetworkCode: Sendable, Equatable {
         throw .malformed
     }
 
-    /// - Parameter quotes: where double quotes stand that no backslash stands before.
+    /// - Parameter quotes: positions of the double quotes without a backslash before them.
     private static func unquoted(_ value: [UInt8], _ quotes: [Int]) -> [UInt8] {
         quotes == [0, value.count - 1] && value.count > 1 ? Array(value.dropFirst().dropLast()) : value
     }

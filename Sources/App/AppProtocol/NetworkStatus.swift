@@ -1,11 +1,11 @@
 import AgentModel
 
-/// Where the device is connected: the answer to `network.get` and the body of `network.changed`.
+/// The device's connection: the answer to `network.get` and the body of `network.changed`.
 public struct NetworkStatus: Sendable, Equatable {
     public var state: LinkState
-    /// What carries the default route, nil while nothing does.
+    /// The carrier of the default route, nil while there is none.
     public var uplink: Uplink?
-    /// What is underneath, where the uplink is a tunnel (VPN) and that can be told.
+    /// The uplink underneath a tunnel (VPN), if it is known.
     public var carrier: Uplink?
     public var flags: NetworkFlags
     /// The Wi-Fi network that the device is in or is joining.
@@ -58,7 +58,7 @@ public enum LinkState: String, Sendable, CaseIterable, Codable {
     case online
 }
 
-/// What the app may do now: the `flags` of `network.get`.
+/// The app's permissions: the `flags` of `network.get`.
 public struct NetworkFlags: OptionSet, Sendable, Hashable, Codable {
     public let rawValue: UInt32
 
@@ -73,7 +73,7 @@ public struct NetworkFlags: OptionSet, Sendable, Hashable, Codable {
 
     /// The flags by network type and state. The list can be changed over any uplink, for it is only stored. A switch needs
     /// the radio and makes sense only where Wi-Fi is what connects the device, or nothing does.
-    /// - Parameter uplink: what the traffic leaves the device by in the end, whatever tunnel it goes through.
+    /// - Parameter uplink: the one underneath all tunnels.
     public static func allowed(uplink: Uplink?, radioPresent: Bool, switchInProgress: Bool) -> NetworkFlags {
         var flags: NetworkFlags = .canUpdateBackups
         if switchInProgress {
@@ -106,4 +106,82 @@ public struct SignalReading: Sendable, Equatable {
 
     /// 0 to 100, from the signal.
     public var quality: Int { SignalQuality.percent(signal: signal) }
+}
+
+extension NetworkStatus: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case state, network, uplink, carrier, flags, bssid, signal, quality, frequency, hash, addresses, since,
+            connectivity, handover
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            state: try container.decode(LinkState.self, forKey: .state),
+            uplink: try container.decodeIfPresent(Uplink.self, forKey: .uplink),
+            carrier: try container.decodeIfPresent(Uplink.self, forKey: .carrier),
+            flags: try container.decode(NetworkFlags.self, forKey: .flags),
+            ssid: try decoder.ssidIfPresent(),
+            bssid: try container.decodeIfPresent(BSSID.self, forKey: .bssid),
+            signal: try container.decodeIfPresent(Int.self, forKey: .signal),
+            frequency: try container.decodeIfPresent(Frequency.self, forKey: .frequency),
+            hash: try container.decodeIfPresent(NetworkHash.self, forKey: .hash),
+            addresses: try container.decodeIfPresent([String].self, forKey: .addresses) ?? [],
+            since: try container.decode(Timestamp.self, forKey: .since),
+            connectivity: try container.decodeIfPresent(Connectivity.self, forKey: .connectivity),
+            handover: try container.decodeIfPresent(Handover.self, forKey: .handover))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        try encoder.encode(ssid)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(state, forKey: .state)
+        try container.encodeIfPresent(uplink?.networkType, forKey: .network)
+        try container.encodeIfPresent(uplink, forKey: .uplink)
+        try container.encodeIfPresent(carrier, forKey: .carrier)
+        try container.encode(flags, forKey: .flags)
+        try container.encodeIfPresent(bssid, forKey: .bssid)
+        try container.encodeIfPresent(signal, forKey: .signal)
+        try container.encodeIfPresent(quality, forKey: .quality)
+        try container.encodeIfPresent(frequency, forKey: .frequency)
+        try container.encodeIfPresent(hash, forKey: .hash)
+        try container.encode(addresses, forKey: .addresses)
+        try container.encode(since, forKey: .since)
+        try container.encodeIfPresent(connectivity, forKey: .connectivity)
+        try container.encodeIfPresent(handover, forKey: .handover)
+    }
+}
+
+extension Uplink {
+    /// The number that app SDKs give this network type, where they have one.
+    var networkType: Int? {
+        switch self {
+        case .wifi: 0
+        case .wired: 1
+        case .cellular: 2
+        case .other: nil
+        }
+    }
+}
+
+extension SignalReading: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case signal, quality, bssid, frequency
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            signal: try container.decode(Int.self, forKey: .signal),
+            bssid: try container.decodeIfPresent(BSSID.self, forKey: .bssid),
+            frequency: try container.decodeIfPresent(Frequency.self, forKey: .frequency))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(signal, forKey: .signal)
+        try container.encode(quality, forKey: .quality)
+        try container.encodeIfPresent(bssid, forKey: .bssid)
+        try container.encodeIfPresent(frequency, forKey: .frequency)
+    }
 }

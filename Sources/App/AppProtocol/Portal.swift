@@ -1,11 +1,13 @@
-/// A network that wants somebody to sign in (RFC 8908).
+import AgentModel
+
+/// A network that wants a sign-in (RFC 8908).
 public struct Portal: Sendable, Equatable, Codable {
     /// The states of a hotspot's sign-in.
     public enum State: String, Sendable, CaseIterable, Codable {
         case inactive, evaluating, authenticating, presentingUI, authenticated, maintaining
     }
 
-    /// Where a person signs in, if the network told.
+    /// The page on which a person signs in, if the network names one.
     public var url: String?
     public var state: State
     /// The provider that signs in, if one claimed the network.
@@ -28,11 +30,11 @@ public struct Portal: Sendable, Equatable, Codable {
 
 /// How a sign-in stands: the answer to `portal.get` and `portal.answer`.
 public struct PortalStatus: Sendable, Equatable, Codable {
-    /// Nil where the network wants nobody to sign in.
+    /// Nil if the network wants no sign-in.
     public var portal: Portal?
-    /// What somebody is asked for now.
+    /// The open request to a person.
     public var request: PortalRequest?
-    /// What went wrong last when the device tried to sign in, in words, without secrets.
+    /// The device's last failure to sign in, in words, without secrets.
     public var problem: String?
 
     public init(portal: Portal? = nil, request: PortalRequest? = nil, problem: String? = nil) {
@@ -42,9 +44,151 @@ public struct PortalStatus: Sendable, Equatable, Codable {
     }
 }
 
-/// A request that nobody needs to answer any more: the body of `portal.ended`.
+/// A request that needs no answer any more: the body of `portal.ended`.
 public struct PortalEnded: Sendable, Equatable, Codable {
     public let id: Int
 
     public init(id: Int) { self.id = id }
+}
+
+/// A request to a person for the data to sign in with: the body of `portal.request`.
+public struct PortalRequest: Sendable, Equatable {
+    public struct Field: Sendable, Equatable, Codable {
+        public enum Kind: String, Sendable, CaseIterable, Codable {
+            case text, password, checkbox
+        }
+
+        /// Names the answer.
+        public var name: String
+        public var label: String
+        public var kind: Kind
+        public var isRequired: Bool
+
+        private enum CodingKeys: String, CodingKey {
+            case name, label, kind
+            case isRequired = "required"
+        }
+
+        public init(name: String, label: String, kind: Kind, isRequired: Bool) {
+            self.name = name
+            self.label = label
+            self.kind = kind
+            self.isRequired = isRequired
+        }
+    }
+
+    public var id: Int
+    public var provider: String
+    public var network: NetworkName
+    public var title: String
+    public var message: String
+    /// A page that the person may open instead.
+    public var url: String?
+    public var fields: [Field]
+
+    public init(
+        id: Int, provider: String, network: NetworkName, title: String, message: String, url: String? = nil,
+        fields: [Field]
+    ) {
+        self.id = id
+        self.provider = provider
+        self.network = network
+        self.title = title
+        self.message = message
+        self.url = url
+        self.fields = fields
+    }
+}
+
+/// The person's answer: the body of `portal.answer`.
+public struct PortalAnswer: Sendable, Equatable {
+    public var id: Int
+    /// By the fields' names; nil: the person does not want to.
+    public var values: [String: Secret]?
+
+    public init(id: Int, values: [String: Secret]?) {
+        self.id = id
+        self.values = values
+    }
+}
+
+extension PortalRequest: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case id, provider, title, message, url, fields
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        self.init(
+            id: try container.decode(Int.self, forKey: .id),
+            provider: try container.decode(String.self, forKey: .provider),
+            network: try NetworkName(from: decoder),
+            title: try container.decode(String.self, forKey: .title),
+            message: try container.decode(String.self, forKey: .message),
+            url: try container.decodeIfPresent(String.self, forKey: .url),
+            fields: try container.decode([Field].self, forKey: .fields))
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        try network.encode(to: encoder)
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(id, forKey: .id)
+        try container.encode(provider, forKey: .provider)
+        try container.encode(title, forKey: .title)
+        try container.encode(message, forKey: .message)
+        try container.encodeIfPresent(url, forKey: .url)
+        try container.encode(fields, forKey: .fields)
+    }
+}
+
+/// `values`, or `"cancel":true`.
+extension PortalAnswer: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case id, values, cancel
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let values: [String: Secret]?
+        do { values = try container.decodeIfPresent([String: Secret].self, forKey: .values) } catch is DecodingError {
+            // Which of them is not text would be said by its name.
+            throw ProtocolError.malformed(at: decoder.codingPath + [CodingKeys.values], "is not an object of texts")
+        }
+        let cancels = try container.decodeIfPresent(Bool.self, forKey: .cancel) ?? false
+        guard cancels == (values == nil) else {
+            let complaint = cancels ? "and cancel exclude each other" : "or cancel is missing"
+            throw ProtocolError.malformed(at: decoder.codingPath + [CodingKeys.values], complaint)
+        }
+        self.init(
+            id: try container.decode(Int.self, forKey: .id),
+            values: try values.map { try Self.checked($0, at: decoder.codingPath + [CodingKeys.values]) })
+    }
+
+    /// Names come from the sender: an error repeats none.
+    private static func checked(
+        _ values: [String: Secret], at path: [any CodingKey]
+    ) throws(ProtocolError) -> [String: Secret] {
+        guard values.count <= ProtocolLimits.portalFields else {
+            throw .malformed(at: path, "has more than \(ProtocolLimits.portalFields) entries")
+        }
+        guard values.keys.allSatisfy({ ProtocolLimits.portalNameLength.contains($0.utf8.count) }) else {
+            let most = ProtocolLimits.portalNameLength.upperBound
+            throw .malformed(at: path, "has a name that does not have 1 to \(most) bytes")
+        }
+        guard values.values.allSatisfy({ $0.count <= ProtocolLimits.portalValueLength }) else {
+            throw .malformed(at: path, "has a value of more than \(ProtocolLimits.portalValueLength) bytes")
+        }
+        return values
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(id, forKey: .id)
+        if let values {
+            let texts = values.mapValues { $0.withBytes { String(decoding: $0, as: UTF8.self) } }
+            try container.encode(texts, forKey: .values)
+        } else {
+            try container.encode(true, forKey: .cancel)
+        }
+    }
 }

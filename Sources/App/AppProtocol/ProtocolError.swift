@@ -1,7 +1,7 @@
 /// Why a request was refused or failed.
 public struct ProtocolError: Error, Sendable, Equatable {
     public let code: ErrorCode
-    /// One sentence for a person: what happened, never with a password in it.
+    /// One sentence for a person, never with a password in it.
     public let message: String
     /// Values that a program can use: `max`, `revision`, `field`, `switchId`.
     public let details: [String: Detail]
@@ -68,4 +68,142 @@ extension ProtocolError: Codable {
         try container.encode(message, forKey: .message)
         if !details.isEmpty { try container.encode(details, forKey: .details) }
     }
+}
+
+/// The closed set of reasons for which a request can fail.
+public enum ErrorCode: String, Sendable, CaseIterable {
+    case malformed
+    case unsupportedVersion
+    case unknownType
+    case lineTooLong
+    case tooManyNetworks
+    case duplicateNetwork
+    case unknownNetwork
+    case passwordMissing
+    case invalidSsid
+    case invalidPassword
+    case sealRequired
+    case sealInvalid
+    case sealUsed
+    case keyRotated
+    case revisionConflict
+    case alreadyAssociated
+    case switchInProgress
+    case cannotSwitch
+    case unknownSwitch
+    case notWaiting
+    case unknownPortal
+    case storageFailed
+    case radioFailed
+    case interfaceMissing
+    case scanBusy
+    case notPermitted
+    case tooManyRequests
+    case busy
+    case unsupported
+    case internalError
+
+    /// Advice for the client.
+    public var remedy: String {
+        switch self {
+        case .malformed: "Send one JSON object a line with v, id, type and the body that the type asks for."
+        case .unsupportedVersion: "Send version \(ProtocolLimits.version), or update the older side."
+        case .unknownType: "Use a type that this version of the protocol has; features are in capabilities.get."
+        case .lineTooLong: "Keep each line within \(ProtocolLimits.lineLength) bytes."
+        case .tooManyNetworks: "Remove a network first; the maximum is in backups.get."
+        case .duplicateNetwork: "Name each network once."
+        case .unknownNetwork: "Read backups.get again, or send the network with its password."
+        case .passwordMissing: "Send the password, or say security \"open\" if the network has none."
+        case .invalidSsid: "Send an SSID of 1 to 32 bytes, as ssid or as ssidHex."
+        case .invalidPassword: "Send a password of 8 to 63 printable ASCII characters."
+        case .sealRequired: "Seal the password with the key of key.agree: only the device's own socket takes it plain."
+        case .sealInvalid:
+            "Seal the password for this network with the key of key.agree, the local key and the device id."
+        case .sealUsed: "Seal the password anew: each box is accepted once."
+        case .keyRotated: "Ask key.agree for the device's present key, and seal the password anew."
+        case .revisionConflict: "Another client changed the list: read it again, redo the change, send it again."
+        case .alreadyAssociated: "Nothing is to be done: the device is on that network."
+        case .switchInProgress: "Wait until the running switch has ended; switch.get tells."
+        case .cannotSwitch: "Look at flags in network.get: the uplink in use does not allow a switch."
+        case .unknownSwitch: "Use a switchId that network.switch returned since the agent started."
+        case .notWaiting: "Confirm a switch while its phase is waitingForConfirmation; switch.get tells how it stands."
+        case .unknownPortal: "Ask portal.get again: this request was answered, or is no longer needed."
+        case .storageFailed: "Check that the disk of the key file is writable and not full; the old list still stands."
+        case .radioFailed: "Try again; if it persists, look at the agent's log for the driver's error."
+        case .interfaceMissing: "Check that the Wi-Fi interface exists, is not blocked by rfkill and has its driver."
+        case .scanBusy: "A scan is running: wait for scan.finished and read its results."
+        case .notPermitted: "Run as a user who may do this: root, or a member of the socket's group."
+        case .tooManyRequests: "Slow down: details say in retryAfterMs when the next request is welcome."
+        case .busy: "Try again shortly: the agent serves as many requests or connections as it may."
+        case .unsupported: "Leave the named field out; capabilities.get lists the features that the device has."
+        case .internalError: "This is a defect: report it with the agent's log."
+        }
+    }
+
+    /// How a bridge reports it to a Matter controller.
+    public var matterStatus: MatterStatus {
+        switch self {
+        case .tooManyNetworks: .boundsExceeded
+        case .invalidSsid, .invalidPassword, .passwordMissing, .sealInvalid, .malformed, .lineTooLong: .outOfRange
+        case .duplicateNetwork: .duplicateNetworkID
+        case .unknownNetwork, .unknownSwitch: .networkIDNotFound
+        case .alreadyAssociated: .success
+        case .radioFailed, .interfaceMissing, .cannotSwitch, .switchInProgress: .otherConnectionFailure
+        case .unsupportedVersion, .unknownType, .revisionConflict, .notWaiting, .unknownPortal, .storageFailed,
+            .scanBusy, .notPermitted, .sealRequired, .sealUsed, .keyRotated, .tooManyRequests, .busy, .unsupported,
+            .internalError:
+            .unknownError
+        }
+    }
+
+    public var kind: Kind {
+        switch self {
+        case .malformed, .lineTooLong, .tooManyNetworks, .duplicateNetwork, .unknownNetwork, .passwordMissing,
+            .invalidSsid, .invalidPassword, .sealRequired, .sealInvalid, .sealUsed, .unknownSwitch:
+            .badData
+        case .unsupportedVersion, .unknownType, .unsupported: .unsupported
+        case .revisionConflict, .switchInProgress, .scanBusy, .keyRotated, .tooManyRequests, .busy: .tryLater
+        case .alreadyAssociated: .alreadySo
+        case .cannotSwitch, .notWaiting, .unknownPortal: .refused
+        case .storageFailed, .radioFailed, .interfaceMissing: .deviceFailure
+        case .notPermitted: .notPermitted
+        case .internalError: .defect
+        }
+    }
+
+    /// The kind of remedy for an error. A program's exit status follows it.
+    public enum Kind: Sendable, CaseIterable {
+        /// The request itself is wrong; it fails again however often it is sent.
+        case badData
+        /// The two sides do not speak the same protocol.
+        case unsupported
+        /// The same request can succeed later.
+        case tryLater
+        /// The request asks for the present state.
+        case alreadySo
+        /// The device's present state does not allow it.
+        case refused
+        /// A disk, a driver or a radio failed.
+        case deviceFailure
+        case notPermitted
+        case defect
+    }
+}
+
+/// A status of Matter's Network Commissioning cluster (Matter core specification 1.4, 11.9.5.3,
+/// NetworkCommissioningStatusEnum).
+public enum MatterStatus: UInt8, Sendable, CaseIterable {
+    case success = 0
+    case outOfRange = 1
+    case boundsExceeded = 2
+    case networkIDNotFound = 3
+    case duplicateNetworkID = 4
+    case networkNotFound = 5
+    case regulatoryError = 6
+    case authFailure = 7
+    case unsupportedSecurity = 8
+    case otherConnectionFailure = 9
+    case ipv6Failed = 10
+    case ipBindFailed = 11
+    case unknownError = 12
 }

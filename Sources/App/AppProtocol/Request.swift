@@ -12,13 +12,13 @@ public struct Request: Sendable, Equatable {
     }
 
     public enum Content: Sendable, Equatable {
-        /// What the device itself answers.
+        /// The device answers it.
         case device(Body)
-        /// What the connection answers: from then on it also carries events.
+        /// The connection answers it, and carries events from then on.
         case subscribe(EventSubscription)
     }
 
-    /// What the device is asked.
+    /// A question or command to the device.
     public enum Body: Sendable, Equatable {
         case getCapabilities
         case getNetwork
@@ -67,4 +67,197 @@ extension Request.Body {
         case .answerPortal: .answerPortal
         }
     }
+}
+
+/// The kind of a request: the `type` of its line.
+public enum MessageType: String, Sendable, CaseIterable {
+    case getCapabilities = "capabilities.get"
+    case getNetwork = "network.get"
+    case getBackups = "backups.get"
+    case updateBackups = "backups.update"
+    case switchNetwork = "network.switch"
+    case getSwitch = "switch.get"
+    case confirmSwitch = "switch.confirm"
+    case startScan = "scan.start"
+    case getScan = "scan.get"
+    case subscribe = "events.subscribe"
+    case getHistory = "history.get"
+    case agreeKey = "key.agree"
+    case getDiagnosis = "diagnosis.get"
+    case getPortal = "portal.get"
+    case answerPortal = "portal.answer"
+}
+
+extension MessageType {
+    /// Whether it makes the device do something, and does not only ask or listen.
+    public var isCommand: Bool {
+        switch self {
+        case .updateBackups, .switchNetwork, .confirmSwitch, .startScan, .answerPortal: true
+        case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .getScan, .subscribe, .getHistory, .agreeKey,
+            .getDiagnosis, .getPortal:
+            false
+        }
+    }
+}
+
+/// A line that is no request, with as much as is needed to answer it.
+public struct RejectedRequest: Error, Sendable, Equatable {
+    /// Nil where the line was too broken to have one.
+    public let id: String?
+    public let error: ProtocolError
+
+    public init(id: String?, error: ProtocolError) {
+        self.id = id
+        self.error = error
+    }
+}
+
+extension Request {
+    /// Reads one line, without its line feed.
+    public init(line: some Collection<UInt8>) throws(RejectedRequest) {
+        let line = try RequestLine<Content>(line)
+        self.init(id: line.id, content: line.content)
+    }
+
+    /// The request as one line, without its line feed.
+    public func line() throws(ProtocolError) -> [UInt8] { try RequestLine(id: id, content: content).encoded() }
+}
+
+extension Request.Content: RequestContent {
+    package static var version: Int { ProtocolLimits.version }
+    package static var reader: String { "device" }
+    package var typeName: String { type.rawValue }
+
+    package init(type: String, of line: KeyedDecodingContainer<RequestMember>) throws {
+        guard let type = MessageType(rawValue: type) else { throw Self.unknownType() }
+        func body<Body: Decodable>(_: Body.Type) throws -> Body { try line.decode(Body.self, forKey: .body) }
+        func body<Body: Decodable>(otherwise standard: Body) throws -> Body {
+            try line.decodeIfPresent(Body.self, forKey: .body) ?? standard
+        }
+        self =
+            switch type {
+            case .getCapabilities: .device(.getCapabilities)
+            case .getNetwork: .device(.getNetwork)
+            case .getBackups: .device(.getBackups)
+            case .updateBackups: .device(.updateBackups(try body(BackupsUpdate.self)))
+            case .switchNetwork: .device(.switchNetwork(try body(SwitchRequest.self)))
+            case .getSwitch: .device(.getSwitch(try body(SwitchQuery.self)))
+            case .confirmSwitch: .device(.confirmSwitch(try body(SwitchQuery.self)))
+            case .startScan: .device(.startScan(try body(otherwise: ScanRequest())))
+            case .getScan: .device(.getScan)
+            case .subscribe: .subscribe(try body(otherwise: EventSubscription()))
+            case .getHistory: .device(.getHistory(try body(otherwise: HistoryQuery())))
+            case .agreeKey: .device(.agreeKey)
+            case .getDiagnosis: .device(.getDiagnosis)
+            case .getPortal: .device(.getPortal)
+            case .answerPortal: .device(.answerPortal(try body(PortalAnswer.self)))
+            }
+    }
+
+    package func encodeBody(into line: inout KeyedEncodingContainer<RequestMember>) throws {
+        switch self {
+        case .subscribe(let body): try line.encode(body, forKey: .body)
+        case .device(.updateBackups(let body)): try line.encode(body, forKey: .body)
+        case .device(.switchNetwork(let body)): try line.encode(body, forKey: .body)
+        case .device(.getSwitch(let body)), .device(.confirmSwitch(let body)): try line.encode(body, forKey: .body)
+        case .device(.startScan(let body)): try line.encode(body, forKey: .body)
+        case .device(.getHistory(let body)): try line.encode(body, forKey: .body)
+        case .device(.answerPortal(let body)): try line.encode(body, forKey: .body)
+        case .device(.getCapabilities), .device(.getNetwork), .device(.getBackups), .device(.getScan),
+            .device(.agreeKey), .device(.getDiagnosis), .device(.getPortal):
+            break
+        }
+    }
+}
+
+/// The line of a request, in the app protocol and in that of hotspot providers:
+/// `{"v":1,"id":"7","type":"network.get","body":{}}`.
+package struct RequestLine<Content: RequestContent>: Sendable {
+    package let id: String
+    package let content: Content
+
+    package init(id: String, content: Content) {
+        self.id = id
+        self.content = content
+    }
+
+    /// Reads one line, without its line feed. If only its content is wrong, the error has the id for the answer.
+    package init(_ line: some Collection<UInt8>) throws(RejectedRequest) {
+        let envelope: Envelope
+        do {
+            envelope = try Line.decode(Envelope.self, from: line)
+        } catch {
+            throw RejectedRequest(id: nil, error: error)
+        }
+        self.init(id: envelope.id, content: try envelope.content.get())
+    }
+
+    /// The line, without its line feed.
+    package func encoded() throws(ProtocolError) -> [UInt8] {
+        try Line.encode(Envelope(id: id, content: .success(content)))
+    }
+
+    private struct Envelope: Codable {
+        let id: String
+        let content: Result<Content, RejectedRequest>
+
+        init(id: String, content: Result<Content, RejectedRequest>) {
+            self.id = id
+            self.content = content
+        }
+
+        init(from decoder: any Decoder) throws {
+            let members = try decoder.container(keyedBy: RequestMember.self)
+            let id = try members.decode(String.self, forKey: .id)
+            guard (1...ProtocolLimits.idLength).contains(id.utf8.count) else {
+                throw ProtocolError.malformed(at: [RequestMember.id], "has 1 to \(ProtocolLimits.idLength) bytes")
+            }
+            self.id = id
+            do {
+                guard try members.decode(Int.self, forKey: .v) == Content.version else {
+                    throw ProtocolError(
+                        .unsupportedVersion, "this \(Content.reader) speaks version \(Content.version) of the protocol",
+                        details: ["version": .number(Content.version)])
+                }
+                content = .success(try Content(type: try members.decode(String.self, forKey: .type), of: members))
+            } catch let error as ProtocolError {
+                content = .failure(RejectedRequest(id: id, error: error))
+            } catch let error as DecodingError {
+                content = .failure(RejectedRequest(id: id, error: ProtocolError(error)))
+            }
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            let content = try content.get()
+            var members = encoder.container(keyedBy: RequestMember.self)
+            try members.encode(Content.version, forKey: .v)
+            try members.encode(id, forKey: .id)
+            try members.encode(content.typeName, forKey: .type)
+            try content.encodeBody(into: &members)
+        }
+    }
+}
+
+/// The content of a request in one of the protocols.
+package protocol RequestContent: Sendable {
+    /// Of the protocol.
+    static var version: Int { get }
+    /// Name of the reader in errors: "device".
+    static var reader: String { get }
+    var typeName: String { get }
+
+    /// - Throws: `unknownType`, or what is wrong with the body.
+    init(type: String, of line: KeyedDecodingContainer<RequestMember>) throws
+    func encodeBody(into line: inout KeyedEncodingContainer<RequestMember>) throws
+}
+
+extension RequestContent {
+    package static func unknownType() -> ProtocolError {
+        ProtocolError(.unknownType, "this \(reader) does not know this type of request")
+    }
+}
+
+/// A member of a request's line.
+package enum RequestMember: String, CodingKey {
+    case v, id, type, body
 }

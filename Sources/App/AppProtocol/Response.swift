@@ -9,7 +9,7 @@ public struct Response: Sendable, Equatable {
         self.result = result
     }
 
-    /// What a request that succeeded brings back.
+    /// The body of an answer that succeeded.
     public enum Body: Sendable, Equatable {
         case capabilities(Capabilities)
         case network(NetworkStatus)
@@ -25,5 +25,127 @@ public struct Response: Sendable, Equatable {
         case diagnosis(Diagnosis)
         /// To `portal.get` and `portal.answer`.
         case portal(PortalStatus)
+    }
+}
+
+extension Response {
+    /// The answer as one line, without its line feed. Long lists lose their weakest or oldest entries until the line fits.
+    public func line() -> [UInt8] {
+        var result = result
+        while true {
+            let line: [UInt8]
+            do {
+                line = try Line.encode(ResponseEnvelope(id: id, result: result))
+            } catch {
+                result = .failure(error)
+                continue
+            }
+            if line.count <= ProtocolLimits.lineLength { return line }
+            result =
+                (try? result.get().shortened()).map { .success($0) }
+                ?? .failure(ProtocolError(.internalError, "the answer does not fit a line"))
+        }
+    }
+}
+
+extension Response.Body {
+    /// The same with half as many entries, or nil where nothing can be left out.
+    fileprivate func shortened() -> Response.Body? {
+        switch self {
+        case .scan(let scan) where !scan.networks.isEmpty:
+            .scan(
+                ScanResults(
+                    isScanning: scan.isScanning, lastScanId: scan.lastScanId,
+                    networks: Array(scan.networks.prefix(scan.networks.count / 2)), isTruncated: true))
+        case .history(let history) where !history.decisions.isEmpty:
+            .history(
+                History(decisions: history.decisions.suffix(history.decisions.count / 2), isTruncated: true))
+        default: nil
+        }
+    }
+}
+
+private struct ResponseEnvelope: Encodable {
+    let id: String?
+    let result: Result<Response.Body, ProtocolError>
+
+    private enum CodingKeys: String, CodingKey {
+        case v, id, ok, body, error
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(ProtocolLimits.version, forKey: .v)
+        try container.encode(id, forKey: .id)
+        switch result {
+        case .success(let body):
+            try container.encode(true, forKey: .ok)
+            switch body {
+            case .capabilities(let body): try container.encode(body, forKey: .body)
+            case .network(let body): try container.encode(body, forKey: .body)
+            case .backups(let body): try container.encode(body, forKey: .body)
+            case .switchStatus(let body): try container.encode(body, forKey: .body)
+            case .scanStarted(let body): try container.encode(body, forKey: .body)
+            case .scan(let body): try container.encode(body, forKey: .body)
+            case .history(let body): try container.encode(body, forKey: .body)
+            case .subscribed(let body): try container.encode(body, forKey: .body)
+            case .key(let body): try container.encode(body, forKey: .body)
+            case .diagnosis(let body): try container.encode(body, forKey: .body)
+            case .portal(let body): try container.encode(body, forKey: .body)
+            }
+        case .failure(let error):
+            try container.encode(false, forKey: .ok)
+            try container.encode(error, forKey: .error)
+        }
+    }
+}
+
+/// A line from the device, as the app reads it.
+public enum ServerLine: Sendable {
+    /// ``body(_:of:)`` reads its body, if it has one.
+    case answer(id: String?, failure: ProtocolError?)
+    case event(Event)
+    /// Something that a newer device says and this version does not know.
+    case unknown
+
+    /// Reads one line, without its line feed.
+    public init(line: some Collection<UInt8>) throws(ProtocolError) {
+        self = try Line.decode(Envelope.self, from: line).line
+    }
+
+    /// Reads the body of an answer that succeeded.
+    public static func body<Answer: Decodable>(_ type: Answer.Type, of line: some Collection<UInt8>)
+        throws(ProtocolError) -> Answer
+    {
+        try Line.decode(AnswerEnvelope<Answer>.self, from: line).body
+    }
+
+    private struct Envelope: Decodable {
+        let line: ServerLine
+
+        private enum CodingKeys: String, CodingKey {
+            case v, id, ok, error, event
+        }
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.container(keyedBy: CodingKeys.self)
+            guard try container.decode(Int.self, forKey: .v) == ProtocolLimits.version else {
+                throw ProtocolError(.unsupportedVersion, "the device answers in another version of the protocol")
+            }
+            if container.contains(.event) {
+                line = try Event.decode(from: decoder).map { .event($0) } ?? .unknown
+            } else if container.contains(.ok) {
+                let succeeded = try container.decode(Bool.self, forKey: .ok)
+                line = .answer(
+                    id: try container.decodeIfPresent(String.self, forKey: .id),
+                    failure: succeeded ? nil : try container.decode(ProtocolError.self, forKey: .error))
+            } else {
+                line = .unknown
+            }
+        }
+    }
+
+    private struct AnswerEnvelope<Body: Decodable>: Decodable {
+        let body: Body
     }
 }

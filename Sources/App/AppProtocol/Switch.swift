@@ -1,6 +1,6 @@
 import AgentModel
 
-/// Where the device is to go: the body of `network.switch`.
+/// A switch to another network: the body of `network.switch`.
 public struct SwitchRequest: Sendable, Equatable {
     public let target: NetworkReference
     /// In seconds. The switch stands only if `switch.confirm` comes that soon after the network is up; nil if it stands by

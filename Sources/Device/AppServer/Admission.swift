@@ -1,12 +1,12 @@
 import AgentModel
 
-/// Who of the network gets in, and when: counts connections before and after their handshake.
+/// Admits clients of the network: counts connections before and after their handshake.
 ///
-/// Whoever has not shown the key yet can take room from others like him only, and never from those who have.
+/// A client that has not shown the key yet can take room only from others that have not.
 struct Admission {
     typealias Ticket = Int
 
-    /// What becomes of a connection that has come.
+    /// The decision about a new connection.
     enum Arrival: Equatable {
         /// Its handshake may begin after a time; the connection named, if any, is closed for it.
         case admitted(Ticket, after: Duration, inPlaceOf: Ticket?)
@@ -87,7 +87,7 @@ struct Admission {
             .min { $0.0 < $1.0 }?.1
     }
 
-    /// Who gives way where the room for all is full: many from one address do before anybody who has come alone.
+    /// The connection that gives way if the room for all is full: one of many from an address before a single one.
     private func leastWorthy(besidesOneFrom site: IPAddress.Site) -> Ticket? {
         let counts = handshakes.values.reduce(into: [:]) { $0[$1.site, default: 0] += 1 }
         let most = counts.values.max() ?? 0
@@ -95,5 +95,43 @@ struct Admission {
         guard counts[site, default: 0] < most else { return slowest { $0.site == site } }
         let busiest = counts.first { $0.value == most }?.key
         return handshakes.filter { $0.value.site == busiest }.keys.max()
+    }
+}
+
+/// Which addresses have come with wrong keys, and how long their next handshake waits for it.
+struct WrongKeys {
+    private struct Record {
+        var count: Int
+        var last: Instant
+    }
+
+    private let limits: AppServer.WrongKeyLimits
+    private var records: [IPAddress.Site: Record] = [:]
+
+    init(_ limits: AppServer.WrongKeyLimits) { self.limits = limits }
+
+    /// How many have come in a row.
+    func count(from site: IPAddress.Site, at now: Instant) -> Int {
+        guard let record = records[site], now - record.last < limits.memory else { return 0 }
+        return record.count
+    }
+
+    /// How long a handshake that comes now has to wait.
+    func delay(for site: IPAddress.Site, at now: Instant) -> Duration {
+        let count = count(from: site, at: now)
+        return count == 0 ? .zero : limits.waits.wait(after: count - 1)
+    }
+
+    mutating func record(_ site: IPAddress.Site, at now: Instant) {
+        let count = count(from: site, at: now)
+        if records[site] == nil { makeRoom() }
+        records[site] = Record(count: count + 1, last: now)
+    }
+
+    mutating func clear(_ site: IPAddress.Site) { records[site] = nil }
+
+    private mutating func makeRoom() {
+        guard records.count >= max(1, limits.addresses) else { return }
+        if let oldest = records.min(by: { $0.value.last < $1.value.last })?.key { records[oldest] = nil }
     }
 }

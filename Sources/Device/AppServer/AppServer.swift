@@ -28,11 +28,11 @@ public final class AppServer: Sendable {
     private let notify: @Sendable (Notice) -> Void
     private let running = Mutex<Running?>(nil)
     /// The clients of the Unix socket that are served, and those that are told why they are not.
-    private let (served, refused) = (Room(), Room())
+    private let (served, refused) = (ConnectionCounter(), ConnectionCounter())
 
     /// - Parameters:
-    ///   - unix: where programs of this machine connect.
-    ///   - lan: where apps in the network connect; nil if they may not.
+    ///   - unix: the socket for programs of this machine.
+    ///   - lan: the port for apps in the network; nil for none.
     ///   - service: answers everything but `events.subscribe`, which `hub` does.
     ///   - clock: measures every limit of time.
     ///   - loop: serves the connections. It has to go on until the server has stopped.
@@ -59,7 +59,7 @@ public final class AppServer: Sendable {
     /// The port that apps in the network connect to; nil while the server does not run or has no such listener.
     public var lanPort: Int? { running.withLock { $0?.lanListener?.localAddress?.port } }
 
-    /// The device's addresses have changed: whoever is connected to one that is gone is let go, for nothing arrives there
+    /// The device's addresses have changed. Closes the connections to addresses that are gone, for nothing arrives there
     /// any more.
     /// - Parameter addresses: all that the device has now, in text form.
     public func addressesChanged(to addresses: Set<String>) {
@@ -91,7 +91,7 @@ public final class AppServer: Sendable {
 
     /// Accepts connections from the network too, once `start` has left that out. Does nothing where they are accepted
     /// already, where there are to be none, and where the server does not run.
-    /// - Throws: where another program has the port, for one; then it may be tried again.
+    /// - Throws: for example if another program has the port; try again later.
     public func startInNetwork() async throws(AppServerError) {
         let remote = running.withLock { $0.flatMap { $0.lanListener == nil ? $0.remote : nil } }
         guard let lan, let remote else { return }
@@ -157,7 +157,7 @@ public final class AppServer: Sendable {
         let access = access.access(of: process)
         let peer = Peer(
             origin: .process(pid: process.pid, uid: process.uid, gid: process.gid), access: access ?? .readOnly)
-        // Whoever may only look on cannot take all the room from those who may act.
+        // Read-only clients cannot take all the room from those with full access.
         let limit = access == .full ? limits.connections : limits.connections * 3 / 4
         guard access != nil else { return await serve(bytes, peer, session: nil, refusal: .notPermitted) }
         guard served.enter(limit: limit) else {
@@ -193,7 +193,7 @@ public final class AppServer: Sendable {
                 // TLS has a goodbye of its own, which is waited for.
                 guard session == nil, refused.enter(limit: limits.farewells) else { return }
                 defer { refused.leave() }
-                try await connection.seeOff(inbound)
+                try await connection.drain(inbound)
             } else {
                 try await connection.run(inbound)
             }
@@ -211,7 +211,7 @@ extension AppServer.Refusal {
 }
 
 extension ChannelPipeline.SynchronousOperations {
-    /// Who is at the other end of this Unix socket.
+    /// The process at the other end of this Unix socket.
     fileprivate func peerProcess() throws -> ProcessCredentials {
         let process = try withUnsafeTransportIfAvailable(of: NIOBSDSocket.Handle.self) {
             ProcessCredentials(peerOf: $0)

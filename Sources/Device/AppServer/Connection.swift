@@ -2,6 +2,12 @@ import AgentModel
 import AppProtocol
 import NIOCore
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 /// One client's connection: reads lines, has them answered in their order, and carries events once it is subscribed.
 struct Connection: Sendable {
     let channel: any Channel
@@ -29,7 +35,7 @@ struct Connection: Sendable {
                         group.addTask { for await event in feed { try await write(event.line()) } }
                     case .lineTooLong:
                         try await refuse(ProtocolError.lineTooLong)
-                        // Closing at once would reset the connection under the answer: what comes is dropped for a while.
+                        // Closing at once would reset the connection under the answer: input is dropped for a while.
                         group.addTask {
                             try await clock.sleep(for: lingering)
                             try await channel.close()
@@ -45,7 +51,7 @@ struct Connection: Sendable {
 
     /// Tells a client why it is not served, and gives it time to read that: one that writes before it reads would find the
     /// connection broken, and not why.
-    func seeOff(_ inbound: NIOAsyncChannelInboundStream<ByteBuffer>) async throws {
+    func drain(_ inbound: NIOAsyncChannelInboundStream<ByteBuffer>) async throws {
         try await channel.close(mode: .output)
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask {
@@ -108,7 +114,7 @@ struct Connection: Sendable {
         }
     }
 
-    /// Who does not wait as told is made to: what else it has sent is not read before.
+    /// Refuses a request over the rate limit, and reads no more before the limit allows the next one.
     private func putOff(_ line: [UInt8], for delay: Duration) async throws {
         let id: String?
         do {
@@ -146,5 +152,41 @@ struct Connection: Sendable {
         } onCancel: {
             channel.close(promise: nil)
         }
+    }
+}
+
+extension Channel {
+    /// Returns when the client's machine has acknowledged all that was sent over TCP (tcp(7), `TCP_INFO`), or gives up at
+    /// `limit`: a client that has gone acknowledges nothing.
+    func waitForAcknowledgement(within limit: Duration, _ clock: ServerClock) async throws {
+        #if os(Linux)
+            guard let options = self as? any SocketOptionProvider else { return }
+            let end = clock.now + limit
+            repeat {
+                let state: tcp_info = try await options.unsafeGetSocketOption(
+                    level: .tcp, name: NIOBSDSocket.Option(rawValue: TCP_INFO)
+                ).get()
+                guard state.tcpi_unacked > 0 else { return }
+                try await clock.sleep(for: .milliseconds(5))
+            } while clock.now < end
+        #endif
+    }
+}
+
+/// Takes what a client has sent out of the memory where the transport keeps it, and overwrites it there.
+///
+/// NIO reads into the same few buffers all the time, and its TLS decrypts into one that lives as long as the connection: a
+/// password would stay behind the end of what comes after it. The next handlers get memory of their own, which is freed, and
+/// overwritten then (``AgentService/overwriteFreedMemory()``).
+final class ReadBytesWiper: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+    typealias InboundOut = ByteBuffer
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let read = unwrapInboundIn(data)
+        let own = ByteBuffer(bytes: read.readableBytesView)
+        // In place: writing to the buffer would be writing to a copy of it, for the transport has it too.
+        read.withUnsafeReadableBytes { wipe(UnsafeMutableRawBufferPointer(mutating: $0)) }
+        context.fireChannelRead(wrapInboundOut(own))
     }
 }

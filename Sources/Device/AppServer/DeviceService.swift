@@ -1,6 +1,6 @@
 import AppProtocol
 
-/// What answers requests: the agent, or a stand-in in a test.
+/// Answers requests: the agent, or a stand-in in a test.
 public protocol DeviceService: Sendable {
     /// Requests of one connection come one after the other, those of several connections at the same time.
     func respond(to request: Request.Body, from peer: Peer) async throws(ProtocolError) -> Response.Body
@@ -14,7 +14,7 @@ extension DeviceService {
     public func hasArrived(_ answer: SwitchStatus) async {}
 }
 
-/// Who is at the other end of a connection, and what it may do.
+/// The other end of a connection, and its permissions.
 public struct Peer: Sendable, Hashable {
     public let origin: Origin
     public let access: Access
@@ -27,7 +27,7 @@ public struct Peer: Sendable, Hashable {
     public enum Origin: Sendable, Hashable {
         /// A process of this machine, as the kernel tells it (`SO_PEERCRED`, unix(7)).
         case process(pid: Int32, uid: UInt32, gid: UInt32)
-        /// Somebody in the network who has the device's key.
+        /// A client in the network that has the device's key.
         case network(address: String, port: Int)
     }
 
@@ -44,5 +44,40 @@ extension Peer: CustomStringConvertible {
         case .process(let pid, let uid, let gid): "pid \(pid), uid \(uid), gid \(gid)"
         case .network(let address, let port): "\(address), port \(port)"
         }
+    }
+}
+
+extension Request.Body {
+    /// Why `peer` may not ask for this.
+    func refusal(to peer: Peer) -> ProtocolError? {
+        if peer.access == .readOnly, type.isCommand {
+            return ProtocolError(.notPermitted, "this user may ask and listen, and change nothing")
+        }
+        if case .network = peer.origin, let field = plainPassword {
+            return ProtocolError(
+                .sealRequired, "a password that comes over the network has to be sealed",
+                details: ["field": .text(field)])
+        }
+        return nil
+    }
+
+    /// Path of a plain password in the line.
+    private var plainPassword: String? {
+        switch self {
+        case .updateBackups(let update):
+            update.networks.firstIndex(where: \.hasPlainPassword).map { "body.networks[\($0)].password" }
+        case .switchNetwork(let request): request.target.hasPlainPassword ? "body.password" : nil
+        case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .confirmSwitch, .startScan, .getScan, .getHistory,
+            .agreeKey, .getDiagnosis, .getPortal:
+            nil
+        // The answer to a portal is meant for the network's operator, whose page may send it in the plain.
+        case .answerPortal: nil
+        }
+    }
+}
+
+extension NetworkReference {
+    fileprivate var hasPlainPassword: Bool {
+        if case .new(let network) = self, case .password = network.credential { true } else { false }
     }
 }

@@ -4,7 +4,7 @@ import Synchronization
 /// Keeps the last events and hands them to any number of subscribers.
 ///
 /// A subscriber is a position in the one ring of events, not a queue of its own: publishing takes the same short time
-/// whoever listens, memory stays bounded, and a subscriber that reads too slowly is told how many events it missed.
+/// for any number of subscribers, memory stays bounded, and a subscriber that reads too slowly is told how many events it missed.
 public final class EventHub: Sendable {
     /// Names this run of the agent, so that a sequence number of an earlier one is not taken for one of this.
     public let stream: String
@@ -43,8 +43,8 @@ public final class EventHub: Sendable {
         return EventFeed(hub: self, after: last, upTo: last, restarted: false)
     }
 
-    /// - Parameter request: where to begin; nothing in it means with the next event.
-    /// - Throws: `malformed` for a number that no event has had yet. One of another stream is believed: nobody can tell.
+    /// - Parameter request: the start; an empty one means the next event.
+    /// - Throws: `malformed` for a number that no event has had yet. One of another stream cannot be checked.
     public func subscribe(_ request: EventSubscription) throws(ProtocolError) -> EventFeed {
         guard let since = request.since else { return subscribe() }
         let last = lastSequence
@@ -121,7 +121,7 @@ public struct EventFeed: AsyncSequence, AsyncIteratorProtocol, Sendable {
         answer = Subscribed(seq: last, stream: hub.stream)
     }
 
-    /// What to answer to the subscriber before its first event.
+    /// The answer to the subscriber before its first event.
     public let answer: Subscribed
 
     public func makeAsyncIterator() -> EventFeed { self }

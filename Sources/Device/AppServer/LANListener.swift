@@ -33,7 +33,7 @@ final class LANListener: Sendable {
     private struct State {
         var admission: Admission
         var links: [Admission.Ticket: Link] = [:]
-        /// What anybody can cause to be logged.
+        /// Limits the notices that any host can cause.
         var notices: TokenBucket
         var untold = 0
     }
@@ -94,7 +94,7 @@ final class LANListener: Sendable {
         }
     }
 
-    /// What is still open is not watched any more: it is about to be closed.
+    /// Stops watching the open connections, which are about to be closed.
     func stopWatching() { reaper.stop() }
 
     /// Closes what is still open: the connections whose clients have not shown the key.
@@ -216,5 +216,49 @@ final class LANListener: Sendable {
                 address: "\(address)", failure: failure, wrongKeys: count, delay: delay, untold: state.untold)
         }
         if let turnedAway { notify(.turnedAway(turnedAway)) }
+    }
+}
+
+extension ServerBootstrap {
+    /// Options of every connection, from the Unix socket or the network.
+    func childChannelOptions() -> ServerBootstrap {
+        // Small reads, one at a time: unread bytes stay in the kernel.
+        childChannelOption(.maxMessagesPerRead, value: 1)
+            .childChannelOption(
+                .recvAllocator, value: AdaptiveRecvByteBufferAllocator(minimum: 512, initial: 1024, maximum: 16_384)
+            )
+            // `echo ... | nc -U` closes its sending half first and still wants its answers.
+            .childChannelOption(.allowRemoteHalfClosure, value: true)
+    }
+
+    /// A phone that has left the network says no goodbye: the kernel asks after it and gives it up within a minute (tcp(7)).
+    ///
+    /// The send buffer is small, so that a subscriber that does not read gets a gap instead of old events.
+    func reachabilityOptions() -> ServerBootstrap {
+        let options = childChannelOption(.socketOption(.so_keepalive), value: 1)
+            .childChannelOption(.socketOption(.so_sndbuf), value: 65_536)
+        #if os(Linux)
+            return
+                options
+                .childChannelOption(.tcp(TCP_KEEPIDLE), value: 20)
+                .childChannelOption(.tcp(TCP_KEEPINTVL), value: 10)
+                .childChannelOption(.tcp(TCP_KEEPCNT), value: 3)
+                .childChannelOption(.tcp(TCP_USER_TIMEOUT), value: 50_000)
+        #else
+            return options
+        #endif
+    }
+}
+
+extension ChannelOption where Self == ChannelOptions.Types.SocketOption {
+    fileprivate static func tcp(_ option: CInt) -> Self {
+        Self(level: .tcp, name: NIOBSDSocket.Option(rawValue: option))
+    }
+}
+
+extension ChannelPipeline.SynchronousOperations {
+    /// Out of file descriptors, accepting is tried again a second later.
+    func acceptThroughShortage() throws {
+        try addHandler(AcceptBackoffHandler(shouldForwardIOErrorCaught: false), position: .first)
     }
 }

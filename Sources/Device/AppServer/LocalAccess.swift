@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// What the processes of this machine may do, by who runs them.
+/// Permissions of this machine's processes, by their user.
 struct LocalAccess: Sendable {
     let ownUser: UInt32
     /// Its members may do everything.
@@ -21,7 +21,7 @@ struct LocalAccess: Sendable {
     }
 }
 
-/// Who connected, as the kernel remembers it from that moment (unix(7)).
+/// The process that connected, as the kernel remembers it from that moment (unix(7)).
 package struct ProcessCredentials: Sendable, Equatable {
     package let pid: Int32
     package let uid: UInt32

@@ -8,7 +8,7 @@
 
 /// The file of the listening socket.
 ///
-/// The socket is bound under a temporary name, gets its permissions, and is then renamed: nobody finds it with other
+/// The socket is bound under a temporary name, gets its permissions, and is then renamed: no client finds it with other
 /// permissions, or before it listens.
 package struct ServerSocketFile: Sendable {
     package let path: String
@@ -32,8 +32,8 @@ package struct ServerSocketFile: Sendable {
 
     private var temporaryPath: String { path + ".new" }
 
-    /// Makes sure that nobody listens at `path`.
-    /// - Returns: where to bind the new socket.
+    /// Makes sure that no process listens at `path`.
+    /// - Returns: the path to bind the new socket to.
     package func claim() throws(AppServerError) -> String {
         let maximum = MemoryLayout.size(ofValue: sockaddr_un().sun_path) - 1
         guard temporaryPath.utf8.count <= maximum, !path.utf8.contains(0) else {
@@ -55,7 +55,7 @@ package struct ServerSocketFile: Sendable {
     /// Puts the socket that was bound at `place` where clients look for it.
     package func publish(_ place: String) throws(AppServerError) -> Identity {
         var information = stat()
-        // Nobody of the group gets in before the permissions are set, nor anybody else.
+        // No process gets in before the permissions are set.
         guard lchown(place, owner ?? uid_t.max, group) == 0 else {
             throw .system(attempted: "give to group \(group)", path: place, errno: errno)
         }

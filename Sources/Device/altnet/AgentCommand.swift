@@ -2,19 +2,19 @@ import Agent
 import AgentModel
 import ArgumentParser
 import Glibc
+import Linux
 
 struct AgentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "agent",
         abstract: "Keep this device online.",
         discussion: """
-            Runs until it is told to end (SIGTERM), and reads its settings anew on SIGHUP. What is set by an environment \
-            variable counts before what the file says. Docs/settings.md and the delivered file say more about each of \
-            them; here are their names and defaults:
+            Runs until SIGTERM, and reads its settings anew on SIGHUP. An environment variable takes precedence over the \
+            file. Docs/settings.md and the delivered file describe the settings; these are their names and defaults:
 
             \(Setting.overview)
 
-            Needs CAP_NET_ADMIN. Docs/service.md tells what systemd is told, and what the exit status is.
+            Needs CAP_NET_ADMIN. Docs/service.md describes the messages to systemd and the exit status.
             """)
 
     @OptionGroup var local: LocalOptions
@@ -74,5 +74,58 @@ extension String {
             }
         }
         return lines.joined(separator: "\n" + String(repeating: " ", count: indent))
+    }
+}
+
+/// The agent, which runs until it is told to end.
+struct AgentProcess {
+    /// The file with the settings.
+    let settings: String?
+
+    init(settings: String?) { self.settings = settings }
+
+    /// As a service starts it: `agent`, `agent --settings FILE`.
+    ///
+    /// It runs for months, and the parser of all commands makes much that only they need and that stays in memory
+    /// (Docs/footprint.md). So these two are read here.
+    init?(arguments: some Collection<String>) {
+        let arguments = Array(arguments)
+        switch arguments.count {
+        case 1 where arguments == ["agent"]: self.init(settings: nil)
+        case 3 where arguments.starts(with: ["agent", "--settings"]) && !arguments[2].hasPrefix("-"):
+            self.init(settings: arguments[2])
+        default: return nil
+        }
+    }
+
+    func run() async throws(ExitCode) {
+        let signals = AgentService.takeSignals()
+        let source = self.source
+        let sink = LogSink(journal: source.environment["JOURNAL_STREAM"])
+        defer { sink.flush() }
+        let settings: AgentSettings
+        do throws(InvalidSettings) { settings = try source.read() } catch {
+            for line in error.lines { sink.complain(line) }
+            throw ExitCode(ExitStatus.badSettings.rawValue)
+        }
+        sink.level = settings.logLevel
+        do { try await AgentService.run(settings, from: source, signals, logTo: sink) } catch {
+            sink.complain("\(error)")
+            throw ExitCode(ExitStatus(startFailure: error).rawValue)
+        }
+    }
+
+    var source: SettingsSource { SettingsSource(file: settings, environment: AgentSettings.environmentOfProcess) }
+}
+
+extension AgentSettings {
+    /// The process's environment without what is meant for the command line, which is no setting of the agent.
+    static var environmentOfProcess: [String: String] {
+        let variables = ChildProcess.ownEnvironment.compactMap { variable -> (String, String)? in
+            guard let equals = variable.firstIndex(of: "=") else { return nil }
+            return (String(variable[..<equals]), String(variable[variable.index(after: equals)...]))
+        }
+        return Dictionary(variables) { first, _ in first }
+            .filter { !DeviceOptions.Variable.ofTheCommandLine.contains($0.key) }
     }
 }

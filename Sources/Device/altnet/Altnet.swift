@@ -1,22 +1,24 @@
 import Agent
 import ArgumentParser
+import Dispatch
+import Glibc
 
 struct Altnet: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "altnet",
-        abstract: "Keep a device online where Wi-Fi changes.",
+        abstract: "Keep a device online on changing Wi-Fi networks.",
         usage: "altnet [--device <host[:port]> --key-file <path>] <subcommand>",
         discussion: """
             The agent stores backup networks, measures the one in use, and moves to another when it is lost or weak. \
             These commands ask the running agent what it does and tell it what to do.
 
-            With --device they ask a device in the network instead, which knows whoever has its key:
+            With --device they ask a device in the network instead, for which you need its key:
 
               altnet --device lamp.local --key-file lamp.key status
 
-            A network is named by its SSID as this program prints it: bytes that are not printable text are written \
-            \\xNN and a backslash is doubled. Where several stored networks have one SSID, name one by its hash or by \
-            the first six characters or more of it.
+            Name a network by its SSID as this program prints it: bytes that are not printable text are \\xNN, and a \
+            backslash is doubled. If several stored networks have one SSID, name one by its hash or by the first six \
+            characters or more of it.
 
             EXIT STATUS
               0   done; also when nothing had to be done
@@ -29,13 +31,13 @@ struct Altnet: AsyncParsableCommand {
               75  not now: try again later
               76  agent and command line do not speak the same protocol
               77  this user may not do that, or the key does not fit the device
-              78  the agent cannot start before somebody has mended its settings, its keys or what is in its way
+              78  the agent cannot start: its settings, its keys or an obstacle need to be mended
 
             ENVIRONMENT
-              ALTNET_DEVICE           a device in the network, where --device is not given
-              ALTNET_DEVICE_ID        its id, where --device-id is not given
-              ALTNET_DEVICE_KEY_FILE  the file with its key, where --key-file is not given
-              ALTNET_SOCKET           the socket of the agent on this machine, where --socket is not given
+              ALTNET_DEVICE           a device in the network, without --device
+              ALTNET_DEVICE_ID        its id, without --device-id
+              ALTNET_DEVICE_KEY_FILE  the file with its key, without --key-file
+              ALTNET_SOCKET           the socket of the agent on this machine, without --socket
               NO_COLOR                if set and not empty, output has no colour
 
             FILES
@@ -51,4 +53,26 @@ struct Altnet: AsyncParsableCommand {
             KeyFileCommand.self, ProvidersCommand.self, ProviderCommand.self,
         ])
     @OptionGroup var device: DeviceOptions
+}
+
+/// Where the program begins: on its first thread, while there are no others.
+@main
+enum Program {
+    static func main() {
+        let arguments = CommandLine.arguments.dropFirst()
+        if arguments.first == "agent" {
+            AgentService.overwriteFreedMemory()
+            AgentService.saveMemory()
+        }
+        Task {
+            await run(arguments)
+            exit(EXIT_SUCCESS)
+        }
+        dispatchMain()
+    }
+
+    private static func run(_ arguments: some Collection<String>) async {
+        guard let agent = AgentProcess(arguments: arguments) else { return await Altnet.main(nil) }
+        do { try await agent.run() } catch { exit(error.rawValue) }
+    }
 }

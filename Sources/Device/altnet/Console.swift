@@ -35,6 +35,8 @@ struct Console: Sendable {
     var askText: @Sendable (_ prompt: String) throws -> String
     /// What a variable of the environment says.
     var environment: @Sendable (_ name: String) -> String? = { getenv($0).map { String(cString: $0) } }
+    /// Draws QR codes.
+    var qrCodeLibrary = QRCode.library
     /// Reads standard input to its end, or to this many bytes.
     var input: @Sendable (_ maximum: Int) throws -> [UInt8]
 
@@ -105,4 +107,88 @@ struct Style: Sendable {
     var arrow: String { isUnicode ? "→" : "->" }
 
     func heading(_ text: String) -> String { paint(text, .bold) }
+}
+
+extension Console {
+    /// The process's own standard streams.
+    static var terminal: Console {
+        Console(
+            style: .terminal(STDOUT_FILENO), isWatched: isatty(STDERR_FILENO) == 1, spinner: .spinner,
+            screen: .standard,
+            output: { write($0, to: STDOUT_FILENO) }, errors: { write($0, to: STDERR_FILENO) },
+            askPassword: PasswordPrompt.ask, askText: LinePrompt.ask, input: readInput)
+    }
+
+    /// Ends the process where nobody reads any more, as `altnet watch | head` does.
+    private static func write(_ text: String, to descriptor: Int32) {
+        do { try TextOutput(descriptor: descriptor).put(text) } catch {
+            exit(error.number == EPIPE ? ExitStatus.success.rawValue : ExitStatus.deviceFailure.rawValue)
+        }
+    }
+
+    private static func readInput(maximum: Int) throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        var chunk = [UInt8](repeating: 0, count: 4096)
+        while true {
+            let count = read(STDIN_FILENO, &chunk, chunk.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw CommandFailure(.deviceFailure, "standard input cannot be read") }
+            guard count > 0 else { return bytes }
+            bytes += chunk.prefix(count)
+            guard bytes.count <= maximum else {
+                throw CommandFailure(.badData, "standard input is longer than \(maximum) bytes")
+            }
+        }
+    }
+}
+
+extension Style {
+    /// What a standard stream can show, by what it is and by the environment (https://no-color.org).
+    fileprivate static func terminal(_ descriptor: Int32) -> Style {
+        let isTerminal = isatty(descriptor) == 1
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(environment).first { !$0.isEmpty } ?? ""
+        let parts = locale.uppercased().split { $0 == "." || $0 == "@" }
+        return Style(
+            hasColour: isTerminal && environment("NO_COLOR").isEmpty && environment("TERM") != "dumb",
+            isUnicode: parts.contains("UTF-8") || parts.contains("UTF8"),
+            width: isTerminal ? terminalWidth(descriptor) : .max)
+    }
+
+    /// Standard error, where a line on it can be redrawn.
+    fileprivate static var spinner: Style? {
+        guard isatty(STDERR_FILENO) == 1, !["", "dumb"].contains(environment("TERM")) else { return nil }
+        return terminal(STDERR_FILENO)
+    }
+
+    private static func environment(_ name: String) -> String { getenv(name).map { String(cString: $0) } ?? "" }
+
+    private static func terminalWidth(_ descriptor: Int32) -> Int {
+        if let columns = Int(environment("COLUMNS")), columns > 0 { return columns }
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 80 }
+        return Int(size.ws_col)
+    }
+}
+
+/// A standard stream or a terminal that text is written to.
+struct TextOutput: Sendable {
+    struct Failure: Error, Equatable {
+        /// As `errno` says it.
+        let number: Int32
+    }
+
+    let descriptor: Int32
+
+    /// Writes all of it, in as many parts as the system takes.
+    func put(_ text: String) throws(Failure) {
+        var rest = Array(text.utf8)[...]
+        while !rest.isEmpty {
+            let count = rest.withUnsafeBytes { bytes in write(descriptor, bytes.baseAddress, bytes.count) }
+            if count > 0 {
+                rest = rest.dropFirst(count)
+            } else if errno != EINTR {
+                throw Failure(number: errno)
+            }
+        }
+    }
 }

@@ -6,7 +6,7 @@ import ArgumentParser
 protocol DeviceCommand: AsyncParsableCommand {
     var connection: ConnectionOptions { get }
 
-    /// - Throws: `ClientError` or `CommandFailure`; what else comes is a defect.
+    /// - Throws: `ClientError` or `CommandFailure`; any other error is a defect.
     func run(_ device: DeviceClient, _ console: Console) async throws
 }
 
@@ -27,7 +27,7 @@ extension DeviceCommand {
 }
 
 extension DeviceCommand {
-    /// - Parameter limit: how long connecting may take, and each answer; what the command line says unless given.
+    /// - Parameter limit: how long connecting may take, and each answer; by default the command line's.
     func connect(_ console: Console, within limit: Duration? = nil) async throws -> DeviceClient {
         try await DeviceClient(
             connectingTo: connection.endpoint(console), timeout: limit ?? .seconds(connection.answerWithin))
@@ -52,7 +52,7 @@ extension Console {
 struct CommandFailure: Error, Equatable {
     let status: ExitStatus
     let message: String
-    /// What the device answered, where it did.
+    /// The device's answer, if there was one.
     var error: ProtocolError?
 
     init(_ status: ExitStatus, _ message: String) {

@@ -1,6 +1,14 @@
+import AgentModel
 import AppClient
 import AppProtocol
 import ArgumentParser
+import KeyFile
+
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
 
 /// Which agent is asked: the one on this machine, or a device in the network. Taken before the subcommand as well as
 /// after it.
@@ -34,7 +42,7 @@ struct DeviceOptions: ParsableArguments {
     @Option(help: ArgumentHelp("How long to wait for an answer (default: 10).", valueName: "seconds"))
     var answerWithin: Int?
 
-    /// What stands in where an option is not given.
+    /// The variables that replace options.
     enum Variable: String, CaseIterable {
         case device = "ALTNET_DEVICE"
         case deviceId = "ALTNET_DEVICE_ID"
@@ -65,13 +73,13 @@ struct DeviceOptions: ParsableArguments {
     func endpoint(_ console: Console) throws -> Endpoint {
         guard let address = try address(console) else {
             guard deviceId == nil, keyFile == nil else {
-                throw ValidationError("--device-id and --key-file go with --device, which says where the device is.")
+                throw ValidationError("--device-id and --key-file go with --device, the device's address.")
             }
             return .unixSocket(path: socket ?? console.variable(.socket) ?? Self.standardSocket)
         }
         guard let file = file(console) else {
             throw ValidationError(
-                "A device in the network asks for its key: name the file that holds it with --key-file.")
+                "A device in the network needs its key: name the file with it by --key-file.")
         }
         let key = try file.read(deviceId: deviceId ?? console.variable(.deviceId))
         return .network(host: address.host, port: address.port, device: key)
@@ -97,8 +105,88 @@ struct DeviceOptions: ParsableArguments {
 }
 
 extension Console {
-    /// What the environment says, nil where it says nothing.
+    /// The value in the environment, nil if it is empty or absent.
     fileprivate func variable(_ variable: DeviceOptions.Variable) -> String? {
         environment(variable.rawValue).flatMap { $0.isEmpty ? nil : $0 }
+    }
+}
+
+/// The options of every command that talks to the agent.
+struct ConnectionOptions: ParsableArguments {
+    @OptionGroup var device: DeviceOptions
+
+    @Flag(help: "Print JSON, in the terms of the app protocol.")
+    var json = false
+
+    /// In seconds.
+    var answerWithin: Int { device.answerWithin ?? 10 }
+
+    func endpoint(_ console: Console) throws -> Endpoint { try device.endpoint(console) }
+}
+
+/// The options of a command that works on this machine's own files: none that names an agent.
+struct LocalOptions: ParsableArguments {
+    @OptionGroup(visibility: .private) var device: DeviceOptions
+
+    func validate() throws {
+        if device.isGiven {
+            throw ValidationError(
+                "This command asks no agent: leave out --device, --device-id, --key-file, --socket and --answer-within."
+            )
+        }
+    }
+}
+
+/// The file in which a device's user keeps its key: one line, the pairing code as `altnet pair` writes it, or the
+/// local key alone, as it is in the device's own `local-key`.
+struct DeviceKeyFile {
+    let path: String
+
+    /// - Parameter deviceId: the device that is meant, or nil if the file says it.
+    /// - Throws: `CommandFailure`, which says nothing of what the file holds.
+    func read(deviceId: String?) throws -> DeviceKey {
+        var content: [UInt8]
+        do { content = try PrivateFile.read(path, maximum: PairingCode.maximumLength + 2) } catch {
+            guard case .system(_, _, ENOENT) = error else { throw CommandFailure(error) }
+            throw CommandFailure(.badData, "there is no key file at \(path.printable)")
+        }
+        defer { content.withUnsafeMutableBytes { wipe($0) } }
+        let line = content.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+        return line.starts(with: PairingCode.scheme.utf8)
+            ? try pairedDevice(line, deviceId) : try device(Secret(line), deviceId)
+    }
+
+    private func pairedDevice(_ code: some Collection<UInt8>, _ deviceId: String?) throws -> DeviceKey {
+        let device: DeviceKey
+        do { device = try PairingCode(reading: code).device } catch {
+            throw CommandFailure(.badData, "\(path.printable): \(error)")
+        }
+        if let deviceId, deviceId != device.deviceId {
+            throw CommandFailure(
+                .badData, "\(path.printable) has the key of \(device.deviceId), and not of \(deviceId.printable)")
+        }
+        return device
+    }
+
+    private func device(_ key: Secret, _ deviceId: String?) throws -> DeviceKey {
+        guard let deviceId else {
+            throw CommandFailure(
+                .badData, "\(path.printable) does not say whose key it holds: give the device's id with --device-id")
+        }
+        do { return try DeviceKey(deviceId: deviceId, localKey: key) } catch {
+            throw CommandFailure(.badData, "\(path.printable), id \(deviceId.printable): \(error.message)")
+        }
+    }
+
+    /// Says so where the key is no secret on this machine.
+    func warn(_ console: Console) {
+        guard isExposed else { return }
+        console.advise("warning: other users can read \(path.printable), the device's key: chmod 600 it")
+    }
+
+    /// Whether other users of this machine can read it. A pipe, for example, has no mode to go by.
+    private var isExposed: Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG && status.st_mode & 0o044 != 0
     }
 }

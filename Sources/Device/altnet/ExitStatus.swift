@@ -1,5 +1,10 @@
+import Agent
 import AppClient
 import AppProtocol
+import AppServer
+import Connectivity
+import Glibc
+import KeyFile
 
 /// What a command tells the shell; the numbers from 64 on are those of sysexits(3).
 enum ExitStatus: Int32, CaseIterable {
@@ -38,5 +43,120 @@ enum ExitStatus: Int32, CaseIterable {
             case .notUnderstood, .notADevice: .protocolMismatch
             case .notSwitched, .cancelled: .failed
             }
+    }
+}
+
+extension ExitStatus {
+    /// Why the agent did not start: whether a person has to mend something, or trying again may help.
+    init(startFailure error: any Error) {
+        self =
+            switch error {
+            case let error as KeyFileError: ExitStatus(error)
+            case let error as IdentityError: ExitStatus(error)
+            case let error as AppServerError: ExitStatus(error)
+            case is TrustError, is UnfinishedReset: .badSettings
+            default: .failed
+            }
+    }
+
+    private init(_ error: KeyFileError) {
+        self =
+            switch error {
+            // Another agent, which may be about to end.
+            case .inUse: .tryLater
+            case .system(_, _, let errno): ExitStatus(errno: errno)
+            default: .badSettings
+            }
+    }
+
+    private init(_ error: IdentityError) {
+        self =
+            switch error.reason {
+            case .missing, .alreadyThere, .invalid, .notPermitted: .badSettings
+            case .system(let errno): ExitStatus(errno: errno)
+            }
+    }
+
+    private init(_ error: AppServerError) {
+        self =
+            switch error {
+            case .alreadyServed: .tryLater
+            case .pathTooLong, .notASocket: .badSettings
+            case .system(_, _, let errno): ExitStatus(errno: errno)
+            }
+    }
+
+    private init(errno: Int32) { self = errno == EACCES || errno == EPERM ? .badSettings : .deviceFailure }
+}
+
+/// An error of the store, with what it tells the shell and the person.
+protocol KeyFileFailure: Error {
+    var exitStatus: ExitStatus { get }
+    /// What is wrong and what to do.
+    var advice: String { get }
+}
+
+extension CommandFailure {
+    init(_ failure: any KeyFileFailure) { self.init(failure.exitStatus, failure.advice) }
+}
+
+extension KeyFileError: KeyFileFailure {
+    var exitStatus: ExitStatus {
+        switch self {
+        case .inUse: .tryLater
+        case .otherVersion, .wrongRootKey, .noRootKey, .invalidRootKey, .invalidPath, .notRegularFile, .tooSmall,
+            .unsuitableDevice, .maximumOutOfRange, .tooManyBackups, .duplicateBackup, .invalidPassphrase, .invalidKey,
+            .switchIdentifierTooLong, .counterWouldGoBack, .invalidCounterName, .tooManyCounters, .stateTooLarge,
+            .foreignContent, .anchorDamaged:
+            .badData
+        case .rootKeyReadOnly: .failed
+        case .badSector: .deviceFailure
+        case .encryptionFailed: .defect
+        case .system(_, _, let number): ExitStatus(errorNumber: number)
+        }
+    }
+
+    var advice: String {
+        switch self {
+        case .inUse(let path):
+            "the agent, or another process, has \(path) open: stop it first, as with 'systemctl stop altnet'"
+        case .tooManyBackups(let count, let maximum):
+            "\(count) backup networks are more than the \(maximum) that this device stores: set ALTNET_MAX_BACKUPS"
+        default: "\(self)"
+        }
+    }
+}
+
+extension ExportError: KeyFileFailure {
+    var exitStatus: ExitStatus {
+        switch self {
+        case .encryptionFailed: .defect
+        case .outOfMemory: .tryLater
+        default: .badData
+        }
+    }
+    var advice: String { "\(self)" }
+}
+
+extension ImportError: KeyFileFailure {
+    var exitStatus: ExitStatus {
+        switch self {
+        case .notEmpty: .failed
+        case .store(let error): error.exitStatus
+        }
+    }
+
+    var advice: String {
+        switch self {
+        case .notEmpty: "\(self)"
+        case .store(let error): error.advice
+        }
+    }
+}
+
+extension ExitStatus {
+    /// For what the system refused.
+    fileprivate init(errorNumber: Int32) {
+        self = [EACCES, EPERM].contains(errorNumber) ? .notPermitted : .deviceFailure
     }
 }

@@ -3,10 +3,10 @@ import KeyFile
 
 /// A file with secrets that a person names.
 enum PrivateFile {
-    /// Writes it durably, readable by nobody else.
+    /// Writes it durably, readable by its owner alone.
     /// - Parameter replacing: false to leave alone what is there.
     static func write(_ bytes: [UInt8], to path: String, replacing: Bool) throws {
-        // Whoever may write there could otherwise lose a device by its name, /dev/null first of all.
+        // Otherwise root could replace a device file, such as /dev/null.
         var there = stat()
         guard lstat(path, &there) != 0 || there.st_mode & S_IFMT == S_IFREG else {
             throw CommandFailure(.failed, "\(path) is no ordinary file, and stays as it is: choose another name")
@@ -37,7 +37,7 @@ enum PrivateFile {
         try write(bytes, to: STDOUT_FILENO, path: "standard output")
     }
 
-    /// - Parameter maximum: what is longer comes with one byte more than that.
+    /// - Parameter maximum: a longer file comes with one byte more than that.
     static func read(_ path: String, maximum: Int) throws(KeyFileError) -> [UInt8] {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else { throw .system(.open, path: path, errno: errno) }

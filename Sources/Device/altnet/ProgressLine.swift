@@ -1,7 +1,7 @@
 import AgentModel
 import Synchronization
 
-/// What a command waits for, while a person watches: on a terminal one line that moves, elsewhere a line for each step.
+/// The progress of a command, while a person watches: on a terminal one line that moves, elsewhere a line for each step.
 final class ProgressLine: Sendable {
     private static let interval = Duration.milliseconds(125)
 

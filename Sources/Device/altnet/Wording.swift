@@ -1,9 +1,17 @@
 import AgentModel
 import AppProtocol
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#elseif canImport(Darwin)
+    import Darwin
+#endif
+
 /// How values of the protocol read in a table or a sentence.
 enum Wording {
-    /// How long ago that was. What lies ahead of a clock that has been set reads as now.
+    /// How long ago that was. A time in the future, after a clock was set, reads as now.
     static func ago(_ time: Timestamp, now: Timestamp) -> String {
         let age = duration(milliseconds: now.millisecondsSince1970 - time.millisecondsSince1970)
         return age.map { "\($0) ago" } ?? "just now"
@@ -35,7 +43,7 @@ enum Wording {
             : String(repeating: "#", count: count) + String(repeating: ".", count: 4 - count)
     }
 
-    /// The colour for a signal: where it is strong, where it is weak by the failover's thresholds.
+    /// The colour for a signal, by the failover's thresholds.
     static func paint(_ signal: Int) -> Style.Paint {
         signal >= -65 ? .green : signal >= -75 ? .yellow : .red
     }
@@ -60,7 +68,7 @@ enum Wording {
 
     static func name(_ ssid: SSID?) -> String { ssid?.description ?? "(hidden)" }
 
-    /// - Parameter carrier: what is underneath a tunnel.
+    /// - Parameter carrier: the uplink underneath a tunnel.
     static func uplink(_ uplink: Uplink, over carrier: Uplink? = nil) -> String {
         if let carrier { return "a tunnel over \(Self.uplink(carrier))" }
         return switch uplink {
@@ -108,7 +116,7 @@ enum Wording {
         }
     }
 
-    /// Where the device is, in a few words.
+    /// The device's connection, in a few words.
     static func headline(_ status: NetworkStatus) -> (text: String, paint: Style.Paint) {
         let name = status.ssid?.description ?? "a network"
         return switch status.state {
@@ -146,5 +154,115 @@ enum Wording {
         case .rolledBack: "rolled back"
         case .failed: "failed"
         }
+    }
+}
+
+/// How what lies beyond the link reads in a sentence.
+enum ConnectivityWording {
+    /// The internet and the targets, each in a few words; nothing if the device does not check them.
+    static func beyond(_ status: NetworkStatus, now: Timestamp) -> [(text: String, paint: Style.Paint?)] {
+        guard let connectivity = status.connectivity else { return [] }
+        // Without any link there is no way to the internet of which anything could be told.
+        let isConnected = status.state == .online || status.uplink != nil
+        return (isConnected ? [internet(connectivity)] : []) + connectivity.targets.map { target($0, now: now) }
+    }
+
+    private static func internet(_ connectivity: Connectivity) -> (text: String, paint: Style.Paint?) {
+        switch connectivity.internet {
+        case .yes: ("internet: yes", .green)
+        case .no: ("internet: no\(parenthesis(connectivity.problem))", .red)
+        case .captive: ("internet: sign-in needed", .yellow)
+        // Without a source of validation a problem is all that is known.
+        case .unknown where connectivity.problem != nil:
+            ("internet: not known\(parenthesis(connectivity.problem))", .yellow)
+        case .unknown: ("internet: not known", nil)
+        }
+    }
+
+    /// - Parameter now: to tell since when; nil where that is beside the point.
+    static func target(_ target: TargetStatus, now: Timestamp?) -> (text: String, paint: Style.Paint?) {
+        let name = target.name.printable
+        let age = now.flatMap {
+            Wording.duration(milliseconds: $0.millisecondsSince1970 - target.since.millisecondsSince1970)
+        }
+        let since = age.map { " since \($0)" } ?? ""
+        return switch target.state {
+        case .ready: ("\(name): answering", .green)
+        case .setup, .preparing: ("\(name): connecting\(since)", .yellow)
+        case .waiting, .failed: ("\(name): not answering\(since)\(parenthesis(target.reason))", .red)
+        case .cancelled: ("\(name): not looked at", nil)
+        }
+    }
+
+    /// The request to sign in, with the page.
+    static func wanted(_ portal: Portal) -> String {
+        "This network wants a sign-in" + (portal.url.map { ": \($0.printable)" } ?? "")
+    }
+
+    /// How long the sign-in lasts, as the end of a sentence; empty if unknown.
+    static func rest(of portal: Portal) -> String {
+        let time = portal.secondsRemaining.flatMap {
+            Wording.duration(milliseconds: Int64(min(max($0, 0), .max / 1000)) * 1000)
+        }
+        return time.map { ", for \($0) more" } ?? ""
+    }
+
+    /// The request to a person, in half a sentence.
+    static func request(_ request: PortalRequest) -> String {
+        "\(request.network.ssid) asks for something: \(request.title.printable); answer it with 'altnet portal'"
+    }
+
+    private static func parenthesis(_ problem: ReachProblem?) -> String {
+        problem.map { " (\($0.words))" } ?? ""
+    }
+}
+
+extension Wording {
+    /// `2026-02-03` in UTC.
+    static func date(seconds: UInt32) -> String { String(Timestamp(seconds: seconds).description.prefix(10)) }
+
+    /// A bar of eight places for a share from 0 to 1.
+    static func bar(_ share: Double, _ style: Style) -> String {
+        let count = min(max(Int((share * 8).rounded()), 0), 8)
+        return style.isUnicode
+            ? String(repeating: "█", count: count) + String(repeating: "░", count: 8 - count)
+            : String(repeating: "#", count: count) + String(repeating: ".", count: 8 - count)
+    }
+
+    /// A number of years as a person says it.
+    static func years(_ years: Double) -> String {
+        switch years {
+        case ..<0.1: "less than two months"
+        case ..<10: "\(decimal(years)) years"
+        case ..<1000: "\(Int(years)) years"
+        default: "more than 1000 years"
+        }
+    }
+
+    /// A number of bytes with three digits or so.
+    static func bytes(_ count: Double) -> String {
+        switch count {
+        case ..<1024: "\(Int(count)) B"
+        case ..<1_048_576: "\(decimal(count / 1024)) KiB"
+        case ..<1_073_741_824: "\(decimal(count / 1_048_576)) MiB"
+        default: "\(decimal(count / 1_073_741_824)) GiB"
+        }
+    }
+
+    /// With one digit behind the point, where that says something.
+    static func decimal(_ number: Double) -> String {
+        guard number < 100 else { return number < 1e15 ? "\(Int(number))" : "more than 10^15" }
+        return "\((number * 10).rounded() / 10)"
+    }
+}
+
+/// Times as the clock on the wall shows them.
+enum LocalTime {
+    /// `14:03:59` in the local time zone.
+    static func clock(_ timestamp: Timestamp) -> String {
+        var seconds = time_t(timestamp.millisecondsSince1970 / 1000)
+        var parts = tm()
+        guard localtime_r(&seconds, &parts) != nil else { return timestamp.description }
+        return [parts.tm_hour, parts.tm_min, parts.tm_sec].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
     }
 }

@@ -4,16 +4,16 @@ import Observation
 
 /// The screen on which the owner of a device sees which network it is in and keeps its backup networks.
 ///
-/// It says what to show; a SwiftUI view that reads it follows by itself. Rows and calls are those of the SDK's own
+/// It holds the contents of the screen; a SwiftUI view that reads it follows by itself. Rows and calls are those of the SDK's own
 /// demo.
 @MainActor @Observable
 final class BackupNetworksScreen {
     /// Below the title: whether the device has backup networks at all.
     private(set) var support = "…"
-    /// What the device said last; nil until then.
+    /// The device's last answer; nil until then.
     private(set) var info: NetworkInfo?
     private(set) var stored: BackupWifiNetworks?
-    /// What an alert shows, and how far a switch has come.
+    /// The text of an alert, and the phase of a switch.
     private(set) var alert: String?
     private(set) var progress: String?
 
@@ -22,10 +22,10 @@ final class BackupNetworksScreen {
     /// One manager a device, for as long as the app shows it: it keeps the connection.
     init(_ manager: DeviceNetworkManager) { self.manager = manager }
 
-    // MARK: What it shows
+    // MARK: Contents
 
-    /// The first section: the current network in five rows. An SSID is whatever somebody has named his access point;
-    /// its description is safe to show.
+    /// The first section: the current network in five rows. An SSID is any text that the
+    /// operator of an access point has chosen; its description is safe to show.
     var currentRows: [(title: String, value: String)] {
         guard let info else { return [] }
         return [
@@ -43,7 +43,7 @@ final class BackupNetworksScreen {
         return stored.networks.map(\.ssid.description) + ["add new backup network"]
     }
 
-    // MARK: What the person does
+    // MARK: Actions of the person
 
     /// When the screen appears.
     func load() async {
@@ -108,7 +108,7 @@ final class BackupNetworksScreen {
         await refresh()
     }
 
-    // MARK: How
+    // MARK: Implementation
 
     /// Sends the list as it is after a change, unless the change is nil, for there is no room. With the revision, what
     /// another phone of the household has added meanwhile is not lost: the device refuses, and the person sees the new
@@ -130,8 +130,8 @@ final class BackupNetworksScreen {
         if let present = try? await manager.getBackupWifiNetworks() { stored = present }
     }
 
-    /// Every call throws one type of error, whose text says what to do. That the device is on the network already is
-    /// nothing to alert anybody of. The first alert stays until the person does something.
+    /// Every call throws one type of error, whose text says what to do. That the device is on the network already
+    /// needs no alert. The first alert stays until the person does something.
     private func orAlert(_ work: () async throws(ClientError) -> Void) async {
         do {
             try await work()

@@ -7,12 +7,12 @@ import AppProtocol
 /// has switched to. It may be used from several tasks at the same time. Every call throws ``ClientError``, whose
 /// description says what to do.
 public final class DeviceNetworkManager: Sendable {
-    /// What this app shares with the device.
+    /// The secret that this app shares with the device.
     public let device: DeviceKey
     /// The same connection, for what has no name here.
     public let session: DeviceSession
 
-    /// - Parameter resolve: where the device may be now; asked before each attempt to connect. An app that finds
+    /// - Parameter resolve: possible addresses of the device; called before each attempt to connect. An app that finds
     ///   devices by DNS-SD answers with what it sees at the moment.
     public init(
         device: DeviceKey, settings: DeviceSession.Settings = .init(),
@@ -34,7 +34,7 @@ public final class DeviceNetworkManager: Sendable {
     public func close() async { await session.close() }
 }
 
-// MARK: What the device can do
+// MARK: Capabilities
 
 extension DeviceNetworkManager {
     /// Whether a device with these capabilities has backup networks, in a version of the protocol that is spoken here.
@@ -94,9 +94,9 @@ extension DeviceNetworkManager {
             ssid: Self.ssid(ssid), pwd: pwd.isEmpty ? nil : Secret(text: pwd), hidden: hidden)
     }
 
-    /// Replaces the stored list as a whole: what is not named is forgotten. Passwords travel only for models that come
+    /// Replaces the stored list as a whole: networks that are not named are forgotten. Passwords travel only for models that come
     /// from ``generateBackupWifiModel(ssid:pwd:hidden:)``, and sealed.
-    /// - Parameter revision: the revision that the list must still have: `revisionConflict` where somebody else changed
+    /// - Parameter revision: the revision that the list must still have: `revisionConflict` if another client changed
     ///   it. Nil to replace it whatever it is.
     @discardableResult
     public func updateBackupWifiNetworks(
@@ -110,6 +110,193 @@ extension DeviceNetworkManager {
             return try SSID(text)
         } catch {
             throw .refused(ProtocolError(.invalidSsid, "\(error)", details: ["field": "ssid"]))
+        }
+    }
+}
+
+extension DeviceNetworkManager {
+    /// Sends the device to a stored network and returns when it is there.
+    ///
+    /// The connection breaks on the way: the device is looked for, and asked for the outcome when it is found. So that
+    /// this works from a phone, the phone must be able to reach the new network too.
+    /// - Parameters:
+    ///   - confirmWithin: in seconds, 5 to 600: unless the device can be reached over the new network that soon after
+    ///     it is up, it goes back by itself. Nil if it shall stay in any case.
+    ///   - onProgress: is told each phase once, in their order, the outcome included.
+    /// - Throws: `notSwitched` with the reason where the device is back where it was, `refused` with `unknownNetwork`,
+    ///   `cannotSwitch`, `switchInProgress` or `alreadyAssociated`, which a caller can ignore. As
+    ///   ``DeviceSession/switchNetwork(to:confirmWithin:confirms:joinOnce:within:onProgress:)`` otherwise.
+    @discardableResult
+    public func switchBackupWifiNetwork(
+        hash: NetworkHash, confirmWithin: Int? = nil,
+        onProgress: @escaping @Sendable (SwitchStatus) -> Void = { _ in }
+    ) async throws(ClientError) -> SwitchStatus {
+        try await switchNetwork(
+            to: .stored(hash), confirmWithin: confirmWithin, joinOnce: false, onProgress: onProgress)
+    }
+
+    /// Sends the device to a network that is not in its list, and returns when it is there.
+    /// - Parameters:
+    ///   - pwd: nil for an open network. It travels sealed.
+    ///   - hidden: the access point does not beacon its name.
+    ///   - joinOnce: the device forgets the network when it leaves it or restarts.
+    @discardableResult
+    public func switchBackupWifiNetwork(
+        ssid: SSID, pwd: Secret?, hidden: Bool = false, joinOnce: Bool = false, confirmWithin: Int? = nil,
+        onProgress: @escaping @Sendable (SwitchStatus) -> Void = { _ in }
+    ) async throws(ClientError) -> SwitchStatus {
+        let model = try generateBackupWifiModel(ssid: ssid, pwd: pwd, hidden: hidden)
+        return try await switchNetwork(
+            to: model.reference, confirmWithin: confirmWithin, joinOnce: joinOnce, onProgress: onProgress)
+    }
+
+    /// The same from text, as it is typed: an empty password stands for an open network.
+    @discardableResult
+    public func switchBackupWifiNetwork(
+        ssid: String, pwd: String, hidden: Bool = false, joinOnce: Bool = false, confirmWithin: Int? = nil,
+        onProgress: @escaping @Sendable (SwitchStatus) -> Void = { _ in }
+    ) async throws(ClientError) -> SwitchStatus {
+        try await switchBackupWifiNetwork(
+            ssid: Self.ssid(ssid), pwd: pwd.isEmpty ? nil : Secret(text: pwd), hidden: hidden, joinOnce: joinOnce,
+            confirmWithin: confirmWithin, onProgress: onProgress)
+    }
+
+    private func switchNetwork(
+        to network: NetworkReference, confirmWithin: Int?, joinOnce: Bool,
+        onProgress: @escaping @Sendable (SwitchStatus) -> Void
+    ) async throws(ClientError) -> SwitchStatus {
+        let outcome = try await session.switchNetwork(
+            to: network, confirmWithin: confirmWithin, joinOnce: joinOnce, onProgress: onProgress)
+        guard outcome.phase == .committed else { throw .notSwitched(outcome) }
+        return outcome
+    }
+}
+
+// MARK: Calls that SDKs do not have
+
+extension DeviceNetworkManager {
+    /// The device's events, across connections: ``DeviceSession/events()``.
+    public func events() async throws(ClientError) -> EventStream { try await session.events() }
+
+    /// The networks in the device's range, after a new scan.
+    public func scan(_ request: ScanRequest = ScanRequest()) async throws(ClientError) -> ScanResults {
+        try await session.scan(request).results
+    }
+
+    /// Has the device look at every layer, from the radio to its own servers, and say what is broken and what to do. Up to
+    /// 15 seconds.
+    public func diagnose() async throws(ClientError) -> Diagnosis {
+        try await session.diagnose()
+    }
+
+    /// The state of the sign-in at this network, and the open request to a person.
+    public func portal() async throws(ClientError) -> PortalStatus {
+        try await session.ask { client throws(ClientError) in try await client.portal() }
+    }
+
+    /// Answers the open request to a person, or refuses to. Sent once more if the answer was lost.
+    /// - Throws: `refused` with `unknownPortal` where the request is no longer open.
+    @discardableResult
+    public func answerPortal(_ answer: PortalAnswer) async throws(ClientError) -> PortalStatus {
+        try await session.ask { client throws(ClientError) in try await client.answerPortal(answer) }
+    }
+
+    /// The device's last decisions, each with its reason.
+    public func history(
+        limit: Int = ProtocolLimits.defaultHistoryDecisions
+    ) async throws(ClientError) -> History {
+        try await session.ask { client throws(ClientError) in try await client.history(limit: limit) }
+    }
+}
+
+/// A backup network as app and device name it; `BackupWifiModel` in app SDKs.
+public struct BackupWifiModel: Sendable, Equatable {
+    public let ssid: SSID
+    /// `Base64(SHA256(localKey + ssid + password))`, by which both sides know the network with its password.
+    public let hash: NetworkHash
+    /// Only on its way to the device: the device's list has none.
+    let credential: NetworkCredential?
+    let isHidden: Bool
+
+    init(ssid: SSID, hash: NetworkHash, credential: NetworkCredential?, isHidden: Bool) {
+        self.ssid = ssid
+        self.hash = hash
+        self.credential = credential
+        self.isHidden = isHidden
+    }
+
+    init(_ stored: BackupNetwork) {
+        self.init(ssid: stored.ssid, hash: stored.hash, credential: nil, isHidden: stored.isHidden)
+    }
+
+    /// The device has the password already, or gets it now.
+    var reference: NetworkReference {
+        guard let credential else { return .stored(hash) }
+        return .new(NewNetwork(ssid: ssid, credential: credential, isHidden: isHidden))
+    }
+
+    /// Two models are the same network when they have the same hash: that the password is on its way does not matter.
+    public static func == (left: Self, right: Self) -> Bool { left.hash == right.hash }
+}
+
+/// The networks that the device has stored.
+public struct BackupWifiNetworks: Sendable, Equatable {
+    public let networks: [BackupWifiModel]
+    /// How many the device stores at most.
+    public let max: Int
+    /// Grows with every change of the list: given to the update, it keeps two apps from undoing each other's changes.
+    public let revision: Int
+
+    init(_ list: BackupList) {
+        networks = list.networks.map(BackupWifiModel.init)
+        max = list.max
+        revision = list.revision
+    }
+}
+
+/// The network that the device is in; `NetworkInfo` in app SDKs.
+public struct NetworkInfo: Sendable, Equatable {
+    /// The carrier of the device's default route; nil if there is none, or one without a number.
+    public let network: NetworkType?
+    /// The Wi-Fi network; nil unless `network` is ``NetworkType/wifi``. Its `description` is safe to show.
+    public let ssid: SSID?
+    /// In dBm; nil where it is not known, as on a wire.
+    public let signal: Int?
+    /// The app's permissions: ask ``DeviceNetworkManager/canUpdateWifiBackupNetwork(_:)`` and
+    /// ``DeviceNetworkManager/canSwitchWifiNetwork(_:)``.
+    public let flags: NetworkFlags
+    /// The hash of the Wi-Fi network, where it is a stored one.
+    public let ssidHash: NetworkHash?
+    /// How far the network leads, whatever carries it; nil where the device does not say, as older ones do not.
+    public let connectivity: Connectivity?
+    /// The version of the protocol that the device answered in.
+    public let version: Int
+
+    /// Numbered as app SDKs number them.
+    public enum NetworkType: Int, Sendable, CaseIterable {
+        case wifi = 0
+        case wired = 1
+        case cellular = 2
+    }
+
+    public init(_ status: NetworkStatus) {
+        network = status.uplink.flatMap(NetworkType.init)
+        ssid = network == .wifi ? status.ssid : nil
+        signal = network == .wifi || network == .cellular ? status.signal : nil
+        flags = status.flags
+        ssidHash = network == .wifi ? status.hash : nil
+        connectivity = status.connectivity
+        version = ProtocolLimits.version
+    }
+}
+
+extension NetworkInfo.NetworkType {
+    init?(_ uplink: Uplink) {
+        switch uplink {
+        case .wifi: self = .wifi
+        case .wired: self = .wired
+        case .cellular: self = .cellular
+        case .other: return nil
         }
     }
 }

@@ -1,8 +1,8 @@
 import AppProtocol
 
 extension DeviceSession {
-    /// What happens on the device from now on, across connections: it ends when the session is closed or the reading
-    /// task cancelled, and in between it waits for the device to come back. What was missed meanwhile comes afterwards,
+    /// The device's events from now on, across connections: it ends when the session is closed or the reading
+    /// task cancelled, and in between it waits for the device to come back. Events of that time come afterwards,
     /// and where the device no longer has it, a gap comes in its place. A reader that is more than 256 events late
     /// misses some too.
     ///
@@ -23,7 +23,7 @@ extension DeviceSession {
         }
     }
 
-    /// - Returns: what the first event follows that whoever listens already will hear.
+    /// - Returns: the position before the first event that the present listeners get.
     private func start() async throws(ClientError) -> Subscribed {
         readEvents()
         if let position = feed.position { return position }
@@ -33,7 +33,7 @@ extension DeviceSession {
 
     private func removeListener(_ id: Int) { feed.remove(id) }
 
-    /// While it waits for an event it does not hold the session, so that a session that nobody uses can end.
+    /// While it waits for an event it does not hold the session, so that an unused session can end.
     private func readEvents() {
         guard feed.reader == nil else { return }
         feed.reader = Task { [weak self, settings] in
@@ -53,7 +53,7 @@ extension DeviceSession {
         }
     }
 
-    /// Pauses between two subscriptions, unless nobody waits for the next one.
+    /// Pauses between two subscriptions, if there are listeners.
     private func rest(_ pause: Duration) async {
         guard !isClosed, feed.isWanted else { return }
         try? await sleep(pause)
@@ -61,7 +61,7 @@ extension DeviceSession {
 
     private func tell(_ event: Event) { feed.tell(event) }
 
-    /// The events of a connection, as soon as there is one; nil when nobody wants them any more.
+    /// The events of a connection, as soon as there is one; nil without listeners.
     private func subscription(_ attempts: inout Int) async -> EventStream? {
         while !isClosed, feed.isWanted {
             do throws(ClientError) {
@@ -76,12 +76,77 @@ extension DeviceSession {
                     throw error
                 }
             } catch {
-                // Who wants the first events learns why there are none; who has had some waits for more.
+                // Listeners that wait for the first events get the error; those that have had some wait for more.
                 feed.started(.failure(error))
             }
             guard feed.isWanted, (try? await sleep(settings.pauses.pause(&attempts))) != nil else { break }
         }
         feed.stopped()
         return nil
+    }
+}
+
+/// The listeners of a session's events, and their position.
+struct EventSubscribers {
+    typealias Listener = AsyncThrowingStream<Event, any Error>.Continuation
+
+    /// The stream of the device that is being read and the last event that came, nil before the first subscription.
+    private(set) var position: Subscribed?
+    /// Reads the events of one connection after the other.
+    var reader: Task<Void, Never>?
+    private var lastID = 0
+    private var listeners: [Int: Listener] = [:]
+    private var awaitingStart: [AsyncStream<Result<Subscribed, ClientError>>.Continuation] = []
+
+    var isWanted: Bool { !listeners.isEmpty || !awaitingStart.isEmpty }
+
+    mutating func add(_ listener: Listener) -> Int {
+        lastID += 1
+        listeners[lastID] = listener
+        return lastID
+    }
+
+    mutating func remove(_ id: Int) { listeners[id] = nil }
+
+    /// - Returns: one result, when the first subscription has succeeded or failed.
+    mutating func start() -> AsyncStream<Result<Subscribed, ClientError>> {
+        let (results, continuation) = AsyncStream.makeStream(of: Result<Subscribed, ClientError>.self)
+        awaitingStart.append(continuation)
+        return results
+    }
+
+    mutating func started(_ result: Result<Subscribed, ClientError>) {
+        for continuation in awaitingStart {
+            continuation.yield(result)
+            continuation.finish()
+        }
+        awaitingStart = []
+    }
+
+    /// There are no listeners: the next one begins with new events.
+    mutating func stopped() {
+        reader = nil
+        position = nil
+    }
+
+    /// A device that has restarted counts anew, and says so with a gap before its first event.
+    mutating func subscribed(_ answer: Subscribed) {
+        if let position {
+            if position.stream != answer.stream { self.position = Subscribed(seq: 0, stream: answer.stream) }
+        } else {
+            position = answer
+        }
+        started(.success(answer))
+    }
+
+    mutating func tell(_ event: Event) {
+        if let position { self.position = Subscribed(seq: event.seq, stream: position.stream) }
+        for listener in listeners.values { listener.yield(event) }
+    }
+
+    func end() {
+        reader?.cancel()
+        for listener in listeners.values { listener.finish() }
+        for continuation in awaitingStart { continuation.finish() }
     }
 }

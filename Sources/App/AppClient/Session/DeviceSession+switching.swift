@@ -9,7 +9,7 @@ extension DeviceSession {
     /// - Parameters:
     ///   - confirmWithin: in seconds, 5 to 600: the device goes back unless the switch is confirmed that soon after the
     ///     new network is up. Nil if the switch stands by itself.
-    ///   - confirms: whether it is confirmed here, once the device answers over the new network; else somebody else has
+    ///   - confirms: whether it is confirmed here, once the device answers over the new network; else another client has
     ///     to.
     ///   - joinOnce: the device forgets the network when it leaves it or restarts.
     ///   - limit: how long the switch may take, roll-back included; nil for two minutes, and the time to confirm it.
@@ -70,7 +70,7 @@ extension DeviceSession {
             guard error.isLoss else { throw error }
             lose(client)
             guard let before else { throw .outcomeUnknown(switchId: nil) }
-            // Not sent again: what the device has been doing since tells whether it has got the command.
+            // Not sent again: the device's events since then tell whether it has got the command.
             let begun = try await persistently { [self] client throws(ClientError) in
                 try await switchBegun(since: before, at: client.endpoint)
             }
@@ -81,7 +81,7 @@ extension DeviceSession {
 
     /// The switch that the device has begun since then, nil if it has begun none.
     ///
-    /// Asks over a connection of its own, on which the events up to now come again, whoever else has read them.
+    /// Asks over a connection of its own, on which the events up to now come again.
     private func switchBegun(since: Subscribed, at endpoint: Endpoint) async throws(ClientError) -> SwitchStatus? {
         let client = try await DeviceClient(connectingTo: endpoint, timeout: settings.silence)
         let events = try await client.events(EventSubscription(since: since.seq, stream: since.stream))
@@ -179,8 +179,8 @@ extension DeviceSession {
         }
     }
 
-    /// Asks until there is an answer, however often the connection is lost. Where the device was, there may even be
-    /// somebody else by now.
+    /// Asks until there is an answer, however often the connection is lost. Another device may have
+    /// its address by now.
     private func persistently<Answer: Sendable>(
         _ question: @Sendable (DeviceClient) async throws(ClientError) -> Answer
     ) async throws(ClientError) -> Answer {
@@ -197,7 +197,7 @@ extension DeviceSession {
 }
 
 extension EventStream {
-    /// What is said of a switch in the events up to that one: of the last one, for there is never more than one under
+    /// The status of a switch by the events up to that one: of the last one, for there is never more than one under
     /// way. One that has only ended since has not begun since.
     fileprivate func lastSwitchBegun(upTo last: Int) async throws(ClientError) -> SwitchStatus? {
         var begun: SwitchStatus?

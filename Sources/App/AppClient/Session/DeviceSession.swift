@@ -5,9 +5,9 @@ import AppProtocol
 /// when it has ended or gone silent.
 ///
 /// - Questions are asked once more, over a new connection, where the answer did not come.
-/// - A command is sent over a connection that has just proven to be alive. Where its answer is lost nevertheless, the
+/// - A command is sent over a connection that has just proven to be alive. If its answer is lost nevertheless, the
 ///   device is asked what became of it.
-/// - Events carry on where they stopped; what the device no longer has is told as a gap.
+/// - Events carry on where they stopped; events that the device no longer has come as a gap.
 ///
 /// It ends with its last reader: once neither the session nor one of its event streams is held, the connection closes.
 public actor DeviceSession {
@@ -16,7 +16,7 @@ public actor DeviceSession {
     private(set) var client: DeviceClient?
     private var awaitingConnection: [AsyncStream<Result<DeviceClient, ClientError>>.Continuation] = []
     private(set) var isClosed = false
-    var feed = EventFeed()
+    var feed = EventSubscribers()
 
     /// How long things may take.
     public struct Settings: Sendable {
@@ -35,7 +35,7 @@ public actor DeviceSession {
         public init() {}
     }
 
-    /// - Parameter resolve: where the device may be now, asked before each attempt to connect; all are tried at once.
+    /// - Parameter resolve: possible addresses of the device, called before each attempt to connect; all are tried at once.
     ///   After a switch it is in another network, under the same name or at another address. It should answer at once,
     ///   with what is known by then.
     public init(settings: Settings = Settings(), resolve: @escaping @Sendable () async -> [Endpoint]) {
@@ -49,7 +49,7 @@ public actor DeviceSession {
     /// Goes on with a connection that there is already.
     init(adopting client: DeviceClient) {
         var settings = Settings()
-        // Whoever gives a device more time than usual to answer knows that it is slow, and not gone.
+        // More time than usual to answer means that the device is slow, not gone.
         if client.timeout > settings.timeout { settings.silence = client.timeout }
         settings.timeout = client.timeout
         self.init(client, settings) { [client.endpoint] }
@@ -183,10 +183,10 @@ extension DeviceSession {
 }
 
 extension ClientError {
-    /// Whether the device was not heard of any more: what it was asked may have been done or not.
+    /// Whether the device fell silent: it may have carried out the request or not.
     var isLoss: Bool { self == .disconnected || self == .timedOut }
 
-    /// Whether connecting can succeed later, with nobody having done anything about it.
+    /// Whether connecting can succeed later without a change.
     fileprivate var mayPass: Bool {
         switch self {
         case .unreachable, .connectFailed, .unresolvable, .notFound, .turnedAway, .timedOut, .disconnected: true
@@ -203,5 +203,140 @@ extension BackOff {
         var generator = SystemRandomNumberGenerator()
         defer { attempts += 1 }
         return wait(after: attempts, atLeast: 0.5, using: &generator)
+    }
+}
+
+extension DeviceSession {
+    /// Replaces the stored list as a whole, or leaves it as it is.
+    ///
+    /// If the answer was lost, the list is sent once more, which does no harm: to store the same list twice is to
+    /// store it once. With a revision the second one is refused if the first one had arrived, and then the list tells
+    /// whether it is the one that was sent.
+    /// - Parameter revision: the revision that the list must still have, or nil to replace it whatever it is.
+    public func updateBackups(_ networks: [NetworkReference], ifRevision revision: Int? = nil)
+        async throws(ClientError) -> BackupList
+    {
+        let client = try await proven()
+        do {
+            return try await client.updateBackups(networks, ifRevision: revision)
+        } catch {
+            guard error.isLoss else { throw error }
+            lose(client)
+        }
+        do {
+            return try await connected().updateBackups(networks, ifRevision: revision)
+        } catch {
+            guard case .refused(let refusal) = error, refusal.code == .revisionConflict,
+                let sent = networks.hashes(at: client.endpoint)
+            else { throw error }
+            let stored = try await ask { client throws(ClientError) in try await client.backups() }
+            guard Set(stored.networks.map(\.hash)) == sent else { throw error }
+            return stored
+        }
+    }
+
+    /// Has the device look at every layer, from the radio to its own servers: up to 15 seconds.
+    ///
+    /// Asks over a connection of its own: one connection's requests are answered in turn, and whatever else is asked
+    /// meanwhile would seem to be lost.
+    public func diagnose() async throws(ClientError) -> Diagnosis {
+        let client = try await DeviceClient(connectingTo: proven().endpoint, timeout: settings.timeout)
+        let diagnosis = await Result { () async throws(ClientError) in try await client.diagnose() }
+        await client.close()
+        return try diagnosis.get()
+    }
+
+    /// Scans and waits for the results.
+    /// - Parameter limit: how long the scan may take.
+    public func scan(_ request: ScanRequest = ScanRequest(), within limit: Duration = .seconds(30))
+        async throws(ClientError) -> (finished: ScanFinished, results: ScanResults)
+    {
+        let events = try await events()
+        let scanId = try await ask { client throws(ClientError) in try await client.startScan(request) }.scanId
+        let finished = try await within(limit, on: settings.clock) { [self] () async throws(ClientError) in
+            try await end(of: scanId, in: events)
+        }
+        return (finished, try await scanResults())
+    }
+
+    private func end(of scanId: Int, in events: EventStream) async throws(ClientError) -> ScanFinished {
+        for try await event in events {
+            switch event.body {
+            case .scanFinished(let finished) where finished.scanId == scanId: return finished
+            case .gap:
+                let results = try await scanResults()
+                guard results.lastScanId == scanId else { continue }
+                return ScanFinished(scanId: scanId, outcome: .finished, networks: results.networks.count)
+            default: continue
+            }
+        }
+        throw .cancelled
+    }
+
+    private func scanResults() async throws(ClientError) -> ScanResults {
+        try await ask { client throws(ClientError) in try await client.scanResults() }
+    }
+}
+
+extension [NetworkReference] {
+    /// The names under which a device with this key lists these networks; nil where that is not known here.
+    fileprivate func hashes(at endpoint: Endpoint) -> Set<NetworkHash>? {
+        guard case .network(_, _, let device) = endpoint else { return nil }
+        let hashes = compactMap { reference -> NetworkHash? in
+            guard case .new(let network) = reference else {
+                guard case .stored(let hash) = reference else { return nil }
+                return hash
+            }
+            return switch network.credential {
+            case .none: NetworkHash(localKey: device.localKey, ssid: network.ssid, password: nil)
+            case .password(let password):
+                NetworkHash(localKey: device.localKey, ssid: network.ssid, password: password)
+            case .sealed: nil
+            }
+        }
+        return hashes.count == count ? Set(hashes) : nil
+    }
+}
+
+/// A moment on a clock that is not known before the program runs.
+struct Deadline: Sendable {
+    private let left: @Sendable () -> Duration
+
+    init<C: Clock<Duration>>(in limit: Duration, on clock: C) {
+        let end = clock.now.advanced(by: limit)
+        left = { clock.now.duration(to: end) }
+    }
+
+    /// Zero or less once it has passed.
+    var remaining: Duration { left() }
+}
+
+/// Does `work`, and throws `timedOut` when it takes longer than that.
+func within<Value: Sendable>(
+    _ limit: Duration, on clock: any Clock<Duration>, _ work: @escaping @Sendable () async throws(ClientError) -> Value
+) async throws(ClientError) -> Value {
+    let result = await withTaskGroup(of: Result<Value, ClientError>.self) { group in
+        group.addTask { await Result(catching: work) }
+        group.addTask {
+            do {
+                try await clock.sleep(for: limit, tolerance: nil)
+                return .failure(.timedOut)
+            } catch {
+                return .failure(.cancelled)
+            }
+        }
+        defer { group.cancelAll() }
+        return await group.next() ?? .failure(.cancelled)
+    }
+    return try result.get()
+}
+
+extension Result {
+    init(catching work: () async throws(Failure) -> Success) async {
+        do {
+            self = .success(try await work())
+        } catch {
+            self = .failure(error)
+        }
     }
 }

@@ -4,13 +4,13 @@ import ArgumentParser
 
 struct DiagnoseCommand: DeviceCommand {
     static let configuration = CommandConfiguration(
-        commandName: "diagnose", abstract: "Find out what is broken, and what to do about it.",
+        commandName: "diagnose", abstract: "Find faults, and their remedies.",
         discussion: """
-            Has the device look at every layer in turn: radio, association, address, gateway, names, internet, and each \
-            of its own servers. Shows what was found and what to do. Takes up to \(ProtocolLimits.diagnosisSeconds) \
+            The device checks every layer in turn: radio, association, address, gateway, names, internet, and each of its \
+            own servers. Shows the findings and the remedies. Takes up to \(ProtocolLimits.diagnosisSeconds) \
             seconds and changes nothing.
 
-            The exit status is 0 where nothing is broken, and 1 where something is.
+            The exit status is 0 if nothing is broken, and 1 if something is.
             """)
 
     @OptionGroup var connection: ConnectionOptions
@@ -26,5 +26,54 @@ struct DiagnoseCommand: DeviceCommand {
             console.print(DiagnosisView(diagnosis: diagnosis).render(console.style))
         }
         guard diagnosis.isGood else { throw ExitCode(ExitStatus.failed.rawValue) }
+    }
+}
+
+/// A diagnosis, a line for each layer with what to do below it.
+struct DiagnosisView {
+    let diagnosis: Diagnosis
+
+    func render(_ style: Style) -> String {
+        let width = Diagnosis.Layer.allCases.map { Self.name($0).columns }.max() ?? 0
+        let lines = diagnosis.steps.flatMap { step in
+            let name = Self.name(step.layer)
+            let (mark, paint) = Self.mark(step.result, style)
+            let indent = String(repeating: " ", count: width - name.columns)
+            let found = "\(style.paint(mark, paint)) \(style.heading(name))\(indent)  \(step.found.printable)"
+            let margin = String(repeating: " ", count: width + 4)
+            return [found] + (step.remedy.map { [margin + style.arrow + " " + $0.printable] } ?? [])
+        }
+        return (lines + ["", verdict(style)]).joined(separator: "\n")
+    }
+
+    private func verdict(_ style: Style) -> String {
+        if let broken = diagnosis.steps.first(where: { $0.result == .broken }) {
+            return style.paint("Broken: \(Self.name(broken.layer).lowercased()).", .red)
+        }
+        if let doubtful = diagnosis.steps.first(where: { $0.result == .doubtful }) {
+            return style.paint("Nothing is broken; \(Self.name(doubtful.layer).lowercased()) could be better.", .yellow)
+        }
+        return style.paint("Nothing is broken.", .green)
+    }
+
+    private static func name(_ layer: Diagnosis.Layer) -> String {
+        switch layer {
+        case .radio: "Radio"
+        case .association: "Association"
+        case .address: "Address"
+        case .gateway: "Gateway"
+        case .names: "Names"
+        case .internet: "Internet"
+        case .target: "Server"
+        }
+    }
+
+    private static func mark(_ result: Diagnosis.Result, _ style: Style) -> (text: String, paint: Style.Paint) {
+        switch result {
+        case .good: (style.isUnicode ? "✓" : "+", .green)
+        case .broken: (style.isUnicode ? "✗" : "x", .red)
+        case .doubtful: ("!", .yellow)
+        case .skipped: ("-", .dim)
+        }
     }
 }

@@ -5,8 +5,8 @@ struct DiscoverCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "discover", abstract: "List the devices in the network.",
         discussion: """
-            Asks by multicast DNS on every interface for what announces itself as _altnet._tcp, which a device does with \
-            the files in board/dns-sd. Finding a device takes no key; to talk to it does:
+            Asks by multicast DNS on every interface for the service _altnet._tcp, which a device announces with the files \
+            in board/dns-sd. Finding a device takes no key; talking to it does:
 
               altnet --device lamp.local --key-file lamp.key status
             """)
@@ -60,5 +60,27 @@ private struct DiscoveryDocument: Encodable {
             addresses = instance.addresses
             deviceId = instance.deviceId
         }
+    }
+}
+
+/// The devices that announced themselves. Their texts are hostile input.
+struct DiscoveryView {
+    let devices: [ServiceInstance]
+
+    func render(_ style: Style) -> String {
+        guard !devices.isEmpty else {
+            return "No device has answered. Does it announce itself, and does this network let multicast pass?"
+        }
+        var table = Table(columns: [
+            .init(title: "NAME", minimum: 8), .init(title: "HOST", minimum: 12), .init(title: "ADDRESS", minimum: 15),
+            .init(title: "PORT", isRightAligned: true), .init(title: "DEVICE ID"),
+        ])
+        table.rows = devices.map { device in
+            [
+                "\(device.name.printable)", "\(device.host.description)", "\(device.addresses.first ?? "?")",
+                "\(String(device.port))", "\(device.deviceId ?? "?")",
+            ]
+        }
+        return table.render(style)
     }
 }

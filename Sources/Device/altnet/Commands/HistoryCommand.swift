@@ -4,8 +4,8 @@ import ArgumentParser
 
 struct HistoryCommand: DeviceCommand {
     static let configuration = CommandConfiguration(
-        commandName: "history", abstract: "Show what the device decided, and why.",
-        discussion: "The newest decision comes last. Each has its reason and what was measured when it was made.")
+        commandName: "history", abstract: "Show the device's decisions, with their reasons.",
+        discussion: "The newest decision comes last. Each has its reason and the measurements at its time.")
 
     @OptionGroup var connection: ConnectionOptions
 
@@ -24,5 +24,52 @@ struct HistoryCommand: DeviceCommand {
         let older = history.isTruncated ? ["Older decisions were left out."] : []
         let decisions = history.decisions.map { DecisionView(decision: $0, now: now).render(console.style) }
         console.print((older + decisions).joined(separator: "\n"))
+    }
+}
+
+/// A decision with its reason and its candidates.
+struct DecisionView {
+    let decision: Decision
+    let now: Timestamp
+
+    func render(_ style: Style) -> String {
+        let age = Wording.ago(decision.time, now: now)
+        var lines = [
+            style.heading(Self.move(decision, style)) + "  " + style.paint(age, .dim),
+            "  \(decision.text.printable) " + style.paint("[\(decision.reason.rawValue.printable)]", .dim),
+        ]
+        if !decision.candidates.isEmpty {
+            var table = Table(columns: [
+                .init(title: "CANDIDATE", minimum: 12), .init(title: "dBm", isRightAligned: true),
+                .init(title: "MHz", isRightAligned: true, rank: 1), .init(title: "VERDICT", minimum: 8),
+            ])
+            table.rows = decision.candidates.map(row)
+            var narrower = style
+            if style.width != .max { narrower.width -= Self.indent.count }
+            lines += table.render(narrower).split(separator: "\n").map { Self.indent + $0 }
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    /// `move HomeNet → BackupNet`
+    static func move(_ decision: Decision, _ style: Style) -> String {
+        let kind = decision.kind.rawValue.printable
+        switch (decision.from?.ssid, decision.to?.ssid) {
+        case (let from?, let to?) where from == to: return "\(kind) \(to)"
+        case (let from?, let to?): return "\(kind) \(from) \(style.arrow) \(to)"
+        case (nil, let ssid?), (let ssid?, nil): return "\(kind) \(ssid)"
+        case (nil, nil): return kind
+        }
+    }
+
+    private static let indent = "    "
+
+    private func row(_ candidate: Decision.Candidate) -> [Table.Cell] {
+        [
+            .init(candidate.ssid.description),
+            .init(candidate.signal.map(String.init) ?? "-", candidate.signal.map(Wording.paint)),
+            .init(candidate.frequency.map { String($0.megahertz) } ?? "-"),
+            .init(candidate.verdict.rawValue.printable),
+        ]
     }
 }

@@ -2,31 +2,33 @@ import Agent
 import AgentModel
 import AppProtocol
 import ArgumentParser
+import Glibc
 
 struct PairCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "pair", abstract: "Show a device's id and key as a QR code, or make them for one that is to be.",
+        commandName: "pair", abstract: "Show a device's id and key as a QR code, or make new ones.",
         discussion: """
-            An app and a device know each other by the device's id and local key. On the device, which has them from \
-            'altnet provision':
+            An app and a device know each other by the device's id and local key. Show those that 'altnet provision' has \
+            given to the device:
 
               altnet pair --show                       shows them, as a QR code and as text
               altnet pair --show --output lamp.key     a key file, for altnet --key-file lamp.key --device ...
 
-            Anywhere else it makes a new id and a new key, as for labels that are printed before the boards are there. The \
-            board has to be given this very file:
+            On any other machine, make a new id and a new key, for example to print labels before the boards arrive. Then \
+            give the board this file:
 
-              altnet pair --output lamp.key            no device has them yet
+              altnet pair --output lamp.key            new ones, which no device has yet
               altnet pair --from lamp.key              the same code again
               altnet provision --from lamp.key         on the device
 
-            WHOEVER HAS THE CODE HAS THE DEVICE. It holds the key in the open, for that is what it is for. So it is shown \
-            on a terminal only, and goes elsewhere only with --output, where - is standard output.
+            THE CODE GIVES FULL ACCESS TO THE DEVICE: it contains the key in the open. It is shown on a terminal only, and \
+            goes elsewhere only with --output, where - is standard output. The package libqrencode4 draws the QR code; \
+            without it there is the text alone.
             """)
 
     @OptionGroup var local: LocalOptions
 
-    @Flag(help: "Show what this device has, and make nothing.")
+    @Flag(help: "Show this device's id and key, and make nothing.")
     var show = false
 
     @Option(help: ArgumentHelp("Take id and key from a file that this command wrote.", valueName: "path"))
@@ -40,7 +42,7 @@ struct PairCommand: AsyncParsableCommand {
             "The state directory for --show (default: the agent's).", valueName: "path"))
     var stateDir: String?
 
-    @Option(help: ArgumentHelp("Write the code to this file, which nobody else can read.", valueName: "path"))
+    @Option(help: ArgumentHelp("Write the code to this file, which its owner alone can read.", valueName: "path"))
     var output: String?
 
     @Flag(help: "Replace the file if it is there.")
@@ -71,7 +73,8 @@ struct PairCommand: AsyncParsableCommand {
         guard isShown || output != nil else {
             throw CommandFailure(
                 .badData,
-                "the code holds the device's key, and this is no terminal: give --output, where - is standard output")
+                "the code contains the device's key, and this is no terminal: give --output, where - is standard output"
+            )
         }
         let identity = try identity(console)
         let code = PairingCode(identity.key)
@@ -96,10 +99,10 @@ struct PairCommand: AsyncParsableCommand {
         do { return try DeviceIdentity.random(id: id) } catch { throw CommandFailure(.badData, error.message) }
     }
 
-    /// What is left to do with a code that is new.
+    /// The next step for a new code.
     private static func remainder(_ file: String?) -> String {
-        "No device has this code yet: one takes it from a file by 'altnet provision --from "
-            + "\(file?.printable ?? "FILE")', run on the device."
+        "No device has this code yet: give it to one with 'altnet provision --from "
+            + "\(file?.printable ?? "FILE")' on the device."
     }
 }
 
@@ -107,6 +110,45 @@ private struct PairingDocument: Encodable {
     let deviceId: String
     /// Absent where it is not to be seen.
     let code: String?
-    /// Where the code was written.
+    /// The file with the code.
     let file: String?
+}
+
+/// Output of a pairing code, which gives full access to the device.
+extension PairingCode {
+    /// Writes the code to a file that its owner alone can read. A file that has it already stays as it is.
+    /// - Parameter replacing: false to leave alone what else is there.
+    func write(to path: String, replacing: Bool) throws {
+        var line = Array((uri() + "\n").utf8)
+        defer { line.withUnsafeMutableBytes { wipe($0) } }
+        var status = stat()
+        // A pipe would have this wait for a writer.
+        if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            let there = try? PrivateFile.read(path, maximum: line.count), there == line
+        {
+            return
+        }
+        do { try PrivateFile.write(line, to: path, replacing: replacing) } catch let failure as any KeyFileFailure {
+            throw CommandFailure(failure)
+        }
+    }
+
+    /// Shows the code: to a person as a picture and as text, to a program as a line.
+    func present(_ console: Console) throws {
+        guard console.style.goesToTerminal else { return console.print(uri()) }
+        do throws(QRCodeError) {
+            let symbol = try QRCode(uri().utf8, library: console.qrCodeLibrary)
+            if let picture = QRCodeView(code: symbol).render(console.style) {
+                console.print(picture + "\n")
+            } else {
+                console.advise(
+                    "The QR code is wider than this terminal: it takes more columns than \(console.style.width).")
+            }
+        } catch {
+            console.advise("\(error)")
+        }
+        let key = device.localKey.withBytes { String(decoding: $0, as: UTF8.self) }
+        console.print("Device id  \(device.deviceId)\nLocal key  \(key.printable)\nCode       \(uri())")
+        console.advise("This code gives full access to the device: show it to its owner only.")
+    }
 }

@@ -5,17 +5,17 @@ import ArgumentParser
 
 struct PortalCommand: DeviceCommand {
     static let configuration = CommandConfiguration(
-        commandName: "portal", abstract: "Sign the device in where a network asks for it.",
+        commandName: "portal", abstract: "Sign the device in to a network that asks for it.",
         discussion: """
-            Shows how the sign-in stands at a network that wants one. Where the device needs something that only a person \
-            has, it is asked for on the terminal, passwords without showing them.
+            Shows the state of the sign-in at a network that wants one. If the device needs something that only a person \
+            has, this command asks for it on the terminal, for passwords without showing them.
 
               altnet portal
               altnet portal --answer room=214 --answer terms=true --password-stdin
               altnet portal --cancel
 
             A checkbox is answered with true or false. Passwords are no arguments: with --password-stdin each password \
-            that is asked for is a line of standard input, in their order. How it ends is shown by 'altnet status'.
+            of the request is a line of standard input, in their order. 'altnet status' shows the outcome.
             """)
 
     @OptionGroup var connection: ConnectionOptions
@@ -26,7 +26,7 @@ struct PortalCommand: DeviceCommand {
     @Flag(help: "Read the passwords from standard input, one a line.")
     var passwordStdin = false
 
-    @Flag(help: "Tell the device that nobody will answer.")
+    @Flag(help: "Cancel the request.")
     var cancel = false
 
     func validate() throws {
@@ -41,18 +41,18 @@ struct PortalCommand: DeviceCommand {
     func run(_ device: DeviceClient, _ console: Console) async throws {
         let status = try await device.portal()
         guard let request = status.request else {
-            guard !isAnswered, !cancel else { throw CommandFailure(.failed, "nobody is asked for anything") }
+            guard !isAnswered, !cancel else { throw CommandFailure(.failed, "there is no request to answer") }
             return show(status, PortalView.status(status), console)
         }
         if cancel {
             let after = try await device.answerPortal(PortalAnswer(id: request.id, values: nil))
-            return show(after, "The device knows that nobody will answer.", console)
+            return show(after, "The request is cancelled.", console)
         }
         if connection.json, !isAnswered { return console.print(json: status) }
         if !connection.json { console.print(PortalView.request(request, console.style)) }
         let values = isAnswered ? try given(request, console) : try asked(request, console)
         let after = try await device.answerPortal(PortalAnswer(id: request.id, values: values))
-        show(after, "Answered; 'altnet status' shows how it ends.", console)
+        show(after, "Answered; 'altnet status' shows the outcome.", console)
     }
 
     private func show(_ status: PortalStatus, _ sentence: String, _ console: Console) {
@@ -63,7 +63,7 @@ struct PortalCommand: DeviceCommand {
         }
     }
 
-    /// What the arguments and standard input say. Whether it is enough, the device knows.
+    /// The answers in the arguments and standard input. The device checks them.
     private func given(_ request: PortalRequest, _ console: Console) throws -> [String: Secret] {
         let passwords = request.fields.filter { $0.kind == .password }
         if let field = passwords.first(where: { field in answer.contains { $0.name == field.name } }) {
@@ -78,7 +78,7 @@ struct PortalCommand: DeviceCommand {
         return values
     }
 
-    /// What a person says at the terminal.
+    /// The answers of a person at the terminal.
     private func asked(_ request: PortalRequest, _ console: Console) throws -> [String: Secret] {
         var values: [String: Secret] = [:]
         for field in request.fields {
@@ -128,5 +128,29 @@ extension [UInt8] {
         split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map { line in
             Array(line.last == UInt8(ascii: "\r") ? line.dropLast() : line)
         }
+    }
+}
+
+/// A network's sign-in in words.
+enum PortalView {
+    /// The state of the sign-in without an open request.
+    static func status(_ status: PortalStatus) -> String {
+        guard let portal = status.portal else { return "This network wants no sign-in." }
+        let provider = portal.provider.map { " by \($0.printable)" } ?? ""
+        let problem = status.problem.map { " The device could not: \($0.printable)." } ?? ""
+        return switch portal.state {
+        case .inactive, .presentingUI: "\(ConnectivityWording.wanted(portal)).\(problem)"
+        case .evaluating: "\(ConnectivityWording.wanted(portal)). The device is looking for a provider."
+        case .authenticating: "The device is being signed in\(provider)."
+        case .authenticated, .maintaining: "The device is signed in\(provider)\(ConnectivityWording.rest(of: portal))."
+        }
+    }
+
+    /// The request, with the provider as its author.
+    static func request(_ request: PortalRequest, _ style: Style) -> String {
+        let words = [request.title] + request.message.split(whereSeparator: \.isNewline).map(String.init)
+        let url = request.url.map { ["Or open this page in a browser: \($0.printable)"] } ?? []
+        let asking = style.heading("\(request.provider.printable) asks for \(request.network.ssid):")
+        return ([asking] + (words.map(\.printable) + url).map { "  " + $0 }).joined(separator: "\n")
     }
 }

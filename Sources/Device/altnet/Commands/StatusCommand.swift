@@ -4,11 +4,11 @@ import ArgumentParser
 
 struct StatusCommand: DeviceCommand {
     static let configuration = CommandConfiguration(
-        commandName: "status", abstract: "Show where the device is connected.",
+        commandName: "status", abstract: "Show the device's connection.",
         discussion: """
-            Says in a sentence how far the device is connected: the network in use, whether it leads to the internet, and \
-            whether the device's own servers answer. Below that the signal, the addresses, and how many backup networks \
-            are stored. What is wrong, and what to do, is for 'altnet diagnose'.
+            Prints the device's connection in a sentence: the network in use, whether it leads to the internet, and whether \
+            the device's own servers answer. Below that are the signal, the addresses, and how many backup networks \
+            are stored. 'altnet diagnose' finds faults and their remedies.
 
             The exit status says whether the agent answered, not whether the device is online: for that, see "state" with --json.
             """)
@@ -31,4 +31,64 @@ struct StatusDocument: Encodable {
     let device: Capabilities
     let network: NetworkStatus
     let backups: BackupList
+}
+
+/// The status as a headline and a few facts.
+struct StatusView {
+    let status: StatusDocument
+    let now: Timestamp
+
+    func render(_ style: Style) -> String {
+        let facts = facts(style)
+        let width = facts.map(\.name.columns).max() ?? 0
+        let lines = facts.map { fact in
+            let padding = String(repeating: " ", count: width - fact.name.columns)
+            return "  " + style.paint(fact.name, .dim) + padding + "  " + fact.value
+        }
+        return ([headline(style)] + lines).joined(separator: "\n")
+    }
+
+    /// Everything that matters in one sentence, and what a person has to do, if anything, in another.
+    private func headline(_ style: Style) -> String {
+        let parts = [Wording.connection(status.network)] + ConnectivityWording.beyond(status.network, now: now)
+        let sentence = parts.map { style.paint($0.text, $0.paint) }.joined(separator: "; ")
+        guard let portal = status.network.connectivity?.portal, portal.wantsSomebody else { return sentence }
+        let wanted = "\(ConnectivityWording.wanted(portal)), or 'altnet portal'."
+        return sentence + "\n" + style.paint(wanted, .yellow)
+    }
+
+    private func facts(_ style: Style) -> [(name: String, value: String)] {
+        let network = status.network
+        var facts = [("Since", Wording.ago(network.since, now: now))]
+        if let signal = network.signal {
+            let strength = style.paint(Wording.bars(signal, style), Wording.paint(signal))
+            facts.append(("Signal", "\(strength) \(signal) dBm, \(SignalQuality.percent(signal: signal)) %"))
+        }
+        if let bssid = network.bssid {
+            facts.append(("Access point", ["\(bssid)", network.frequency.map(Wording.channel)].joined(", ")))
+        }
+        if !network.addresses.isEmpty {
+            facts.append(("Addresses", network.addresses.map(\.printable).joined(separator: ", ")))
+        }
+        facts.append(("Uplink", network.uplink.map { Wording.uplink($0, over: network.carrier) } ?? "none"))
+        if network.flags.contains(.switchInProgress) { facts.append(("Switch", "under way")) }
+        if let handover = network.handover { facts.append(("Moves", "\(handover)")) }
+        facts.append(("Backups", "\(status.backups.networks.count) of \(status.backups.max) stored"))
+        facts.append(("Device", "\(status.device.deviceId.printable), altnet \(status.device.firmware.printable)"))
+        return facts
+    }
+}
+
+extension Portal {
+    /// Whether it takes a person.
+    fileprivate var wantsSomebody: Bool {
+        switch state {
+        case .inactive, .presentingUI: true
+        case .evaluating, .authenticating, .authenticated, .maintaining: false
+        }
+    }
+}
+
+extension [String?] {
+    fileprivate func joined(_ separator: String) -> String { compactMap(\.self).joined(separator: separator) }
 }

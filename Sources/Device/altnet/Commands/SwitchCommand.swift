@@ -14,15 +14,15 @@ struct SwitchCommand: DeviceCommand {
               altnet switch --new Attic
               altnet switch --new Cafe --open --join-once
 
-            Who works on a device over the very network that he is about to change gives --confirm-within: the device \
-            goes back by itself unless the switch is confirmed that soon after the new network is up. To confirm it, log \
-            in over the new network, with nothing but the identifier that was printed:
+            To change the network you are connected through, add --confirm-within: the device goes back by itself unless you \
+            confirm the switch within that time after the new network is up. Log in over the new network and confirm it \
+            with the identifier that was printed:
 
               altnet switch BackupNet --confirm-within 120
               altnet switch --confirm 5e1f09a3c2d4
 
             A device in the network (--device) is asked again, at the same address, when the switch ends the connection; \
-            a name such as lamp.local follows it into its new network. That it is reached there confirms the switch.
+            a name such as lamp.local follows it into its new network. Reaching it there confirms the switch.
             """)
 
     @OptionGroup var connection: ConnectionOptions
@@ -39,7 +39,8 @@ struct SwitchCommand: DeviceCommand {
     @Flag(help: "Forget the network when the device leaves it or restarts.")
     var joinOnce = false
 
-    @Option(help: ArgumentHelp("Go back unless confirmed that soon after connecting (5-600).", valueName: "seconds"))
+    @Option(
+        help: ArgumentHelp("Go back unless confirmed within this time after connecting (5-600).", valueName: "seconds"))
     var confirmWithin: Int?
 
     @Option(help: ArgumentHelp("Confirm the switch that waits for it.", valueName: "identifier"))
@@ -57,7 +58,7 @@ struct SwitchCommand: DeviceCommand {
         if confirm != nil {
             guard target == nil, new == nil, !options.isGiven, !joinOnce, confirmWithin == nil, timeout == nil, !noWait
             else {
-                throw ValidationError("--confirm goes with nothing else: it says which switch is meant.")
+                throw ValidationError("--confirm excludes all other options: it names the switch.")
             }
             return
         }
@@ -105,8 +106,8 @@ struct SwitchCommand: DeviceCommand {
         -> (status: SwitchStatus, elapsed: String)
     {
         let timeout = timeout ?? 120 + (confirmWithin ?? 0)
-        // Whoever reaches the device over the network has shown that the new network leads to it. Its own socket is there
-        // whatever the network is.
+        // A command that reaches the device over the network has shown that the new network leads to it. The Unix socket
+        // works without any network.
         let confirms = try confirmWithin != nil && connection.device.address(console) != nil
         do {
             return try await console.showingProgress { progress in
@@ -135,7 +136,7 @@ struct SwitchCommand: DeviceCommand {
         } ?? []
     }
 
-    /// - Throws: where the confirmation did not make the switch stand.
+    /// - Throws: if the confirmation came too late.
     private func confirmation(_ status: SwitchStatus, _ console: Console) throws -> String {
         switch status.phase {
         case .committed: "Confirmed: \(status.text?.printable ?? "the device stays where it is")."

@@ -7,10 +7,10 @@ import KeyFile
 struct DeviceFiles {
     let settings: AgentSettings
     let place: StorePlace
-    /// Whose the state directory is or is to be, nil where that is whoever runs this.
+    /// The owner of the state directory, nil for this process's user.
     let owner: Account?
 
-    /// - Parameter owner: nil for whoever owns the state directory.
+    /// - Parameter owner: nil for the present owner of the state directory.
     init(_ settings: AgentSettings, _ place: StorePlace, owner name: String?) throws {
         self.settings = settings
         self.place = place
@@ -67,7 +67,7 @@ struct DeviceFiles {
     // MARK: The state directory
 
     /// Makes the state directory where it is missing, and gives it and the device's files in it to the owner, who may have
-    /// got them from somebody at a bench.
+    /// got them from root at a bench.
     func handOver() throws {
         let path = settings.stateDirectory
         if mkdir(path, 0o700) != 0, errno != EEXIST {
@@ -80,7 +80,7 @@ struct DeviceFiles {
         var status = stat()
         fstat(directory, &status)
         if status.st_uid != owner.user {
-            // What others may look into is no state directory, whatever a setting says.
+            // A directory that others can read is no state directory, even if a setting names it.
             guard status.st_uid == 0, status.st_mode & 0o077 == 0 else {
                 throw CommandFailure(
                     .failed,
@@ -123,11 +123,11 @@ struct DeviceFiles {
             recordPath: settings.recordPath)
     }
 
-    /// What a reset that is through has to say.
+    /// The outcome of a complete reset.
     struct ResetOutcome {
         let scope: FactoryReset.Scope
         let hadRootKey: Bool
-        /// What could not be destroyed.
+        /// The parts that could not be destroyed.
         let left: [KeyFileError]
     }
 

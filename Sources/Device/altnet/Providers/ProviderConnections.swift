@@ -1,10 +1,10 @@
 import Glibc
 import Linux
 
-/// The connections to the host, each with the process that serves it and becomes the provider. What a provider starts is
-/// in the process group of its connection, which it cannot leave, so that all of it is ended at once.
+/// The connections to the host, each with the process that serves it and becomes the provider. The children of a provider
+/// are in the process group of its connection, which they cannot leave, so that one signal ends them all.
 struct ProviderConnections {
-    /// Who the providers run as; nil for this process's user.
+    /// The user of the providers; nil for this process's user.
     let user: Account?
     private let directory: String
     private var processes: [Int32: pid_t] = [:]
@@ -18,7 +18,7 @@ struct ProviderConnections {
 
     var count: Int { processes.count }
 
-    /// What to wait for: that the other side ends. What it writes is for the provider.
+    /// Waits for the end of the other side. Its bytes are for the provider.
     var waiting: [pollfd] {
         processes.keys.filter { !ending.contains($0) }.map { pollfd(fd: $0, events: Self.hangUp, revents: 0) }
     }
@@ -38,7 +38,7 @@ struct ProviderConnections {
         }
     }
 
-    /// Nobody is there any more to whom these providers could answer.
+    /// Ends the providers of these connections, whose other side has gone.
     mutating func end(_ descriptors: [Int32]) {
         for descriptor in descriptors {
             guard let process = processes[descriptor], ending.insert(descriptor).inserted else { continue }

@@ -1,10 +1,11 @@
 import AppServer
+import Dispatch
 import Glibc
 import Hotspots
 import Linux
 
 /// The host of the providers: one process of this program for each connection, which becomes the provider. This one stays
-/// what it was started as, so that no provider can end it, and each can be ended by it.
+/// its first user, so that no provider can end it, and it can end each.
 struct ProviderListener {
     /// How many connections there may be at a time; the next one waits.
     static let maximumConnections = 16
@@ -12,7 +13,7 @@ struct ProviderListener {
     private var connections: ProviderConnections
     private let agent: Account?
 
-    /// - Parameter agent: who may connect, besides root and this process's user.
+    /// - Parameter agent: the user that may connect, besides root and this process's user.
     init(providers connections: ProviderConnections, agent: Account?) throws(HostFailure) {
         switch (geteuid() == 0, connections.user?.user) {
         case (true, nil), (_, 0?): throw .providersWouldBeRoot
@@ -73,8 +74,98 @@ enum HostFailure: Error, CustomStringConvertible {
         case .providersWouldBeRoot: "the providers would be root: say by --user who they are to be"
         case .notRoot: "only root can run the providers as another user"
         case .noSocket: "there is no socket to listen on: say one by --listen, or have systemd pass one"
-        case .notASocket: "what was passed to listen on is no listening Unix socket"
+        case .notASocket: "the descriptor that was passed is no listening Unix socket"
         case .system(let attempted, let errno): "cannot \(attempted): \(String(cString: strerror(errno)))"
         }
+    }
+}
+
+/// The socket of the providers' host.
+enum ListeningSocket {
+    case path(String)
+    /// The one that systemd passes (sd_listen_fds(3)), whose permissions are systemd's matter.
+    case inherited
+
+    /// The first descriptor that is passed.
+    private static let inheritedDescriptor: Int32 = 3
+
+    /// - Parameter agent: the user that may connect, besides root and this process's user.
+    func open(for agent: Account?, backlog: Int32) throws -> Int32 {
+        switch self {
+        case .path(let path): try Self.listen(at: path, for: agent, backlog)
+        case .inherited: try Self.take()
+        }
+    }
+
+    private static func take() throws(HostFailure) -> Int32 {
+        guard number("LISTEN_PID") == getpid(), number("LISTEN_FDS") == 1 else { throw .noSocket }
+        guard option(SO_DOMAIN) == AF_UNIX, option(SO_TYPE) == Int32(SOCK_STREAM.rawValue), option(SO_ACCEPTCONN) == 1
+        else { throw .notASocket }
+        return inheritedDescriptor
+    }
+
+    private static func number(_ variable: String) -> Int32? { getenv(variable).flatMap { Int32(String(cString: $0)) } }
+
+    private static func option(_ name: Int32) -> Int32? {
+        var value: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        return getsockopt(inheritedDescriptor, SOL_SOCKET, name, &value, &size) == 0 ? value : nil
+    }
+
+    private static func listen(at path: String, for agent: Account?, _ backlog: Int32) throws -> Int32 {
+        // For the agent's user, and not for its group: users are put in that.
+        let file = ServerSocketFile(path: path, mode: 0o600, group: getegid(), owner: agent?.user)
+        let place = try file.claim()
+        let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
+        guard descriptor >= 0 else { throw HostFailure.system(attempted: "open a socket", errno: errno) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: place.utf8) }
+        let isBound = withUnsafePointer(to: &address) { address in
+            address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+            }
+        }
+        guard isBound == 0, Glibc.listen(descriptor, backlog) == 0 else {
+            throw HostFailure.system(attempted: "listen on \(path)", errno: errno)
+        }
+        _ = try file.publish(place)
+        return descriptor
+    }
+}
+
+/// Signals as something that poll(2) sees.
+struct SignalPipe {
+    let descriptor: Int32
+    private let sources: [any DispatchSourceSignal]
+
+    init(_ numbers: [Int32]) throws(HostFailure) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0, fcntl(ends[0], F_SETFL, O_NONBLOCK) == 0 else {
+            throw .system(attempted: "make a pipe", errno: errno)
+        }
+        descriptor = ends[0]
+        let writing = ends[1]
+        // One that comes before its source is there waits for it.
+        var blocked = sigset_t()
+        sigemptyset(&blocked)
+        for number in numbers { sigaddset(&blocked, number) }
+        sigprocmask(SIG_BLOCK, &blocked, nil)
+        sources = numbers.map { number in
+            let source = DispatchSource.makeSignalSource(signal: number)
+            source.setEventHandler {
+                var byte = UInt8(truncatingIfNeeded: number)
+                _ = write(writing, &byte, 1)
+            }
+            source.activate()
+            return source
+        }
+    }
+
+    /// The signals since the last call.
+    func take() -> [Int32] {
+        var bytes = [UInt8](repeating: 0, count: 64)
+        let count = read(descriptor, &bytes, bytes.count)
+        return bytes.prefix(max(count, 0)).map(Int32.init)
     }
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import Hotspots
+import NIOPosix
 
 struct ProvidersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -12,8 +13,8 @@ struct ProvidersCommand: ParsableCommand {
 
             The socket is the one that systemd passes (altnet-providers.socket), or the one of --listen.
 
-            A provider is an executable file of the directory. It and the directory belong to root, and nobody else may \
-            write to them. How to write one is described in Docs/providers.md.
+            A provider is an executable file of the directory. It and the directory belong to root, and only root may \
+            write to them. Docs/providers.md describes how to write one.
             """)
 
     @Option(help: ArgumentHelp("The directory with the providers.", valueName: "path"))
@@ -27,10 +28,10 @@ struct ProvidersCommand: ParsableCommand {
             "The user that the providers run as; root has to say so, and may not name itself.", valueName: "name"))
     var user: String?
 
-    @Option(help: ArgumentHelp("Who may connect, besides root and whoever starts this.", valueName: "name"))
+    @Option(help: ArgumentHelp("The user that may connect, besides root and this process's user.", valueName: "name"))
     var agentUser: String?
 
-    /// What the host starts for each connection: standard input is that connection.
+    /// Set by the host for the process of a connection, which is its standard input.
     @Flag(help: .hidden)
     var connection = false
 
@@ -50,5 +51,31 @@ struct ProvidersCommand: ParsableCommand {
             try? TextOutput(descriptor: 2).put("altnet: \(error)\n")
             throw ExitCode(1)
         }
+    }
+}
+
+struct ProviderCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "provider",
+        abstract: "Be a program that signs in to captive networks.",
+        discussion: """
+            The providers that come with altnet. The host of the providers starts them by a file in its directory; \
+            Docs/providers.md says how.
+            """,
+        subcommands: [ClickThroughCommand.self])
+}
+
+struct ClickThroughCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "click-through",
+        abstract: "Sign in where terms have only to be accepted.",
+        discussion: """
+            Fetches the page to which the network redirects, or which it names by RFC 8908, ticks the checkboxes of its form \
+            and sends it, or follows its link, and checks whether the network lets through. If the page has fields for \
+            text or a password, a person is asked. Reads requests from standard input and answers on standard output.
+            """)
+
+    func run() async throws {
+        await ProviderProgram(ClickThrough(on: MultiThreadedEventLoopGroup.singleton)).run()
     }
 }

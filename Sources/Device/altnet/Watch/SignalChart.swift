@@ -55,7 +55,7 @@ struct SignalChart {
     /// How many points a character has.
     private var grain: (x: Int, y: Int) { isUnicode ? (2, 4) : (1, 1) }
 
-    // MARK: Where things are
+    // MARK: Positions
 
     /// The row of a signal among that many, from the top.
     private static func row(_ signal: Int, of rows: Int) -> Int {
@@ -69,7 +69,7 @@ struct SignalChart {
         return columns - 1 - Int(before * Int64(columns) / WatchState.horizon.milliseconds)
     }
 
-    // MARK: What is drawn
+    // MARK: Drawing
 
     private func drawScale(_ canvas: inout Canvas) {
         let step = plotHeight >= 12 ? 10 : plotHeight >= 6 ? 20 : 30
@@ -194,6 +194,86 @@ private struct Point: Hashable {
                 from + ((to - from) * step * 2 + (to >= from ? steps : -steps)) / (2 * max(1, steps))
             }
             return Point(x: share(start.x, end.x), y: share(start.y, end.y))
+        }
+    }
+}
+
+/// Signals of one network as they were measured, oldest first, as far back as the chart goes.
+struct SignalTrace: Sendable, Equatable {
+    struct Sample: Sendable, Equatable {
+        let time: Instant
+        /// In dBm.
+        let signal: Int
+        /// Whether the network was lost, or not watched, between the sample before and this one.
+        let isAfterBreak: Bool
+    }
+
+    /// Bounded, whatever the device sends.
+    static let maximumSamples = 4096
+
+    private(set) var samples: [Sample] = []
+    private var isBroken = true
+
+    mutating func add(_ signal: Int, at time: Instant) {
+        if let last = samples.last, time < last.time { return }
+        if samples.count == Self.maximumSamples { samples.removeFirst(Self.maximumSamples / 4) }
+        samples.append(Sample(time: time, signal: signal, isAfterBreak: isBroken))
+        isBroken = false
+    }
+
+    /// The next sample does not continue the line.
+    mutating func interrupt() { isBroken = true }
+
+    mutating func forget(before time: Instant) {
+        samples.removeSubrange(..<(samples.firstIndex { $0.time >= time } ?? samples.endIndex))
+    }
+}
+
+/// Characters on a grid, each with its colour, that become lines of text.
+struct Canvas {
+    private struct Cell {
+        var character: Character = " "
+        var paint: Style.Paint?
+    }
+
+    let width: Int
+    let height: Int
+    private var cells: [Cell]
+
+    init(width: Int, height: Int) {
+        self.width = max(0, width)
+        self.height = max(0, height)
+        cells = Array(repeating: Cell(), count: self.width * self.height)
+    }
+
+    /// Puts text whose characters take one column each; characters outside are left out.
+    mutating func put(_ text: String, column: Int, row: Int, _ paint: Style.Paint? = nil) {
+        for (offset, character) in text.enumerated() {
+            put(character, column: column + offset, row: row, paint)
+        }
+    }
+
+    mutating func put(_ character: Character, column: Int, row: Int, _ paint: Style.Paint? = nil) {
+        guard (0..<width).contains(column), (0..<height).contains(row) else { return }
+        cells[row * width + column] = Cell(character: character, paint: paint)
+    }
+
+    func lines(_ style: Style) -> [String] {
+        (0..<height).map { row in
+            var cells = cells[row * width..<(row + 1) * width]
+            while cells.last?.character == " " { cells.removeLast() }
+            var line = ""
+            var run = ""
+            var paint: Style.Paint?
+            for cell in cells {
+                if cell.paint != paint {
+                    line += style.paint(run, paint)
+                    run = ""
+                    paint = cell.paint
+                }
+                run.append(cell.character)
+            }
+            return line + style.paint(run, paint)
         }
     }
 }

@@ -54,7 +54,7 @@ struct TerminalSession: Sendable {
         return try await body(inputs)
     }
 
-    /// Gives the terminal back to the shell until it says to go on. Where there is no shell that could, as under
+    /// Gives the terminal back to the shell until it says to go on. Without a shell that could, as under
     /// `ssh -t board altnet watch`, it goes on at once.
     func suspend() {
         var current = termios()
@@ -67,11 +67,11 @@ struct TerminalSession: Sendable {
     }
 
     func write(_ text: String) {
-        // Where it fails, the terminal is gone; the signal that says so is on its way.
+        // A failure means that the terminal is gone; the signal for that is on its way.
         try? TextOutput(descriptor: output).put(text)
     }
 
-    /// By the signal that a terminal stops a program with, not by SIGSTOP: the kernel ignores it where nobody is left who
+    /// By the signal that a terminal stops a program with, not by SIGSTOP: the kernel ignores it without a shell that
     /// would continue this process (an orphaned process group; setpgid(2)). Needs it unblocked, which it is on no thread
     /// here.
     private func stop() {
@@ -100,7 +100,7 @@ struct TerminalSession: Sendable {
     }
 }
 
-/// What a terminal session listens to.
+/// The sources of a terminal session's events.
 private final class Sources: @unchecked Sendable {  // Its sources may be cancelled from anywhere; they do not say so.
     private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH]
 
@@ -135,4 +135,46 @@ private final class Sources: @unchecked Sendable {  // Its sources may be cancel
         for source in signals { source.cancel() }
         for number in Self.signals { signal(number, SIG_DFL) }
     }
+}
+
+/// Turns frames into what a terminal has to be sent for them: only the lines that have changed.
+struct FramePainter {
+    private var shown: [String] = []
+    private var size: WatchScreen.Size?
+
+    /// - Parameter lines: at most as many as the terminal has, none wider than it is.
+    mutating func paint(_ lines: [String], size: WatchScreen.Size) -> String {
+        var output = ""
+        if size != self.size {
+            // A terminal that was resized has moved its lines about.
+            output = Control.clear
+            shown = []
+            self.size = size
+        }
+        for (index, line) in lines.enumerated() where index >= shown.count || shown[index] != line {
+            // Erased first: after a line that fills the terminal, the cursor stands on its last character.
+            output += Control.beginning(ofLine: index + 1) + Control.eraseToEndOfLine + line
+        }
+        if lines.count < shown.count {
+            output += Control.beginning(ofLine: lines.count + 1) + Control.eraseBelow
+        }
+        shown = lines
+        return output
+    }
+
+    /// Has the next frame drawn as a whole.
+    mutating func forget() { size = nil }
+}
+
+/// Control sequences that every terminal since the VT220 and its imitators understand (ECMA-48; xterm's private modes).
+enum Control {
+    static let clear = "\u{1b}[2J"
+    static let eraseToEndOfLine = "\u{1b}[K"
+    static let eraseBelow = "\u{1b}[J"
+
+    /// The second screen, without a cursor, and without wrapping: no line can move the others.
+    static let enter = "\u{1b}[?1049h\u{1b}[?25l\u{1b}[?7l"
+    static let leave = "\u{1b}[?7h\u{1b}[?25h\u{1b}[?1049l"
+
+    static func beginning(ofLine line: Int) -> String { "\u{1b}[\(line);1H" }
 }

@@ -2,7 +2,7 @@ import AgentModel
 import AppProtocol
 import Failover
 
-/// One frame of `altnet watch`: what it knows, as lines that fit the terminal.
+/// One frame of `altnet watch`: its state as lines that fit the terminal.
 struct WatchScreen {
     struct Size: Sendable, Equatable {
         let columns: Int
@@ -11,7 +11,7 @@ struct WatchScreen {
 
     let state: WatchState
     let now: Instant
-    /// What the clock on the wall shows.
+    /// The wall clock.
     let time: Timestamp
     let size: Size
     let style: Style
@@ -37,7 +37,7 @@ struct WatchScreen {
         return Array((head + chart + separated).prefix(size.rows))
     }
 
-    // MARK: What stands where
+    // MARK: Layout
 
     private var header: String {
         let device = state.device.map { "  \(shown($0.deviceId.printable))" } ?? ""
@@ -109,7 +109,7 @@ struct WatchScreen {
 
     // MARK: Fitting
 
-    /// One line: what stands to the left is cut where it is too long, what stands to the right is left out then.
+    /// One line: a left part that is too long is cut, and the right part is left out then.
     private func line(left: [(text: String, paint: Style.Paint?)], right: (text: String, paint: Style.Paint)? = nil)
         -> String
     {

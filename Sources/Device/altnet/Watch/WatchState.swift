@@ -1,23 +1,22 @@
 import AgentModel
 import AppProtocol
 
-/// What `altnet watch` knows of a device since it began. Of bounded size, however long it runs and whatever the device
-/// sends.
+/// The state of `altnet watch`. Of bounded size for any time that it runs and any input from the device.
 ///
-/// Moments are those of this program's own monotonic clock: the device's clock may be set while somebody watches.
+/// Moments are those of this program's own monotonic clock: the device's clock may be set meanwhile.
 struct WatchState: Sendable, Equatable {
     enum Connection: Sendable, Equatable {
         case connected
         case lost(since: Instant, reason: String)
     }
 
-    /// What the device did about its link from some moment on.
+    /// The link from some moment on.
     enum Link: Sendable, Equatable {
         case on(SSID)
         /// Online over something that has no name.
         case unnamed
         case down
-        /// Nobody was watching.
+        /// There was no connection to the device.
         case unknown
     }
 
@@ -60,7 +59,7 @@ struct WatchState: Sendable, Equatable {
         connection = .connected
     }
 
-    /// - Parameter reason: for whoever watches.
+    /// - Parameter reason: for the user.
     mutating func lost(_ reason: String, at now: Instant) {
         if case .lost(let since, _) = connection {
             connection = .lost(since: since, reason: reason)
@@ -71,7 +70,7 @@ struct WatchState: Sendable, Equatable {
         interrupt(.unknown, at: now)
     }
 
-    // MARK: What the device says
+    // MARK: Answers and events of the device
 
     mutating func update(_ status: NetworkStatus, at now: Instant) {
         self.status = status
@@ -86,7 +85,7 @@ struct WatchState: Sendable, Equatable {
         for ssid in stored { name(ssid) }
     }
 
-    /// Takes the networks that the device may join; whoever else is in range is of no interest to it.
+    /// Takes the networks that the device may join, and ignores all others.
     mutating func update(_ results: ScanResults, at now: Instant) {
         for network in results.networks {
             guard let ssid = network.ssid, letters[ssid] != nil, ssid != status?.ssid else { continue }
@@ -104,7 +103,7 @@ struct WatchState: Sendable, Equatable {
         for decision in history.decisions { add(decision) }
     }
 
-    /// - Parameter isLate: it happened while nobody was watching, and is only told now.
+    /// - Parameter isLate: it happened without a connection, and comes only now.
     mutating func take(_ event: Event, isLate: Bool, at now: Instant) {
         switch event.body {
         case .networkChanged(let status):
@@ -115,8 +114,8 @@ struct WatchState: Sendable, Equatable {
         case .switchProgress(let change): take(change, at: event.time)
         case .decision(let decision): add(decision)
         case .targetChanged(let target):
-            let standing = ConnectivityWording.target(target, now: nil)
-            note(standing.text, standing.paint, at: event.time)
+            let wording = ConnectivityWording.target(target, now: nil)
+            note(wording.text, wording.paint, at: event.time)
         case .portalRequest(let request): note(ConnectivityWording.request(request), .yellow, at: event.time)
         case .scanFinished, .portalEnded: break
         case .gap(let gap): note(Wording.gap(gap), .yellow, at: event.time)

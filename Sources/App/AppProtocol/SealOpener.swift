@@ -1,0 +1,154 @@
+import AgentModel
+import Crypto
+import Synchronization
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+/// The device's side of sealed passwords: its keys, and what it has opened already.
+///
+/// The private keys are in memory only. A restart makes a new one, so nothing that was sealed before can be opened, or
+/// played again, after it.
+public final class SealOpener: Sendable {
+    private let device: DeviceKey
+    private let now: @Sendable () -> ContinuousClock.Instant
+    private let keys: Mutex<SealingKeyRing>
+
+    public init(
+        _ device: DeviceKey, rotation: SealRotation = SealRotation(),
+        now: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+    ) {
+        self.device = device
+        self.now = now
+        keys = Mutex(SealingKeyRing(rotation: rotation, now: now()))
+    }
+
+    /// The key to seal with now.
+    public var key: SealingKey {
+        get throws(ProtocolError) {
+            let publicKey = keys.withLock { $0.present(at: now()).publicKey }
+            guard let key = SealingKey(keyId: publicKey.keyId, publicKey: Array(publicKey.rawRepresentation)) else {
+                throw ProtocolError(.internalError, "the key to seal with has the wrong length")
+            }
+            return key
+        }
+    }
+
+    /// Opens a sealed password, once: also where the request that it came with fails later, or where what is in it is no
+    /// password.
+    /// - Throws: `keyRotated`, `sealInvalid`, `sealUsed`, or `invalidPassword` for what is no Wi-Fi password.
+    public func open(_ sealed: SealedPassword, ssid: SSID) throws(ProtocolError) -> Secret {
+        let password = try keys.withLock { (keys) throws(ProtocolError) -> Secret in
+            guard let key = keys.key(named: sealed.keyId, at: now()) else {
+                throw ProtocolError(.keyRotated, "the device has another key by now than the one that was sealed with")
+            }
+            // Opened before the look-up, so that only a client that can seal learns which boxes were used.
+            guard let password = try? open(sealed, with: key, ssid: ssid) else {
+                throw ProtocolError(.sealInvalid, "the sealed password cannot be opened")
+            }
+            guard keys.use(sealed.encapsulatedKey, of: sealed.keyId) else {
+                throw ProtocolError(.sealUsed, "the sealed password was opened before")
+            }
+            return password
+        }
+        do {
+            try Passphrase.validate(password)
+        } catch {
+            throw ProtocolError(.invalidPassword, "\(error)")
+        }
+        return password
+    }
+
+    private func open(
+        _ sealed: SealedPassword, with key: Curve25519.KeyAgreement.PrivateKey, ssid: SSID
+    ) throws -> Secret {
+        try key.requireAgreement(with: Curve25519.KeyAgreement.PublicKey(rawRepresentation: sealed.encapsulatedKey))
+        var recipient = try HPKE.Recipient(
+            privateKey: key, ciphersuite: SealedPassword.suite, info: SealedPassword.info,
+            encapsulatedKey: Data(sealed.encapsulatedKey), presharedKey: device.presharedKey,
+            presharedKeyIdentifier: Data(device.deviceId.utf8))
+        var padded = try recipient.open(sealed.ciphertext, authenticating: ssid.bytes)
+        defer { padded.withUnsafeMutableBytes { wipe($0) } }
+        let length = padded.lastIndex { $0 != 0 }.map { $0 - padded.startIndex + 1 } ?? 0
+        return Secret(padded.prefix(length))
+    }
+}
+
+/// How long one of the device's sealing keys is the one to use.
+public struct SealRotation: Sendable, Equatable {
+    /// After so many boxes there is a new key. In its grace the old one opens as many again, then no more: opened boxes
+    /// are remembered, so their number is bounded.
+    public let boxes: Int
+    /// After so long there is a new key.
+    public let age: Duration
+    /// How long a key opens what is on its way when the next one is there.
+    public let grace: Duration
+
+    public init(
+        boxes: Int = ProtocolLimits.sealingKeyBoxes, age: Duration = .seconds(ProtocolLimits.sealingKeyAge),
+        grace: Duration = .seconds(ProtocolLimits.sealingKeyGrace)
+    ) {
+        self.boxes = boxes
+        self.age = age
+        self.grace = grace
+    }
+}
+
+/// The device's key for sealing, the one before while that still opens what was on its way, and what each has opened.
+struct SealingKeyRing {
+    private struct Entry {
+        let key = Curve25519.KeyAgreement.PrivateKey()
+        /// When it is to be followed by another.
+        let end: ContinuousClock.Instant
+        /// The encapsulated keys of the boxes that it opened. No two boxes have the same one.
+        var used: Set<[UInt8]> = []
+    }
+
+    private let rotation: SealRotation
+    private var current: Entry
+    private var former: (entry: Entry, end: ContinuousClock.Instant, boxes: Int)?
+
+    init(rotation: SealRotation, now: ContinuousClock.Instant) {
+        self.rotation = rotation
+        current = Entry(end: now + rotation.age)
+    }
+
+    /// The key that is to be used from now on.
+    mutating func present(at now: ContinuousClock.Instant) -> Curve25519.KeyAgreement.PrivateKey {
+        rotate(at: now)
+        return current.key
+    }
+
+    /// - Returns: nil for a key that is gone, or never was.
+    mutating func key(
+        named keyId: String, at now: ContinuousClock.Instant
+    ) -> Curve25519.KeyAgreement.PrivateKey? {
+        rotate(at: now)
+        if current.key.publicKey.keyId == keyId { return current.key }
+        guard let former, former.entry.key.publicKey.keyId == keyId, former.entry.used.count < former.boxes
+        else { return nil }
+        return former.entry.key
+    }
+
+    /// - Returns: false where it was used before.
+    mutating func use(_ encapsulatedKey: [UInt8], of keyId: String) -> Bool {
+        if current.key.publicKey.keyId == keyId { return current.used.insert(encapsulatedKey).inserted }
+        return former?.entry.used.insert(encapsulatedKey).inserted ?? false
+    }
+
+    private mutating func rotate(at now: ContinuousClock.Instant) {
+        if let end = former?.end, now >= end { former = nil }
+        guard now >= current.end || current.used.count >= rotation.boxes else { return }
+        let end = min(current.end, now) + rotation.grace
+        former = now < end ? (current, end, current.used.count + rotation.boxes) : nil
+        current = Entry(end: now + rotation.age)
+    }
+}
+
+extension Curve25519.KeyAgreement.PublicKey {
+    /// The first half of its bytes: no two of a device's keys have the same.
+    var keyId: String { Hex.string(rawRepresentation.prefix(16)) }
+}

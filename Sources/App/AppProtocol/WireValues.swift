@@ -1,0 +1,162 @@
+import AgentModel
+
+/// A value of the model that travels as one JSON string or number.
+package protocol WireScalar {
+    associatedtype Wire: Codable
+
+    /// - Returns: nil for what this type cannot be.
+    init?(wire: Wire)
+    var wire: Wire { get }
+
+    /// Ends the sentence "FIELD ..." for a value that was refused.
+    static var complaint: String { get }
+}
+
+extension WireScalar where Self: RawRepresentable<String> {
+    package init?(wire: String) { self.init(rawValue: wire) }
+    package var wire: String { rawValue }
+}
+
+extension BSSID: WireScalar {
+    package init?(wire: String) { self.init(wire) }
+    package var wire: String { description }
+    package static var complaint: String { "is not a BSSID such as 02:00:00:00:01:00" }
+}
+
+extension Frequency: WireScalar {
+    package init?(wire: Int) {
+        guard (1...100_000).contains(wire) else { return nil }
+        self.init(megahertz: wire)
+    }
+    package var wire: Int { megahertz }
+    package static var complaint: String { "is not a frequency in MHz" }
+}
+
+extension Security: WireScalar {
+    /// One that a newer device knows reads as `unknown`.
+    package init?(wire: String) { self = Security(rawValue: wire) ?? .unknown }
+    package static var complaint: String { "is not a security type" }
+}
+
+extension Uplink: WireScalar {
+    package init?(wire: String) { self = Uplink(rawValue: wire) ?? .other }
+    package static var complaint: String { "is not an uplink" }
+}
+
+extension JoinFailure: WireScalar {
+    package init?(wire: String) { self = JoinFailure(rawValue: wire) ?? .rejected }
+    package static var complaint: String { "is not a failure" }
+}
+
+extension Decoder {
+    /// An error about the value being read, for what a type itself finds wrong.
+    package func malformed(_ complaint: String) -> ProtocolError { .malformed(at: codingPath, complaint) }
+}
+
+extension ProtocolError {
+    package static func malformed(at path: [any CodingKey], _ complaint: String) -> ProtocolError {
+        let field = fieldName(path)
+        guard !field.isEmpty else { return ProtocolError(.malformed, "the line is not a JSON object") }
+        return ProtocolError(.malformed, "\(field) \(complaint)", details: ["field": .text(field)])
+    }
+
+    /// The same with the member at fault, where it names none yet.
+    /// - Parameter field: as in `body.networks[1].sealed`.
+    package func about(_ field: String) -> ProtocolError {
+        ProtocolError(code, message, details: details.merging(["field": .text(field)]) { known, _ in known })
+    }
+
+    /// `body.networks[1].ssid` for the path of coding keys to it; empty for the line itself.
+    static func fieldName(_ path: [any CodingKey]) -> String {
+        path.reduce(into: "") { name, key in
+            if let index = key.intValue {
+                name += "[\(index)]"
+            } else {
+                name += name.isEmpty ? key.stringValue : ".\(key.stringValue)"
+            }
+        }
+    }
+}
+
+/// The place of an entry in a list, from 0.
+struct Place: CodingKey {
+    let intValue: Int?
+    let stringValue: String
+
+    init(_ index: Int) { (intValue, stringValue) = (index, String(index)) }
+    init?(intValue: Int) { self.init(intValue) }
+    init?(stringValue: String) { return nil }
+}
+
+extension KeyedDecodingContainer {
+    package func decode<Value: WireScalar>(_ type: Value.Type, forKey key: Key) throws -> Value {
+        guard let value = Value(wire: try decode(Value.Wire.self, forKey: key)) else {
+            throw ProtocolError.malformed(at: codingPath + [key], Value.complaint)
+        }
+        return value
+    }
+
+    package func decodeIfPresent<Value: WireScalar>(_ type: Value.Type, forKey key: Key) throws -> Value? {
+        guard contains(key), try !decodeNil(forKey: key) else { return nil }
+        return try decode(type, forKey: key)
+    }
+}
+
+extension KeyedEncodingContainer {
+    package mutating func encode<Value: WireScalar>(_ value: Value, forKey key: Key) throws {
+        try encode(value.wire, forKey: key)
+    }
+
+    package mutating func encodeIfPresent<Value: WireScalar>(_ value: Value?, forKey key: Key) throws {
+        try encodeIfPresent(value?.wire, forKey: key)
+    }
+}
+
+/// The members of ``SSID/JSONMembers``, for errors.
+private enum SSIDKeys: String, CodingKey {
+    case ssid, ssidHex
+}
+
+extension Decoder {
+    /// The SSID of the object being read, nil where it has none.
+    package func ssidIfPresent() throws -> SSID? {
+        let members = try SSID.JSONMembers(from: self)
+        do throws(SSID.InvalidJSONMembers) {
+            return try members.name
+        } catch {
+            switch error {
+            case .notHex:
+                throw ProtocolError.malformed(at: codingPath + [SSIDKeys.ssidHex], "is not pairs of hexadecimal digits")
+            case .both:
+                throw ProtocolError.malformed(at: codingPath + [SSIDKeys.ssid], "and ssidHex exclude each other")
+            case .invalid(let reason):
+                let field = ProtocolError.fieldName(codingPath + [members.ssid == nil ? SSIDKeys.ssidHex : .ssid])
+                throw ProtocolError(.invalidSsid, "\(reason)", details: ["field": .text(field)])
+            }
+        }
+    }
+
+    package func ssid() throws -> SSID {
+        guard let ssid = try ssidIfPresent() else {
+            throw ProtocolError.malformed(at: codingPath + [SSIDKeys.ssid], "or ssidHex is missing")
+        }
+        return ssid
+    }
+}
+
+extension Encoder {
+    package func encode(_ ssid: SSID?) throws {
+        if let ssid { try SSID.JSONMembers(ssid).encode(to: self) }
+    }
+}
+
+/// An SSID in a list.
+struct WireSSID: Codable {
+    let ssid: SSID
+
+    init(_ ssid: SSID) { self.ssid = ssid }
+
+    init(from decoder: any Decoder) throws { ssid = try decoder.ssid() }
+
+    func encode(to encoder: any Encoder) throws { try encoder.encode(ssid) }
+}

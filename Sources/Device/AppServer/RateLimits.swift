@@ -1,0 +1,67 @@
+import AgentModel
+import NIOCore
+import Synchronization
+
+extension TokenBucket {
+    init(_ rate: AppServer.RequestRate) { self.init(rate.perSecond, per: .seconds(1), burst: rate.burst) }
+}
+
+/// How many requests the connections of one address may still send, together.
+final class SiteRates: Sendable {
+    private let rate: AppServer.RequestRate
+    private let maximum: Int
+    private let buckets = Mutex<[IPAddress.Site: TokenBucket]>([:])
+
+    /// - Parameter maximum: how many addresses are kept apart at a time.
+    init(_ rate: AppServer.RequestRate, maximum: Int) {
+        self.rate = rate
+        self.maximum = max(1, maximum)
+    }
+
+    /// Takes one from the connection's own bucket and one from its address's.
+    /// - Returns: nil, or how long to wait where one of them is empty; then none is taken.
+    func take(_ site: IPAddress.Site, and connection: inout TokenBucket, at now: Instant) -> Duration? {
+        buckets.withLock { buckets in
+            if buckets[site] == nil { makeRoom(&buckets, at: now) }
+            var bucket = buckets[site] ?? TokenBucket(rate)
+            let delay = max(connection.delay(at: now), bucket.delay(at: now))
+            if delay == .zero {
+                connection.take()
+                bucket.take()
+            }
+            buckets[site] = bucket
+            return delay == .zero ? nil : delay
+        }
+    }
+
+    /// How many addresses are kept apart now.
+    var count: Int { buckets.withLock { $0.count } }
+
+    private func makeRoom(_ buckets: inout [IPAddress.Site: TokenBucket], at now: Instant) {
+        guard buckets.count >= maximum else { return }
+        var delays = buckets
+        for site in buckets.keys { _ = delays[site]?.delay(at: now) }
+        buckets = delays.filter { !$0.value.isFull }
+        if buckets.count >= maximum, let any = buckets.keys.first { buckets[any] = nil }
+    }
+}
+
+extension IPAddress {
+    /// - Returns: nil for the address of a Unix socket.
+    init?(_ address: SocketAddress) {
+        switch address {
+        case .v4(let address): self.init(bytes: withUnsafeBytes(of: address.address.sin_addr) { Array($0) })
+        case .v6(let address): self.init(bytes: withUnsafeBytes(of: address.address.sin6_addr) { Array($0) })
+        case .unixDomainSocket: return nil
+        }
+    }
+
+    /// The least that one household or one attacker has: an IPv4 address, or the 64 bits that an IPv6 network shares
+    /// (RFC 4291, 2.5.4), within which a host can take any number of addresses. All of a link share the prefix of
+    /// its own addresses (RFC 4291, 2.5.6), so there each counts.
+    var site: Site { Site(bytes: isIPv4 || isLinkLocal ? bytes : Array(bytes.prefix(8))) }
+
+    struct Site: Hashable, Sendable {
+        fileprivate let bytes: [UInt8]
+    }
+}

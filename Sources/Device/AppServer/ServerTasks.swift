@@ -1,0 +1,99 @@
+import AgentModel
+import NIOCore
+import Synchronization
+
+/// The tasks that serve the open connections.
+///
+/// They are not the children of one accepting task: a connection that still waited in its sequence when the server stops
+/// would be dropped, and NIO traps on an asynchronous channel that was never served. Here each has its task from the moment
+/// it exists.
+///
+/// They run on the event loop that the connections are of: nothing is handed over to Swift's pool and back, which would
+/// have threads of its own for it.
+final class ConnectionTasks: Sendable {
+    private struct State {
+        var lastTicket = 0
+        var tasks: [Int: Task<Void, Never>] = [:]
+        var isStopping = false
+    }
+
+    private let executor: EventLoopTasks
+    private let state = Mutex(State())
+
+    init(on loop: any EventLoop) { executor = EventLoopTasks(loop) }
+
+    func start(_ serve: @escaping @Sendable () async -> Void) {
+        state.withLock { state in
+            state.lastTicket += 1
+            let ticket = state.lastTicket
+            let task = Task(executorPreference: executor) {
+                await serve()
+                self.state.withLock { _ = $0.tasks.removeValue(forKey: ticket) }
+            }
+            if state.isStopping { task.cancel() }
+            state.tasks[ticket] = task
+        }
+    }
+
+    /// Cancels every task, also those that are still to be started, and returns when all have ended.
+    func stop() async {
+        while true {
+            let tasks = state.withLock { state in
+                state.isStopping = true
+                return Array(state.tasks.values)
+            }
+            guard !tasks.isEmpty else { return }
+            for task in tasks { task.cancel() }
+            for task in tasks { await task.value }
+        }
+    }
+}
+
+/// Runs tasks on an event loop. None may block, and all have to end before the loop does.
+final class EventLoopTasks: TaskExecutor {
+    private let loop: any EventLoop
+
+    init(_ loop: any EventLoop) { self.loop = loop }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        loop.execute { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
+    }
+}
+
+/// Counts connections up to a limit.
+final class ConnectionCounter: Sendable {
+    private let count = Mutex(0)
+
+    /// - Returns: whether there was room for one more.
+    func enter(limit: Int) -> Bool {
+        count.withLock { count in
+            guard count < limit else { return false }
+            count += 1
+            return true
+        }
+    }
+
+    /// To be called once for each that has entered.
+    func leave() { count.withLock { $0 -= 1 } }
+}
+
+/// The clock that every limit of time in this module is measured with.
+struct ServerClock: Sendable {
+    private let elapsed: @Sendable () -> Duration
+    private let pause: @Sendable (Duration) async throws -> Void
+
+    init(_ clock: any Clock<Duration>) {
+        func measure<C: Clock>(_ clock: C) -> @Sendable () -> Duration where C.Duration == Duration {
+            let start = clock.now
+            return { start.duration(to: clock.now) }
+        }
+        elapsed = measure(clock)
+        pause = { try await clock.sleep(for: $0) }
+    }
+
+    var now: Instant { Instant(milliseconds: elapsed().milliseconds) }
+
+    /// - Throws: `CancellationError` when the task is cancelled.
+    func sleep(for duration: Duration) async throws { try await pause(duration) }
+}

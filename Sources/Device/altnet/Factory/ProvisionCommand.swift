@@ -1,0 +1,308 @@
+import Agent
+import AgentModel
+import AppProtocol
+import ArgumentParser
+import KeyFile
+
+struct ProvisionCommand: KeyFileSubcommand {
+    static let configuration = CommandConfiguration(
+        commandName: "provision", abstract: "Give a new device its id, its keys, and its first network.",
+        discussion: """
+            Makes the missing ones of device id, local key and root key at random, and keeps the others. You can run it again \
+            at any time; after a power cut it takes the remaining steps. Codes replace random values: the pairing code \
+            that 'altnet pair' writes, and the code of a network (WIFI:T:WPA;S:name;P:password;;), each on a line of its \
+            own, in a file, on standard input, or typed or scanned at a prompt. They are never arguments, which every \
+            process could read:
+
+              altnet provision                                  everything at random, no network yet
+              altnet provision --from lamp.key --output -       id and key of a label; shows its code again
+              printf '%s\\n' "$PAIR" "$WIFI" | altnet provision --from -
+              altnet provision --ask                            scan the codes
+              altnet provision --network HomeNet                asks for the password
+
+            Stop the agent before you add anything. To give a running agent a network, use 'altnet switch --new'. Run as \
+            root, it leaves the state directory to its owner, or to the user of --owner; a root key elsewhere, as in \(AgentSettings.packagedRootKey), is root's, and systemd hands it over.
+
+            EXIT STATUS
+              0   the device has everything that was asked for
+              1   it has another id, key or network already, and --force was not given; nothing was changed
+              65  a code, an id or a password is wrong, or the key file is there without its root key
+              74  a disk or a flash chip failed
+              75  the agent runs
+              77  this user may not do that
+              78  the agent's settings are not in order
+            """)
+
+    @OptionGroup var options: KeyFileOptions
+
+    @Option(help: ArgumentHelp("Read codes from this file, one a line; - is standard input.", valueName: "path"))
+    var from: String?
+
+    @Flag(help: "Ask for codes at the terminal, which does not show them; a scanner may type them.")
+    var ask = false
+
+    @Option(help: ArgumentHelp("Use this id instead of a random one, such as a serial number.", valueName: "id"))
+    var id: String?
+
+    @Option(help: ArgumentHelp("The first network, and the device's home.", valueName: "ssid"))
+    var network: SSIDArgument?
+
+    @OptionGroup var newNetwork: NewNetworkOptions
+
+    @Option(
+        help: ArgumentHelp("The state directory (default: the agent's).", valueName: "path"))
+    var stateDir: String?
+
+    @Option(
+        help: ArgumentHelp("The agent's user, who gets the state directory (default: its owner).", valueName: "user"))
+    var owner: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "Write the pairing code to this file, which its owner alone can read; - shows it.", valueName: "path"))
+    var output: String?
+
+    @Flag(help: "Replace another identity, another home, and another file. A root key is never replaced.")
+    var force = false
+
+    @Flag(help: "Show the steps, and take none.")
+    var dryRun = false
+
+    @Flag(help: "Print nothing if all is well.")
+    var quiet = false
+
+    func validate() throws {
+        if from != nil, ask { throw ValidationError("--from and --ask exclude each other.") }
+        if from == "-", newNetwork.passwordStdin {
+            throw ValidationError("--from - and --password-stdin both read standard input.")
+        }
+        if newNetwork.isGiven, network == nil {
+            throw ValidationError("--open, --hidden and --password-stdin go with --network.")
+        }
+        if quiet, options.json { throw ValidationError("--quiet and --json exclude each other.") }
+    }
+
+    func run(_ console: Console) throws {
+        let settings = try options.settings(stateDirectory: stateDir)
+        let files = try DeviceFiles(settings, options.place(settings), owner: owner)
+        let provisioning = try provisioning(console)
+        if !dryRun, let outcome = try files.finishReset(), !quiet, !options.json {
+            console.print(
+                "A factory reset that was cut short is finished\(outcome.left.isEmpty ? "" : ", as far as possible").")
+        }
+        let device = try files.survey()
+        let plan = try provisioning.plan(for: device)
+        let identity = dryRun ? nil : try files.provide(provisioning, plan)
+        if !dryRun, let identity, let output, output != "-" {
+            try PairingCode(identity.key).write(to: output, replacing: force)
+        }
+        let report = ProvisionReport(
+            plan, id: identity?.id ?? provisioning.id ?? device.identity?.id, network: provisioning.network?.ssid,
+            rootKey: try files.place.rootKey.readOnlySource().source,
+            code: output == "-" && !dryRun ? identity.map { PairingCode($0.key) } : nil,
+            file: output == "-" ? nil : output, isDryRun: dryRun)
+        if options.json { return console.print(json: report.document) }
+        if !quiet { console.print(report.text) }
+        try report.code?.present(console)
+    }
+
+    private func provisioning(_ console: Console) throws -> Provisioning {
+        var codes: ProvisioningCodes?
+        if ask { codes = try ProvisioningCodes(asking: console) }
+        if let from {
+            var text =
+                from == "-"
+                ? try console.input(ProvisioningCodes.maximumLength + 1)
+                : try PrivateFile.read(from, maximum: ProvisioningCodes.maximumLength)
+            defer { text.withUnsafeMutableBytes { wipe($0) } }
+            codes = try ProvisioningCodes(reading: text, from: from == "-" ? "standard input" : from.printable)
+        }
+        if codes?.device != nil, id != nil {
+            throw CommandFailure(.badData, "the pairing code says the id: leave --id out")
+        }
+        if codes?.network != nil, network != nil {
+            throw CommandFailure(.badData, "a code says the network: leave --network out")
+        }
+        var provisioning = Provisioning(replaces: force)
+        if let device = codes?.device { provisioning.identity = .given(DeviceIdentity(key: device)) }
+        do {
+            if let id {
+                _ = try DeviceIdentity.random(id: id)
+                provisioning.identity = .named(id)
+            }
+            let first = try codes?.network ?? network.map { try newNetwork.network($0.ssid, console) }
+            provisioning.network = try first.map { try StoredNetwork(provisioned: $0) }
+        } catch let error as ProtocolError {
+            throw CommandFailure(.badData, error.message)
+        }
+        return provisioning
+    }
+}
+
+extension Provisioning {
+    fileprivate var id: String? {
+        switch identity {
+        case .any: nil
+        case .named(let id): id
+        case .given(let identity): identity.id
+        }
+    }
+}
+
+extension DeviceFiles {
+    /// Looks at the device and changes nothing.
+    fileprivate func survey() throws -> Provisioning.Device {
+        let hasRootKey = try place.rootKey.readOnlySource().load() != nil
+        let found = try place.examine()
+        var stored: StoredState?
+        switch found.content {
+        case .state(let state, _): stored = state
+        case .refused(let error): throw error
+        case .sealed where found.isPresent:
+            throw CommandFailure(
+                .badData,
+                "there is a key file at \(place.path), and no root key at \(try place.rootKey.readOnlySource().source): put the "
+                    + "root key back, or wipe what is left with 'altnet factory-reset'")
+        case .sealed, .empty: break
+        }
+        return try Provisioning.Device(state: try state, hasRootKey: hasRootKey, stored: stored)
+    }
+
+    /// - Returns: the device's identity from now on.
+    fileprivate func provide(_ provisioning: Provisioning, _ plan: Provisioning.Plan) throws -> DeviceIdentity {
+        if !plan.changesNothing, try place.isInUse() {
+            let remedy =
+                plan.network == nil || plan.network == .kept
+                ? "" : ", or give it the network with 'altnet switch --new'"
+            throw CommandFailure(
+                .tryLater,
+                "the agent runs: stop it first, as with 'systemctl stop altnet'\(remedy); nothing was changed")
+        }
+        try handOver()
+        if plan.rootKey == .made { try makeRootKey() }
+        // Opened first, for it has more reasons to fail; but the identity must not be a random one if the power goes now and
+        // the agent is started.
+        let keyFile = plan.network == .made || plan.network == .replaced ? try openStore() : nil
+        let identity = try inState { try provisioning.provideIdentity(plan, in: $0) }
+        if let keyFile { try acting { try provisioning.provideNetwork(plan, in: keyFile) } }
+        return identity
+    }
+}
+
+/// The steps that `altnet provision` took, or would take.
+struct ProvisionReport {
+    let document: Document
+    /// Nil if it is not to be shown.
+    let code: PairingCode?
+
+    struct Document: Encodable {
+        /// Absent where it is still to be made.
+        let deviceId: String?
+        let identity: Provisioning.Step
+        let rootKey: Provisioning.Step
+        let rootKeyFile: String
+        /// Absent where none was given.
+        let network: Provisioning.Step?
+        let ssid: String?
+        let ssidHex: String?
+        let code: String?
+        let file: String?
+        let dryRun: Bool
+    }
+
+    private let network: SSID?
+
+    init(
+        _ plan: Provisioning.Plan, id: String?, network: SSID?, rootKey: String, code: PairingCode?, file: String?,
+        isDryRun: Bool
+    ) {
+        self.code = code
+        self.network = network
+        let name = network.map { SSID.JSONMembers($0) }
+        document = Document(
+            deviceId: id, identity: plan.identity, rootKey: plan.rootKey, rootKeyFile: rootKey, network: plan.network,
+            ssid: name?.ssid, ssidHex: name?.ssidHex,
+            code: code?.uri(), file: file, dryRun: isDryRun)
+    }
+
+    var text: String {
+        var lines = [
+            "Identity  \(document.deviceId ?? "a random one"), \(word(document.identity))",
+            "Root key  \(document.rootKeyFile.printable), \(word(document.rootKey))",
+        ]
+        if let network, let step = document.network { lines.append("Network   \(network), \(word(step))") }
+        if let file = document.file { lines.append("Code      \(file.printable)") }
+        if document.dryRun { lines.append("Nothing was done: these are the steps.") }
+        return lines.joined(separator: "\n")
+    }
+
+    private func word(_ step: Provisioning.Step) -> String {
+        switch (step, document.dryRun) {
+        case (.kept, _): "as it was"
+        case (_, true): "to be \(step.rawValue)"
+        case (_, false): step.rawValue
+        }
+    }
+}
+
+/// Codes that describe a device: the pairing code of its label, the code of its first network, or both, a line
+/// each. Empty lines, and lines that begin with `#`, are ignored.
+struct ProvisioningCodes {
+    private(set) var device: DeviceKey?
+    private(set) var network: NewNetwork?
+
+    /// The longest file that is read, in bytes.
+    static let maximumLength = 4096
+
+    var isComplete: Bool { device != nil && network != nil }
+
+    /// - Parameter source: its name in messages.
+    init(reading text: some Collection<UInt8>, from source: String) throws {
+        guard text.count <= Self.maximumLength else {
+            throw CommandFailure(.badData, "\(source) is too long: it has a pairing code, a network's code, or both")
+        }
+        for (number, line) in text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).enumerated() {
+            try add(line, from: "\(source), line \(number + 1)")
+        }
+        guard device != nil || network != nil else {
+            throw CommandFailure(.badData, "\(source) has no code: neither altnet:pair?... nor WIFI:...")
+        }
+    }
+
+    /// Asks for codes at the terminal, where a scanner may type them.
+    init(asking console: Console) throws {
+        while !isComplete {
+            let line = try console.askPassword(
+                device == nil && network == nil ? "Code of the label or of the network: " : "Another code, or none: ")
+            guard line.count > 0 else { break }
+            try line.withBytes { try add($0, from: "this line") }
+        }
+    }
+
+    private mutating func add(_ line: some Collection<UInt8>, from source: String) throws {
+        let blanks: Set<UInt8> = [UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r")]
+        var code = Array(line.drop(while: blanks.contains))
+        defer { code.withUnsafeMutableBytes { wipe($0) } }
+        while let last = code.last, blanks.contains(last) { code.removeLast() }
+        guard let first = code.first, first != UInt8(ascii: "#") else { return }
+        do {
+            if Self.begins(code, with: PairingCode.scheme) {
+                guard device == nil else { throw CommandFailure(.badData, "\(source): another pairing code") }
+                device = try PairingCode(reading: code).device
+            } else if Self.begins(code, with: NetworkCode.scheme) {
+                guard network == nil else { throw CommandFailure(.badData, "\(source): another network's code") }
+                network = try NetworkCode(reading: code).network
+            } else {
+                throw CommandFailure(.badData, "\(source) is no code: one begins with altnet:pair? or WIFI:")
+            }
+        } catch let error as PairingCodeError {
+            throw CommandFailure(.badData, "\(source): \(error)")
+        } catch let error as NetworkCodeError {
+            throw CommandFailure(.badData, "\(source): \(error)")
+        }
+    }
+
+    private static func begins(_ code: [UInt8], with scheme: String) -> Bool {
+        String(decoding: code.prefix(scheme.utf8.count), as: UTF8.self).lowercased() == scheme.lowercased()
+    }
+}

@@ -1,0 +1,135 @@
+import Agent
+import AgentModel
+import ArgumentParser
+import Glibc
+import KeyFile
+
+struct KeyFileCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "keyfile", abstract: "Inspect the key file, back it up, restore it, change its key.",
+        discussion: """
+            These commands read the key file itself and need no agent. They find it as the agent does, by the settings \
+            ALTNET_STATE_DIR, ALTNET_KEYFILE, ALTNET_ROOT_KEY and ALTNET_KEYFILE_ANCHOR in \(AgentSettings.packagedFile) or \
+            the environment, or by --keyfile and --root-key. Looking works beside a running agent and changes nothing; import and rekey need the agent stopped:
+
+              altnet keyfile inspect
+              altnet keyfile verify
+              altnet keyfile export /media/stick/altnet.export
+              altnet keyfile import /media/stick/altnet.export
+
+            No password is ever shown.
+
+            EXIT STATUS
+              0   done; the key file is in order
+              1   not so: the export's file is there, the key file holds networks
+              65  key file, root key, export or passphrase is damaged or wrong
+              74  a disk or a flash chip failed
+              75  the agent has the key file open
+              77  this user may not do that
+              78  the agent's settings are not in order
+            """,
+        subcommands: [
+            KeyFileInspect.self, KeyFileVerify.self, KeyFileExport.self, KeyFileImport.self, KeyFileRekey.self,
+            KeyFileWear.self,
+        ])
+}
+
+/// A command that reads or changes the key file itself.
+protocol KeyFileSubcommand: ParsableCommand {
+    var options: KeyFileOptions { get }
+
+    /// - Throws: `CommandFailure` or an error of the store; any other error is a defect.
+    func run(_ console: Console) throws
+}
+
+extension KeyFileSubcommand {
+    func run() throws {
+        let console = Console.current
+        do {
+            try run(console)
+        } catch let failure as CommandFailure {
+            try console.report(failure, json: options.json)
+        } catch let failure as any KeyFileFailure {
+            try console.report(CommandFailure(failure), json: options.json)
+        }
+    }
+}
+
+/// The options of every command on the key file.
+struct KeyFileOptions: ParsableArguments {
+    @OptionGroup var local: LocalOptions
+
+    @Option(help: ArgumentHelp("The key file, or its partition (default: the agent's).", valueName: "path"))
+    var keyfile: String?
+
+    @Option(help: ArgumentHelp("The file with the root key (default: the agent's).", valueName: "path"))
+    var rootKey: String?
+
+    @Option(
+        name: .customLong("settings"),
+        help: ArgumentHelp(
+            "The file with the agent's settings (default: \(AgentSettings.packagedFile), if it is there).",
+            valueName: "file"))
+    var settingsFile: String?
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    /// The agent's settings, which say where the store is and how much it may hold.
+    /// - Parameter stateDirectory: counts more than what is set.
+    func settings(stateDirectory: String? = nil) throws -> AgentSettings {
+        var environment = AgentSettings.environmentOfProcess
+        if let stateDirectory { environment["ALTNET_STATE_DIR"] = stateDirectory }
+        return try AgentSettings.ofThisMachine(file: settingsFile, environment)
+    }
+
+    func place(_ settings: AgentSettings) -> StorePlace {
+        var place = settings.storePlace
+        // An anchor knows one store.
+        if let keyfile, keyfile != place.path { place.anchorPath = nil }
+        if let keyfile { place.path = keyfile }
+        if let rootKey { place.rootKey = .file(path: rootKey) }
+        return place
+    }
+
+    func place() throws -> StorePlace { place(try settings()) }
+}
+
+extension AgentSettings {
+    /// The settings file of a packaged device.
+    static let packagedFile = "/etc/altnet/altnet.conf"
+
+    /// The settings of this machine's agent, for commands that do its work while it does not run.
+    /// - Parameter file: nil for a packaged device's, if this is one.
+    /// - Throws: `CommandFailure`.
+    static func ofThisMachine(
+        file: String? = nil, _ environment: [String: String] = environmentOfProcess
+    ) throws -> AgentSettings {
+        let file = file ?? (access(packagedFile, R_OK) == 0 ? packagedFile : nil)
+        do throws(InvalidSettings) { return try SettingsSource(file: file, environment: environment).read() } catch {
+            throw CommandFailure(.badSettings, error.summary)
+        }
+    }
+}
+
+extension StorePlace {
+    /// Looks into a store that is there.
+    func examineExisting(usingRootKey: Bool = true) throws -> Examination {
+        let examination = try examine(usingRootKey: usingRootKey)
+        guard examination.isPresent else {
+            throw CommandFailure(.badData, "there is no key file at \(path): the agent makes it with the first network")
+        }
+        return examination
+    }
+
+    /// The state that the store holds, as it would be when it is opened.
+    func readState() throws -> (examination: Examination, state: StoredState) {
+        let examination = try examineExisting()
+        switch examination.content {
+        case .state(let state, _): return (examination, state)
+        case .refused(let error): throw error
+        case .sealed: throw KeyFileError.noRootKey(source: try rootKey.readOnlySource().source)
+        case .empty: throw CommandFailure(.badData, "no state can be read from \(path): see 'altnet keyfile verify'")
+        }
+    }
+}

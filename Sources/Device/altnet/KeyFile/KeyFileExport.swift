@@ -1,0 +1,126 @@
+import AgentModel
+import ArgumentParser
+import KeyFile
+
+struct KeyFileExport: KeyFileSubcommand {
+    static let configuration = CommandConfiguration(
+        commandName: "export", abstract: "Write the contents of the key file to a file, sealed with a passphrase.",
+        discussion: """
+            The export does not depend on the device's root key: it is opened with its passphrase alone, on any device. \
+            Asks for the passphrase twice, or reads it from standard input. Works beside a running agent:
+
+              altnet keyfile export /media/stick/altnet.export
+              pass show altnet/export | altnet keyfile export --passphrase-stdin - | ssh host 'cat > altnet.export'
+            """)
+
+    @OptionGroup var options: KeyFileOptions
+
+    @Argument(help: ArgumentHelp("The file to make, or - for standard output.", valueName: "file"))
+    var file: String
+
+    @OptionGroup var passphrase: KeyFilePassphrase
+
+    @Flag(help: "Replace the file if it is there.")
+    var force = false
+
+    func run(_ console: Console) throws {
+        let isStandardOutput = file == "-"
+        guard !isStandardOutput || !console.style.goesToTerminal else {
+            throw CommandFailure(.badData, "an export is binary: name a file, or send it on with |")
+        }
+        let place = try options.place()
+        let state = try place.readState().state
+        let secret = try passphrase.read(isNew: true, console)
+        console.progress("Sealing...")
+        let export = try SealedExport.seal(state, under: secret)
+        guard !isStandardOutput else { return try PrivateFile.writeToStandardOutput(export) }
+        try PrivateFile.write(export, to: file, replacing: force)
+        let count = state.networkCount
+        if options.json { return console.print(json: ExportDocument(file: file, bytes: export.count, networks: count)) }
+        console.print("\(file.printable) holds \(count) \(count == 1 ? "network" : "networks") now.")
+    }
+}
+
+private struct ExportDocument: Encodable {
+    let file: String
+    let bytes: Int
+    let networks: Int
+}
+
+struct KeyFileImport: KeyFileSubcommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import", abstract: "Replace the contents of the key file by an export.",
+        discussion: """
+            Stop the agent first. Everything is imported or, if anything is wrong, nothing changes. A switch that was \
+            under way is not imported, and counters that protect against replayed messages do not go back:
+
+              systemctl stop altnet
+              altnet keyfile import /media/stick/altnet.export
+              systemctl start altnet
+            """)
+
+    @OptionGroup var options: KeyFileOptions
+
+    @Argument(help: ArgumentHelp("The export.", valueName: "file"))
+    var file: String
+
+    @OptionGroup var passphrase: KeyFilePassphrase
+
+    @Flag(help: "Drop the networks that the key file holds now.")
+    var replace = false
+
+    func run(_ console: Console) throws {
+        let settings = try options.settings()
+        // First, so that the user does not type a passphrase in vain.
+        let keyFile = try options.place(settings).open(maximumBackups: settings.maximumBackups)
+        let export = try PrivateFile.read(file, maximum: SealedExport.maximumSize)
+        let secret = try passphrase.read(isNew: false, console)
+        console.progress("Opening the export...")
+        try keyFile.importState(try SealedExport.open(export, with: secret), replacing: replace)
+        let count = keyFile.state.networkCount
+        let findings = keyFile.report.map { "\($0)" }
+        if options.json { return console.print(json: ImportDocument(networks: count, findings: findings)) }
+        console.print("The key file holds \(count) \(count == 1 ? "network" : "networks") now.")
+        for finding in findings { console.complain(finding.printable) }
+    }
+}
+
+private struct ImportDocument: Encodable {
+    let networks: Int
+    let findings: [String]
+}
+
+/// The source of an export's passphrase.
+struct KeyFilePassphrase: ParsableArguments {
+    @Flag(help: "Read the passphrase from the first line of standard input instead of asking for it.")
+    var passphraseStdin = false
+
+    /// - Parameter isNew: to be asked for twice, and of some length.
+    func read(isNew: Bool, _ console: Console) throws -> Secret {
+        let passphrase = passphraseStdin ? try readInput(console) : try ask("Passphrase of the export: ", console)
+        guard isNew else { return passphrase }
+        guard passphrase.count >= SealedExport.shortestPassphrase else {
+            throw ExportError.passphraseTooShort(passphrase.count)
+        }
+        if !passphraseStdin, try ask("Once more: ", console) != passphrase {
+            throw CommandFailure(.badData, "the two passphrases differ: try again")
+        }
+        return passphrase
+    }
+
+    private func readInput(_ console: Console) throws -> Secret {
+        var input = try console.input(4096)
+        defer { input.withUnsafeMutableBytes { wipe($0) } }
+        return input.withUnsafeBytes { bytes in
+            Secret(bytes.prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") })
+        }
+    }
+
+    private func ask(_ prompt: String, _ console: Console) throws -> Secret {
+        do { return try console.askPassword(prompt) } catch let failure as CommandFailure
+            where failure.status == .badData
+        {
+            throw CommandFailure(.badData, "there is no terminal to ask for the passphrase: use --passphrase-stdin")
+        }
+    }
+}

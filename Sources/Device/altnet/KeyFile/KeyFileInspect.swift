@@ -1,0 +1,230 @@
+import AgentModel
+import AppProtocol
+import ArgumentParser
+import Glibc
+import KeyFile
+
+struct KeyFileInspect: KeyFileSubcommand {
+    static let configuration = CommandConfiguration(
+        commandName: "inspect", abstract: "Show the contents of the key file.",
+        discussion: """
+            Shows the networks with their properties, but never a password, nor anything that helps to guess one. Works \
+            beside a running agent, and changes nothing on the disk:
+
+              altnet keyfile inspect
+              altnet keyfile inspect --json | jq .state.backups
+            """)
+
+    @OptionGroup var options: KeyFileOptions
+
+    func run(_ console: Console) throws {
+        let place = try options.place()
+        let (examination, state) = try place.readState()
+        let document = KeyFileDocument(examination, state, place, isInUse: try place.isInUse())
+        if options.json { return console.print(json: document) }
+        console.print(KeyFileView(document: document, state: state, now: console.now()).render(console.style))
+    }
+}
+
+/// The contents of the key file without secrets: the answer of `altnet keyfile inspect --json`.
+struct KeyFileDocument: Encodable {
+    let keyfile: KeyFileFacts
+    let state: StateDocument
+    let findings: [FindingDocument]
+
+    init(_ examination: Examination, _ state: StoredState, _ place: StorePlace, isInUse: Bool) {
+        keyfile = KeyFileFacts(examination, place, isInUse: isInUse)
+        self.state = StateDocument(state)
+        findings = examination.findings.map(FindingDocument.init)
+    }
+}
+
+/// The key file as a whole.
+struct KeyFileFacts: Encodable {
+    let path: String
+    let bytes: Int
+    let sectors: Int
+    /// The number of the last record. Absent where the state was not read.
+    let generation: UInt64?
+    /// Of a file, when it was written last.
+    let written: Timestamp?
+    /// Whether the agent has it open.
+    let inUse: Bool
+
+    init(_ examination: Examination, _ place: StorePlace, isInUse: Bool) {
+        path = place.path
+        bytes = examination.geometry.size
+        sectors = examination.geometry.sectorCount
+        generation = if case .state(_, let generation) = examination.content { generation } else { nil }
+        written = Self.written(place.path)
+        inUse = isInUse
+    }
+
+    private static func written(_ path: String) -> Timestamp? {
+        var status = stat()
+        guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        return Timestamp(seconds: UInt32(clamping: status.st_mtim.tv_sec))
+    }
+}
+
+struct FindingDocument: Encodable {
+    let text: String
+    /// Whether it means a loss or a manipulation.
+    let serious: Bool
+
+    init(_ finding: Finding) {
+        text = "\(finding)"
+        serious = finding.isSerious
+    }
+}
+
+struct StateDocument: Encodable {
+    let home: NetworkDocument?
+    let chosen: NetworkDocument?
+    let current: NetworkDocument?
+    let previous: NetworkDocument?
+    let backups: [NetworkDocument]
+    let backupsRevision: UInt64
+    let pendingSwitch: PendingSwitchDocument?
+    let replayCounters: [String: UInt64]
+
+    init(_ state: StoredState) {
+        func document(_ network: StoredNetwork) -> NetworkDocument {
+            NetworkDocument(network, state.statistics[network.ssid])
+        }
+        home = state.home.map(document)
+        chosen = state.chosen.map(document)
+        current = state.current.map(document)
+        previous = state.previous.map(document)
+        backups = state.backups.map(document)
+        backupsRevision = state.backupsRevision
+        pendingSwitch = state.pendingSwitch.map { pending in
+            PendingSwitchDocument(
+                id: pending.id, target: pending.target.map(document), cameFrom: pending.cameFrom.map(SSID.JSONMembers.init))
+        }
+        replayCounters = state.replayCounters
+    }
+}
+
+struct PendingSwitchDocument: Encodable {
+    let id: String
+    let target: NetworkDocument?
+    let cameFrom: SSID.JSONMembers?
+}
+
+struct NetworkDocument: Encodable {
+    let ssid: String?
+    let ssidHex: String?
+    let security: String?
+    /// The least that a link to it must have. Absent where that is nothing.
+    let floor: String?
+    let hidden: Bool
+    let passwordStored: Bool
+    let lastSeen: Timestamp?
+    /// In dBm.
+    let lastSignal: Int8?
+    /// In MHz.
+    let lastFrequency: Int?
+    let lastFailure: String?
+
+    init(_ network: StoredNetwork, _ statistics: NetworkStatistics?) {
+        let name = SSID.JSONMembers(network.ssid)
+        ssid = name.ssid
+        ssidHex = name.ssidHex
+        security = network.security?.rawValue
+        floor = network.floor.isEmpty ? nil : "\(network.floor)"
+        hidden = network.isHidden
+        passwordStored = network.credential != .none
+        lastSeen = statistics?.lastSeen.map(Timestamp.init(seconds:))
+        lastSignal = statistics?.lastSignal
+        lastFrequency = statistics?.lastFrequency?.megahertz
+        lastFailure = statistics?.lastFailure?.rawValue
+    }
+}
+
+extension Timestamp {
+    init(seconds: UInt32) { self.init(millisecondsSince1970: Int64(seconds) * 1000) }
+}
+
+/// The contents of the key file, as facts and a table of its networks.
+struct KeyFileView {
+    let document: KeyFileDocument
+    let state: StoredState
+    let now: Timestamp
+
+    func render(_ style: Style) -> String {
+        let networks = rows.isEmpty ? style.paint("No network is stored.", .dim) : table.render(style)
+        let remarks = document.findings.map { finding in
+            style.paint(finding.serious ? "! " : "- ", finding.serious ? .red : .yellow) + finding.text.printable
+        }
+        let parts = [style.heading(document.keyfile.path.printable), facts.render(style), "", networks]
+        return (parts + (remarks.isEmpty ? [] : [""] + remarks)).joined(separator: "\n")
+    }
+
+    private var facts: FactList {
+        let file = document.keyfile
+        var facts = FactList()
+        facts.add("Size", "\(file.bytes) bytes in \(file.sectors) sectors")
+        if let generation = file.generation {
+            let written = file.written.map { ", written \(Wording.ago($0, now: now))" } ?? ""
+            facts.add("Generation", "\(generation)\(written)")
+        }
+        facts.add("In use", file.inUse ? "yes, an agent has it open" : "no")
+        facts.add("Revision", "\(state.backupsRevision) of the backup list")
+        if let pending = state.pendingSwitch {
+            let origin = pending.cameFrom.map { ", from \($0)" } ?? ""
+            let target = pending.target.map { " to \($0.ssid)" } ?? ""
+            facts.add("Switch", "\(pending.id.printable)\(target)\(origin), not ended")
+        }
+        for (name, last) in state.replayCounters.sorted(by: { $0.key < $1.key }) {
+            facts.add("Counter", "\(name.printable) \(last)")
+        }
+        return facts
+    }
+
+    private var table: Table {
+        Table(
+            columns: [
+                .init(title: "NETWORK"), .init(title: "SSID", minimum: 12),
+                .init(title: "SECURITY", minimum: 6, rank: 2), .init(title: "HIDDEN", rank: 1),
+                .init(title: "PASSWORD", rank: 5), .init(title: "LAST SEEN", minimum: 10, rank: 3),
+                .init(title: "LAST FAILURE", minimum: 8, rank: 4),
+            ], rows: rows)
+    }
+
+    private var rows: [[Table.Cell]] {
+        let roles = [
+            ("home", state.home), ("chosen", state.chosen), ("current", state.current), ("previous", state.previous),
+        ]
+        let backups = state.backups.enumerated().map { ("backup \($0 + 1)", $1) }
+        return roles.compactMap { role, network in network.map { row(role, $0) } } + backups.map(row)
+    }
+
+    private func row(_ role: String, _ network: StoredNetwork) -> [Table.Cell] {
+        let statistics = state.statistics[network.ssid]
+        let seen = statistics?.lastSeen.map { seconds in
+            let signal = statistics?.lastSignal.map { "\($0) dBm, " } ?? ""
+            return signal + Wording.ago(Timestamp(seconds: seconds), now: now)
+        }
+        return [
+            .init(role), .init("\(network.ssid)"), .init(network.security.map(Wording.security) ?? ""),
+            .init(network.isHidden ? "yes" : ""), .init(network.credential == .none ? "none" : "stored"),
+            .init(seen ?? "never"), .init(statistics?.lastFailure.map(Wording.failure) ?? "", .red),
+        ]
+    }
+}
+
+/// Names and values under one another.
+struct FactList {
+    private var facts: [(name: String, value: String)] = []
+
+    mutating func add(_ name: String, _ value: String) { facts.append((name, value)) }
+
+    func render(_ style: Style) -> String {
+        let width = facts.map(\.name.columns).max() ?? 0
+        return facts.map { fact in
+            let padding = String(repeating: " ", count: width - fact.name.columns)
+            return "  " + style.paint(fact.name, .dim) + padding + "  " + fact.value
+        }.joined(separator: "\n")
+    }
+}

@@ -1,0 +1,146 @@
+import AppProtocol
+import ArgumentParser
+import KeyFile
+
+struct KeyFileWear: KeyFileSubcommand {
+    static let configuration = CommandConfiguration(
+        commandName: "wear", abstract: "Predict how long the flash will last.",
+        discussion: """
+            Takes the rate from the past: each sector has the time at which it was begun, and its number of erasures. NOR \
+            flash usually bears 100000 erasures a sector, NAND flash 1000 to 100000: see the chip's data sheet. An \
+            SD card or eMMC levels its wear itself, so there the number of bytes a year is what counts. Needs no root \
+            key, works beside a running agent, and changes nothing on the disk.
+            """)
+
+    @OptionGroup var options: KeyFileOptions
+
+    @Option(help: ArgumentHelp("Number of erasures that a sector bears.", valueName: "number"))
+    var cycles = WearEstimate.standardCycles
+
+    func validate() throws {
+        guard (1...1_000_000_000).contains(cycles) else { throw ValidationError("--cycles is 1 to 1000000000.") }
+    }
+
+    func run(_ console: Console) throws {
+        let place = try options.place()
+        let examination = try place.examineExisting(usingRootKey: false)
+        let now = UInt32(clamping: console.now().millisecondsSince1970 / 1000)
+        let estimate = WearEstimate(examination.sectors, now: now, cycles: cycles)
+        if options.json { return console.print(json: WearDocument(estimate, examination)) }
+        console.print(WearView(estimate: estimate, sectors: examination.sectors).render(console.style))
+    }
+}
+
+/// How worn each sector is, and how long the flash will last.
+struct WearView {
+    let estimate: WearEstimate
+    let sectors: [SectorReport]
+
+    func render(_ style: Style) -> String {
+        ([table(style).render(style), ""] + outlook(style)).joined(separator: "\n")
+    }
+
+    private func table(_ style: Style) -> Table {
+        Table(
+            columns: [
+                .init(title: "SECTOR", isRightAligned: true), .init(title: "ERASED", isRightAligned: true),
+                .init(title: "WORN", rank: 2), .init(title: "BEGUN", rank: 1),
+            ],
+            rows: sectors.map { sector in
+                let share = Double(sector.header?.eraseCount ?? 0) / Double(estimate.cycles)
+                let header = sector.header
+                return [
+                    "\(sector.index)", .init(header.map { "\($0.eraseCount)" } ?? "-"),
+                    .init(Wording.bar(share, style), share > 0.8 ? .red : share > 0.5 ? .yellow : .green),
+                    .init(header.map { Wording.date(seconds: $0.begun) } ?? "-"),
+                ]
+            })
+    }
+
+    private func outlook(_ style: Style) -> [String] {
+        guard let rate = estimate.rate else { return [style.paint(obstacle, .yellow)] }
+        var facts = FactList()
+        let span = Wording.duration(milliseconds: Int64(rate.span) * 1000) ?? "no time"
+        facts.add("Measured over", "\(span), \(Wording.decimal(rate.sectorsBegun)) sectors begun")
+        facts.add(
+            "Written",
+            "\(Wording.bytes(rate.bytesPerDay)) a day, \(Wording.decimal(rate.commitsPerYear)) changes a year")
+        facts.add("Erased", "\(Wording.decimal(rate.erasesPerSectorAndYear)) times a year, each sector")
+        facts.add(
+            "On an SD card",
+            "\(Wording.bytes(rate.pageBytesPerYear)) a year in pages of 4 KiB; it levels its wear itself")
+        guard let left = rate.yearsLeft else {
+            return [style.heading("Nothing is being written: this flash will not wear out."), facts.render(style)]
+        }
+        if let without = rate.yearsWithoutLevelling {
+            facts.add("In one place", "\(Wording.years(without)), if every change erased one and the same sector")
+        }
+        let headline = "This flash lasts \(Wording.years(left)) more at \(estimate.cycles) erasures a sector."
+        return [style.paint(headline, left < 10 ? .red : .green), facts.render(style)]
+    }
+
+    private var obstacle: String {
+        switch estimate.obstacle {
+        case .nothingStored, nil: "There is nothing to go by: no sector can be read."
+        case .clockNotSet:
+            "There is no telling: the clock was not set when the sectors were begun, or is not set now."
+        case .clockSetBack:
+            "There is no telling: the clock was set back between two sectors, or since. It will be known again when these "
+                + "sectors have had their turn."
+        case .tooShort(let seconds):
+            "It is too early to tell: the oldest sector was begun "
+                + "\(Wording.duration(milliseconds: Int64(seconds) * 1000) ?? "less than a second") ago. Ask again after a day."
+        }
+    }
+}
+
+/// The answer of `altnet keyfile wear --json`.
+struct WearDocument: Encodable {
+    let cycles: Int
+    let sectors: [Sector]
+    /// Absent where there is no telling.
+    let rate: Rate?
+    /// Why there is no telling.
+    let obstacle: String?
+
+    struct Sector: Encodable {
+        let sector: Int
+        let eraseCount: UInt32?
+        let begun: Timestamp?
+    }
+
+    struct Rate: Encodable {
+        let spanSeconds: UInt32
+        let sectorsBegun: Double
+        let bytesPerDay: Double
+        let commitsPerYear: Double
+        let erasesPerSectorAndYear: Double
+        let pageBytesPerYear: Double
+        let yearsLeft: Double?
+        let yearsWithoutLevelling: Double?
+    }
+
+    init(_ estimate: WearEstimate, _ examination: Examination) {
+        cycles = estimate.cycles
+        sectors = examination.sectors.map { sector in
+            Sector(
+                sector: sector.index, eraseCount: sector.header?.eraseCount,
+                begun: sector.header.map { Timestamp(seconds: $0.begun) })
+        }
+        rate = estimate.rate.map { rate in
+            Rate(
+                spanSeconds: rate.span, sectorsBegun: rate.sectorsBegun, bytesPerDay: rate.bytesPerDay,
+                commitsPerYear: rate.commitsPerYear, erasesPerSectorAndYear: rate.erasesPerSectorAndYear,
+                pageBytesPerYear: rate.pageBytesPerYear, yearsLeft: rate.yearsLeft,
+                yearsWithoutLevelling: rate.yearsWithoutLevelling)
+        }
+        obstacle =
+            switch estimate.obstacle {
+            case .nothingStored: "nothingStored"
+            case .clockNotSet: "clockNotSet"
+            case .clockSetBack: "clockSetBack"
+            case .tooShort: "tooShort"
+            case nil: nil
+            }
+    }
+}

@@ -1,0 +1,126 @@
+import AgentModel
+import AppClient
+import AppProtocol
+import ArgumentParser
+
+/// The properties of a network that the device does not know yet, besides its SSID.
+struct NewNetworkOptions: ParsableArguments {
+    @Flag(help: "The network has no password.")
+    var open = false
+
+    @Flag(help: "The access point does not beacon the network's name.")
+    var hidden = false
+
+    @Flag(help: "Read the password from the first line of standard input instead of asking for it.")
+    var passwordStdin = false
+
+    func validate() throws {
+        if open, passwordStdin { throw ValidationError("--open and --password-stdin exclude each other.") }
+    }
+
+    var isGiven: Bool { open || hidden || passwordStdin }
+
+    func network(_ ssid: SSID, _ console: Console) throws -> NewNetwork {
+        NewNetwork(ssid: ssid, password: open ? nil : try password(for: ssid, console), isHidden: hidden)
+    }
+
+    private func password(for ssid: SSID, _ console: Console) throws -> Secret {
+        let password =
+            passwordStdin
+            ? Secret(Array(try console.input(4096).prefix { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }))
+            : try console.askPassword("Password for \(ssid): ")
+        do {
+            try Passphrase.validate(password)
+        } catch {
+            throw CommandFailure(.badData, "\(error)")
+        }
+        return password
+    }
+}
+
+/// An SSID as this program prints it: `\xNN` is a byte, and a backslash is doubled.
+struct SSIDArgument: ExpressibleByArgument, Equatable {
+    let ssid: SSID
+
+    init?(argument: String) {
+        guard let ssid = SSID(description: argument) else { return nil }
+        self.ssid = ssid
+    }
+
+    var defaultValueDescription: String { ssid.description }
+}
+
+extension BackupList {
+    /// The stored network that a person named by its SSID, its hash, or the hash's first six characters or more.
+    /// - Throws: `CommandFailure` if there is none, or more than one.
+    func network(named name: String) throws(CommandFailure) -> BackupNetwork {
+        let ssid = SSIDArgument(argument: name)?.ssid
+        let bySSID = networks.filter { $0.ssid == ssid }
+        let found = bySSID.isEmpty ? networks.filter { name.count >= 6 && $0.hash.base64.hasPrefix(name) } : bySSID
+        switch found.count {
+        case 1: return found[0]
+        case 0:
+            throw CommandFailure(
+                .badData, "no stored network is named \(name.printable): 'altnet backups list' shows them")
+        default:
+            let hashes = found.map { String($0.hash.base64.prefix(8)) }.joined(separator: ", ")
+            throw CommandFailure(
+                .badData, "several stored networks are named \(name.printable): name one by its hash, \(hashes)")
+        }
+    }
+}
+
+extension CompletionKind {
+    /// Names of the stored networks, as the agent tells them that the command line asks so far. Nothing where it does
+    /// not answer at once.
+    static var storedNetwork: CompletionKind {
+        .custom { words, index, _ in await StoredNetworkCompletion.words(for: words, at: index) }
+    }
+}
+
+/// The candidates with which a shell completes the name of a stored network.
+enum StoredNetworkCompletion {
+    /// How long a user waits who has pressed the Tab key. Tests put their own in its place.
+    @TaskLocal static var patience = Duration.seconds(1)
+
+    /// - Parameters:
+    ///   - words: the command line, `altnet` included.
+    ///   - index: of the word to be completed.
+    static func words(for words: [String], at index: Int) async -> [String] {
+        var line = words
+        // The word is not whole yet, and may be missing: the command is understood as if it were there.
+        let word = "network"
+        if line.indices.contains(index) { line[index] = word } else { line.append(word) }
+        // A message would be printed into the line that is being typed.
+        var silent = Console.current
+        silent.errors = { _ in }
+        guard let command = try? Altnet.parseAsRoot(Array(line.dropFirst())) as? any DeviceCommand,
+            let device = try? await command.connect(silent, within: patience)
+        else { return [] }
+        let list = try? await device.backups()
+        await device.close()
+        return list.map { Self.words(for: $0) } ?? []
+    }
+
+    /// The SSID where no shell takes any of it for something else, the beginning of the hash otherwise: bash, for one,
+    /// expands what it is told, and would run the commands in it.
+    static func words(for list: BackupList) -> [String] {
+        list.networks.map { network in
+            let name = "\(network.ssid)"
+            let isUnique = list.networks.count { $0.ssid == network.ssid } == 1
+            return isUnique && isHarmless(name) ? name : String(network.hash.base64.prefix(8))
+        }
+    }
+
+    private static func isHarmless(_ name: String) -> Bool {
+        !name.hasPrefix("-")
+            && name.utf8.allSatisfy { byte in
+                switch byte {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+                    true
+                default: false
+                }
+            }
+    }
+}

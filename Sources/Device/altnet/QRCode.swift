@@ -1,0 +1,154 @@
+import Glibc
+
+/// A QR code symbol (ISO/IEC 18004) of bytes in byte mode, drawn by libqrencode.
+struct QRCode: Sendable, Equatable {
+    /// Modules on a side without the quiet zone: 21 to 177.
+    let size: Int
+    private let modules: [Bool]
+
+    /// Number of light modules that have to surround the symbol (clause 9.1).
+    static let quietZone = 4
+
+    /// The name of libqrencode 4 for dlopen(3).
+    static let library = "libqrencode.so.4"
+
+    /// The smallest symbol that holds the bytes, with level M of error correction where that needs no larger one than
+    /// level L.
+    /// - Parameters:
+    ///   - bytes: 1 to 2953.
+    ///   - library: libqrencode's name or path. It is loaded with the first code and stays loaded.
+    init(_ bytes: some Collection<UInt8>, library: String = Self.library) throws(QRCodeError) {
+        let encoder = try QREncodeLibrary(library)
+        let low = try encoder.encode(bytes, level: .low)
+        // Level M alone can be too much for the largest symbol.
+        let medium = try? encoder.encode(bytes, level: .medium)
+        self = if let medium, medium.size == low.size { medium } else { low }
+    }
+
+    /// - Parameter modules: row by row, true for a dark one.
+    init(size: Int, modules: [Bool]) { (self.size, self.modules) = (size, modules) }
+
+    /// Whether a module is dark. Those outside are the quiet zone.
+    subscript(row: Int, column: Int) -> Bool {
+        (0..<size).contains(row) && (0..<size).contains(column) && modules[row * size + column]
+    }
+}
+
+enum QRCodeError: Error, Equatable, CustomStringConvertible {
+    case libraryMissing
+    case notEncoded(bytes: Int, errno: Int32)
+
+    var description: String {
+        switch self {
+        case .libraryMissing: "without libqrencode there is no QR code: install the package libqrencode4"
+        case .notEncoded(let bytes, let errno):
+            "libqrencode makes no QR code of \(bytes) bytes: \(String(cString: strerror(errno)))"
+        }
+    }
+}
+
+/// libqrencode 4 as qrencode.h declares it.
+private struct QREncodeLibrary {
+    /// `QRecLevel`
+    enum Level: Int32 {
+        /// About 7 % of the codewords may be wrong.
+        case low = 0
+        /// About 15 %.
+        case medium = 1
+    }
+
+    /// `QRcode`
+    private struct Symbol {
+        let version: Int32
+        let width: Int32
+        /// Of width * width bytes; the least significant bit of each says whether the module is dark.
+        let data: UnsafePointer<UInt8>?
+    }
+
+    /// `QRcode_encodeData`: its size, data, version (0 for the smallest) and level. Returns null and sets errno where it
+    /// fails.
+    private typealias EncodeData =
+        @convention(c) (
+            Int32, UnsafeRawPointer?, Int32, Int32
+        ) -> UnsafeMutableRawPointer?
+    /// `QRcode_free`
+    private typealias Free = @convention(c) (UnsafeMutableRawPointer?) -> Void
+
+    private let encodeData: EncodeData
+    private let free: Free
+
+    /// - Parameter name: of the library, for dlopen(3).
+    init(_ name: String) throws(QRCodeError) {
+        guard let handle = dlopen(name, RTLD_NOW), let encodeData = dlsym(handle, "QRcode_encodeData"),
+            let free = dlsym(handle, "QRcode_free")
+        else { throw .libraryMissing }
+        self.encodeData = unsafeBitCast(encodeData, to: EncodeData.self)
+        self.free = unsafeBitCast(free, to: Free.self)
+    }
+
+    func encode(_ bytes: some Collection<UInt8>, level: Level) throws(QRCodeError) -> QRCode {
+        let count = Int32(clamping: bytes.count)
+        guard let symbol = Array(bytes).withUnsafeBytes({ encodeData(count, $0.baseAddress, 0, level.rawValue) }) else {
+            throw .notEncoded(bytes: bytes.count, errno: errno)
+        }
+        defer { free(symbol) }
+        let fields = symbol.load(as: Symbol.self)
+        guard let data = fields.data, (21...177).contains(fields.width) else {
+            throw .notEncoded(bytes: bytes.count, errno: EINVAL)
+        }
+        let size = Int(fields.width)
+        return QRCode(size: size, modules: (0..<size * size).map { data[$0] & 1 == 1 })
+    }
+}
+/// A QR code in characters of a terminal, to be held before a camera.
+struct QRCodeView {
+    let code: QRCode
+
+    /// - Returns: nil where the terminal is narrower than the code.
+    func render(_ style: Style) -> String? {
+        let lines = style.isUnicode ? halfBlocks(style) : squares(style)
+        guard lines.allSatisfy({ $0.columns <= style.width }) else { return nil }
+        return lines.map { paint($0, style) }.joined(separator: "\n")
+    }
+
+    private var range: Range<Int> { -QRCode.quietZone..<(code.size + QRCode.quietZone) }
+
+    /// Two modules a character, one above the other.
+    private func halfBlocks(_ style: Style) -> [String] {
+        stride(from: range.lowerBound, to: range.upperBound, by: 2).map { row in
+            range.map { column in
+                switch (isInk(row, column, style), isInk(row + 1, column, style)) {
+                case (true, true): "█"
+                case (true, false): "▀"
+                case (false, true): "▄"
+                case (false, false): " "
+                }
+            }.joined()
+        }
+    }
+
+    /// A module is two characters wide, and so about as wide as high.
+    private func squares(_ style: Style) -> [String] {
+        range.map { row in
+            range.map { isInk(row, $0, style) ? "##" : "  " }.joined()
+        }
+    }
+
+    /// With colours the ink is black on white. Without, most terminals are dark and their ink is light.
+    private func isInk(_ row: Int, _ column: Int, _ style: Style) -> Bool { code[row, column] == style.hasColour }
+
+    /// Colours of the fixed part of the palette, for themes change the first 16. Without blocks, the ink is all colour.
+    private func paint(_ line: String, _ style: Style) -> String {
+        guard style.hasColour else { return line }
+        let (black, white) = ("\u{1b}[38;5;16;48;5;16m", "\u{1b}[38;5;16;48;5;231m")
+        guard !style.isUnicode else { return white + line + "\u{1b}[0m" }
+        var painted = ""
+        var isInked: Bool?
+        for character in line {
+            if isInked != (character == "#") { painted += character == "#" ? black : white }
+            isInked = character == "#"
+            painted.append(character)
+        }
+        return painted + "\u{1b}[0m"
+    }
+}

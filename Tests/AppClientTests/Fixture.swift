@@ -1,0 +1,255 @@
+import AgentModel
+import AppClient
+import AppProtocol
+import AppServer
+import Foundation
+import Synchronization
+import Testing
+
+/// A device that keeps a list and moves between networks when the test says so.
+final class Board: DeviceService {
+    struct State {
+        var list: [StoredNetwork] = []
+        var revision = 1
+        var network = NetworkStatus(
+            state: .online, uplink: .wifi, flags: [.canUpdateBackups, .canSwitch], signal: -50,
+            since: Timestamp(millisecondsSince1970: 0))
+        var switches: [String: SwitchStatus] = [:]
+        var asked: [Request.Body] = []
+        /// What the next requests of a type are answered instead.
+        var refusals: [MessageType: [ErrorCode]] = [:]
+        var capabilities = Capabilities(maxBackupNetworks: 3, deviceId: "board-1", firmware: "1", features: [])
+    }
+
+    struct StoredNetwork: Equatable {
+        let ssid: SSID
+        let hash: NetworkHash
+        let password: Secret?
+        let isHidden: Bool
+    }
+
+    let device: DeviceKey
+    let hub: EventHub
+    private let opener: SealOpener
+    private let state = Mutex(State())
+    /// Is told of every request before it is answered.
+    private let hook: @Sendable (Request.Body) async -> Void
+
+    init(
+        _ device: DeviceKey, hub: EventHub = EventHub(),
+        hook: @escaping @Sendable (Request.Body) async -> Void = { _ in }
+    ) {
+        self.device = device
+        self.hub = hub
+        self.hook = hook
+        opener = SealOpener(device)
+    }
+
+    var network: NetworkStatus { state.withLock { $0.network } }
+    var list: [StoredNetwork] { state.withLock { $0.list } }
+    var asked: [Request.Body] { state.withLock { $0.asked } }
+
+    func count(_ type: MessageType) -> Int { asked.count { $0.type == type } }
+
+    func set(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }
+
+    /// Brings the switch forward and tells it.
+    func advance(_ switchId: String = "s-1", to phase: SwitchPhase, reason: ReasonCode? = nil) {
+        let status = SwitchStatus(switchId: switchId, phase: phase, reason: reason)
+        state.withLock { $0.switches[switchId] = status }
+        hub.publish(.switchProgress(status))
+    }
+
+    func respond(to request: Request.Body, from peer: Peer) async throws(ProtocolError) -> Response.Body {
+        let refusal = state.withLock { state -> ErrorCode? in
+            state.asked.append(request)
+            guard var codes = state.refusals[request.type], !codes.isEmpty else { return nil }
+            defer { state.refusals[request.type] = codes }
+            return codes.removeFirst()
+        }
+        await hook(request)
+        if let refusal { throw ProtocolError(refusal, "as the test wants it") }
+        switch request {
+        case .getCapabilities: return .capabilities(state.withLock { $0.capabilities })
+        case .getNetwork: return .network(state.withLock { $0.network })
+        case .getBackups: return .backups(backups)
+        case .updateBackups(let update): return .backups(try self.update(update))
+        case .switchNetwork(let request):
+            if case .new(let network) = request.target { _ = try password(of: network) }
+            let status = SwitchStatus(switchId: "s-1", phase: .accepted)
+            state.withLock { $0.switches["s-1"] = status }
+            return .switchStatus(status)
+        case .getSwitch(let query): return .switchStatus(try status(query.switchId))
+        case .confirmSwitch(let query):
+            guard try status(query.switchId).phase == .waitingForConfirmation else {
+                throw ProtocolError(.notWaiting, "it does not wait")
+            }
+            advance(query.switchId, to: .committed)
+            return .switchStatus(try status(query.switchId))
+        case .startScan: return .scanStarted(ScanStarted(scanId: 7))
+        case .getScan: return .scan(ScanResults(isScanning: false, lastScanId: 7, networks: []))
+        case .agreeKey: return .key(try opener.key)
+        case .getHistory: return .history(History(decisions: []))
+        case .getDiagnosis: return .diagnosis(Self.diagnosis)
+        case .getPortal: return .portal(PortalStatus())
+        case .answerPortal: throw ProtocolError(.unknownPortal, "nobody is asked for anything")
+        }
+    }
+
+    static let diagnosis = Diagnosis(steps: [Diagnosis.Step(layer: .radio, result: .good, found: "wlan0 is up")])
+
+    private func status(_ switchId: String) throws(ProtocolError) -> SwitchStatus {
+        guard let status = state.withLock({ $0.switches[switchId] }) else {
+            throw ProtocolError(.unknownSwitch, "there was none")
+        }
+        return status
+    }
+
+    private var backups: BackupList {
+        state.withLock { state in
+            BackupList(
+                max: state.capabilities.maxBackupNetworks, revision: state.revision,
+                networks: state.list.map {
+                    BackupNetwork(ssid: $0.ssid, hash: $0.hash, security: .wpa2, isHidden: $0.isHidden)
+                })
+        }
+    }
+
+    private func update(_ update: BackupsUpdate) throws(ProtocolError) -> BackupList {
+        let (known, revision, max) = state.withLock { ($0.list, $0.revision, $0.capabilities.maxBackupNetworks) }
+        guard update.ifRevision ?? revision == revision else {
+            throw ProtocolError(.revisionConflict, "somebody else", details: ["revision": .number(revision)])
+        }
+        guard update.networks.count <= max else { throw ProtocolError(.tooManyNetworks, "the list is full") }
+        var list: [StoredNetwork] = []
+        for reference in update.networks {
+            switch reference {
+            case .stored(let hash):
+                guard let network = known.first(where: { $0.hash == hash }) else {
+                    throw ProtocolError(.unknownNetwork, "not in the list")
+                }
+                list.append(network)
+            case .new(let network):
+                let password = try password(of: network)
+                let hash = NetworkHash(localKey: device.localKey, ssid: network.ssid, password: password)
+                list.append(
+                    StoredNetwork(ssid: network.ssid, hash: hash, password: password, isHidden: network.isHidden))
+            }
+        }
+        state.withLock { state in
+            state.list = list
+            state.revision += 1
+        }
+        hub.publish(.backupsChanged(backups))
+        return backups
+    }
+
+    private func password(of network: NewNetwork) throws(ProtocolError) -> Secret? {
+        switch network.credential {
+        case .none: nil
+        case .password(let password): password
+        case .sealed(let sealed): try opener.open(sealed, ssid: network.ssid)
+        }
+    }
+}
+
+/// A device, its server in the network, a relay in front of it, and what an app knows of it.
+struct Fixture {
+    let board: Board
+    let relay: Relay
+    let socket: String
+
+    static let device: DeviceKey = {
+        guard let key = try? DeviceKey(deviceId: "board-1", localKey: Secret(text: "0123456789abcdef")) else {
+            preconditionFailure("the key for the tests is none")
+        }
+        return key
+    }()
+
+    var endpoint: Endpoint { .network(host: "127.0.0.1", port: relay.port, device: Self.device) }
+
+    func manager(_ settings: DeviceSession.Settings = .quick) -> DeviceNetworkManager {
+        DeviceNetworkManager(device: Self.device, host: "127.0.0.1", port: relay.port, settings: settings)
+    }
+
+    /// Runs `body`, and checks that no connection is left when it has ended.
+    static func with(
+        _ board: Board = Board(Fixture.device), isolation: isolated (any Actor)? = #isolation,
+        _ body: (Fixture) async throws -> Void
+    ) async throws {
+        let folder = FileManager.default.temporaryDirectory.appending(path: "altnet-\(UInt32.random(in: 0 ... .max))")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: false)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let socket = folder.path + "/s"
+        let server = AppServer(
+            unix: UnixListenerSettings(path: socket), lan: LANListenerSettings(port: 0, device: device),
+            service: board, hub: board.hub)
+        try await server.start()
+        let relay = try await Relay(to: try #require(server.lanPort))
+        do {
+            try await body(Fixture(board: board, relay: relay, socket: socket))
+            try await eventually("every connection is closed") { relay.connections == 0 }
+        } catch {
+            await relay.stop()
+            await server.stop()
+            throw error
+        }
+        await relay.stop()
+        await server.stop()
+    }
+}
+
+extension DeviceSession.Settings {
+    /// For a network without distances, on a machine that may be busy: short where it is a matter of pauses only. What
+    /// ends a call or a connection takes longer than a test waits.
+    static var quick: Self {
+        var settings = Self()
+        settings.timeout = .seconds(60)
+        settings.silence = .seconds(60)
+        settings.attempt = .seconds(60)
+        settings.watch = .milliseconds(40)
+        settings.pauses = BackOff(first: .milliseconds(5), last: .milliseconds(50))
+        return settings
+    }
+
+    /// For a device that says nothing any more.
+    static var impatient: Self {
+        var settings = Self.quick
+        settings.silence = .seconds(2)
+        return settings
+    }
+}
+
+struct Overdue: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// Returns once that is so; fails after 20 seconds. For what nobody tells.
+func eventually(
+    _ what: String, isolation: isolated (any Actor)? = #isolation, _ condition: () async throws -> Bool
+) async throws {
+    let end = ContinuousClock.now + .seconds(20)
+    while try await !condition() {
+        guard ContinuousClock.now < end else { throw Overdue(description: "not within 20 s: \(what)") }
+        try await Task.sleep(for: .milliseconds(2))
+    }
+}
+
+/// Holds tasks up until it is opened.
+actor Gate {
+    private var isOpen = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    var isReached: Bool { !waiting.isEmpty }
+
+    func pass() async {
+        guard !isOpen else { return }
+        await withCheckedContinuation { waiting.append($0) }
+    }
+
+    func open() {
+        isOpen = true
+        for continuation in waiting { continuation.resume() }
+        waiting = []
+    }
+}

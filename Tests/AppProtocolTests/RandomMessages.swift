@@ -1,0 +1,268 @@
+import AgentModel
+import AppProtocol
+
+/// Messages with random values, within what the types allow.
+struct RandomMessages<Generator: RandomNumberGenerator> {
+    var random: Generator
+
+    mutating func request() -> Request {
+        let type = pick(MessageType.allCases)
+        let id = text(1...64)
+        let body: Request.Body? =
+            switch type {
+            case .getCapabilities: .getCapabilities
+            case .getNetwork: .getNetwork
+            case .getBackups: .getBackups
+            case .updateBackups:
+                .updateBackups(
+                    BackupsUpdate(
+                        networks: many(0...64) { $0.reference() }, ifRevision: maybe { $0.integer(0...Int.max) }))
+            case .switchNetwork:
+                .switchNetwork(
+                    SwitchRequest(
+                        target: reference(), confirmWithin: maybe { $0.integer(ProtocolLimits.confirmWithin) },
+                        joinOnce: .random(using: &random)))
+            case .getSwitch: .getSwitch(SwitchQuery(switchId: text(0...40)))
+            case .confirmSwitch: .confirmSwitch(SwitchQuery(switchId: text(0...40)))
+            case .startScan:
+                .startScan(ScanRequest(ssids: many(0...64) { $0.ssid() }, frequencies: many(0...64) { $0.frequency() }))
+            case .getScan: .getScan
+            case .getHistory: .getHistory(HistoryQuery(limit: integer(1...200)))
+            case .agreeKey: .agreeKey
+            case .getDiagnosis: .getDiagnosis
+            case .getPortal: .getPortal
+            case .answerPortal: .answerPortal(portalAnswer())
+            case .subscribe: nil
+            }
+        let subscription = EventSubscription(
+            since: maybe { $0.integer(0...Int.max) }, stream: maybe { $0.text(0...20) })
+        return Request(id: id, content: body.map { .device($0) } ?? .subscribe(subscription))
+    }
+
+    mutating func answer(to type: MessageType) -> Response.Body {
+        switch type {
+        case .getCapabilities:
+            .capabilities(
+                Capabilities(
+                    attributes: DeviceAttributes(rawValue: .random(in: 0...UInt32.max, using: &random)),
+                    maxBackupNetworks: integer(0...64), deviceId: text(1...64), firmware: text(0...20),
+                    features: many(0...5) { $0.text(1...10) }))
+        case .getNetwork: .network(status())
+        case .getBackups, .updateBackups: .backups(backups())
+        case .switchNetwork, .getSwitch, .confirmSwitch: .switchStatus(switchStatus())
+        case .startScan: .scanStarted(ScanStarted(scanId: integer(0...Int.max)))
+        case .getScan:
+            .scan(
+                ScanResults(
+                    isScanning: .random(using: &random), lastScanId: maybe { $0.integer(0...9999) },
+                    networks: many(0...40) { $0.scanned() }, isTruncated: .random(using: &random)))
+        case .subscribe: .subscribed(Subscribed(seq: integer(0...Int.max), stream: text(0...20)))
+        case .getHistory:
+            .history(History(decisions: many(0...20) { $0.decision() }, isTruncated: .random(using: &random)))
+        case .agreeKey: .key(SealingKey(keyId: text(1...64), publicKey: bytes(32))!)
+        case .getDiagnosis: .diagnosis(diagnosis())
+        case .getPortal, .answerPortal:
+            .portal(
+                PortalStatus(
+                    portal: maybe { $0.portal() }, request: maybe { $0.portalRequest() },
+                    problem: maybe { $0.text(1...80) }))
+        }
+    }
+
+    mutating func failure() -> ProtocolError {
+        ProtocolError(
+            pick(ErrorCode.allCases), text(0...80),
+            details: [
+                "field": .text(text(0...40)), "max": .number(integer(0...64)),
+                "revision": .number(integer(0...Int.max)),
+                "phase": .text(pick(SwitchPhase.allCases).rawValue), "hash": .text(hash().base64),
+            ].filter { _ in Bool.random(using: &random) })
+    }
+
+    mutating func event() -> Event {
+        let body: Event.Body =
+            switch integer(0...9) {
+            case 0: .networkChanged(status())
+            case 1:
+                .signal(
+                    SignalReading(signal: signal(), bssid: maybe { $0.bssid() }, frequency: maybe { $0.frequency() }))
+            case 2:
+                .scanFinished(
+                    ScanFinished(
+                        scanId: maybe { $0.integer(0...Int.max) }, outcome: pick(ScanFinished.Outcome.allCases),
+                        networks: integer(0...500)))
+            case 3: .backupsChanged(backups())
+            case 4: .switchProgress(switchStatus())
+            case 5: .decision(decision())
+            case 6: .targetChanged(target())
+            case 7: .portalRequest(portalRequest())
+            case 8: .portalEnded(PortalEnded(id: integer(1...Int.max)))
+            default: .gap(Gap(reason: pick(Gap.Reason.allCases), missed: integer(0...Int.max)))
+            }
+        return Event(seq: integer(0...Int.max), time: time(), body: body)
+    }
+}
+
+// MARK: Parts
+
+extension RandomMessages {
+    mutating func reference() -> NetworkReference {
+        let security = [Security.wpa2, .wpa3, .wpa2wpa3].randomElement(using: &random)
+        let isHidden = Bool.random(using: &random)
+        switch integer(0...3) {
+        case 0: return .stored(hash())
+        case 1:
+            let open = pick([Security.open, .owe])
+            return .new(NewNetwork(ssid: ssid(), credential: .none, security: open, isHidden: isHidden))
+        case 2:
+            let password = Secret(many(8...63) { UInt8($0.integer(0x20...0x7e)) })
+            return .new(
+                NewNetwork(ssid: ssid(), credential: .password(password), security: security, isHidden: isHidden))
+        default:
+            let sealed = SealedPassword(keyId: text(1...64), box: bytes(SealedPassword.length))!
+            return .new(NewNetwork(ssid: ssid(), credential: .sealed(sealed), security: security, isHidden: isHidden))
+        }
+    }
+
+    mutating func status() -> NetworkStatus {
+        NetworkStatus(
+            state: pick(LinkState.allCases), uplink: maybe { $0.pick(Uplink.allCases) },
+            carrier: maybe { $0.pick(Uplink.allCases) },
+            flags: NetworkFlags(rawValue: UInt32(integer(0...7))), ssid: maybe { $0.ssid() },
+            bssid: maybe { $0.bssid() },
+            signal: maybe { $0.signal() }, frequency: maybe { $0.frequency() }, hash: maybe { $0.hash() },
+            addresses: many(0...4) { "192.0.2.\($0.integer(0...255))" }, since: time(),
+            connectivity: maybe { $0.connectivity() },
+            handover: maybe { random in
+                random.maybe { $0.pick(Handover.Obstacle.allCases) }.map { .breakBeforeMake($0) } ?? .makeBeforeBreak
+            })
+    }
+
+    mutating func backups() -> BackupList {
+        BackupList(
+            max: integer(0...64), revision: integer(0...Int.max),
+            networks: many(0...16) { random in
+                BackupNetwork(
+                    ssid: random.ssid(), hash: random.hash(), security: random.pick(Security.allCases),
+                    isHidden: .random(using: &random.random), lastSeen: random.maybe { $0.time() },
+                    lastSignal: random.maybe { $0.signal() },
+                    lastFailure: random.maybe { $0.pick(JoinFailure.allCases) })
+            })
+    }
+
+    mutating func switchStatus() -> SwitchStatus {
+        SwitchStatus(
+            switchId: text(1...40), phase: pick(SwitchPhase.allCases),
+            reason: maybe { ReasonCode($0.pick(JoinFailure.allCases)) }, text: maybe { $0.text(0...80) })
+    }
+
+    mutating func scanned() -> ScannedNetwork {
+        ScannedNetwork(
+            bssid: bssid(), ssid: maybe { $0.ssid() }, frequency: frequency(), signal: signal(),
+            security: pick(Security.allCases), ageMs: integer(0...100_000),
+            providers: many(0...2) { $0.text(ProtocolLimits.providerNameLength) })
+    }
+
+    mutating func decision() -> Decision {
+        Decision(
+            seq: integer(0...Int.max), time: time(), monotonicMs: .random(in: 0...Int64.max, using: &random),
+            kind: Decision.Kind(rawValue: pick(Codes.kinds)), from: maybe { $0.name() }, to: maybe { $0.name() },
+            reason: ReasonCode(rawValue: pick(Codes.reasons)), text: text(0...80),
+            candidates: many(0...4) { random in
+                Decision.Candidate(
+                    ssid: random.ssid(), bssid: random.maybe { $0.bssid() }, signal: random.maybe { $0.signal() },
+                    frequency: random.maybe { $0.frequency() },
+                    verdict: ReasonCode(rawValue: random.pick(Codes.verdicts)))
+            })
+    }
+
+    mutating func name() -> NetworkName { NetworkName(ssid: ssid(), hash: maybe { $0.hash() }) }
+}
+
+// MARK: Values
+
+extension RandomMessages {
+    mutating func maybe<Value>(_ make: (inout Self) -> Value) -> Value? {
+        Bool.random(using: &random) ? make(&self) : nil
+    }
+
+    mutating func many<Value>(_ counts: ClosedRange<Int>, _ make: (inout Self) -> Value) -> [Value] {
+        (0..<integer(counts)).map { _ in make(&self) }
+    }
+
+    mutating func pick<Value>(_ values: [Value]) -> Value { values.randomElement(using: &random)! }
+
+    mutating func integer(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &random) }
+
+    mutating func signal() -> Int { integer(-120...20) }
+
+    mutating func bytes(_ count: Int) -> [UInt8] { many(count...count) { UInt8($0.integer(0...255)) } }
+
+    /// Text of so many bytes, some of which JSON escapes.
+    mutating func text(_ lengths: ClosedRange<Int>) -> String {
+        String(many(lengths) { Character(UnicodeScalar(UInt8($0.integer(0...127)))) })
+    }
+
+    mutating func ssid() -> SSID {
+        let bytes = bytes(integer(1...32))
+        let shaped = Bool.random(using: &random) ? bytes : bytes.map { $0 & 0x7f }
+        return (try? SSID(bytes: shaped))!
+    }
+
+    mutating func bssid() -> BSSID { BSSID(bytes: bytes(6))! }
+
+    mutating func frequency() -> Frequency { Frequency(megahertz: integer(1...100_000)) }
+
+    mutating func hash() -> NetworkHash { NetworkHash(localKey: Secret(bytes(16)), ssid: ssid(), password: nil) }
+
+    mutating func time() -> Timestamp { Timestamp(millisecondsSince1970: Int64(integer(0...253_402_300_799_999))) }
+}
+
+extension RandomMessages {
+    mutating func connectivity() -> Connectivity {
+        Connectivity(
+            level: maybe { $0.pick(ReachLevel.allCases) }, required: pick(ReachLevel.allCases),
+            internet: pick(InternetState.allCases), problem: maybe { $0.pick(ReachProblem.allCases) },
+            portal: maybe { $0.portal() }, targets: many(0...4) { $0.target() },
+            reachability: ReachabilityFlags(many(0...3) { $0.pick(ReachabilityFlags.allNames).flag }),
+            checked: maybe { $0.time() })
+    }
+
+    mutating func target() -> TargetStatus {
+        TargetStatus(
+            name: text(1...20), host: text(1...60), port: integer(1...65_535), state: pick(ConnectionState.allCases),
+            reason: maybe { $0.pick(ReachProblem.allCases) }, since: time())
+    }
+
+    mutating func portal() -> Portal {
+        Portal(
+            url: maybe { $0.text(1...80) }, state: pick(Portal.State.allCases), provider: maybe { $0.text(1...20) },
+            secondsRemaining: maybe { $0.integer(0...Int.max) }, bytesRemaining: maybe { $0.integer(0...Int.max) })
+    }
+
+    mutating func portalRequest() -> PortalRequest {
+        PortalRequest(
+            id: integer(1...Int.max), provider: text(1...20), network: name(), title: text(1...200),
+            message: text(0...400), url: maybe { $0.text(1...80) },
+            fields: many(0...ProtocolLimits.portalFields) { random in
+                PortalRequest.Field(
+                    name: random.text(1...128), label: random.text(0...200),
+                    kind: random.pick(PortalRequest.Field.Kind.allCases), isRequired: .random(using: &random.random))
+            })
+    }
+
+    mutating func portalAnswer() -> PortalAnswer {
+        let values = many(0...ProtocolLimits.portalFields) { ($0.text(1...128), Secret(text: $0.text(0...100))) }
+        return PortalAnswer(
+            id: integer(1...Int.max), values: maybe { _ in Dictionary(values) { first, _ in first } })
+    }
+
+    mutating func diagnosis() -> Diagnosis {
+        Diagnosis(
+            steps: many(0...10) { random in
+                Diagnosis.Step(
+                    layer: random.pick(Diagnosis.Layer.allCases), result: random.pick(Diagnosis.Result.allCases),
+                    found: random.text(1...80), remedy: random.maybe { $0.text(1...80) })
+            }, checked: maybe { $0.time() })
+    }
+}
