@@ -9,7 +9,7 @@ public struct FuzzDictionary: Sendable {
 
     /// The words of a target's own format, where it has some.
     public init(of target: FuzzTarget) {
-        self.init(reading: TestFile.lines(of: "Tests/Fuzz/Dictionaries/\(target.name).dict"))
+        self.init(reading: TestFile.lines(of: "Tests/Fuzzing/Dictionaries/\(target.name).dict"))
     }
 
     init(words: [[UInt8]]) { self.words = words }

@@ -2,8 +2,13 @@ import Glibc
 
 /// Files of the repository that seeds come from.
 enum TestFile {
-    /// The repository's top folder, where this was compiled.
-    private static let top = "\(#filePath)".split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
+    /// The repository's top folder, where this was compiled; the fuzz program's package reaches it through a link.
+    private static let top: String = {
+        let resolved = realpath("\(#filePath)", nil)
+        defer { free(resolved) }
+        guard let resolved else { return "." }
+        return String(cString: resolved).split(separator: "/").dropLast(3).map { "/" + $0 }.joined()
+    }()
 
     /// - Parameter path: from the repository's top folder.
     /// - Returns: none where there is no such file.
