@@ -28,7 +28,7 @@ public actor Lab {
     public static let everywhere = IPv4Address(10, 99, 0, 1)
 
     /// The folder of the sources that this was built from.
-    public static let checkout = #filePath.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" }
+    public static let checkout = #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" }
 
     /// What is noted and logged about the scenario, on a file system in memory.
     public nonisolated let directory: String
@@ -174,8 +174,8 @@ public actor Lab {
     }
 
     /// Connects a program on the device to an access point, over whichever network is in use now.
-    public nonisolated func conversation(with accessPoint: AccessPoint) async throws -> Conversation {
-        try await Conversation(with: accessPoint.gateway)
+    public nonisolated func echoConnection(with accessPoint: AccessPoint) async throws -> EchoConnection {
+        try await EchoConnection(with: accessPoint.gateway)
     }
 
     /// Starts a program of the scenario's own, such as the agent; it is ended with the lab at the latest.

@@ -47,7 +47,7 @@ struct Optimum {
         var mayBeLeft = true
     }
 
-    struct Way: Sendable, Hashable {
+    struct Itinerary: Sendable, Hashable {
         /// In seconds.
         var outage: Double
         var switches: Int
@@ -77,7 +77,7 @@ struct Optimum {
     }
 
     private struct Move {
-        let stop: Way.Stop
+        let stop: Itinerary.Stop
         let previous: Int?
     }
 
@@ -89,17 +89,17 @@ struct Optimum {
     }
 
     /// The best way through all cells so far.
-    var best: Way {
+    var best: Itinerary {
         let paths = on + off + flights.flatMap(\.self).map(\.path)
         // `off` is never empty of paths: being on nothing is always possible.
         let best = paths.compactMap(\.self).min { $0.score < $1.score } ?? Path()
-        var stops: [Way.Stop] = []
+        var stops: [Itinerary.Stop] = []
         var next = best.lastMove
         while let index = next {
             stops.append(moves[index].stop)
             next = moves[index].previous
         }
-        return Way(outage: best.lost, switches: best.switches, roams: best.roams, moves: stops.reversed())
+        return Itinerary(outage: best.lost, switches: best.switches, roams: best.roams, moves: stops.reversed())
     }
 
     private mutating func dropLinks(in cell: Cell) {
@@ -162,7 +162,7 @@ struct Optimum {
         let arrival = start + time
         guard !flights[place].contains(where: { $0.arrival <= arrival && $0.path.score <= path.score }) else { return }
         var path = path
-        let stop = Way.Stop(start: start, arrival: arrival, accessPoint: place)
+        let stop = Itinerary.Stop(start: start, arrival: arrival, accessPoint: place)
         moves.append(Move(stop: stop, previous: path.lastMove))
         path.lastMove = moves.count - 1
         flights[place].removeAll { $0.arrival >= arrival && $0.path.score >= path.score }
