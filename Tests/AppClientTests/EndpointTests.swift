@@ -5,7 +5,7 @@ import NIOCore
 import NIOPosix
 import Testing
 
-/// Where a device might be and is not.
+/// Addresses without a device.
 @Suite(.timeLimit(.minutes(2))) struct EndpointTests {
     private func endpoint(_ host: String, port: Int = 1) throws -> Endpoint {
         .network(host: host, port: port, device: try DeviceKey(deviceId: "board-1", localKey: Secret(Array(0...15))))

@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    /// One that reads too slowly misses some, and is told; it holds nobody up.
+    /// A slow reader misses some events, is told, and does not delay the others.
     @Test func aSlowReaderIsToldWhatItMissed() async throws {
         try await Fixture.with { fixture async throws in
             let manager = fixture.manager()
@@ -132,7 +132,7 @@ import Testing
             publish(-45 ... -45, on: fixture.board.hub)
             _ = try await manager.getBackupWifiNetworks()
             #expect(fixture.relay.accepted == 2)
-            // Who listens now hears what is new, and nothing of before.
+            // A new listener gets new events only.
             var events = try await manager.events().makeAsyncIterator()
             publish(-40 ... -40, on: fixture.board.hub)
             let (signals, gaps) = try await signals(&events, upTo: -40)

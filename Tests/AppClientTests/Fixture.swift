@@ -118,7 +118,7 @@ final class Board: DeviceService {
     private func update(_ update: BackupsUpdate) throws(ProtocolError) -> BackupList {
         let (known, revision, max) = state.withLock { ($0.list, $0.revision, $0.capabilities.maxBackupNetworks) }
         guard update.ifRevision ?? revision == revision else {
-            throw ProtocolError(.revisionConflict, "somebody else", details: ["revision": .number(revision)])
+            throw ProtocolError(.revisionConflict, "another client", details: ["revision": .number(revision)])
         }
         guard update.networks.count <= max else { throw ProtocolError(.tooManyNetworks, "the list is full") }
         var list: [StoredNetwork] = []
@@ -224,7 +224,7 @@ struct Overdue: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Returns once that is so; fails after 20 seconds. For what nobody tells.
+/// Returns once the condition is met; fails after 20 seconds. For conditions without an event.
 func eventually(
     _ what: String, isolation: isolated (any Actor)? = #isolation, _ condition: () async throws -> Bool
 ) async throws {

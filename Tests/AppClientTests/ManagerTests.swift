@@ -126,7 +126,7 @@ import Testing
                     .init(ssid: attic.ssid, hash: attic.hash, password: nil, isHidden: true),
                 ])
 
-            // What the device lists goes back without its password, and keeps it.
+            // An entry of the device's list goes back without its password, and keeps it.
             let listed = try await manager.getBackupWifiNetworks()
             #expect(listed == stored)
             try await manager.updateBackupWifiNetworks([listed.networks[0]], ifRevision: listed.revision)

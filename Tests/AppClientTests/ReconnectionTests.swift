@@ -4,7 +4,7 @@ import AppProtocol
 import AppServer
 import Testing
 
-/// Connections that end, or go silent, under whoever uses them.
+/// Connections that end, or go silent, in use.
 @Suite(.timeLimit(.minutes(2))) struct ReconnectionTests {
     @Test func howeverManyAskOneConnectionIsMade() async throws {
         try await Fixture.with { fixture async throws in
@@ -165,7 +165,7 @@ import Testing
         }
     }
 
-    /// The first one did not arrive, and before the second one did somebody else was there.
+    /// The first one did not arrive, and another client came before the second one.
     @Test func aListThatSomebodyElseChangedMeanwhileIsAConflict() async throws {
         let gate = Gate()
         let board = Board(Fixture.device) { request in if request.type == .agreeKey { await gate.pass() } }
@@ -179,7 +179,7 @@ import Testing
             await gate.open()
             do {
                 _ = try await update
-                Issue.record("somebody else's change is lost")
+                Issue.record("the other client's change is lost")
             } catch {
                 #expect((error as? ClientError)?.code == .revisionConflict)
             }

@@ -43,7 +43,7 @@ final class Relay: Sendable {
         for channel in state.state.withLock({ $0.connections }) { try? await channel.close() }
     }
 
-    /// Nothing passes any more on the connections there are, in either direction, and nobody is told.
+    /// Nothing passes any more on the connections there are, in either direction, without a notice.
     func freeze() {
         state.state.withLock { state in state.frozen.formUnion(state.connections.map { ObjectIdentifier($0) }) }
     }

@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    /// What is shown anew afterwards leaves the reason standing until the person does something.
+    /// A refresh afterwards keeps the reason until the person does something.
     @Test func aSwitchThatWasRolledBackIsAnAlert() async throws {
         try await Fixture.with { fixture async throws in
             let screen = BackupNetworksScreen(fixture.manager())

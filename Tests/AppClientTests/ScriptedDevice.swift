@@ -5,9 +5,9 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// What listens at a socket and answers each request with what the test says, which may be nothing.
+/// Listens at a socket and answers each request as the test says, or not at all.
 final class ScriptedDevice: Sendable {
-    /// What is said to a request of this type and id.
+    /// The answer to a request of this type and id.
     typealias Script = @Sendable (_ type: String, _ id: String) -> [String]
 
     let endpoint: Endpoint

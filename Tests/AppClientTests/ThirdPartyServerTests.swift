@@ -7,7 +7,8 @@ import Synchronization
 import Testing
 
 /// The client with OpenSSL at the other end.
-@Suite(.timeLimit(.minutes(2))) struct ThirdPartyServerTests {
+@Suite(.enabled(if: PipedProgram.path(of: "openssl") != nil, "openssl is not installed"), .timeLimit(.minutes(2)))
+struct ThirdPartyServerTests {
     private static let key = "000102030405060708090a0b0c0d0e0f"
     private static let suite = ["-tls1_2", "-cipher", "ECDHE-PSK-CHACHA20-POLY1305"]
     private static let rightKey = ["-psk", key, "-psk_identity", "board-1"]
@@ -47,7 +48,7 @@ import Testing
     }
 }
 
-/// `openssl s_server`: a TLS server that somebody else wrote. It says what it is told to say.
+/// `openssl s_server`: a TLS server of another project. It sends the lines that it is given.
 final class OpenSSLServer: Sendable {
     let port: Int
     private let program: PipedProgram
@@ -101,7 +102,7 @@ final class LineReader: Sendable {
         self.lines = lines
     }
 
-    /// The next line like that; what comes before is dropped.
+    /// The next line like that; earlier lines are dropped.
     func line(where isWanted: (String) -> Bool) async throws -> String {
         for await line in lines where isWanted(line) { return line }
         throw End()

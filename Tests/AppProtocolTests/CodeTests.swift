@@ -78,7 +78,7 @@ import Testing
                 default: bytes.insert(bytes[Int.random(in: bytes.indices, using: &random)], at: place)
                 }
             }
-            // What is read is a device whose code says the same.
+            // The result is a device with the same code.
             if let device = try? PairingCode(reading: bytes).device {
                 #expect((try? PairingCode(reading: PairingCode(device).uri().utf8).device) == device)
             }

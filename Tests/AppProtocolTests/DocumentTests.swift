@@ -160,7 +160,7 @@ enum ProtocolDocument {
     static let answers = lines(after: "<- ").filter { !$0.contains(#""event":"#) }
     static let events = lines(after: "<- ").filter { $0.contains(#""event":"#) }
 
-    /// What the request with this id asked.
+    /// The type of the request with this id.
     static func type(ofRequest id: String) -> String? {
         requests.lazy.compactMap { object($0) as? [String: Any] }.first { $0["id"] as? String == id }?["type"]
             as? String

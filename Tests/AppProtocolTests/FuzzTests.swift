@@ -47,7 +47,8 @@ import Testing
         }
     }
 
-    /// Lines as long as they may be, of one thing over and over: none takes the decoder more than its share of stack or time.
+    /// Lines as long as they may be, of one thing over and over: none takes the decoder more than its share of stack or
+    /// time.
     @Test(arguments: [
         "[", "{", "]", "[]", "{}", #"{"":"#, #"[{"":["#, "1", "9", "-", "1e", "0.", "\"", "\\", #"\""#, #"\u0000"#,
         #"\ud83d"#, "tru",

@@ -2,7 +2,7 @@ import AgentModel
 import AppProtocol
 import Testing
 
-/// What is no request is refused with the right code, keeps its id where it has one, and never repeats a password.
+/// A line that is no request is refused with the right code, keeps its id if it has one, and never repeats a password.
 @Suite struct RefusalTests {
     struct Case: CustomTestStringConvertible {
         let line: String
@@ -19,8 +19,8 @@ import Testing
             self.field = field
         }
 
-        /// Whether a schema has a say: it is JSON, and is refused for more than how its text is written. A parser that reads
-        /// numbers as `Double` takes 1.0000000000000001 for 1.
+        /// Whether a schema has a say: it is JSON, and is refused for more than how its text is written. A parser that
+        /// reads numbers as `Double` takes 1.0000000000000001 for 1.
         var isJSON: Bool {
             (try? JSONValue(line)) != nil
                 && (try? OutsideJSON.decode(JSONValue.self, from: Array(line.utf8), nesting: 512)) != nil
@@ -264,7 +264,7 @@ import Testing
         #expect(try Request(line: request.line()) == request)
     }
 
-    /// What an app read in backups.get can be sent back as it is: the hash says which network is meant.
+    /// An entry of backups.get can be sent back as it is: the hash names the network.
     @Test(arguments: [#""open""#, #""owe""#, #""wpa2-psk""#, #""enterprise""#, #""unknown""#, #""wpa9""#, "7", "{}"])
     func anEntryOfTheListIsAReference(security: String) throws {
         let line =

@@ -2,7 +2,7 @@ import Foundation
 
 /// As much of JSON Schema 2020-12 as Docs/protocol.schema.json is written in. A keyword that it does not know fails.
 struct Schema {
-    /// What a value does against a schema.
+    /// A violation of the schema.
     struct Finding {
         /// Empty for a value that is valid.
         var problems: [String] = []
@@ -18,7 +18,7 @@ struct Schema {
         .flatMap { try? JSONValue($0) }.map(Schema.init)
 
     /// - Parameter definition: which of `$defs`, or nil for the whole.
-    /// - Returns: what is wrong with the value, and every member that the schema does not mention.
+    /// - Returns: the violations of the value, and every member that the schema does not mention.
     func problems(of value: JSONValue, as definition: String? = nil) -> [String] {
         let schema = definition.map { JSONValue.object(["$ref": .string("#/$defs/\($0)")]) } ?? root
         let finding = check(value, schema, at: "")

@@ -53,7 +53,8 @@ import Testing
         }
     }
 
-    /// What the device refuses as no request is none to the schema; only what depends on the device is not in it.
+    /// A line that the device refuses as no request is none to the schema; rules that depend on the device are not in
+    /// it.
     @Test(arguments: RefusalTests.cases.filter(\.isJSON)) func refusesWhatTheDeviceRefuses(_ refused: RefusalTests.Case)
     {
         guard let value = try? JSONValue(refused.line) else { return }

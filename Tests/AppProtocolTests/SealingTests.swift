@@ -5,7 +5,7 @@ import Foundation
 import Synchronization
 import Testing
 
-/// What is sealed opens once, for the device and the network that it was sealed for, while the key is there.
+/// A box opens once, for the device and the network that it was sealed for, while the key is there.
 @Suite struct SealingTests {
     static let localKey = Secret(text: "0123456789abcdef")
     static let password = Secret(text: "correct horse")
@@ -51,7 +51,7 @@ import Testing
         let sealed = try opener.key.seal(Self.password, ssid: attic, for: device)
         let other = try SSID("attic")
         #expect(code { try opener.open(sealed, ssid: other) } == .sealInvalid)
-        // What failed to open is not used up.
+        // A box that failed to open is not used up.
         #expect(try opener.open(sealed, ssid: attic) == Self.password)
     }
 
@@ -79,7 +79,7 @@ import Testing
     }
 
     /// X25519 agrees on zeros with the points of small order and their other spellings (RFC 7748, clause 6.1), so that
-    /// whoever has the local key would know what was sealed.
+    /// every holder of the local key would know the password.
     @Test(arguments: [
         String(repeating: "00", count: 32), "01" + String(repeating: "00", count: 31),
         "e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800",
@@ -140,7 +140,7 @@ import Testing
         #expect(try opener.key == second)
     }
 
-    /// The grace runs from the end of a key's age, also where nobody asked in between.
+    /// The grace runs from the end of a key's age, also without a request in between.
     @Test func anIdleDeviceKeepsNoOldKey() throws {
         let clock = TestClock()
         let opener = SealOpener(device, now: clock.read)
@@ -160,7 +160,7 @@ import Testing
         }
         #expect(try opener.key != first)
         #expect(opened.allSatisfy { sealed in code { try opener.open(sealed, ssid: attic) } == .sealUsed })
-        // What an app had under way still opens, as often again; not for ever.
+        // Boxes on their way still open, as many again; not for ever.
         for _ in 0..<3 { _ = try opener.open(first.seal(Self.password, ssid: attic, for: device), ssid: attic) }
         let late = try first.seal(Self.password, ssid: attic, for: device)
         #expect(code { try opener.open(late, ssid: attic) } == .keyRotated)
@@ -263,7 +263,7 @@ private final class TestClock: Sendable {
         #expect(try box == documented("box"))
     }
 
-    /// What the script seals to a device's own key, the device opens.
+    /// The device opens a box that the script sealed to the device's own key.
     @Test(.enabled("needs python3 with the package cryptography") { PythonScript.canSeal })
     func whatTheScriptSealsOpens() throws {
         let device = try DeviceKey(deviceId: "kitchen", localKey: Secret(text: "a local key of thirty-two bytes!"))
@@ -275,7 +275,7 @@ private final class TestClock: Sendable {
         }
     }
 
-    /// Who has the key can seal what is no password: it is told so, and the box is used up.
+    /// A client with the key can seal a text that is no password: it is told so, and the box is used up.
     @Test(.enabled("needs python3 with the package cryptography") { PythonScript.canSeal })
     func whatIsNoPasswordIsSaid() throws {
         let device = try DeviceKey(deviceId: "kitchen", localKey: Secret(text: "0123456789abcdef"))

@@ -23,7 +23,7 @@ import Testing
         #expect(try IPAddress(SocketAddress(unixDomainSocketPath: "/s")) == nil)
     }
 
-    /// Ten thousand addresses with wrong keys cost no more memory than the table allows, and hold up nobody else.
+    /// Ten thousand addresses with wrong keys cost no more memory than the table allows, and do not delay others.
     @Test func manyAddressesWithWrongKeys() throws {
         var limits = AppServer.LANLimits()
         limits.wrongKeys.addresses = 100
@@ -56,7 +56,8 @@ import Testing
         #expect(wrongKeys.delay(for: site, at: now) == .zero)
     }
 
-    /// Who waits for his back-off keeps his place; who has begun and does not go on gives way, the oldest first.
+    /// A client that waits for its back-off keeps its place; one that has begun and does not go on gives way, the
+    /// oldest first.
     @Test func whoGivesWay() throws {
         var limits = AppServer.LANLimits()
         limits.handshakesPerAddress = 3
@@ -92,7 +93,7 @@ import Testing
         #expect(admission.arrive(from: other, at: now) == .admitted(6, after: .zero, inPlaceOf: 5))
     }
 
-    /// Several addresses that do so, and go on: who has come alone stays while he shows his key.
+    /// Several addresses that do so, and go on: a client that came alone stays while it shows its key.
     @Test func whoComesAloneIsNotDrivenOut() throws {
         var limits = AppServer.LANLimits()
         limits.handshakes = 4
@@ -112,7 +113,7 @@ import Testing
         #expect(admission.complete(owner))
     }
 
-    /// Everybody on a link shares the prefix of its own addresses, so nobody is taken for another there.
+    /// All hosts on a link share the prefix of its own addresses, so each address counts there.
     @Test(arguments: [("fe80::1", "fe80::2", false), ("2001:db8::1", "2001:db8::2", true)])
     func oneHouseholdIsOneSite(address: String, neighbour: String, isOne: Bool) throws {
         #expect((try site(address) == site(neighbour)) == isOne)
@@ -150,7 +151,7 @@ import Testing
         #expect(bucket.delay(at: Instant(milliseconds: .max / 2)) == .milliseconds(250))
     }
 
-    /// Addresses that come and go do not grow the table, and nobody gains by leaving and coming back.
+    /// Addresses that come and go do not grow the table, and a client gains nothing by leaving and coming back.
     @Test func ratesOfManyAddresses() throws {
         let rates = SiteRates(AppServer.RequestRate(perSecond: 1, burst: 1), maximum: 50)
         let start = Instant(milliseconds: 0)

@@ -45,7 +45,7 @@ import Testing
         #expect(await feed.next().map(Seen.init) == Seen(seq: 1))
     }
 
-    /// What this run has forgotten since its start is counted.
+    /// The gap counts the events that this run has forgotten since its start.
     @Test func theGapOfARestartCounts() async throws {
         publish(10)
         var feed = try hub.subscribe(EventSubscription(since: 2, stream: "other"))

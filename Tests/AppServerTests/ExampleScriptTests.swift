@@ -6,7 +6,11 @@ import PipedPrograms
 import Testing
 
 /// The commands and scripts of Docs/protocol.md do what it says, against a server in the network.
-@Suite struct ExampleScriptTests {
+@Suite(
+    .enabled(
+        if: PipedProgram.path(of: "openssl") != nil && PipedProgram.path(of: "python3") != nil,
+        "openssl or python3 is not installed"))
+struct ExampleScriptTests {
     private let scripts: ExampleScripts
     private let examples = ExampleScripts.documents.appendingPathComponent("examples").path
     private let device = DeviceKey.sample
@@ -112,7 +116,7 @@ private struct SealingDevice: DeviceService {
     }
 }
 
-/// What Docs/protocol.md shows, run in a shell beside a file with the device's key.
+/// The commands in Docs/protocol.md, run in a shell beside a file with the device's key.
 struct ExampleScripts {
     static let documents = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().appendingPathComponent("Docs")
@@ -127,7 +131,7 @@ struct ExampleScripts {
     }
 
     /// - Parameter count: how many lines to wait for; then the program's input ends.
-    /// - Returns: what the program printed, up to its end.
+    /// - Returns: the program's output up to its end.
     func run(_ command: String, input: String = "", expecting count: Int = 0) async throws -> String {
         try await withCheckedThrowingContinuation { continuation in
             Thread.detachNewThread {

@@ -63,7 +63,7 @@ func request(_ type: MessageType, id: String = "a", body: String = "{}") -> Stri
     #"{"v":1,"id":"\#(id)","type":"\#(type.rawValue)","body":\#(body)}"# + "\n"
 }
 
-/// What an answer's line says: its id, and the code where it is an error.
+/// An answer's id, and the code if it is an error.
 func answer(_ line: String?) throws -> (id: String?, code: ErrorCode?) {
     guard let line, case .answer(let id, let failure) = try ServerLine(line: Array(line.utf8)) else {
         throw ProtocolError(.malformed, "no answer: \(line ?? "end")")
@@ -148,7 +148,7 @@ final class Gate: Sendable {
         }
     }
 
-    /// Returns once somebody waits.
+    /// Returns once a task waits.
     func isReached() async {
         await withCheckedContinuation { continuation in
             let isReached = state.withLock { state in
@@ -169,7 +169,7 @@ final class Gate: Sendable {
     }
 }
 
-/// What a server has told of its connections.
+/// The notices of a server about its connections.
 final class Notices: Sendable {
     private struct State {
         var all: [AppServer.Notice] = []

@@ -1,6 +1,7 @@
 import AgentModel
 import AppProtocol
 import AppServer
+import PipedPrograms
 import Testing
 
 /// Clients that do not get through their handshake: wrong keys, no keys, no TLS, half of it. The owner gets in whatever
@@ -162,7 +163,8 @@ import Testing
         #expect(notices.failures.contains(.crowdedOut))
     }
 
-    /// 10,000 connections that come and go without a word: the owner, connected before or coming now, notices none of them.
+    /// 10,000 connections that come and go without a word: the owner, connected before or coming now, notices none of
+    /// them.
     @Test func tenThousandAttempts() async throws {
         try await withNetworkServer { _, port async throws in
             let owner = try await KeyedClient.connecting(to: port, from: "127.0.0.2")
@@ -175,7 +177,8 @@ import Testing
         }
     }
 
-    /// Handshakes that wait for their back-off fill the room of their address: one more is closed, nobody else notices.
+    /// Handshakes that wait for their back-off fill the room of their address: one more is closed, other addresses do
+    /// not notice.
     @Test func whoComesToAFullRoomIsTurnedAway() async throws {
         var limits = AppServer.LANLimits()
         limits.handshakesPerAddress = 2
@@ -195,7 +198,7 @@ import Testing
         }
     }
 
-    /// A log that anybody could fill would be one more thing to attack.
+    /// A log that any host could fill would be one more thing to attack.
     @Test func noticesAreSparing() async throws {
         let clock = ManualClock()
         let notices = Notices()
@@ -255,7 +258,8 @@ import Testing
 }
 
 /// TLS with the device's key, spoken by clients that this project did not write.
-@Suite struct TransportTests {
+@Suite(.enabled(if: PipedProgram.path(of: "openssl") != nil, "openssl is not installed"))
+struct TransportTests {
     @Test(arguments: [[], ["-tls1_2"], ["-cipher", "ECDHE-PSK-CHACHA20-POLY1305"], ["-no_ticket"]])
     func theKeyOpens(options: [String]) async throws {
         let device = FakeDevice()

@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    /// What follows a line that is too long is no line, nor is what it ends with.
+    /// The bytes after a line that is too long are no line, nor is its end.
     @Test func theRestOfALineThatIsTooLongIsNotAnswered() async throws {
         try await withServer { path in
             let socket = try RawSocket.connecting(to: path)
@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    /// Who does not read does not keep the server from stopping.
+    /// A client that does not read does not keep the server from stopping.
     @Test func whoDoesNotReadIsLeftBehind() async throws {
         var socket: RawSocket?
         try await withServer { path in

@@ -90,7 +90,7 @@ extension DeviceKey {
     }
 }
 
-/// The lines that have come and nobody has read yet.
+/// The received lines that were not read yet.
 private final class ReceivedLines: Sendable {
     private struct State {
         var lines: [String] = []
@@ -162,13 +162,13 @@ private final class ReceivedLinesHandler: ChannelInboundHandler {
 
 /// `openssl s_client`: a client that has nothing in common with this project.
 struct OpenSSLClient {
-    /// What the server sent.
+    /// The server's output.
     let lines: [String]
-    /// What openssl has to say.
+    /// The messages of openssl.
     let errors: String
 
     /// Sends `input`, reads `expecting` lines or up to the end of the connection, and leaves.
-    /// - Parameter options: what is said about keys, versions and ciphers.
+    /// - Parameter options: keys, versions and ciphers.
     static func talk(
         to port: Int, _ options: [String], input: String = request(.getNetwork), expecting count: Int = 1
     ) async throws -> OpenSSLClient {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import AppServer
 
-/// Who may do what on the Unix socket.
+/// Permissions on the Unix socket.
 @Suite struct LocalAccessTests {
     @Test(
         arguments: [
@@ -99,7 +99,7 @@ struct OtherUsersTests {
         }
     }
 
-    /// What a process of user 65534 with these supplementary groups is answered.
+    /// The answer to a process of user 65534 with these supplementary groups.
     private func answers(
         to types: [MessageType], of groups: String, _ notices: Notices = Notices(), _ device: FakeDevice = FakeDevice()
     ) async throws -> [ErrorCode?] {

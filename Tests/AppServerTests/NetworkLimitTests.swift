@@ -3,7 +3,7 @@ import AppProtocol
 import AppServer
 import Testing
 
-/// What a client in the network may use, the time moved by hand.
+/// Limits of a client in the network, with a clock moved by hand.
 @Suite struct NetworkLimitTests {
     @Test func requestsBeyondTheRateAreToldWhenToComeBack() async throws {
         var limits = AppServer.LANLimits()
@@ -17,7 +17,7 @@ import Testing
             let line = try #require(try await client.line())
             #expect(try answer(line) == ("b", .tooManyRequests))
             #expect(line.contains(#""retryAfterMs":501"#))
-            // What came too early is not even read before that time.
+            // A request that came too early is not even read before that time.
             await clock.sleeps(for: .milliseconds(500))
             #expect(device.bodies.count == 3)
             clock.advance(by: .milliseconds(500))
@@ -64,7 +64,7 @@ import Testing
             let third = try await KeyedClient.connecting(to: port, from: "127.0.0.2")
             #expect(try await third.ask() == nil)
             #expect(try await refusal(port, from: "127.0.0.3") == .busy)
-            // Who leaves makes room.
+            // A client that leaves makes room.
             await first.close()
             let deadline = ContinuousClock.now + .seconds(20)
             var code: ErrorCode? = .busy
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    /// A subscriber that does not read holds nobody up, misses events, and is told how many when it reads again.
+    /// A subscriber that does not read delays no one else, misses events, and is told how many when it reads again.
     @Test func aSlowSubscriberIsToldOfTheGap() async throws {
         let hub = EventHub(capacity: 16)
         try await withNetworkServer(hub: hub, clock: ManualClock()) { _, port async throws in
@@ -238,7 +238,7 @@ import Testing
             #expect(device.bodies == [])
             try await client.send(request(.switchNetwork, body: open))
             #expect(try answer(await client.line()).code == nil)
-            // What a hotspot asks for is no password of a network.
+            // The answer to a hotspot is no password of a network.
             try await client.send(request(.answerPortal, body: #"{"id":4,"values":{"pin":"0815"}}"#))
             #expect(try answer(await client.line()).code == nil)
             #expect(device.bodies.last == .answerPortal(PortalAnswer(id: 4, values: ["pin": Secret(text: "0815")])))

@@ -64,7 +64,7 @@ final class RawSocket: Sendable {
         return socket
     }
 
-    /// Leaves a socket file at `path` on which nobody listens.
+    /// Leaves a socket file at `path` without a listener.
     static func leaveStaleFile(at path: String) throws { _ = try make(path) { bind($0, $1, $2) } }
 
     func accepted() async throws -> RawSocket {

@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    /// Connections that nobody has begun to serve when the server stops.
+    /// Connections that are not served yet when the server stops.
     @Test func stoppingWhileConnectionsComeIn() async throws {
         for _ in 0..<30 {
             let server = server()

@@ -156,7 +156,7 @@ struct AgentWithoutWiFiTests {
         #expect(try await client.backups().networks.isEmpty)
         let radio = try await client.diagnose().steps[0]
         #expect(radio.result == .broken && radio.found.contains("nl80211"))
-        // What carries this machine's traffic forbids it, or else what is missing does: in this order.
+        // The uplink of this machine forbids it, or else a missing part does: in this order.
         let expected: ErrorCode = status.uplink == nil ? .interfaceMissing : .cannotSwitch
         let network = NewNetwork(ssid: try SSID("Attic"), credential: .none, security: .open)
         #expect(try await refusal { try await client.switchNetwork(to: .new(network)) }.code == expected)
@@ -173,7 +173,7 @@ struct AgentWithoutWiFiTests {
     }
 }
 
-/// What signals do to the agent's process, from its first moments on, and what systemd is told of it.
+/// The effect of signals on the agent's process, from its first moments on, and its messages to systemd.
 @Suite(.timeLimit(.minutes(5))) struct AgentSignalTests {
     /// An agent in a folder of its own, with the manager that it tells how it goes.
     private final class Service {
@@ -209,7 +209,7 @@ struct AgentWithoutWiFiTests {
             return false
         }
 
-        /// What is told next, but for the status.
+        /// The next message, without the status.
         func told() -> String {
             while true {
                 let told = manager.next().prefix { $0 != "\n" }

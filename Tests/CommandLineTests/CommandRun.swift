@@ -8,7 +8,7 @@ import Synchronization
 
 @testable import altnet
 
-/// What a command wrote and how it ended.
+/// A command's output and exit status.
 struct CommandRun {
     var output = ""
     var errors = ""
@@ -16,9 +16,9 @@ struct CommandRun {
 
     /// Runs the command line against a device on a real socket.
     /// - Parameters:
-    ///   - password: what is typed at the prompt, or nil for no terminal.
+    ///   - password: typed at the prompt; nil for no terminal.
     ///   - input: standard input.
-    ///   - answers: what is typed at prompts that show it, in order; no terminal once there are no more.
+    ///   - answers: typed at prompts that show them, in order; no terminal once there are no more.
     ///   - spinner: a terminal on which one line can be redrawn.
     ///   - screen: a terminal for a live screen.
     static func altnet(
@@ -56,8 +56,8 @@ struct CommandRun {
 
     /// Runs the command line against the same device in the network.
     /// - Parameters:
-    ///   - key: what the key file holds, or nil for the device's own key.
-    ///   - port: where the device is taken to listen, or nil for where it does.
+    ///   - key: content of the key file, or nil for the device's own key.
+    ///   - port: the port to connect to, or nil for the device's.
     static func remote(
         _ arguments: [String], device: ScriptedDevice, key: String? = nil, port: Int? = nil, password: String? = nil,
         input: String = ""
@@ -135,7 +135,7 @@ struct CommandRun {
     }
 }
 
-/// What was written, also by what ran at the same time.
+/// The text that was written, also by tasks at the same time.
 final class Lines: Sendable {
     private let written = Mutex("")
 
@@ -159,18 +159,12 @@ struct ShellRun {
     let output: String
     let status: Int32
 
-    /// - Returns: nil where the program is not installed.
-    static func path(of program: String) -> String? {
-        ["/usr/bin/", "/bin/", "/usr/local/bin/"].map { $0 + program }
-            .first { FileManager.default.isExecutableFile(atPath: $0) }
-    }
-
-    /// - Returns: what it wrote, to standard error as well.
+    /// - Returns: its output, standard error included.
     static func run(_ program: String, _ arguments: [String], input: String = "") throws -> ShellRun {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("altnet-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
-        // Through files: a pipe would be full before somebody reads.
+        // Through files: a pipe would be full before the test reads.
         let (inputFile, outputFile) = (folder.appendingPathComponent("input"), folder.appendingPathComponent("output"))
         try Data(input.utf8).write(to: inputFile)
         let pid = try ChildProcess.start(

@@ -208,7 +208,8 @@ import Testing
 
     /// Publishes once the command has asked for something, which it does after it has subscribed.
     private func publish(_ device: ScriptedDevice, _ events: (ScriptedDevice) -> Void) async throws {
-        // Published before, they would be heard by nobody, and the command would wait for ever: the test's own limit ends it.
+        // Published before, they would have no reader, and the command would wait for ever: the test's own limit ends
+        // it.
         while device.asked.isEmpty {
             try Task.checkCancellation()
             await Task.yield()
@@ -217,7 +218,7 @@ import Testing
     }
 }
 
-/// What a person sees of a command that takes its time.
+/// The progress of a slow command on a terminal.
 @Suite struct ProgressTests {
     private func text(_ steps: String..., width: Int = .max, unicode: Bool = true) -> String {
         ProgressLine.text(steps, turn: 2, elapsed: .milliseconds(4999), Style(isUnicode: unicode, width: width))
@@ -229,7 +230,7 @@ import Testing
         #expect(text() == "")
     }
 
-    /// What is going on is seen as long as there is any room at all; one column stays free.
+    /// The present step is shown as long as there is any room; one column stays free.
     @Test(arguments: [
         (60, "⠹ accepted › joining › waiting for an address  4 s"), (50, "⠹ joining › waiting for an address  4 s"),
         (39, "⠹ waiting for an address  4 s"), (20, "⠹ waiting for…  4 s"), (10, "⠹ w…  4 s"), (5, ""),
@@ -252,14 +253,14 @@ import Testing
         #expect(run.errors.hasSuffix("\r\u{1b}[K"))
     }
 
-    /// What is advised begins on an empty line, whatever is drawn at that moment.
+    /// Advice begins on an empty line, at any moment of the animation.
     @Test func adviceHasALineOfItsOwn() async {
         let written = Mutex<[String]>([])
         var console = Console.silent()
         console.spinner = Style(width: 80)
         console.errors = { text in
             written.withLock { $0.append(text) }
-            // Whoever else writes has the occasion now.
+            // Other writers have the occasion now.
             for _ in 0..<10 { sched_yield() }
         }
         await console.showingProgress { progress in

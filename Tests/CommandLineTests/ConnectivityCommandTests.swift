@@ -5,7 +5,7 @@ import Testing
 
 @testable import altnet
 
-/// What a person is told of how far the network leads.
+/// The wording of the network's connectivity.
 @Suite struct ConnectivityCommandTests {
     private static func broker(_ state: ConnectionState, _ reason: ReachProblem? = nil) -> TargetStatus {
         TargetStatus(
@@ -118,7 +118,7 @@ import Testing
     }
 }
 
-/// What is broken, and what to do.
+/// Faults, and their remedies.
 @Suite struct DiagnoseTests {
     private static let steps = [
         Diagnosis.Step(layer: .radio, result: .good, found: "wlan0 is up"),
@@ -145,7 +145,7 @@ import Testing
                 Broken: server.
 
                 """)
-        // Who watches is told that it takes its time.
+        // A user at a terminal sees the progress.
         #expect(run.errors == "  looking at every layer...\n")
     }
 
@@ -175,7 +175,7 @@ import Testing
         #expect(run.output.hasPrefix("✗ Server"))
     }
 
-    /// What Docs/cli.md shows is what is printed of the answer in Docs/protocol.md, which is what a device says.
+    /// The example in Docs/cli.md is the output for the answer in Docs/protocol.md.
     @Test func asInTheDocuments() async throws {
         let docs = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appendingPathComponent("Docs")

@@ -194,7 +194,7 @@ import Testing
         let run = try await CommandRun.remote(["switch", "Attic", "--confirm-within", "30"], device: device)
         #expect(run.status == 0)
         #expect(device.asked.contains(.confirmSwitch(SwitchQuery(switchId: "s-1"))))
-        // Nobody else has to.
+        // The other client does not have to.
         #expect(!run.errors.contains("altnet switch --confirm"))
 
         let unwatched = try await CommandRun.remote(
@@ -219,10 +219,10 @@ import Testing
     }
 
     @Test func nobodyListens() async throws {
-        // Port 1 is tcpmux, which nobody runs.
+        // Port 1 is tcpmux, which this machine does not run.
         let run = try await CommandRun.remote(["status"], device: device(), port: 1)
         #expect(run.status == 69)
-        #expect(run.errors == "altnet: nobody answers at 127.0.0.1, port 1\n")
+        #expect(run.errors == "altnet: no device answers at 127.0.0.1, port 1\n")
     }
 
     @Test func noSuchName() async {

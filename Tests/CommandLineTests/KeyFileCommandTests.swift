@@ -310,7 +310,7 @@ extension KeyFileStore {
     }
 }
 
-// What a program reads.
+// Output for programs.
 
 private struct Inspected: Decodable {
     let keyfile: File
@@ -410,7 +410,8 @@ struct KeyFileStore {
             replayCounters: ["phone": 7])
     }
 
-    /// What must not be in any output: password, derived key and root key, as text, in hexadecimal and in Base64.
+    /// Secrets that must not be in any output: password, derived key and root key, as text, in hexadecimal and in
+    /// Base64.
     func secrets() throws -> [String] {
         let root = try String(contentsOfFile: rootKeyPath, encoding: .utf8).trimmingCharacters(in: .newlines)
         let secrets = [Data(Self.password.utf8), Data(Self.psk), Data(Hex.bytes(root) ?? [])]

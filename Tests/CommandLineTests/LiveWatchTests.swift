@@ -4,6 +4,7 @@ import AppProtocol
 import AppServer
 import Foundation
 import Linux
+import PipedPrograms
 import Synchronization
 import Testing
 
@@ -113,12 +114,12 @@ extension PseudoTerminal {
 
 /// Control-Z in `altnet watch`, in a session of its own, as each login on a terminal has one.
 @Suite(
-    .enabled(if: ShellRun.path(of: "setsid") != nil, "setsid is not installed"),
+    .enabled(if: PipedProgram.path(of: "setsid") != nil, "setsid is not installed"),
     .enabled(if: Session.altnet != nil, "altnet is not built beside the tests"))
 struct SuspensionTests {
     private static let suspend = "\u{1a}"
 
-    /// Under `ssh -t board altnet watch` nobody is left who would continue it, whether the shell is still there or not.
+    /// Under `ssh -t board altnet watch` no shell can continue it.
     @Test(.timeLimit(.minutes(5)), arguments: [[], ["bash", "-c", "\"$0\" \"$@\"; exit"]])
     func withoutAShellThatContinuesItGoesOn(shell: [String]) async throws {
         let terminal = try PseudoTerminal()

@@ -37,7 +37,7 @@ import Testing
             let file = folder + "/lamp.key"
             let run = await CommandRun.altnet(["pair", "--id", "lamp-01", "--output", file])
             #expect(run.status == 0)
-            // Nothing of the key where nobody asked for it.
+            // Nothing of the key without a request for it.
             #expect(run.output == "\(file) holds the code of lamp-01.\n")
             #expect(
                 run.errors == """

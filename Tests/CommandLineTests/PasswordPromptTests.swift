@@ -40,7 +40,7 @@ import Testing
     }
 }
 
-/// A terminal at whose other end the test sits. What is typed waits until somebody shows interest in it by making the
+/// A terminal at whose other end the test sits. Typed text waits until the program makes the
 /// terminal silent, as a person would.
 final class PseudoTerminal: Sendable {
     struct Failure: Error {}
@@ -49,7 +49,8 @@ final class PseudoTerminal: Sendable {
     private let master: Int32
 
     init() throws {
-        // What posix_openpt(3) and unlockpt(3) do, which glibc hides from Swift (TIOCSPTLCK, TIOCGPTPEER; ioctl_tty(2)).
+        // The work of posix_openpt(3) and unlockpt(3), which glibc hides from Swift (TIOCSPTLCK, TIOCGPTPEER;
+        // ioctl_tty(2)).
         master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         var isLocked: Int32 = 0
         guard master >= 0, ioctl(master, 0x4004_5431, &isLocked) == 0 else { throw Failure() }
@@ -90,7 +91,7 @@ final class PseudoTerminal: Sendable {
     /// Everything up to the end of a line.
     func shown() -> String { shown { $0.last == UInt8(ascii: "\n") } }
 
-    /// Everything until somebody has seen enough; nothing is waited for longer than a minute.
+    /// The output until the condition is met, for at most a minute.
     func shown(until isEnough: ([UInt8]) -> Bool) -> String {
         var shown: [UInt8] = []
         var poll = pollfd(fd: master, events: Int16(POLLIN), revents: 0)

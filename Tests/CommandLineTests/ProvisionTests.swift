@@ -89,7 +89,7 @@ import Testing
     @Test func theWaysInAreEquivalent() async throws {
         try await withBench { bench in
             #expect(await bench.provision(["--from", "-"], input: Self.network + "\n" + Self.pairing).status == 0)
-            // What is typed at the prompt is the same code each time, of which the second is refused.
+            // The same code is typed at each prompt; the second is refused.
             let asked = await bench.provision(["--ask"], password: Self.network)
             #expect(asked.status == 65)
             #expect(asked.errors.contains("another network's code"))
@@ -190,7 +190,7 @@ import Testing
         #expect(await CommandRun.altnet(["provision"] + options).status == 64)
     }
 
-    /// A key file that nobody can open is not to be given a new key.
+    /// A key file that cannot be opened does not get a new key.
     @Test func aStoreWithoutItsRootKeyIsRefused() async throws {
         try await withBench { bench in
             #expect(await bench.provision(["--network", "Shop", "--open"]).status == 0)
@@ -212,7 +212,7 @@ import Testing
         }
     }
 
-    /// The program itself: this process must not become somebody else while other tests run in it.
+    /// The program itself: this process must not change its user while other tests run in it.
     private static let program: String? = {
         let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
         let program = URL(fileURLWithPath: tests).deletingLastPathComponent().path + "/altnet"
@@ -240,7 +240,7 @@ import Testing
             }
             #expect(owner("/keys") == 0)
             #expect(owner("/keys/root-key") == 0)
-            // What somebody made as root at the bench goes to the owner, who need not be told again.
+            // Files that root made at the bench go to the owner, without --owner.
             chown(bench.state + "/device-id", 0, 0)
             #expect(try run("provision", ["--id", "lamp-02", "--force"]).status == 0)
             #expect(owner("/state/device-id") == nobody)
@@ -309,7 +309,7 @@ import Testing
         }
     }
 
-    /// Whatever it is asked for now: what was begun is finished, and nobody is asked again.
+    /// With any options: a reset that was begun is finished, without asking again.
     @Test(arguments: ["factory-reset", "provision"])
     func whatWasCutShortIsFinished(command: String) async throws {
         try await withBench { bench in

@@ -6,7 +6,7 @@ import Testing
 @testable import altnet
 
 @Suite(QRCode.isEncodable) struct QRCodeTests {
-    /// What `qrencode -8 -l M -v 1 -t ASCII -m 0 altnet` draws.
+    /// The output of `qrencode -8 -l M -v 1 -t ASCII -m 0 altnet`.
     @Test func isWhatTheProgramOfTheLibraryDraws() throws {
         #expect(try QRCode("altnet".utf8) == QRCode.sample)
     }
@@ -32,7 +32,8 @@ import Testing
         #expect(try QRCode(Array(repeating: 0x78, count: bytes)).size == 17 + 4 * version)
     }
 
-    /// Version 1 holds 14 bytes at level M. The format information begins with the level, masked with 10: 00 is M, 01 is L.
+    /// Version 1 holds 14 bytes at level M. The format information begins with the level, masked with 10: 00 is M, 01
+    /// is L.
     @Test(arguments: [(14, false), (15, true), (2331, false), (2332, true)])
     func correctsMoreWhereThatCostsNothing(bytes: Int, isLow: Bool) throws {
         let code = try QRCode(Array(repeating: 0x78, count: bytes))
@@ -62,7 +63,7 @@ import Testing
     }
 }
 
-/// What a camera sees of a code in a terminal.
+/// A code in a terminal, as a camera sees it.
 @Suite struct QRCodeViewTests {
     @Test(arguments: [true, false], [true, false])
     func theTerminalShowsTheCode(hasColour: Bool, isUnicode: Bool) throws {
@@ -87,8 +88,8 @@ import Testing
         #expect(QRCodeView(code: code).render(Style(isUnicode: false, width: 57)) == nil)
     }
 
-    /// zbarimg reads it from the half blocks, the colours and the quiet zone that are printed, of the shortest code and of one
-    /// of a version with its number in it (7 and up).
+    /// zbarimg reads it from the half blocks, the colours and the quiet zone that are printed, of the shortest code and
+    /// of one of a version with its number in it (7 and up).
     @Test(
         .enabled(if: Reader.isInstalled, "zbarimg (Debian's zbar-tools) is not installed"), QRCode.isEncodable,
         arguments: [1, 63, 134, 271])
@@ -133,7 +134,7 @@ private enum Reader {
     static var isInstalled: Bool { FileManager.default.isExecutableFile(atPath: path) }
 
     /// - Parameter modules: with the quiet zone.
-    /// - Returns: what it reads in a picture of the code.
+    /// - Returns: the text that it reads in a picture of the code.
     static func read(_ modules: [[Bool]]) throws -> String {
         let picture = FileManager.default.temporaryDirectory.path + "/altnet-\(UUID().uuidString).pgm"
         defer { try? FileManager.default.removeItem(atPath: picture) }

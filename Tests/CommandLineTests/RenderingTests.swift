@@ -52,7 +52,7 @@ import Testing
         #expect(Console.terminalSafe(json: "{\n  \"a\u{7f}\"\n}") == "{\n  \"a\\u007f\"\n}")
     }
 
-    /// What is printed of an SSID can be given back as an argument.
+    /// A printed SSID can be given back as an argument.
     @Test func namesReadAsTheyPrint() throws {
         for bytes: [UInt8] in [[0xff, 0x00], [0x5c], Array("Home Net".utf8), Array("家\u{202e}".utf8), [0x5c, 0x78]] {
             let ssid = try SSID(bytes: bytes)
@@ -126,7 +126,7 @@ import Testing
             ])
     }
 
-    /// There is no column for what nobody claims.
+    /// Without claims there is no column for them.
     @Test func whoClaimsANetworkIsShown() throws {
         func render(_ providers: [String], _ width: Int) throws -> [String] {
             let cafe = ScannedNetwork(
@@ -162,7 +162,7 @@ import Testing
         #expect(!(try backups(.max) + scan(.max)).joined().contains("…"))
     }
 
-    /// Where even the most important columns have no room as they are, those that may be cut are cut further.
+    /// If even the most important columns have no room, those that may be cut are cut further.
     @Test func theLastResortIsToCutMore() {
         var table = Table(columns: [
             .init(title: "NAME", minimum: 12), .init(title: "HASH"), .init(title: "X", rank: 1),

@@ -14,7 +14,7 @@ final class ScriptedDevice: DeviceService {
         var portal = PortalStatus()
         /// How an answer to it ends.
         var portalRefusal: ProtocolError?
-        /// What a switch goes through, once it is accepted.
+        /// The phases of a switch, once it is accepted.
         var phases: [SwitchStatus] = []
         /// How a switch stands once it is confirmed.
         var confirmedPhase = SwitchPhase.committed
@@ -41,7 +41,7 @@ final class ScriptedDevice: DeviceService {
     }
 
     var asked: [Request.Body] { state.withLock { $0.asked } }
-    /// What it was told to do, without what it was asked in between.
+    /// The commands that it got, without the questions in between.
     var commands: [Request.Body] { asked.filter(\.type.isCommand) }
     var network: NetworkStatus { state.withLock { $0.network } }
     var backups: BackupList { state.withLock { $0.backups } }

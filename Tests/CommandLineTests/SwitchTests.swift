@@ -97,7 +97,7 @@ import Testing
         #expect(json.output.contains("on \\u001b[2JAttic\\u007f"))
     }
 
-    /// An answer is no success yet: what counts is the phase that it says.
+    /// An answer is no success yet: its phase decides.
     @Test(arguments: [SwitchPhase.waitingForConfirmation, .rolledBack, .failed])
     func thatIsConfirmedTooLate(phase: SwitchPhase) async throws {
         let device = try ScriptedDevice {

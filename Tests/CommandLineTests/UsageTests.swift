@@ -2,6 +2,7 @@ import AgentModel
 import AppProtocol
 import ArgumentParser
 import Foundation
+import PipedPrograms
 import Testing
 
 @testable import altnet
@@ -80,7 +81,7 @@ enum Document {
     }
 }
 
-/// The committed manual pages are those of the commands as they are. Where this fails: `make man`.
+/// The committed manual pages are those of the commands as they are. If this fails, run `make man`.
 @Suite struct ManualTests {
     private struct Dump: Decodable {
         let command: Command
@@ -127,7 +128,7 @@ enum Document {
         #expect(Set(pages) == Set(try await commands().map(\.page)))
     }
 
-    /// Where the help breaks a line in the source only, the next one begins at the margin.
+    /// A line that is broken in the source only does not start the next one with blanks.
     @Test func paragraphsHaveNoGaps() async throws {
         for (page, command) in try await commands() {
             let paragraphs = (command.discussion ?? "").split(separator: "\n").filter { !$0.hasPrefix("  ") }
@@ -150,7 +151,7 @@ enum Document {
         }
     }
 
-    @Test(.enabled(if: ShellRun.path(of: "groff") != nil, "groff is not installed"))
+    @Test(.enabled(if: PipedProgram.path(of: "groff") != nil, "groff is not installed"))
     func groffHasNothingToSay() throws {
         let pages = try FileManager.default.contentsOfDirectory(atPath: Self.folder.path).filter { $0.hasSuffix(".1") }
         let run = try ShellRun.run(
@@ -160,7 +161,7 @@ enum Document {
     }
 }
 
-/// What shells complete, asked of the shells themselves.
+/// Completions, asked of the shells themselves.
 @Suite struct CompletionTests {
     private func script(_ shell: String) async -> String {
         await CommandRun.altnet(["--generate-completion-script", shell]).errors
@@ -168,10 +169,10 @@ enum Document {
 
     @Test func bashReadsItsScript() async throws { try await isRead(by: "bash") }
 
-    @Test(.enabled(if: ShellRun.path(of: "zsh") != nil, "zsh is not installed"))
+    @Test(.enabled(if: PipedProgram.path(of: "zsh") != nil, "zsh is not installed"))
     func zshReadsItsScript() async throws { try await isRead(by: "zsh") }
 
-    @Test(.enabled(if: ShellRun.path(of: "fish") != nil, "fish is not installed"))
+    @Test(.enabled(if: PipedProgram.path(of: "fish") != nil, "fish is not installed"))
     func fishReadsItsScript() async throws { try await isRead(by: "fish") }
 
     private func isRead(by shell: String) async throws {
@@ -247,7 +248,7 @@ enum Document {
 }
 
 extension CommandRun {
-    /// What a shell is told that asks so, about a device on a real socket.
+    /// The candidates for a shell, of a device on a real socket.
     fileprivate static func completions(_ arguments: [String], device: ScriptedDevice) async throws -> [String] {
         try await serving(device) { socket in
             var arguments = arguments

@@ -166,7 +166,7 @@ import Testing
     }
 }
 
-/// The picture in Docs/cli.md is a frame of this program. Where this fails: run the test with ALTNET_WRITE_PICTURES
+/// The picture in Docs/cli.md is a frame of this program. If this fails, run the test with ALTNET_WRITE_PICTURES
 /// set.
 @Suite struct WatchPictureTests {
     @Test func isAFrame() throws {

@@ -35,7 +35,7 @@ import Testing
         #expect(state.stretches.map(\.link) == [.on(try SSID("b"))])
     }
 
-    /// No line is drawn over a time in which nobody knows what was.
+    /// No line is drawn over a time without measurements.
     @Test func interruptionsBreakTheLine() throws {
         var state = WatchState()
         state.update(try WatchStory.network("a", signal: -50), at: moment(0))
@@ -47,7 +47,7 @@ import Testing
         #expect(state.stretches.map(\.link) == [.on(try SSID("a")), .unknown, .on(try SSID("a")), .on(try SSID("b"))])
     }
 
-    /// What is told late is news of what happened, but no measurement of now.
+    /// A late event is news, but no measurement of now.
     @Test func lateEventsAreNoMeasurements() throws {
         var state = WatchState()
         state.take(WatchStory.event(.signal(SignalReading(signal: -40))), isLate: true, at: moment(0))

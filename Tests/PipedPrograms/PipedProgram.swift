@@ -8,7 +8,7 @@ import Linux
 /// have that many.
 public final class PipedProgram: Sendable {
     public let pid: pid_t
-    /// What is written here, the program reads as its standard input.
+    /// The program's standard input.
     public let input: FileHandle
     public let output: FileHandle
 
@@ -30,6 +30,12 @@ public final class PipedProgram: Sendable {
         try input.fileHandleForReading.close()
         try output.fileHandleForWriting.close()
         (self.input, self.output) = (input.fileHandleForWriting, output.fileHandleForReading)
+    }
+
+    /// - Returns: nil for a program that is not installed.
+    public static func path(of program: String) -> String? {
+        ["/usr/bin/", "/bin/", "/usr/local/bin/", "/usr/sbin/"].map { $0 + program }
+            .first { FileManager.default.isExecutableFile(atPath: $0) }
     }
 
     public func end(_ signal: Int32 = SIGTERM) { kill(pid, signal) }
@@ -76,7 +82,7 @@ public final class NotifySocket {
 
     deinit { close(descriptor) }
 
-    /// What is told next; empty if that is nothing for a minute.
+    /// The next message; empty if none comes for a minute.
     public func next() -> String {
         var bytes = [UInt8](repeating: 0, count: 4096)
         let count = recv(descriptor, &bytes, bytes.count, 0)

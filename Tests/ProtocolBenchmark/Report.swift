@@ -1,6 +1,6 @@
 import Measuring
 
-/// What was measured.
+/// The measurements.
 struct Report: Codable {
     let latency: [Latency]
     let throughput: [Throughput]

@@ -47,7 +47,7 @@ final class ServerProcess {
     }
 }
 
-/// What a process uses, by its /proc/PID/smaps_rollup (proc(5)).
+/// The memory of a process, by its /proc/PID/smaps_rollup (proc(5)).
 enum ProcessMemory {
     static func anonymous(of pid: Int32) throws -> Int {
         let text = try String(contentsOfFile: "/proc/\(pid)/smaps_rollup", encoding: .utf8)
@@ -90,7 +90,7 @@ extension Serve {
     }
 }
 
-/// What both processes know.
+/// Values that both processes know.
 enum Bench {
     /// No secret: it lives as long as the benchmark.
     static func device() throws -> DeviceKey {
@@ -130,7 +130,7 @@ final class Mosquitto {
         try "listener \(port) 127.0.0.1\nallow_anonymous true\nset_tcp_nodelay true\nlog_dest none\n"
             .write(toFile: folder + "/configuration", atomically: true, encoding: .utf8)
         do {
-            // Where Debian has it, which is not in everybody's PATH.
+            // Debian's path of it, which is not in every PATH.
             program = try PipedProgram("/usr/sbin/mosquitto", ["-c", folder + "/configuration"])
         } catch {
             throw BenchmarkError("there is no mosquitto: make bench-protocol installs it")

@@ -49,7 +49,8 @@ public struct DeviceAddress: Sendable, Equatable {
         return port
     }
 
-    /// As long as a name can be (RFC 1035, 2.3.4), of characters that resolvers take, and nothing that an option begins with.
+    /// As long as a name can be (RFC 1035, 2.3.4), of characters that resolvers take, and nothing that an option begins
+    /// with.
     private static func isHostName(_ text: Substring) -> Bool {
         (1...253).contains(text.utf8.count) && text.first != "-"
             && text.unicodeScalars.allSatisfy { $0.isPlain && !" /@[]%".unicodeScalars.contains($0) }

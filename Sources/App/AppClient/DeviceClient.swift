@@ -122,8 +122,8 @@ extension DeviceClient {
     /// Switches and waits for the outcome, also where the device leaves the network over which it is reached: it is
     /// asked again at the same endpoint. Subscribes this connection to events, as `scan` does.
     /// - Parameters:
-    ///   - confirmWithin: in seconds, as of the call that does not wait. Another client has to confirm meanwhile, unless
-    ///     `confirms` is set.
+    ///   - confirmWithin: in seconds, as of the call that does not wait. Another client has to confirm meanwhile,
+    ///     unless `confirms` is set.
     ///   - limit: how long the switch may take, roll-back included.
     ///   - onProgress: is told each phase, the outcome included.
     public func switchNetwork(

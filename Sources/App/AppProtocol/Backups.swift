@@ -124,10 +124,11 @@ extension BackupNetwork: Codable {
     }
 }
 
-/// An entry of an update and the target of a switch: `hash`, or `ssid` with `password`, with `sealed` or with `security`
-/// "open".
+/// An entry of an update and the target of a switch: `hash`, or `ssid` with `password`, with `sealed` or with
+/// `security` "open".
 ///
-/// A password, plain or sealed, makes the entry a new one even where a hash stands beside it, as app SDKs send their models.
+/// A password, plain or sealed, makes the entry a new one even where a hash stands beside it, as app SDKs send their
+/// models.
 extension NetworkReference: Codable {
     private enum CodingKeys: String, CodingKey {
         case hash, password, sealed, security, hidden

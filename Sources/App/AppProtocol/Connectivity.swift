@@ -173,7 +173,7 @@ extension ReachProblem {
         case .timedOut: "no answer in time"
         case .tlsFailed: "TLS failed"
         case .unexpectedAnswer: "unexpected answer"
-        case .captive: "somebody has to sign in"
+        case .captive: "sign-in needed"
         }
     }
 }

@@ -22,8 +22,8 @@ package enum Line {
     /// The members of lines, here and in the protocol of providers, whose texts are secret. They decode as `Secret`.
     package static let secretMembers: Set<String> = ["password", "session", "values"]
 
-    /// - Throws: `malformed`, or what the type found wrong. No part of the input other than names of fields is repeated,
-    ///   for a mangled line can hold a password anywhere.
+    /// - Throws: `malformed`, or what the type found wrong. No part of the input other than names of fields is
+    ///   repeated, for a mangled line can hold a password anywhere.
     package static func decode<Value: Decodable>(_ type: Value.Type, from line: some Collection<UInt8>)
         throws(ProtocolError)
         -> Value

@@ -3,7 +3,8 @@ import AgentModel
 /// The content of a network's QR code, as routers and phones show it: `WIFI:T:WPA;S:HomeNet;P:correct horse;H:true;;`.
 ///
 /// No standard describes this form: it is ZXing's, which every phone reads. A backslash stands before `\`,
-/// `;`, `,`, `:` and `"`; a value in double quotes loses them; fields may come in any order, and unknown ones are skipped.
+/// `;`, `,`, `:` and `"`; a value in double quotes loses them; fields may come in any order, and unknown ones are
+/// skipped.
 public struct NetworkCode: Sendable, Equatable {
     public let network: NewNetwork
 

@@ -71,8 +71,8 @@ public struct NetworkFlags: OptionSet, Sendable, Hashable, Codable {
     /// Bit 2: a switch is under way; another one is refused until it has ended.
     public static let switchInProgress = NetworkFlags(rawValue: 1 << 2)
 
-    /// The flags by network type and state. The list can be changed over any uplink, for it is only stored. A switch needs
-    /// the radio and makes sense only where Wi-Fi is what connects the device, or nothing does.
+    /// The flags by network type and state. The list can be changed over any uplink, for it is only stored. A switch
+    /// needs the radio and makes sense only where Wi-Fi is what connects the device, or nothing does.
     /// - Parameter uplink: the one underneath all tunnels.
     public static func allowed(uplink: Uplink?, radioPresent: Bool, switchInProgress: Bool) -> NetworkFlags {
         var flags: NetworkFlags = .canUpdateBackups

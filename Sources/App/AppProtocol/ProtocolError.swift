@@ -51,7 +51,8 @@ extension ProtocolError: Codable {
         case code, message, details
     }
 
-    /// A code that a newer device has and this one does not know reads as `internalError`, its name kept in the message.
+    /// A code that a newer device has and this one does not know reads as `internalError`, its name kept in the
+    /// message.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let name = try container.decode(String.self, forKey: .code)

@@ -25,7 +25,8 @@ public enum ProtocolLimits {
     public static let updateEntries = 64
     /// The most SSIDs and the most frequencies that one scan may be limited to.
     public static let scanTargets = 64
-    /// The most hotspot providers that a network in range can be claimed by, and the length of the name of one in bytes.
+    /// The most hotspot providers that a network in range can be claimed by, and the length of the name of one in
+    /// bytes.
     public static let providers = 16
     public static let providerNameLength = 1...64
     /// How soon a switch may have to be confirmed, in seconds.

@@ -29,7 +29,8 @@ public struct Response: Sendable, Equatable {
 }
 
 extension Response {
-    /// The answer as one line, without its line feed. Long lists lose their weakest or oldest entries until the line fits.
+    /// The answer as one line, without its line feed. Long lists lose their weakest or oldest entries until the line
+    /// fits.
     public func line() -> [UInt8] {
         var result = result
         while true {

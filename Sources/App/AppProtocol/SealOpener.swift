@@ -37,8 +37,8 @@ public final class SealOpener: Sendable {
         }
     }
 
-    /// Opens a sealed password, once: also where the request that it came with fails later, or where what is in it is no
-    /// password.
+    /// Opens a sealed password, once: also where the request that it came with fails later, or where what is in it is
+    /// no password.
     /// - Throws: `keyRotated`, `sealInvalid`, `sealUsed`, or `invalidPassword` for what is no Wi-Fi password.
     public func open(_ sealed: SealedPassword, ssid: SSID) throws(ProtocolError) -> Secret {
         let password = try keys.withLock { (keys) throws(ProtocolError) -> Secret in

@@ -9,8 +9,8 @@ import Crypto
 
 /// The device's public key for sealing passwords: the answer to `key.agree`.
 ///
-/// The suite is DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, ChaCha20-Poly1305 (RFC 9180, clause 7) in PSK mode, with the local
-/// key as PSK, the device id as PSK id, `altnet/1` as info and the bytes of the SSID as additional data.
+/// The suite is DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, ChaCha20-Poly1305 (RFC 9180, clause 7) in PSK mode, with the
+/// local key as PSK, the device id as PSK id, `altnet/1` as info and the bytes of the SSID as additional data.
 public struct SealingKey: Sendable, Equatable {
     /// Names this key; the device has another one after a restart and from time to time.
     public let keyId: String
@@ -133,8 +133,8 @@ extension SealedPassword {
 }
 
 extension Curve25519.KeyAgreement.PrivateKey {
-    /// - Throws: for a public key of small order, with which every private key agrees on zeros. RFC 9180, clause 7.1.4, has both
-    ///   sides refuse it, and swift-crypto leaves that to its user.
+    /// - Throws: for a public key of small order, with which every private key agrees on zeros. RFC 9180, clause 7.1.4,
+    ///   has both sides refuse it, and swift-crypto leaves that to its user.
     func requireAgreement(with publicKey: Curve25519.KeyAgreement.PublicKey) throws {
         let shared = try sharedSecretFromKeyAgreement(with: publicKey)
         guard shared.withUnsafeBytes({ $0.reduce(0, |) }) != 0 else { throw CryptoKitError.incorrectParameterSize }

@@ -3,8 +3,8 @@ import AgentModel
 /// A switch to another network: the body of `network.switch`.
 public struct SwitchRequest: Sendable, Equatable {
     public let target: NetworkReference
-    /// In seconds. The switch stands only if `switch.confirm` comes that soon after the network is up; nil if it stands by
-    /// itself.
+    /// In seconds. The switch stands only if `switch.confirm` comes that soon after the network is up; nil if it stands
+    /// by itself.
     public let confirmWithin: Int?
     /// The device forgets the network when it leaves it or restarts, and is then at home where it was before.
     public let joinOnce: Bool

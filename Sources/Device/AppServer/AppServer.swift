@@ -59,8 +59,8 @@ public final class AppServer: Sendable {
     /// The port that apps in the network connect to; nil while the server does not run or has no such listener.
     public var lanPort: Int? { running.withLock { $0?.lanListener?.localAddress?.port } }
 
-    /// The device's addresses have changed. Closes the connections to addresses that are gone, for nothing arrives there
-    /// any more.
+    /// The device's addresses have changed. Closes the connections to addresses that are gone, for nothing arrives
+    /// there any more.
     /// - Parameter addresses: all that the device has now, in text form.
     public func addressesChanged(to addresses: Set<String>) {
         lan?.addressesChanged(to: Set(addresses.compactMap { IPAddress($0) }))

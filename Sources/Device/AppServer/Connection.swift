@@ -43,14 +43,15 @@ struct Connection: Sendable {
                     }
                 }
             }
-            // The end of what is sent ends a line too. One that was cut off is no JSON object: none begins with another.
+            // The end of what is sent ends a line too. One that was cut off is no JSON object: none begins with
+            // another.
             if case .line(let line) = lines.last() { _ = try await answer(line, isSubscribed: isSubscribed) }
             group.cancelAll()
         }
     }
 
-    /// Tells a client why it is not served, and gives it time to read that: one that writes before it reads would find the
-    /// connection broken, and not why.
+    /// Tells a client why it is not served, and gives it time to read that: one that writes before it reads would find
+    /// the connection broken, and not why.
     func drain(_ inbound: NIOAsyncChannelInboundStream<ByteBuffer>) async throws {
         try await channel.close(mode: .output)
         try await withThrowingDiscardingTaskGroup { group in
@@ -139,8 +140,8 @@ struct Connection: Sendable {
         }
     }
 
-    /// Returns when the kernel has taken the line, so that closing afterwards loses nothing. A client that does not read is
-    /// waited for, until the task is cancelled.
+    /// Returns when the kernel has taken the line, so that closing afterwards loses nothing. A client that does not
+    /// read is waited for, until the task is cancelled.
     private func write(_ line: [UInt8]) async throws {
         var buffer = channel.allocator.buffer(capacity: line.count + 1)
         buffer.writeBytes(line)
@@ -156,8 +157,8 @@ struct Connection: Sendable {
 }
 
 extension Channel {
-    /// Returns when the client's machine has acknowledged all that was sent over TCP (tcp(7), `TCP_INFO`), or gives up at
-    /// `limit`: a client that has gone acknowledges nothing.
+    /// Returns when the client's machine has acknowledged all that was sent over TCP (tcp(7), `TCP_INFO`), or gives up
+    /// at `limit`: a client that has gone acknowledges nothing.
     func waitForAcknowledgement(within limit: Duration, _ clock: ServerClock) async throws {
         #if os(Linux)
             guard let options = self as? any SocketOptionProvider else { return }
@@ -175,9 +176,9 @@ extension Channel {
 
 /// Takes what a client has sent out of the memory where the transport keeps it, and overwrites it there.
 ///
-/// NIO reads into the same few buffers all the time, and its TLS decrypts into one that lives as long as the connection: a
-/// password would stay behind the end of what comes after it. The next handlers get memory of their own, which is freed, and
-/// overwritten then (``AgentService/overwriteFreedMemory()``).
+/// NIO reads into the same few buffers all the time, and its TLS decrypts into one that lives as long as the
+/// connection: a password would stay behind the end of what comes after it. The next handlers get memory of their own,
+/// which is freed, and overwritten then (``AgentService/overwriteFreedMemory()``).
 final class ReadBytesWiper: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

@@ -4,7 +4,8 @@ import Synchronization
 /// Keeps the last events and hands them to any number of subscribers.
 ///
 /// A subscriber is a position in the one ring of events, not a queue of its own: publishing takes the same short time
-/// for any number of subscribers, memory stays bounded, and a subscriber that reads too slowly is told how many events it missed.
+/// for any number of subscribers, memory stays bounded, and a subscriber that reads too slowly is told how many events
+/// it missed.
 public final class EventHub: Sendable {
     /// Names this run of the agent, so that a sequence number of an earlier one is not taken for one of this.
     public let stream: String
@@ -105,7 +106,8 @@ extension EventHub {
     }
 }
 
-/// One subscriber's way through the events, from where it began. It never ends by itself: cancel the task that reads it.
+/// One subscriber's way through the events, from where it began. It never ends by itself: cancel the task that reads
+/// it.
 public struct EventFeed: AsyncSequence, AsyncIteratorProtocol, Sendable {
     public typealias Element = Event
     public typealias Failure = Never

@@ -4,7 +4,8 @@ import NIOCore
 import NIOSSL
 import NIOTLS
 
-/// Sees a connection through its TLS handshake: lets it begin after a delay, and ends it where it fails or takes too long.
+/// Sees a connection through its TLS handshake: lets it begin after a delay, and ends it where it fails or takes too
+/// long.
 ///
 /// Its place is behind TLS. A handshake that is held is not read at all: the client's bytes stay in the kernel.
 final class HandshakeHandler: ChannelInboundHandler, ChannelOutboundHandler, RemovableChannelHandler {

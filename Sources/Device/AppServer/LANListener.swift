@@ -62,8 +62,8 @@ final class LANListener: Sendable {
                 notices: TokenBucket(1, per: .seconds(10), burst: 10)))
     }
 
-    /// - Parameter welcome: is called on the event loop for each client whose handshake has completed, before anything that
-    ///   the client has sent is passed on.
+    /// - Parameter welcome: is called on the event loop for each client whose handshake has completed, before anything
+    ///   that the client has sent is passed on.
     func listen(
         on eventLoop: any EventLoop, welcome: @escaping @Sendable (Client) -> Void
     ) async throws(AppServerError) -> any Channel {
@@ -231,7 +231,8 @@ extension ServerBootstrap {
             .childChannelOption(.allowRemoteHalfClosure, value: true)
     }
 
-    /// A phone that has left the network says no goodbye: the kernel asks after it and gives it up within a minute (tcp(7)).
+    /// A phone that has left the network says no goodbye: the kernel asks after it and gives it up within a minute
+    /// (tcp(7)).
     ///
     /// The send buffer is small, so that a subscriber that does not read gets a gap instead of old events.
     func reachabilityOptions() -> ServerBootstrap {

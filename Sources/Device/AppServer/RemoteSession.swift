@@ -1,8 +1,8 @@
 import AgentModel
 import Synchronization
 
-/// Keeps the limits of one connection from the network once it is open: how often it asks, how long it is silent, how long
-/// it does not read.
+/// Keeps the limits of one connection from the network once it is open: how often it asks, how long it is silent, how
+/// long it does not read.
 final class RemoteSession: Sendable {
     private struct State {
         var requests: TokenBucket

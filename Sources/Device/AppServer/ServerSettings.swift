@@ -5,8 +5,8 @@ import AppProtocol
 public struct UnixListenerSettings: Sendable, Hashable {
     /// The folder must exist.
     public var path: String
-    /// The socket file's permissions. With `readers` every user may connect besides, because a file has one group only; a user
-    /// in neither group gets a refusal.
+    /// The socket file's permissions. With `readers` every user may connect besides, because a file has one group only;
+    /// a user in neither group gets a refusal.
     public var mode: UInt32
     /// The group that the socket file belongs to; nil for the process's own. Its members may do everything.
     public var group: UInt32?
@@ -43,8 +43,8 @@ extension AppServer {
         public var connections: Int
         /// How long a connection that sent too long a line, or is not served, may go on sending before it is cut off.
         public var lingering: Duration
-        /// Connections to the Unix socket that are not served and are given that time, besides those that are. One more is
-        /// told why as well, and closed at once.
+        /// Connections to the Unix socket that are not served and are given that time, besides those that are. One more
+        /// is told why as well, and closed at once.
         public var farewells = 8
         /// Limits of the network, counted apart from the Unix socket.
         public var lan: LANLimits
@@ -59,7 +59,8 @@ extension AppServer {
     /// Limits of the apps in the network. An address means a site: an IPv4 address, or an IPv6 network of
     /// 64 bits.
     ///
-    /// The defaults suit a small board: 32 connections of at most 32 KiB each, and a household's apps far below the rates.
+    /// The defaults suit a small board: 32 connections of at most 32 KiB each, and a household's apps far below the
+    /// rates.
     public struct LANLimits: Sendable {
         /// Connections at the same time. One more is answered `busy` and closed.
         public var connections = 32

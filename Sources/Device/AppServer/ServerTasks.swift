@@ -4,9 +4,9 @@ import Synchronization
 
 /// The tasks that serve the open connections.
 ///
-/// They are not the children of one accepting task: a connection that still waited in its sequence when the server stops
-/// would be dropped, and NIO traps on an asynchronous channel that was never served. Here each has its task from the moment
-/// it exists.
+/// They are not the children of one accepting task: a connection that still waited in its sequence when the server
+/// stops would be dropped, and NIO traps on an asynchronous channel that was never served. Here each has its task from
+/// the moment it exists.
 ///
 /// They run on the event loop that the connections are of: nothing is handed over to Swift's pool and back, which would
 /// have threads of its own for it.

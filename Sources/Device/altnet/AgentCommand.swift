@@ -9,8 +9,8 @@ struct AgentCommand: AsyncParsableCommand {
         commandName: "agent",
         abstract: "Keep this device online.",
         discussion: """
-            Runs until SIGTERM, and reads its settings anew on SIGHUP. An environment variable takes precedence over the \
-            file. Docs/settings.md and the delivered file describe the settings; these are their names and defaults:
+            Runs until SIGTERM, and reads its settings anew on SIGHUP. An environment variable takes precedence over \
+            the file. Docs/settings.md and the delivered file describe the settings; these are their names and defaults:
 
             \(Setting.overview)
 

@@ -20,7 +20,8 @@ struct Console: Sendable {
     var style: Style
     /// Whether a person watches, who wants to see progress.
     var isWatched: Bool
-    /// What the terminal can show on which one line is redrawn to tell of progress; nil where each step has its own line.
+    /// What the terminal can show on which one line is redrawn to tell of progress; nil where each step has its own
+    /// line.
     var spinner: Style?
     /// Where a live screen can be drawn, nil where there is no such terminal.
     var screen: TerminalSession?
@@ -62,7 +63,8 @@ struct Console: Sendable {
         print(Self.terminalSafe(json: String(decoding: data, as: UTF8.self)))
     }
 
-    /// The same JSON with everything invisible as `\uNNNN`: names of networks are hostile, and a terminal may be reading.
+    /// The same JSON with everything invisible as `\uNNNN`: names of networks are hostile, and a terminal may be
+    /// reading.
     static func terminalSafe(json: String) -> String {
         var safe = String.UnicodeScalarView()
         for scalar in json.unicodeScalars {

@@ -1,7 +1,8 @@
 import AgentModel
 import Synchronization
 
-/// The progress of a command, while a person watches: on a terminal one line that moves, elsewhere a line for each step.
+/// The progress of a command, while a person watches: on a terminal one line that moves, elsewhere a line for each
+/// step.
 final class ProgressLine: Sendable {
     private static let interval = Duration.milliseconds(125)
 

@@ -65,8 +65,8 @@ private struct QREncodeLibrary {
         let data: UnsafePointer<UInt8>?
     }
 
-    /// `QRcode_encodeData`: its size, data, version (0 for the smallest) and level. Returns null and sets errno where it
-    /// fails.
+    /// `QRcode_encodeData`: its size, data, version (0 for the smallest) and level. Returns null and sets errno where
+    /// it fails.
     private typealias EncodeData =
         @convention(c) (
             Int32, UnsafeRawPointer?, Int32, Int32

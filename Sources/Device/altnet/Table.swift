@@ -93,7 +93,8 @@ struct Table {
 }
 
 extension Unicode.Scalar {
-    /// How many columns of a terminal it takes: two in the blocks that East Asian Width calls wide, and for emoji (UAX #11).
+    /// How many columns of a terminal it takes: two in the blocks that East Asian Width calls wide, and for emoji (UAX
+    /// #11).
     fileprivate var columns: Int {
         switch value {
         case ..<0x1100: 1

@@ -94,8 +94,8 @@ extension DeviceNetworkManager {
             ssid: Self.ssid(ssid), pwd: pwd.isEmpty ? nil : Secret(text: pwd), hidden: hidden)
     }
 
-    /// Replaces the stored list as a whole: networks that are not named are forgotten. Passwords travel only for models that come
-    /// from ``generateBackupWifiModel(ssid:pwd:hidden:)``, and sealed.
+    /// Replaces the stored list as a whole: networks that are not named are forgotten. Passwords travel only for models
+    /// that come from ``generateBackupWifiModel(ssid:pwd:hidden:)``, and sealed.
     /// - Parameter revision: the revision that the list must still have: `revisionConflict` if another client changed
     ///   it. Nil to replace it whatever it is.
     @discardableResult
@@ -183,8 +183,8 @@ extension DeviceNetworkManager {
         try await session.scan(request).results
     }
 
-    /// Has the device look at every layer, from the radio to its own servers, and say what is broken and what to do. Up to
-    /// 15 seconds.
+    /// Has the device look at every layer, from the radio to its own servers, and say what is broken and what to do. Up
+    /// to 15 seconds.
     public func diagnose() async throws(ClientError) -> Diagnosis {
         try await session.diagnose()
     }

@@ -9,8 +9,8 @@ extension DeviceSession {
     /// - Parameters:
     ///   - confirmWithin: in seconds, 5 to 600: the device goes back unless the switch is confirmed that soon after the
     ///     new network is up. Nil if the switch stands by itself.
-    ///   - confirms: whether it is confirmed here, once the device answers over the new network; else another client has
-    ///     to.
+    ///   - confirms: whether it is confirmed here, once the device answers over the new network; else another client
+    ///     has to.
     ///   - joinOnce: the device forgets the network when it leaves it or restarts.
     ///   - limit: how long the switch may take, roll-back included; nil for two minutes, and the time to confirm it.
     ///   - onProgress: is told each phase once, in their order, the outcome included.

@@ -35,9 +35,9 @@ public actor DeviceSession {
         public init() {}
     }
 
-    /// - Parameter resolve: possible addresses of the device, called before each attempt to connect; all are tried at once.
-    ///   After a switch it is in another network, under the same name or at another address. It should answer at once,
-    ///   with what is known by then.
+    /// - Parameter resolve: possible addresses of the device, called before each attempt to connect; all are tried at
+    ///   once. After a switch it is in another network, under the same name or at another address. It should answer at
+    ///   once, with what is known by then.
     public init(settings: Settings = Settings(), resolve: @escaping @Sendable () async -> [Endpoint]) {
         self.init(nil, settings, resolve)
     }

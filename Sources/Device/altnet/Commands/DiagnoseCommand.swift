@@ -6,8 +6,8 @@ struct DiagnoseCommand: DeviceCommand {
     static let configuration = CommandConfiguration(
         commandName: "diagnose", abstract: "Find faults, and their remedies.",
         discussion: """
-            The device checks every layer in turn: radio, association, address, gateway, names, internet, and each of its \
-            own servers. Shows the findings and the remedies. Takes up to \(ProtocolLimits.diagnosisSeconds) \
+            The device checks every layer in turn: radio, association, address, gateway, names, internet, and each of \
+            its own servers. Shows the findings and the remedies. Takes up to \(ProtocolLimits.diagnosisSeconds) \
             seconds and changes nothing.
 
             The exit status is 0 if nothing is broken, and 1 if something is.

@@ -5,8 +5,8 @@ struct DiscoverCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "discover", abstract: "List the devices in the network.",
         discussion: """
-            Asks by multicast DNS on every interface for the service _altnet._tcp, which a device announces with the files \
-            in board/dns-sd. Finding a device takes no key; talking to it does:
+            Asks by multicast DNS on every interface for the service _altnet._tcp, which a device announces with the \
+            files in board/dns-sd. Finding a device takes no key; talking to it does:
 
               altnet --device lamp.local --key-file lamp.key status
             """)

@@ -8,22 +8,22 @@ struct PairCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pair", abstract: "Show a device's id and key as a QR code, or make new ones.",
         discussion: """
-            An app and a device know each other by the device's id and local key. Show those that 'altnet provision' has \
-            given to the device:
+            An app and a device know each other by the device's id and local key. Show those that 'altnet provision' \
+            has given to the device:
 
               altnet pair --show                       shows them, as a QR code and as text
               altnet pair --show --output lamp.key     a key file, for altnet --key-file lamp.key --device ...
 
-            On any other machine, make a new id and a new key, for example to print labels before the boards arrive. Then \
-            give the board this file:
+            On any other machine, make a new id and a new key, for example to print labels before the boards arrive. \
+            Then give the board this file:
 
               altnet pair --output lamp.key            new ones, which no device has yet
               altnet pair --from lamp.key              the same code again
               altnet provision --from lamp.key         on the device
 
-            THE CODE GIVES FULL ACCESS TO THE DEVICE: it contains the key in the open. It is shown on a terminal only, and \
-            goes elsewhere only with --output, where - is standard output. The package libqrencode4 draws the QR code; \
-            without it there is the text alone.
+            THE CODE GIVES FULL ACCESS TO THE DEVICE: it contains the key in the open. It is shown on a terminal only, \
+            and goes elsewhere only with --output, where - is standard output. The package libqrencode4 draws the QR \
+            code; without it there is the text alone.
             """)
 
     @OptionGroup var local: LocalOptions

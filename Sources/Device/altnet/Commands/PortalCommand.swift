@@ -7,8 +7,8 @@ struct PortalCommand: DeviceCommand {
     static let configuration = CommandConfiguration(
         commandName: "portal", abstract: "Sign the device in to a network that asks for it.",
         discussion: """
-            Shows the state of the sign-in at a network that wants one. If the device needs something that only a person \
-            has, this command asks for it on the terminal, for passwords without showing them.
+            Shows the state of the sign-in at a network that wants one. If the device needs something that only a \
+            person has, this command asks for it on the terminal, for passwords without showing them.
 
               altnet portal
               altnet portal --answer room=214 --answer terms=true --password-stdin

@@ -7,11 +7,11 @@ struct ScanCommand: DeviceCommand {
     static let configuration = CommandConfiguration(
         commandName: "scan", abstract: "Scan for networks in range.",
         discussion: """
-            A scan of every channel takes seconds, during which the link is slow. Name frequencies to make it short, or \
-            an SSID to find a hidden network. The strongest network comes first.
+            A scan of every channel takes seconds, during which the link is slow. Name frequencies to make it short, \
+            or an SSID to find a hidden network. The strongest network comes first.
 
-            Hotspot providers are asked about open networks once a scan has ended. PROVIDERS names those that said of a \
-            network that they may serve it; their answers to this scan come with the next one, or with --no-scan.
+            Hotspot providers are asked about open networks once a scan has ended. PROVIDERS names those that said of \
+            a network that they may serve it; their answers to this scan come with the next one, or with --no-scan.
             """)
 
     @OptionGroup var connection: ConnectionOptions

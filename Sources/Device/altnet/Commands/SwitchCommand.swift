@@ -14,15 +14,15 @@ struct SwitchCommand: DeviceCommand {
               altnet switch --new Attic
               altnet switch --new Cafe --open --join-once
 
-            To change the network you are connected through, add --confirm-within: the device goes back by itself unless you \
-            confirm the switch within that time after the new network is up. Log in over the new network and confirm it \
-            with the identifier that was printed:
+            To change the network you are connected through, add --confirm-within: the device goes back by itself \
+            unless you confirm the switch within that time after the new network is up. Log in over the new network \
+            and confirm it with the identifier that was printed:
 
               altnet switch BackupNet --confirm-within 120
               altnet switch --confirm 5e1f09a3c2d4
 
-            A device in the network (--device) is asked again, at the same address, when the switch ends the connection; \
-            a name such as lamp.local follows it into its new network. Reaching it there confirms the switch.
+            A device in the network (--device) is asked again, at the same address, when the switch ends the \
+            connection; a name such as lamp.local follows it into its new network. Reaching it there confirms the switch.
             """)
 
     @OptionGroup var connection: ConnectionOptions
@@ -106,8 +106,8 @@ struct SwitchCommand: DeviceCommand {
         -> (status: SwitchStatus, elapsed: String)
     {
         let timeout = timeout ?? 120 + (confirmWithin ?? 0)
-        // A command that reaches the device over the network has shown that the new network leads to it. The Unix socket
-        // works without any network.
+        // A command that reaches the device over the network has shown that the new network leads to it. The Unix
+        // socket works without any network.
         let confirms = try confirmWithin != nil && connection.device.address(console) != nil
         do {
             return try await console.showingProgress { progress in

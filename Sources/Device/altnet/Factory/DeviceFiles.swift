@@ -66,8 +66,8 @@ struct DeviceFiles {
 
     // MARK: The state directory
 
-    /// Makes the state directory where it is missing, and gives it and the device's files in it to the owner, who may have
-    /// got them from root at a bench.
+    /// Makes the state directory where it is missing, and gives it and the device's files in it to the owner, who may
+    /// have got them from root at a bench.
     func handOver() throws {
         let path = settings.stateDirectory
         if mkdir(path, 0o700) != 0, errno != EEXIST {
@@ -93,8 +93,8 @@ struct DeviceFiles {
         for name in Self.names { try handOver(name, in: directory, to: owner) }
     }
 
-    /// Gives root's own file to the owner. The file that is looked at is the one that is given away: the folder may be the
-    /// owner's, who can put another file in its place at any time.
+    /// Gives root's own file to the owner. The file that is looked at is the one that is given away: the folder may be
+    /// the owner's, who can put another file in its place at any time.
     private func handOver(_ name: String, in directory: Int32, to owner: Account) throws {
         // A pipe would block without O_NONBLOCK.
         let file = openat(directory, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)

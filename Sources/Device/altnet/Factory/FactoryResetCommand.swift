@@ -7,9 +7,9 @@ struct FactoryResetCommand: KeyFileSubcommand {
     static let configuration = CommandConfiguration(
         commandName: "factory-reset", abstract: "Wipe this device: its networks, its keys, and its identity.",
         discussion: """
-            Stop the agent first. This command destroys the root key first, without which the networks cannot be read. Then \
-            it overwrites and removes everything else, or erases it on flash. A reset that was cut short is finished by \
-            the next run, without asking again; until then no agent starts:
+            Stop the agent first. This command destroys the root key first, without which the networks cannot be read. \
+            Then it overwrites and removes everything else, or erases it on flash. A reset that was cut short is \
+            finished by the next run, without asking again; until then no agent starts:
 
               systemctl stop altnet
               altnet factory-reset                    everything: a new device needs a new label

@@ -8,11 +8,11 @@ struct ProvisionCommand: KeyFileSubcommand {
     static let configuration = CommandConfiguration(
         commandName: "provision", abstract: "Give a new device its id, its keys, and its first network.",
         discussion: """
-            Makes the missing ones of device id, local key and root key at random, and keeps the others. You can run it again \
-            at any time; after a power cut it takes the remaining steps. Codes replace random values: the pairing code \
-            that 'altnet pair' writes, and the code of a network (WIFI:T:WPA;S:name;P:password;;), each on a line of its \
-            own, in a file, on standard input, or typed or scanned at a prompt. They are never arguments, which every \
-            process could read:
+            Makes the missing ones of device id, local key and root key at random, and keeps the others. You can run \
+            it again at any time; after a power cut it takes the remaining steps. Codes replace random values: the \
+            pairing code that 'altnet pair' writes, and the code of a network (WIFI:T:WPA;S:name;P:password;;), each \
+            on a line of its own, in a file, on standard input, or typed or scanned at a prompt. They are never \
+            arguments, which every process could read:
 
               altnet provision                                  everything at random, no network yet
               altnet provision --from lamp.key --output -       id and key of a label; shows its code again
@@ -20,8 +20,9 @@ struct ProvisionCommand: KeyFileSubcommand {
               altnet provision --ask                            scan the codes
               altnet provision --network HomeNet                asks for the password
 
-            Stop the agent before you add anything. To give a running agent a network, use 'altnet switch --new'. Run as \
-            root, it leaves the state directory to its owner, or to the user of --owner; a root key elsewhere, as in \(AgentSettings.packagedRootKey), is root's, and systemd hands it over.
+            Stop the agent before you add anything. To give a running agent a network, use 'altnet switch --new'. Run \
+            as root, it leaves the state directory to its owner, or to the user of --owner; a root key elsewhere, as \
+            in \(AgentSettings.packagedRootKey), is root's, and systemd hands it over.
 
             EXIT STATUS
               0   the device has everything that was asked for
@@ -180,8 +181,8 @@ extension DeviceFiles {
         }
         try handOver()
         if plan.rootKey == .made { try makeRootKey() }
-        // Opened first, for it has more reasons to fail; but the identity must not be a random one if the power goes now and
-        // the agent is started.
+        // Opened first, for it has more reasons to fail; but the identity must not be a random one if the power goes
+        // now and the agent is started.
         let keyFile = plan.network == .made || plan.network == .replaced ? try openStore() : nil
         let identity = try inState { try provisioning.provideIdentity(plan, in: $0) }
         if let keyFile { try acting { try provisioning.provideNetwork(plan, in: keyFile) } }

@@ -9,8 +9,9 @@ struct KeyFileCommand: AsyncParsableCommand {
         commandName: "keyfile", abstract: "Inspect the key file, back it up, restore it, change its key.",
         discussion: """
             These commands read the key file itself and need no agent. They find it as the agent does, by the settings \
-            ALTNET_STATE_DIR, ALTNET_KEYFILE, ALTNET_ROOT_KEY and ALTNET_KEYFILE_ANCHOR in \(AgentSettings.packagedFile) or \
-            the environment, or by --keyfile and --root-key. Looking works beside a running agent and changes nothing; import and rekey need the agent stopped:
+            ALTNET_STATE_DIR, ALTNET_KEYFILE, ALTNET_ROOT_KEY and ALTNET_KEYFILE_ANCHOR in \
+            \(AgentSettings.packagedFile) or the environment, or by --keyfile and --root-key. \
+            Stop the agent before import and rekey; the others work beside a running agent and change nothing:
 
               altnet keyfile inspect
               altnet keyfile verify

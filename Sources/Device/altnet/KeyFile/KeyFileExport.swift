@@ -6,8 +6,8 @@ struct KeyFileExport: KeyFileSubcommand {
     static let configuration = CommandConfiguration(
         commandName: "export", abstract: "Write the contents of the key file to a file, sealed with a passphrase.",
         discussion: """
-            The export does not depend on the device's root key: it is opened with its passphrase alone, on any device. \
-            Asks for the passphrase twice, or reads it from standard input. Works beside a running agent:
+            The export does not depend on the device's root key: it is opened with its passphrase alone, on any \
+            device. Asks for the passphrase twice, or reads it from standard input. Works beside a running agent:
 
               altnet keyfile export /media/stick/altnet.export
               pass show altnet/export | altnet keyfile export --passphrase-stdin - | ssh host 'cat > altnet.export'

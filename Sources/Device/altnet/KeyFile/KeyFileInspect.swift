@@ -8,8 +8,8 @@ struct KeyFileInspect: KeyFileSubcommand {
     static let configuration = CommandConfiguration(
         commandName: "inspect", abstract: "Show the contents of the key file.",
         discussion: """
-            Shows the networks with their properties, but never a password, nor anything that helps to guess one. Works \
-            beside a running agent, and changes nothing on the disk:
+            Shows the networks with their properties, but never a password, nor anything that helps to guess one. \
+            Works beside a running agent, and changes nothing on the disk:
 
               altnet keyfile inspect
               altnet keyfile inspect --json | jq .state.backups

@@ -5,12 +5,12 @@ struct KeyFileRekey: KeyFileSubcommand {
     static let configuration = CommandConfiguration(
         commandName: "rekey", abstract: "Encrypt the key file anew under another root key.",
         discussion: """
-            Stop the agent first. Without --to-root-key the root key's file gets a new random key. After a power cut in the \
-            middle the key file still opens, and the change is finished or undone.
+            Stop the agent first. Without --to-root-key the root key's file gets a new random key. After a power cut \
+            in the middle the key file still opens, and the change is finished or undone.
 
-            This command cannot change a root key that systemd hands over as a credential, for it can only read its file. \
-            Make the new credential first, beside the old one, so that a power cut does not lose the only key; then put \
-            the key file under its key, and then the credential in its place:
+            This command cannot change a root key that systemd hands over as a credential, for it can only read its \
+            file. Make the new credential first, beside the old one, so that a power cut does not lose the only key; \
+            then put the key file under its key, and then the credential in its place:
 
               umask 077; head -c 32 /dev/urandom > /run/root-key
               systemd-creds encrypt --name=altnet.root-key /run/root-key /etc/altnet/root-key.cred.new && sync

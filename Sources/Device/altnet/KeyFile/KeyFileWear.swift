@@ -6,8 +6,8 @@ struct KeyFileWear: KeyFileSubcommand {
     static let configuration = CommandConfiguration(
         commandName: "wear", abstract: "Predict how long the flash will last.",
         discussion: """
-            Takes the rate from the past: each sector has the time at which it was begun, and its number of erasures. NOR \
-            flash usually bears 100000 erasures a sector, NAND flash 1000 to 100000: see the chip's data sheet. An \
+            Takes the rate from the past: each sector has the time at which it was begun, and its number of erasures. \
+            NOR flash usually bears 100000 erasures a sector, NAND flash 1000 to 100000: see the chip's data sheet. An \
             SD card or eMMC levels its wear itself, so there the number of bytes a year is what counts. Needs no root \
             key, works beside a running agent, and changes nothing on the disk.
             """)

@@ -29,8 +29,8 @@ extension Account {
         try self.init(name: String(cString: entry.pointee.pw_name))
     }
 
-    /// Does something with the user's rights alone, and is root again afterwards: so files that root makes in a folder of
-    /// the user's belong to the user, and no link in it leads root astray.
+    /// Does something with the user's rights alone, and is root again afterwards: so files that root makes in a folder
+    /// of the user's belong to the user, and no link in it leads root astray.
     func acting<Value>(_ body: () throws -> Value) throws -> Value {
         guard user != geteuid() else { return try body() }
         var groups = [gid_t](repeating: 0, count: Int(max(0, getgroups(0, nil))))

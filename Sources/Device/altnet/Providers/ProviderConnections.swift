@@ -1,8 +1,8 @@
 import Glibc
 import Linux
 
-/// The connections to the host, each with the process that serves it and becomes the provider. The children of a provider
-/// are in the process group of its connection, which they cannot leave, so that one signal ends them all.
+/// The connections to the host, each with the process that serves it and becomes the provider. The children of a
+/// provider are in the process group of its connection, which they cannot leave, so that one signal ends them all.
 struct ProviderConnections {
     /// The user of the providers; nil for this process's user.
     let user: Account?

@@ -4,8 +4,8 @@ import Glibc
 import Hotspots
 import Linux
 
-/// The host of the providers: one process of this program for each connection, which becomes the provider. This one stays
-/// its first user, so that no provider can end it, and it can end each.
+/// The host of the providers: one process of this program for each connection, which becomes the provider. This one
+/// stays its first user, so that no provider can end it, and it can end each.
 struct ProviderListener {
     /// How many connections there may be at a time; the next one waits.
     static let maximumConnections = 16

@@ -7,9 +7,9 @@ struct ProvidersCommand: ParsableCommand {
         commandName: "providers",
         abstract: "Run the programs that sign in to captive networks.",
         discussion: """
-            The agent starts no programs: it asks this host. Each connection to the host's socket is one process of this \
-            program, which reads which provider it is to become, and becomes it as another user. When the connection ends, \
-            so does the provider, with all that it has started.
+            The agent starts no programs: it asks this host. Each connection to the host's socket is one process of \
+            this program, which reads which provider it is to become, and becomes it as another user. When the \
+            connection ends, so does the provider, with all that it has started.
 
             The socket is the one that systemd passes (altnet-providers.socket), or the one of --listen.
 
@@ -70,9 +70,9 @@ struct ClickThroughCommand: AsyncParsableCommand {
         commandName: "click-through",
         abstract: "Sign in where terms have only to be accepted.",
         discussion: """
-            Fetches the page to which the network redirects, or which it names by RFC 8908, ticks the checkboxes of its form \
-            and sends it, or follows its link, and checks whether the network lets through. If the page has fields for \
-            text or a password, a person is asked. Reads requests from standard input and answers on standard output.
+            Fetches the page to which the network redirects, or which it names by RFC 8908, ticks the checkboxes of \
+            its form and sends it, or follows its link, and checks whether the network lets through. If the page has \
+            fields for text or a password, a person is asked. Reads requests from standard input and answers on standard output.
             """)
 
     func run() async throws {

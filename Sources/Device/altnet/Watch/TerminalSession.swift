@@ -72,8 +72,8 @@ struct TerminalSession: Sendable {
     }
 
     /// By the signal that a terminal stops a program with, not by SIGSTOP: the kernel ignores it without a shell that
-    /// would continue this process (an orphaned process group; setpgid(2)). Needs it unblocked, which it is on no thread
-    /// here.
+    /// would continue this process (an orphaned process group; setpgid(2)). Needs it unblocked, which it is on no
+    /// thread here.
     private func stop() {
         var stopping = sigset_t()
         var before = sigset_t()

@@ -7,8 +7,8 @@ struct WatchCommand: DeviceCommand {
         commandName: "watch", abstract: "Show events as they happen.",
         discussion: """
             On a terminal: a live screen with the network in use, the signals of the last five minutes, and every \
-            decision with its reason. The letters in the chart are networks that the device may join, where a scan heard \
-            them; the axis has the letter of the network in use, x where the device was offline and ? where the \
+            decision with its reason. The letters in the chart are networks that the device may join, where a scan \
+            heard them; the axis has the letter of the network in use, x where the device was offline and ? where the \
             program was not connected. When the agent restarts or the connection breaks, the screen says so and tries again. Press q to end it.
 
             Elsewhere, and with --lines, --count or --no-signal: one line for each event until you interrupt it. With \
