@@ -13,7 +13,8 @@ struct House {
     let pinger: Pinger
 
     /// - Parameters:
-    ///   - upstream: the internet behind both networks; there is none, and the device looks for none, where this is nil.
+    ///   - upstream: the internet behind both networks; there is none, and the device looks for none, where this is
+    ///     nil.
     ///   - backupHasOnlyIPv6: the device's DHCP client looks after IPv6, too, then.
     ///   - isSurveyed: the device has looked for the backup; else it is about to.
     init(
@@ -92,7 +93,7 @@ extension House {
     }
 
     /// The device knows that the network leads to the internet, and as far as `level`. Where a server that had shown it
-    /// fails, others are asked first, and until they answer nobody knows.
+    /// fails, others are asked first, and until they answer the state is unknown.
     func expectInternet(level: ReachLevel? = nil) async throws {
         try await device.connectivity(within: .seconds(20), "the internet to be known as reached") {
             $0.internet == .yes && (level == nil || $0.level == level)
