@@ -227,7 +227,7 @@ extension Radios {
             }
         }
 
-        @Test func backupTakesNobodyElse() async throws {
+        @Test func backupIsFull() async throws {
             try await scenario("backup is full", accessPoints: 3) { lab in
                 let house = try await House(lab, backupSignal: -40)
                 let spare = try await lab.accessPoint("SpareNet", security: .open, channel: 11, signal: -65)

@@ -73,6 +73,13 @@ struct House {
 }
 
 extension House {
+    /// An open home network with the internet behind it, still off, for scenarios that need no backup.
+    static func openHome(in lab: Lab) async throws -> AccessPoint {
+        let home = try await lab.accessPoint("HomeNet", security: .open, channel: 1)
+        try await home.connect(to: lab.upstream())
+        return home
+    }
+
     /// What the device is told of the internet: its broker, and where to ask whether it is online.
     static let servers = [
         "ALTNET_TARGETS": "broker=mqtt://\(Upstream.brokerName):1883",

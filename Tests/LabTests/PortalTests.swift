@@ -165,9 +165,7 @@ extension Radios {
         @Test func theNetworkSaysWhereAndForHowLong() async throws {
             try await scenario("captive portal API") { lab in
                 let providers = try await Providers(["click-through": Self.clickThrough], in: lab)
-                let upstream = try await lab.upstream()
-                let home = try await lab.accessPoint("HomeNet", security: .open, channel: 1)
-                try await home.connect(to: upstream)
+                let home = try await House.openHome(in: lab)
                 try await home.captivePortal()
                 try await home.powerOn()
                 let page = "https://portal1.lab.example/splash"
@@ -205,9 +203,7 @@ extension Radios {
         @Test func aPersonFillsIn() async throws {
             try await scenario("portal wants a room") { lab in
                 let providers = try await Providers(["click-through": Self.clickThrough], in: lab)
-                let upstream = try await lab.upstream()
-                let home = try await lab.accessPoint("HomeNet", security: .open, channel: 1)
-                try await home.connect(to: upstream)
+                let home = try await House.openHome(in: lab)
                 try await home.powerOn()
                 let requests = Mutex<[PortalRequest]>([])
                 let device = Device(
@@ -241,11 +237,9 @@ extension Radios {
             }
         }
 
-        @Test func nobodySignsIn() async throws {
+        @Test func withoutSignInThePortalIsTold() async throws {
             try await scenario("without sign-in") { lab in
-                let upstream = try await lab.upstream()
-                let home = try await lab.accessPoint("HomeNet", security: .open, channel: 1)
-                try await home.connect(to: upstream)
+                let home = try await House.openHome(in: lab)
                 try await home.powerOn()
                 let device = try await Device.atHome(home, in: lab, settings: House.servers)
                 try await device.broker(.ready, within: .seconds(15))
@@ -278,9 +272,7 @@ extension Radios {
         /// asks, and after each restart it asks again.
         @Test func theCaptivePortalAPIAnswersHostileNumbers() async throws {
             try await scenario("hostile captive portal API") { lab in
-                let upstream = try await lab.upstream()
-                let home = try await lab.accessPoint("HomeNet", security: .open, channel: 1)
-                try await home.connect(to: upstream)
+                let home = try await House.openHome(in: lab)
                 try await home.powerOn()
                 let device = try await Device.atHome(home, in: lab, settings: House.servers)
                 try await device.broker(.ready, within: .seconds(15))
