@@ -7,7 +7,7 @@ import Glibc
 /// made of them. A property that does not hold is a precondition that fails: for both, the end of the process.
 public struct FuzzTarget: Sendable {
     public let name: String
-    /// What it reads and who sends that, for the table in Docs/fuzzing.md.
+    /// What it reads and where that comes from, for the table in Docs/fuzzing.md.
     public let subject: String
     /// The longest input, in bytes: more than the decoder takes where that is little, else enough for all that it tells
     /// apart.
@@ -36,7 +36,7 @@ public struct FuzzTarget: Sendable {
         self.init(name, subject, longest: longest, goal: goal, seeds: seeds, preparing: { check })
     }
 
-    /// In the order in which they are run: first what anybody in radio range can send.
+    /// In the order in which they are run: first what any sender in radio range can send.
     public static let all: [FuzzTarget] = [
         informationElements, netlink, supplicant, dns, mdns, json, captive, webAnswer, portalPage, conversation,
         leaseNotes, tlsHello, appProtocol, words, codes, providerLines, settings, records, sealedExport, keyMedium,

@@ -2,8 +2,8 @@ import AgentModel
 import AppProtocol
 
 extension FuzzTarget {
-    /// Text is a value, or an error that repeats nothing of it. A value is the same once it is written and read again, and an
-    /// integer is the same whatever its width.
+    /// Text is a value, or an error that repeats nothing of it. A value is the same once it is written and read again,
+    /// and an integer is the same whatever its width.
     static let json = FuzzTarget(
         "json", "JSON, as every message of apps, networks and providers is read", longest: 512, goal: 100_000_000,
         seeds: {

@@ -102,7 +102,7 @@ private enum PortalSample {
 }
 
 extension FuzzTarget {
-    /// A line is read by everybody, whichever of them it is for; and the same bytes are a conversation.
+    /// Every reader reads a line, whichever of them it is for; and the same bytes are a conversation.
     static let providerLines = FuzzTarget(
         "provider-lines", "a line of a hotspot provider, its host or the agent", longest: 4096,
         seeds: { TestFile.examples(in: "Docs/providers.md") }

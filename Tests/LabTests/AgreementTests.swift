@@ -8,8 +8,8 @@ import Testing
 
 extension Radios {
     /// The simulator and the lab agree on what becomes of a device: on the networks that it goes through, and within
-    /// `tolerance` on how long it takes. The lab's processor is emulated, so that starting hostapd alone can take seconds
-    /// there.
+    /// `tolerance` on how long it takes. The lab's processor is emulated, so that starting hostapd alone can take
+    /// seconds there.
     @Suite struct AgreementTests {
         private static let tolerance = Duration.seconds(6)
 

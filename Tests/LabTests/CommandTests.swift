@@ -202,7 +202,7 @@ extension Radios {
                 #expect(accepted.phase == .accepted)
                 try await house.device.phase(.waitingForConfirmation, of: accepted, within: .seconds(30))
 
-                // The listener is where the device is, and has let go of whoever was left behind.
+                // The listener is where the device is, and has let go of the one that was left behind.
                 let atBackup = Phone(in: house.backup, of: lab, knowing: key)
                 let query = SwitchQuery(switchId: accepted.switchId)
                 let there = try await address(of: lab, in: house.backup)

@@ -6,8 +6,8 @@ import Testing
 extension Radios {
     /// Wi-Fi is perfect, and what is behind it is not.
     @Suite struct ConnectivityTests {
-        /// By default settings, to the end: what led nowhere is not tried for 300 s, and what is preferred is looked for
-        /// every 120 s then.
+        /// By default settings, to the end: what led nowhere is not tried for 300 s, and what is preferred is looked
+        /// for every 120 s then.
         @Test func theInternetBehindTheAccessPointIsCutAndHeals() async throws {
             try await scenario("internet cut and healed", accessPoints: 2) { lab in
                 let house = try await House(lab, upstream: lab.upstream())
@@ -49,7 +49,7 @@ extension Radios {
             }
         }
 
-        /// Nobody is there to ask whether a network is online; the gateway and the broker decide.
+        /// There is no server to ask whether a network is online; the gateway and the broker decide.
         @Test func theWayToTheBrokerIsCutAndNobodyElseIsAsked() async throws {
             try await scenario("broker alone decides", accessPoints: 2) { lab in
                 let house = try await House(
@@ -201,7 +201,7 @@ extension Radios {
                 try await upstream.broker.firewall(nil)
                 try await house.device.broker(.ready, within: .seconds(60))
 
-                // Its kernel goes on to acknowledge; only MQTT's own keep-alive shows that nobody is there.
+                // Its kernel goes on to acknowledge; only MQTT's own keep-alive shows that the broker is gone.
                 await upstream.broker.freeze()
                 try await house.device.connectivity(within: .seconds(50), "the frozen broker to be noticed") {
                     $0.targets.allSatisfy { !$0.isOnline && $0.reason == .timedOut }
@@ -212,7 +212,7 @@ extension Radios {
             }
         }
 
-        /// The server of the app speaks TLS, and the device trusts nobody but its authority.
+        /// The server of the app speaks TLS, and the device trusts only its authority.
         @Test func aServerBehindTLSHangsAndIsCutOff() async throws {
             try await scenario("TLS server", accessPoints: 2) { lab in
                 let upstream = try await lab.upstream()

@@ -227,7 +227,7 @@ extension Radios {
             }
         }
 
-        @Test func backupTakesNobodyElse() async throws {
+        @Test func backupIsFull() async throws {
             try await scenario("backup is full", accessPoints: 3) { lab in
                 let house = try await House(lab, backupSignal: -40)
                 let spare = try await lab.accessPoint("SpareNet", security: .open, channel: 11, signal: -65)
@@ -246,9 +246,10 @@ extension Radios {
 }
 
 extension Radios {
-    /// Somebody in range ends the link again and again, or bears the network's name without its key.
+    /// A sender in range ends the link again and again, or bears the network's name without its key.
     @Suite struct DeauthenticationTests {
-        /// Ten in 250 s and one every four seconds: the device is back each time, and never held off by anything of its own.
+        /// Ten in 250 s and one every four seconds: the device is back each time, and never held off by anything of its
+        /// own.
         @Test(arguments: [(count: 10, every: 25), (count: 25, every: 4)])
         func aStormBlocksNothing(count: Int, every seconds: Int) async throws {
             try await scenario("deauthentication every \(seconds) s") { lab in
@@ -274,8 +275,8 @@ extension Radios {
             }
         }
 
-        /// Eight networks of the right name and a wrong key, all stronger than the real one, on its channel and on others; the
-        /// real one is cut for a moment.
+        /// Eight networks of the right name and a wrong key, all stronger than the real one, on its channel and on
+        /// others; the real one is cut for a moment.
         @Test func roguesDoNotLockTheRealOneOut() async throws {
             try await scenario("rogues of the right name", accessPoints: 5) { lab in
                 let home = try await lab.accessPoint(

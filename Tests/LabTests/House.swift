@@ -13,7 +13,8 @@ struct House {
     let pinger: Pinger
 
     /// - Parameters:
-    ///   - upstream: the internet behind both networks; there is none, and the device looks for none, where this is nil.
+    ///   - upstream: the internet behind both networks; there is none, and the device looks for none, where this is
+    ///     nil.
     ///   - backupHasOnlyIPv6: the device's DHCP client looks after IPv6, too, then.
     ///   - isSurveyed: the device has looked for the backup; else it is about to.
     init(
@@ -72,6 +73,13 @@ struct House {
 }
 
 extension House {
+    /// An open home network with the internet behind it, still off, for scenarios that need no backup.
+    static func openHome(in lab: Lab) async throws -> AccessPoint {
+        let home = try await lab.accessPoint("HomeNet", security: .open, channel: 1)
+        try await home.connect(to: lab.upstream())
+        return home
+    }
+
     /// What the device is told of the internet: its broker, and where to ask whether it is online.
     static let servers = [
         "ALTNET_TARGETS": "broker=mqtt://\(Upstream.brokerName):1883",
@@ -92,7 +100,7 @@ extension House {
     }
 
     /// The device knows that the network leads to the internet, and as far as `level`. Where a server that had shown it
-    /// fails, others are asked first, and until they answer nobody knows.
+    /// fails, others are asked first, and until they answer the state is unknown.
     func expectInternet(level: ReachLevel? = nil) async throws {
         try await device.connectivity(within: .seconds(20), "the internet to be known as reached") {
             $0.internet == .yes && (level == nil || $0.level == level)

@@ -194,8 +194,8 @@ extension Radios {
 extension Radios {
     /// Access points of one network, the way home, and other ways out.
     @Suite struct RoamingTests {
-        /// One network with two access points on one wire: the near one fades, and the device moves over without losing its
-        /// address.
+        /// One network with two access points on one wire: the near one fades, and the device moves over without losing
+        /// its address.
         @Test func withinANetworkTheAddressIsKept() async throws {
             try await scenario("roaming within a network", accessPoints: 2) { lab in
                 let near = try await lab.accessPoint(

@@ -181,7 +181,7 @@ extension Radios {
                 }
                 try await events.next { $0 == .resynchronise }
                 #expect(try await overrun.station() == nil)
-                // Who has room misses nothing.
+                // A socket with room misses nothing.
                 try await journal.next(where: \.isDisconnected)
                 #expect(!journal.events.contains(.resynchronise))
                 #expect(try await radio.station() == nil)
@@ -334,7 +334,7 @@ extension Radios.RadioTests {
             #expect(try await first.value == .aborted)
             try await journal.next { $0 == .scanFinished(aborted: true) }
 
-            // Somebody else's: refused by the kernel, and its end is not taken for ours.
+            // Another program's: refused by the kernel, and its end is not taken for ours.
             _ = try await lab.start("iw", ["dev", lab.station.interface, "scan", "trigger"])
             try await journal.next { $0 == .scanStarted }
             await #expect { _ = try await radio.scan() } throws: { ($0 as? NetlinkError)?.isBusy == true }

@@ -99,7 +99,8 @@ extension Radios.SilenceTests {
         }
     }
 
-    /// Lost frames are no silence while scans go on, either. `LAB_NOISE_S` for how long each, `LAB_NOISE` for how many percent.
+    /// Lost frames are no silence while scans go on, either. `LAB_NOISE_S` for how long each, `LAB_NOISE` for how many
+    /// percent.
     @Test(arguments: [("CN", true), ("US", true), ("US", false)])
     func lostFramesAreNoSilenceDuringScans(country: String, isInUse: Bool) async throws {
         let percent = ProcessInfo.processInfo.environment["LAB_NOISE"].flatMap { Int($0) } ?? 30
@@ -161,7 +162,8 @@ extension Radios {
             }
         }
 
-        /// The kernel looks for missing beacons on whole seconds, so one power cut says little: these are spread over the second.
+        /// The kernel looks for missing beacons on whole seconds, so one power cut says little: these are spread over
+        /// the second.
         @Test func powerCuts() async throws {
             var times: [Duration] = []
             for tenth in stride(from: 0, to: 10, by: 2) {

@@ -39,8 +39,8 @@ extension Radios {
 
         private static let owe = ["wpa=2", "wpa_key_mgmt=OWE", "rsn_pairwise=CCMP", "ieee80211w=2"]
 
-        /// A minute beside the twin alone, which is near, and a restart of the agent: not one frame goes to it, and as soon as the
-        /// real network is back, which is far, the device is in it.
+        /// A minute beside the twin alone, which is near, and a restart of the agent: not one frame goes to it, and as
+        /// soon as the real network is back, which is far, the device is in it.
         @Test(arguments: twins) func isNotJoined(_ twin: Twin) async throws {
             try await scenario("twin: \(twin.testDescription)", accessPoints: 2) { lab in
                 let home = try await lab.accessPoint(

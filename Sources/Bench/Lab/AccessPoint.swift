@@ -74,7 +74,7 @@ public actor AccessPoint {
         try startDHCP()
     }
 
-    /// A power cut: nothing is sent any more, and nobody is told.
+    /// A power cut: nothing is sent any more, and no station is told.
     public func powerOff() throws {
         hostapd?.kill()
         hostapd = nil
@@ -111,7 +111,7 @@ public actor AccessPoint {
         try await restartIfOn()
     }
 
-    /// How many stations may be associated; with 0 it turns everybody away as a full one does (IEEE 802.11 status 17).
+    /// How many stations may be associated; with 0 it turns all away as a full one does (IEEE 802.11 status 17).
     public func limitStations(to count: Int) async throws {
         settings.maximumStations = count
         try await restartIfOn()
@@ -123,14 +123,15 @@ public actor AccessPoint {
         if on { try startDHCP() } else { endDHCP() }
     }
 
-    /// Its network has IPv6 alone from now on: addresses by SLAAC, name servers by RDNSS (RFC 8106), no DHCP. Before `powerOn`.
+    /// Its network has IPv6 alone from now on: addresses by SLAAC, name servers by RDNSS (RFC 8106), no DHCP. Before
+    /// `powerOn`.
     public func haveOnlyIPv6() { hasOnlyIPv6 = true }
 
     /// hostapd's own control interface, for what has no word here (hostapd_cli's commands).
     public func ask(_ command: String) throws -> String { try control.ask(command) }
 
-    /// Starts a program in its network, as on a machine that is connected to it by cable; it is ended with the lab at the
-    /// latest. What it writes goes to `<log>.log` among the lab's records.
+    /// Starts a program in its network, as on a machine that is connected to it by cable; it is ended with the lab at
+    /// the latest. What it writes goes to `<log>.log` among the lab's records.
     ///
     /// - Parameter input: a file that it may read as its input.
     public func start(

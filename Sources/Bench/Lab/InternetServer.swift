@@ -45,7 +45,7 @@ public actor InternetServer {
         program = nil
     }
 
-    /// It hangs (SIGSTOP): the kernel still acknowledges what arrives, and nobody answers it.
+    /// It hangs (SIGSTOP): the kernel still acknowledges what arrives, and there is no answer.
     public func freeze() { program?.freeze() }
 
     /// It goes on (SIGCONT).
@@ -83,7 +83,7 @@ enum WebServer {
     }
 }
 
-/// How name servers answer those who ask through an access point.
+/// How name servers answer questions through an access point.
 public enum NameService: Hashable, Sendable {
     /// As the internet's own does.
     case right
@@ -159,7 +159,7 @@ final class LyingNameServer: Sendable {
 enum TrustStore {
     private static let path = "/etc/ssl/certs/ca-certificates.crt"
 
-    /// Has everybody trust `certificate` (a PEM file), until `restore`.
+    /// Has all programs trust `certificate` (a PEM file), until `restore`.
     ///
     /// - Parameter directory: for the list that lies over the system's own meanwhile.
     static func add(_ certificate: String, directory: String) throws {

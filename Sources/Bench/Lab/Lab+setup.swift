@@ -30,7 +30,8 @@ extension Lab {
         return path
     }
 
-    /// Takes away programs, radios, namespaces and leases, whoever left them, so that each scenario starts from nothing.
+    /// Takes away programs, radios, namespaces and leases, wherever they are from, so that each scenario starts from
+    /// nothing.
     static func removeLeftovers(log: String) throws(LabError) {
         Program.endLeftovers()
         TrustStore.restore()

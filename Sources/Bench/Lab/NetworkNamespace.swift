@@ -18,7 +18,7 @@ struct NetworkNamespace: Sendable {
         return try result.get()
     }
 
-    /// Whether somebody accepts connections at this address of the namespace's own; such an answer comes at once.
+    /// Whether a program accepts connections at this address of the namespace's own; such an answer comes at once.
     func isListening(_ address: IPv4Address, port: UInt16) throws(LabError) -> Bool {
         let socket = try enter { () throws(LabError) in try FileDescriptor.socket(AF_INET, SOCK_STREAM) }
         let result = address.withSocketAddress(port: port) { connect(socket.number, $0, $1) }
@@ -136,7 +136,7 @@ struct Radio: Sendable {
         return radios.sorted { $0.address < $1.address }
     }
 
-    /// The interface that it has now: whoever took the first one away may have made one of another name.
+    /// The interface that it has now: the program that took the first one away may have made one of another name.
     var currentInterface: String? { Self.interface(of: phy) }
 
     private static func interface(of phy: String) -> String? {

@@ -29,8 +29,8 @@ public struct Cable: Sendable {
     public func pull() throws { try Program.run("ip", ["link", "delete", Self.interface], log: log) }
 }
 
-/// A modem that carries the device's traffic: an interface that is named like one, with an address and the default route, and
-/// nothing behind it.
+/// A modem that carries the device's traffic: an interface that is named like one, with an address and the default
+/// route, and nothing behind it.
 public struct Modem: Sendable {
     private static let interface = "wwan0"
     private let log: String
@@ -49,8 +49,8 @@ public struct Modem: Sendable {
     public func remove() throws { try Program.run("ip", ["link", "delete", Self.interface], log: log) }
 }
 
-/// A virtual private network: WireGuard from the device to a machine in the lab's internet, which then carries the device's
-/// traffic.
+/// A virtual private network: WireGuard from the device to a machine in the lab's internet, which then carries the
+/// device's traffic.
 public struct Tunnel: Sendable {
     /// What servers see as the address of what came through it.
     public static let address = IPv4Address(10, 202, 0, 2)

@@ -148,8 +148,8 @@ extension Program {
     }
 }
 
-/// What the package's unit sets for the agent's C library, in the sources that this was built from: memory on a board is used
-/// with these settings.
+/// What the package's unit sets for the agent's C library, in the sources that this was built from: memory on a board
+/// is used with these settings.
 enum UnitEnvironment {
     /// Read once, because a scenario's time goes on meanwhile.
     static let memory: [String: String] = {

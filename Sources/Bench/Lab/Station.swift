@@ -4,8 +4,8 @@ import Glibc
 
 /// The device: one simulated radio with the real wpa_supplicant and the real dhcpcd, in the lab's own namespace.
 ///
-/// Nothing runs until it is started here. wpa_supplicant starts the way altnet needs it: no networks, nothing saved, its
-/// control socket in a private folder.
+/// Nothing runs until it is started here. wpa_supplicant starts the way altnet needs it: no networks, nothing saved,
+/// its control socket in a private folder.
 public actor Station {
     /// The network interface, usually `wlan0`.
     public nonisolated let interface: String
@@ -43,8 +43,8 @@ public actor Station {
 
     /// Starts wpa_supplicant and returns once its control socket answers.
     ///
-    /// - Parameter networks: What it is to know and to choose from by itself: altnet wants none, the peer to compare with
-    ///   wants all.
+    /// - Parameter networks: What it is to know and to choose from by itself: altnet wants none, the peer to compare
+    ///   with wants all.
     public func startSupplicant(knowing networks: [KnownNetwork] = []) async throws {
         let path = "\(directory)/wpa_supplicant.conf"
         let configuration = """
@@ -128,8 +128,8 @@ public actor Station {
         dhcpcd = nil
     }
 
-    /// What makes dhcpcd give the right address soonest after a join, each line measured (Docs/lab.md), with altnet's own
-    /// hook, which notes down what the network told.
+    /// What makes dhcpcd give the right address soonest after a join, each line measured (Docs/lab.md), with altnet's
+    /// own hook, which notes down what the network told.
     private static let quickestDHCP = """
         define 114 string captive_portal_uri
         definend 37 string captive_portal_uri
@@ -193,8 +193,8 @@ public actor Station {
     /// - Parameters:
     ///   - options: more of curl's.
     ///   - limit: whole seconds; the start of curl alone can take one on an emulated processor.
-    /// - Returns: curl's exit status (0 for an answer, 7 for a connection that was refused, 28 for one that timed out) and what
-    ///   it wrote.
+    /// - Returns: curl's exit status (0 for an answer, 7 for a connection that was refused, 28 for one that timed out)
+    ///   and what it wrote.
     public func curl(
         _ url: String, _ options: [String] = [], within limit: Duration = .seconds(5)
     ) async throws -> (status: Int32, text: String) {
@@ -267,7 +267,8 @@ public struct KnownNetwork: Sendable {
     }
 }
 
-/// How soon mac80211 notices that an access point is gone: some of its parameters, which it reads when a network is joined.
+/// How soon mac80211 notices that an access point is gone: some of its parameters, which it reads when a network is
+/// joined.
 struct LossDetection {
     private let values: [String: Substring]
 

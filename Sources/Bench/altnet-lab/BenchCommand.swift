@@ -146,7 +146,7 @@ struct BenchPlayCommand: AsyncParsableCommand {
         let environment = ProcessInfo.processInfo.environment
         guard let results = environment["LAB_RESULTS"] else { throw ValidationError("LAB_RESULTS is not set") }
         let time: Run.Time = environment["LAB_TIME"] == "virtual" ? .virtual : .clock
-        // In turns, so that whatever changes as time goes by befalls all alike.
+        // In turns, so that whatever changes as time goes by meets all alike.
         for round in 0..<(wanted.map(\.count).max() ?? 0) {
             for wanted in wanted where wanted.count > round {
                 let number = wanted.done + round

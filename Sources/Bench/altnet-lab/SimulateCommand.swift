@@ -56,7 +56,7 @@ struct SimulateCommand: AsyncParsableCommand {
     @OptionGroup
     private var parallel: JobsOption
 
-    @Option(help: "Who decides: \(Decider.names).")
+    @Option(help: "The policy that decides: \(Decider.names).")
     var policy = Decider.altnet
 
     @Flag(help: "Put altnet, models of other connection managers and the optimum that knows the future side by side.")
@@ -188,7 +188,7 @@ struct UnknownScenario: CustomStringConvertible {
     }
 }
 
-/// Who decides in a simulation: altnet, or the model of another connection manager.
+/// The policy that decides in a simulation: altnet, or the model of another connection manager.
 struct Decider: ExpressibleByArgument, Hashable, Sendable, CustomStringConvertible {
     let description: String
 

@@ -4,14 +4,15 @@ import Testing
 @testable import Simulation
 
 @Suite struct OracleTests {
-    /// Whoever decides, and whatever the air is like: nobody loses less.
+    /// No policy loses less, whatever the air is like.
     @Test(arguments: ScenarioLibrary.names) func nobodyBeatsIt(name: String) throws {
         var scenario = try ScenarioLibrary.scenario(named: name)
         scenario.duration = min(scenario.duration, .seconds(7200))
         for seed in UInt64(1)...2 {
             let heat = Heat(scenario, seed: seed)
             for result in heat.results {
-                // A move that saves less than a millisecond is not made, and moves begin every 200 ms while a quality changes.
+                // A move that saves less than a millisecond is not made, and moves begin every 200 ms while a quality
+                // changes.
                 let moves = Double(result.switches + result.roams + heat.oracle.way.count)
                 let tolerance = 0.001 * moves + 0.0005 * heat.oracle.outage.inSeconds + 0.001
                 #expect(
@@ -29,7 +30,8 @@ import Testing
             Scenario.Happening(at: .seconds(70), .power(ap: "backup", isOn: true)),
         ]
         let outcome = Oracle.run(scenario, seed: 1)
-        // 0.1 s of association and 0.3 s for the address at the start; ten seconds; association while the power returns.
+        // 0.1 s of association and 0.3 s for the address at the start; ten seconds; association while the power
+        // returns.
         #expect(abs(outcome.outage.inSeconds - 10.8) < 0.11)
         #expect(outcome.switches == 1)
         #expect(outcome.way.map(\.accessPoint) == [0, 1])

@@ -112,7 +112,8 @@ import Testing
     }
 }
 
-/// A link that is cut for a second again and again: what `bench-policy` shows over 20 seeds, over a few in a short time.
+/// A link that is cut for a second again and again: what `bench-policy` shows over 20 seeds, over a few in a short
+/// time.
 @Suite struct LostLinkScenarioTests {
     @Test(arguments: [5, 10, 20, 30, 40, 55, 70, 300]) func aCutLinkIsNoFailure(every seconds: Int) throws {
         var scenario = try ScenarioLibrary.scenario(named: "cuts-\(seconds)s")

@@ -3,7 +3,8 @@ import Testing
 
 @testable import Simulation
 
-/// The models against what the programs themselves took in the lab (medians, two known networks, WPA2, DHCP, domain CN).
+/// The models against what the programs themselves took in the lab (medians, two known networks, WPA2, DHCP, domain
+/// CN).
 @Suite struct PeerCalibrationTests {
     @Test(arguments: [(Peer.wpaSupplicant, 12.4, 2.5), (.networkManager, 18.8, 3), (.iwd, 2.0, 0.7)])
     func powerCut(peer: Peer, seconds: Double, tolerance: Double) throws {
@@ -12,7 +13,7 @@ import Testing
         #expect(abs(median - seconds) < tolerance, "\(peer.name): \(median)")
     }
 
-    /// iwd knows its channels when it starts, which nobody tells the model.
+    /// iwd knows its channels when it starts, and the model does not.
     @Test(arguments: [(Peer.wpaSupplicant, 8.9, 2), (.networkManager, 5.0, 1.5), (.iwd, 0.8, 2)])
     func coldStart(peer: Peer, seconds: Double, tolerance: Double) throws {
         let scenario = try ScenarioLibrary.scenario(named: "lab-power-cut")
@@ -33,7 +34,7 @@ import Testing
         #expect(abs(median - seconds) < tolerance, "\(peer.name): \(median)")
     }
 
-    /// "Signal fades to -85 while the backup is at -40" and "the preferred network returns": never, whoever it is.
+    /// "Signal fades to -85 while the backup is at -40" and "the preferred network returns": no peer ever does.
     @Test(arguments: [Peer.wpaSupplicant, .networkManager, .iwd, .espHome])
     func noneLeavesALivingLink(peer: Peer) throws {
         var scenario = try ScenarioLibrary.scenario(named: "lab-power-cut")
@@ -73,8 +74,8 @@ import Testing
         }
     }
 
-    /// How long nothing got through around a moment, in seconds; nil where the scan at the start had missed home, and the
-    /// device was elsewhere.
+    /// How long nothing got through around a moment, in seconds; nil where the scan at the start had missed home, and
+    /// the device was elsewhere.
     private static func gap(at moment: Duration, in scenario: Scenario, of peer: Peer, seed: UInt64) -> Double? {
         let outages = run(scenario, peer, seed: seed).timeline?.outages ?? []
         return outages.first { $0.contains(moment) }.map { ($0.upperBound - $0.lowerBound).inSeconds }

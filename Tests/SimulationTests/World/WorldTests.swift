@@ -123,7 +123,7 @@ import Testing
         #expect(
             moments.map { world.state(of: 0, at: .seconds($0)).admission }
                 == [.admitted, .wrongPassword, .admitted, .wrongPassword, .notKnown])
-        // Who is in with the old password stays in until the access point changes it.
+        // A device with the old password stays in until the access point changes it.
         #expect(moments.map { world.quality(of: 0, at: .seconds($0)) } == [1, 0, 1, 1, 0])
         #expect(world.network(of: 0) == 0 && world.network(of: 1) == 1)
     }

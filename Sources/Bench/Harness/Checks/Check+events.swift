@@ -13,7 +13,7 @@ extension Check {
             try await wire.ask(.subscribe).expectRefusal(.unsupported, field: "type")
             try await wire.ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
         },
-        event("none", "who has not subscribed gets no events", touchesBackups: true) { check in
+        event("none", "a connection that has not subscribed gets no events", touchesBackups: true) { check in
             let (wire, listener) = (try await check.open(), try await check.listening())
             _ = try await check.update([try check.fresh()], on: wire)
             _ = try await listener.event("backups.changed") { $0.backups }
@@ -41,7 +41,7 @@ extension Check {
             }
             try expect("one number for one event", numbers[0], is: numbers[1])
         },
-        event("resume", "who was away gets what it missed", section: "events.subscribe", touchesBackups: true) {
+        event("resume", "an app that was away gets what it missed", section: "events.subscribe", touchesBackups: true) {
             check in
             let first = try await check.open()
             let position = try await first.subscribe()

@@ -26,7 +26,7 @@ extension Check {
                 try await check.refuses(["v": 1, "id": "t", "type": .text(type)], .unknownType, id: "t")
             }
         },
-        Check("lines.members.unknown", "members that nobody knows are ignored", section: section) { check in
+        Check("lines.members.unknown", "unknown members are ignored", section: section) { check in
             let wire = try await check.open()
             let body: JSONValue = ["limit": 1, "colour": "blue", "nested": ["deep": [1, nil]]]
             let line = JSONValue.request(.getHistory, body, id: "u").with(["priority": 9, "signature": "x"])
@@ -58,7 +58,7 @@ extension Check {
             for (id, type) in requests {
                 let answer = try await wire.answer()
                 try answer.expectID(.text(id))
-                // Whoever sends so fast may be told to slow down, but in order.
+                // An app that sends so fast may be told to slow down, but in order.
                 if answer.code != .tooManyRequests { try answer.expectSuccess(of: type, id: id) }
             }
         },
@@ -69,7 +69,7 @@ extension Check {
             }
             try await wire.answer().expectSuccess(of: .getNetwork, id: "bytes")
         },
-        Check("lines.halfClose", "who has finished sending still gets the answers", section: section) { check in
+        Check("lines.halfClose", "an app that has finished sending still gets the answers", section: section) { check in
             let wire = try await check.open()
             let ids = ["1", "2", "3"]
             await wire.send(ids.flatMap { JSONValue.request(.getNetwork, id: $0).line + [UInt8(ascii: "\n")] })

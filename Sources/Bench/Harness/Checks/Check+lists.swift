@@ -218,7 +218,7 @@ extension Check {
             },
         ]
 
-    /// The same behind a good entry: the list and its revision must be what they were, and nobody is told of a change.
+    /// The same behind a good entry: the list and its revision must be what they were, and no change is told.
     static let atomicity: [Check] =
         BadEntry.all.map { bad in
             Check(
@@ -333,7 +333,7 @@ extension CheckRun {
         try await expectUnchanged(before, on: wire)
     }
 
-    /// Checks that the list is as it was and that nobody was told otherwise: the next change that is told is one that
+    /// Checks that the list is as it was and that no event says otherwise: the next change that is told is one that
     /// this makes.
     fileprivate func expectUnchanged(_ before: BackupList, on wire: Wire) async throws {
         let after: BackupList = try await wire.get(.getBackups)

@@ -130,15 +130,15 @@ extension Check {
                 try expect("what to do about \(step.layer)", step.remedy != nil, got: "nothing")
             }
         },
-        Check("portal.get", "says what somebody is asked for", section: "portal.get, portal.answer") { check in
+        Check("portal.get", "says what the user is asked for", section: "portal.get, portal.answer") { check in
             try check.needsFeature("portal")
             let status: PortalStatus = try await check.open().get(.getPortal)
             guard let request = status.request else {
                 try expect(
-                    "a request where somebody is asked", status.portal?.state != .presentingUI, got: "none")
+                    "a request where the user is asked", status.portal?.state != .presentingUI, got: "none")
                 return
             }
-            try expect("the state of who is asked", status.portal?.state, is: .presentingUI)
+            try expect("the state while the user is asked", status.portal?.state, is: .presentingUI)
             let count = request.fields.count
             try expect(
                 "at most \(ProtocolLimits.portalFields) fields", count <= ProtocolLimits.portalFields, got: "\(count)")

@@ -2,7 +2,7 @@ import AgentModel
 import AppProtocol
 
 extension Check {
-    /// Nobody without the key gets anything.
+    /// Without the key there is no answer.
     static let refusals = [
         secure("plain", "a request in plain text is not answered") { check in
             let wire = try await check.open(handshake: .plain)
@@ -272,13 +272,13 @@ extension Check {
             }
             try await check.expectServed()
         },
-        robust("slowReader", "who does not read holds up nobody else") { check in
+        robust("slowReader", "an app that does not read holds up no other") { check in
             let deaf = try await check.open()
             await deaf.stopReading()
             deaf.flood((0..<5000).flatMap { JSONValue.request(.getHistory, id: "\($0)").line + [UInt8(ascii: "\n")] })
             try await check.expectServed()
         },
-        robust("flood", "who asks too fast is told when to go on, or is answered") { check in
+        robust("flood", "an app that asks too fast is told when to go on, or is answered") { check in
             let wire = try await check.open()
             wire.flood(
                 (0..<1000).flatMap { JSONValue.request(.getCapabilities, id: "\($0)").line + [UInt8(ascii: "\n")] })

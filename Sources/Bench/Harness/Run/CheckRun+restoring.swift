@@ -56,8 +56,8 @@ extension CheckRun {
         try await openPatiently().get(.getNetwork)
     }
 
-    /// The connection that is there, if it still works, or one wherever the device answers, tried for as long as a switch
-    /// may take.
+    /// The connection that is there, if it still works, or one wherever the device answers, tried for as long as a
+    /// switch may take.
     private func openPatiently() async throws -> Wire {
         if let wire = newestWire {
             if let answer = try? await wire.ask(.getCapabilities), answer.code == nil { return wire }
@@ -98,7 +98,7 @@ struct Baseline: Sendable {
         self.known = known
     }
 
-    /// Those that nobody could store again if the device lost them.
+    /// Networks that cannot be stored again if the device loses them.
     var irreplaceable: [BackupNetwork] { backups.networks.filter { known[$0.hash] == nil } }
 
     /// The entries that stay in the list while others are tried.

@@ -103,7 +103,7 @@ final class CheckRun: Sendable {
         return kept.map { ["hash": .text($0.hash.base64)] }
     }
 
-    /// A network that nobody has, with a password that nobody uses.
+    /// A network that does not exist, with a password that is used nowhere else.
     func fresh() throws -> CheckNetwork {
         let number = state.withLock { state in
             state.lastNetwork += 1

@@ -7,7 +7,7 @@ public struct Harness: Sendable {
     private let bench: Bench
     private let isDestructive: Bool
 
-    /// - Parameter isDestructive: whether stored networks whose passwords nobody here knows may be lost.
+    /// - Parameter isDestructive: whether stored networks whose passwords are unknown here may be lost.
     public init(target: Target, bench: Bench = Bench(), isDestructive: Bool = false) {
         self.target = target
         self.bench = bench
@@ -120,7 +120,7 @@ public enum HarnessError: Error, Sendable, Equatable {
     case unreachable(String)
     /// What the device said to the first questions is not the protocol.
     case notUnderstood(expected: String, got: String, exchange: [String])
-    /// The device stores networks that it could lose if it has a defect, and that nobody here could give it again.
+    /// The device stores networks that it could lose if it has a defect, and that cannot be given to it again.
     case wouldRisk([SSID])
 }
 

@@ -29,8 +29,8 @@ final class Transcript: Sendable {
     /// From now on this text is left out of the transcript, and a device that says it is found out.
     func keepSecret(_ text: String) { state.withLock { $0.secrets.append(Array(text.utf8)) } }
 
-    /// From now on it is the other transcript's secrets that are left out and looked for; a leak that was found before is
-    /// forgotten.
+    /// From now on it is the other transcript's secrets that are left out and looked for; a leak that was found before
+    /// is forgotten.
     func keepSecrets(of other: Transcript) {
         let secrets = other.state.withLock { $0.secrets }
         state.withLock { state in

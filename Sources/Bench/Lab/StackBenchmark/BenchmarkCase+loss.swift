@@ -47,8 +47,8 @@ extension BenchmarkCase {
         return [.restart: try await house.time(from: back, to: pinger, limit: patience)]
     }
 
-    /// Home, the only network in range, ends all links by broadcast, again and again, as somebody does who sends such frames in
-    /// its name: how long nothing was answered, in all.
+    /// Home, the only network in range, ends all links by broadcast, again and again, as an attacker does that sends
+    /// such frames in its name: how long nothing was answered, in all.
     static func deauthentications(_ figure: Figure, count: Int, every interval: Duration) -> BenchmarkCase {
         BenchmarkCase(figure.rawValue, figures: [figure]) { house in
             try await house.backup.powerOff()

@@ -3,8 +3,8 @@ import Simulation
 
 /// The link lives, and another network is the better one.
 extension BenchmarkCase {
-    /// Home falls to -85 dBm, while the backup is at -40: until a ping through the backup, how long nothing went, and how many
-    /// pings were lost.
+    /// Home falls to -85 dBm, while the backup is at -40: until a ping through the backup, how long nothing went, and
+    /// how many pings were lost.
     static let weakSignal = BenchmarkCase(
         "weak-signal", plan: House.Plan(backupSignal: -40), isMove: true,
         figures: [.weakSignal, .weakSignalGap, .weakSignalLost]
@@ -54,7 +54,8 @@ extension BenchmarkCase {
 }
 
 extension Pinger {
-    /// How long nothing was answered at most, in seconds, and how many pings never were, once all of them had their second.
+    /// How long nothing was answered at most, in seconds, and how many pings never were, once all of them had their
+    /// second.
     fileprivate func harm(since start: ContinuousClock.Instant) async throws -> (gap: Measured, lost: Measured) {
         try await reply(within: .seconds(10))
         let gap = longestGap(since: start) / .seconds(1)
@@ -65,8 +66,8 @@ extension Pinger {
 
 /// Nothing happens, or everything begins.
 extension BenchmarkCase {
-    /// All programs are started at once, by a device that has been online before and has no link and no address: until a
-    /// ping. The D-Bus of those that need one runs already.
+    /// All programs are started at once, by a device that has been online before and has no link and no address: until
+    /// a ping. The D-Bus of those that need one runs already.
     static let coldStart = BenchmarkCase("cold-start", figures: [.coldStart]) { house in
         await house.stack.stop()
         try await house.lab.station.clear()

@@ -7,7 +7,7 @@ public struct BenchmarkCase: Sendable {
     /// Regulatory domain: it decides how many channels there are to be scanned.
     let country: String
     let plan: House.Plan
-    /// Whether it is an hour of waiting, which nobody has in clock time.
+    /// Whether it is an hour of waiting, which is too long in clock time.
     public let isVirtualOnly: Bool
     /// Whether a link that lives is left for another: then a second station interface makes a difference.
     let isMove: Bool
@@ -50,9 +50,9 @@ public struct BenchmarkCase: Sendable {
     }
 }
 
-/// What no stack can beat that waits for three beacons before it calls a link lost, and has only one radio: these, a scan of
-/// the one channel, joining with all that is known, and a lease that is confirmed. Measured with wpa_supplicant and dhcpcd,
-/// each commanded at the moment when it is its turn.
+/// What no stack can beat that waits for three beacons before it calls a link lost, and has only one radio: these, a
+/// scan of the one channel, joining with all that is known, and a lease that is confirmed. Measured with wpa_supplicant
+/// and dhcpcd, each commanded at the moment when it is its turn.
 public enum Floor {
     /// Three beacons at 102.4 ms.
     static let beacons = 0.3072
@@ -95,8 +95,8 @@ public enum Floor {
     }
 }
 
-/// When within a second something happens. The kernel looks for lost beacons on whole seconds of its clock, so that how long
-/// a loss takes to be noticed depends on that, and runs in virtual time would all have the same.
+/// When within a second something happens. The kernel looks for lost beacons on whole seconds of its clock, so that how
+/// long a loss takes to be noticed depends on that, and runs in virtual time would all have the same.
 struct Phase: Equatable {
     /// In parts of a second.
     let fraction: Double

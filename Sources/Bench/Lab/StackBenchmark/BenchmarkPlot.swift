@@ -1,7 +1,8 @@
 import AgentModel
 import Simulation
 
-/// The medians as bars, a panel for each thing that happens, each with its own scale: how long a device was without a network.
+/// The medians as bars, a panel for each thing that happens, each with its own scale: how long a device was without a
+/// network.
 public struct BenchmarkPlot: Sendable {
     private let runs: [Run]
     private let time: Run.Time

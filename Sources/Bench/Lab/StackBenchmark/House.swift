@@ -44,7 +44,7 @@ struct House: Sendable {
         stack = name.stack(in: lab)
         try await stack.setUp(self)
         do { try await online(on: home, within: .seconds(60)) } catch LabError.timedOut {
-            // Who has no priorities may have found the backup first.
+            // A stack without priorities may have found the backup first.
             try await stack.change(to: home)
             try await online(on: home, within: .seconds(60))
         }

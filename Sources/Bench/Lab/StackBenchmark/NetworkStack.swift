@@ -7,8 +7,8 @@ import Glibc
 ///
 /// Each is the Debian package as it is, in the configuration that its own documentation gives for two known networks.
 protocol NetworkStack: Sendable {
-    /// Tells it two networks, the first of which it is to prefer as far as it has words for that. Both are on. It is online
-    /// on the first one when this returns, or on its way there.
+    /// Tells it two networks, the first of which it is to prefer as far as it has words for that. Both are on. It is
+    /// online on the first one when this returns, or on its way there.
     func setUp(_ house: House) async throws
 
     /// Starts all its programs at once, as after a boot, and waits for none of them.
@@ -17,7 +17,7 @@ protocol NetworkStack: Sendable {
     /// Ends all its programs.
     func stop() async
 
-    /// Has it change to a network that it knows, as a person would who sits at the device.
+    /// Has it change to a network that it knows, as a person at the device does.
     func change(to network: AccessPoint) async throws
 
     /// All programs that it needs and that would not run without it; each with its helper processes.
@@ -72,7 +72,7 @@ struct ConfigurationFile {
         self.text = text
     }
 
-    /// - Parameter age: how long ago it was last changed, to those who go by that.
+    /// - Parameter age: how long ago it was last changed, for stacks that go by that.
     func write(age: Duration = .zero) throws {
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -92,8 +92,8 @@ struct ConfigurationFile {
     static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 }
 
-/// The D-Bus of the system, for the stacks that cannot do without, as few rules as possible: everybody may do everything,
-/// and nothing is started by it.
+/// The D-Bus of the system, for the stacks that cannot do without, as few rules as possible: every program may do
+/// everything, and nothing is started by it.
 actor SystemBus {
     private let lab: Lab
     private(set) var program: Program?
@@ -137,8 +137,8 @@ actor SystemBus {
         """
 }
 
-/// altnet with the wpa_supplicant and the dhcpcd that it drives, as the lab starts them. The first network is told to it by
-/// the app's command, the second one as a backup. Its settings are the defaults.
+/// altnet with the wpa_supplicant and the dhcpcd that it drives, as the lab starts them. The first network is told to
+/// it by the app's command, the second one as a backup. Its settings are the defaults.
 actor AltnetStack: NetworkStack {
     private let lab: Lab
     private var device: Device?
@@ -153,7 +153,7 @@ actor AltnetStack: NetworkStack {
         try await device.start()
         try await device.provision(house.home)
         try await device.store([await house.backup.asStored(password: house.backupPassword)])
-        // Nobody else has to talk to a program that watches while it is measured.
+        // Nothing has to talk to a program that watches while it is measured.
         await device.leaveAlone()
     }
 
@@ -180,7 +180,7 @@ actor AltnetStack: NetworkStack {
 
     var stateFolders: [String] { ["\(lab.directory)/altnet", "/var/lib/dhcpcd"] }
 
-    /// The defaults; but whoever wants to know whether the internet is there has to say where to ask.
+    /// The defaults, and where to ask whether the internet is there.
     static func settings(withInternet: Bool) -> [String: String] {
         guard withInternet else { return [:] }
         return [

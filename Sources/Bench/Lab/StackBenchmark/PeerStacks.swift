@@ -35,7 +35,8 @@ actor SupplicantStack: NetworkStack {
 }
 
 /// iwd with its own DHCP client (`EnableNetworkConfiguration`, iwd.config(5)) and the D-Bus that it needs. It knows no
-/// priorities: among known networks it prefers the one used last (iwd.network(5)), which the first one's file is by its date.
+/// priorities: among known networks it prefers the one used last (iwd.network(5)), which the first one's file is by its
+/// date.
 actor IwdStack: NetworkStack {
     private let lab: Lab
     private let bus: SystemBus
@@ -71,8 +72,8 @@ actor IwdStack: NetworkStack {
 
     var stateFolders: [String] { ["/var/lib/iwd"] }
 
-    /// There is no resolver here to tell name servers to. All else is as Debian has it: also that iwd takes the driver's
-    /// interface away and makes one of its own, which goes when it ends.
+    /// There is no resolver here to tell name servers to. All else is as Debian has it: also that iwd takes the
+    /// driver's interface away and makes one of its own, which goes when it ends.
     static let mainFile = """
         [General]
         EnableNetworkConfiguration=true
@@ -140,7 +141,7 @@ actor ConnManStack: NetworkStack {
         }.joined()
     }
 
-    /// Wi-Fi is off until somebody switches it on.
+    /// Wi-Fi is off until it is switched on.
     static let settingsFile = """
         [global]
         OfflineMode=false
@@ -152,8 +153,8 @@ actor ConnManStack: NetworkStack {
         """
 }
 
-/// NetworkManager with its own DHCP client, and the wpa_supplicant and the D-Bus that it needs. Both networks are key files
-/// (nm-settings-keyfile(5)), the first one with the higher `autoconnect-priority`.
+/// NetworkManager with its own DHCP client, and the wpa_supplicant and the D-Bus that it needs. Both networks are key
+/// files (nm-settings-keyfile(5)), the first one with the higher `autoconnect-priority`.
 actor NetworkManagerStack: NetworkStack {
     private let lab: Lab
     private let bus: SystemBus

@@ -63,8 +63,8 @@ public struct Reading: Codable, Equatable, Sendable {
     }
 }
 
-/// Where runs are kept: a folder for each case and time, and in it a line for each run. Each is there as soon as it has ended,
-/// so that a benchmark that was interrupted goes on where it was.
+/// Where runs are kept: a folder for each case and time, and in it a line for each run. Each is there as soon as it has
+/// ended, so that a benchmark that was interrupted goes on where it was.
 public struct RunStore: Sendable {
     private let folder: String
 
@@ -163,7 +163,7 @@ extension Run {
         return try await benchmarkCase.run(stack, number: number)
     }
 
-    /// In a line, for whoever waits.
+    /// In a line, to show while the benchmark runs.
     public var summary: String {
         if let failure { return "failed: \(failure)" }
         return readings.map { reading in

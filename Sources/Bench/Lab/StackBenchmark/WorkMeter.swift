@@ -2,8 +2,9 @@ import FoundationEssentials
 
 /// What a program and its helper processes do from one moment on, all threads of them.
 ///
-/// Of a thread that has ended the kernel tells nothing any more. So they are looked at more often than a pool of threads lets one
-/// of them go (libdispatch after five seconds of idleness); what a thread did after the last look is all that is missing.
+/// Of a thread that has ended the kernel tells nothing any more. So they are looked at more often than a pool of
+/// threads lets one of them go (libdispatch after five seconds of idleness); what a thread did after the last look is
+/// all that is missing.
 struct WorkMeter {
     static let interval = Duration.seconds(2)
 
@@ -94,7 +95,8 @@ struct ProcessMemory: Equatable {
     var proportional = 0.0
     /// Of that, what no file backs.
     var anonymous = 0.0
-    /// Of that, what was written to. What the lab starts lies in a file system in memory, and is dirty by that: it is left out.
+    /// Of that, what was written to. What the lab starts lies in a file system in memory, and is dirty by that: it is
+    /// left out.
     var dirty = 0.0
 
     init(of programs: [Program]) {
@@ -123,8 +125,8 @@ struct ProcessMemory: Equatable {
     }
 }
 
-/// A disk with a journalling file system (ext4 with its defaults) that lies over folders of the device and counts what is
-/// written to it: data, metadata and journal, as a flash chip would see it.
+/// A disk with a journalling file system (ext4 with its defaults) that lies over folders of the device and counts what
+/// is written to it: data, metadata and journal, as a flash chip would see it.
 actor Disk {
     private let lab: Lab
     private let place: String

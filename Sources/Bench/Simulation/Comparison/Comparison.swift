@@ -10,7 +10,8 @@ public struct Comparison: Sendable, Hashable {
     public let duration: Duration
     /// altnet first, then the others, the oracle last.
     public let rows: [Row]
-    /// Seconds of outage a day of an oracle that begins at home and does not foresee what comes suddenly, if it was asked.
+    /// Seconds of outage a day of an oracle that begins at home and does not foresee what comes suddenly, if it was
+    /// asked.
     public let reactingOutagePerDay: Double?
 
     public init(
@@ -104,9 +105,9 @@ extension Comparison {
 }
 
 extension Scenario {
-    /// Whether an access point of the preferred network loses more than half of the traffic, for its signal or its internet,
-    /// for a minute at least, while something good is in range: where altnet has to be much better than the others, which
-    /// never leave a living link, or only within a network.
+    /// Whether an access point of the preferred network loses more than half of the traffic, for its signal or its
+    /// internet, for a minute at least, while something good is in range: where altnet has to be much better than the
+    /// others, which never leave a living link, or only within a network.
     public var isHard: Bool {
         let world = World(self, seed: 1)
         let known = world.accessPoints.filter { world.network(of: $0) != nil }

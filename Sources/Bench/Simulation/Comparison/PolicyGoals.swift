@@ -7,7 +7,7 @@ public struct PolicyGoals: Sendable {
         public let overOracle: Double
         /// The same over that of an oracle that begins at home and does not foresee what comes suddenly.
         public let overReacting: Double?
-        /// altnet's outage over that of the peer that fared best, and who that is.
+        /// altnet's outage over that of the peer that fared best, and its name.
         public let overBestPeer: Double
         public let bestPeer: String
         /// Whether the scenario is about weak signal or dead internet.
@@ -27,8 +27,8 @@ public struct PolicyGoals: Sendable {
         public let furthest: [String]
     }
 
-    /// Where the optimum loses next to nothing, a ratio says nothing: so much is added to both sides of it for every pass, in
-    /// seconds.
+    /// Where the optimum loses next to nothing, a ratio says nothing: so much is added to both sides of it for every
+    /// pass, in seconds.
     public static let grace = 0.5
 
     public let scores: [ScenarioScore]
@@ -81,7 +81,7 @@ public struct PolicyGoals: Sendable {
             furthest: far.map { "\($0.scenario) \($0.overBestPeer.fixed(2)) (\($0.bestPeer))" })
     }
 
-    /// Less than half a switch a pass is nobody's fault: the mean over seeds.
+    /// Less than half a switch a pass is no fault: the mean over seeds.
     private func switches(_ name: String, _ count: (ScenarioScore) -> Double) -> Goal {
         let far = scores.filter { count($0) > 1.5 * $0.oracleSwitches + 0.5 }.sorted {
             count($0) - 1.5 * $0.oracleSwitches > count($1) - 1.5 * $1.oracleSwitches

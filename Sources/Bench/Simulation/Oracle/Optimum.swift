@@ -1,7 +1,8 @@
-/// The way of least outage through a course of cells, for one who knows them all; among equals the one with the fewest moves.
+/// The way of least outage through a course of cells, for one who knows them all; among equals the one with the fewest
+/// moves.
 ///
-/// Dynamic programming over time: for every access point, the best way that ends there. A move begins where a cell begins;
-/// what it takes is dead time. A move has to save more than `worth`, so that ties go to the quiet way.
+/// Dynamic programming over time: for every access point, the best way that ends there. A move begins where a cell
+/// begins; what it takes is dead time. A move has to save more than `worth`, so that ties go to the quiet way.
 struct Optimum {
     /// What the device can be associated with: by access point, the network it belongs to.
     private let networks: [Int]
@@ -37,13 +38,13 @@ struct Optimum {
     struct Place: Hashable {
         /// Share of the traffic that gets through.
         var quality: Double
-        /// Whether who is associated, or about to be, when the cell begins stays so.
+        /// Whether a device that is associated, or about to be, when the cell begins stays so.
         var keepsLink: Bool
-        /// From the order to join until everything gets through, coming from elsewhere and from the same network; nil if
-        /// it cannot be joined.
+        /// From the order to join until everything gets through, coming from elsewhere and from the same network; nil
+        /// if it cannot be joined.
         var joinTime: Double?
         var roamTime: Double?
-        /// Whether who is there may go elsewhere.
+        /// Whether a device that is there may go elsewhere.
         var mayBeLeft = true
     }
 
@@ -169,7 +170,7 @@ struct Optimum {
         flights[place].append(Flight(arrival: arrival, path: path))
     }
 
-    /// Lets the cell's time pass for everybody.
+    /// Lets the cell's time pass on every path.
     private mutating func pass(_ cell: Cell) {
         let dead = cell.counts ? cell.end - cell.start : 0
         for network in off.indices { off[network]?.lost += dead }

@@ -2,18 +2,19 @@ import AgentModel
 
 /// The least outage that a device could have had in a scenario, had it known what would come, with the fewest moves.
 ///
-/// It needs no scans, knows at once when a link is dead, and every join works at the first try and takes the shortest time. It is
-/// bound by physics only: a move takes association and address, during which nothing gets through, and an access
-/// point can be joined while it is on and heard, takes stations, accepts the password that the device has been told, and
-/// gives out addresses. What it loses nobody can save; what a policy loses more is its regret.
+/// It needs no scans, knows at once when a link is dead, and every join works at the first try and takes the shortest
+/// time. It is bound by physics only: a move takes association and address, during which nothing gets through, and an
+/// access point can be joined while it is on and heard, takes stations, accepts the password that the device has been
+/// told, and gives out addresses. What it loses no policy can save; what a policy loses more is its regret.
 public struct Oracle: Sendable {
     /// What is known beforehand.
     public enum Foresight: Sendable, Hashable {
         /// Everything.
         case complete
-        /// Nothing sudden: the optimum begins in the preferred network where that is good, and joins no other one while it is; a link
-        /// at which everything gets through is not left; and after a power cut or the internet's death the device stays where it is
-        /// until it can know. Where it goes then, it chooses well. It shows how much of a regret is not knowing the future.
+        /// Nothing sudden: the optimum begins in the preferred network where that is good, and joins no other one while
+        /// it is; a link at which everything gets through is not left; and after a power cut or the internet's death
+        /// the device stays where it is until it can know. Where it goes then, it chooses well. It shows how much of a
+        /// regret is not knowing the future.
         case none
     }
 
@@ -54,8 +55,8 @@ public struct Oracle: Sendable {
     }
 }
 
-/// A pass of the simulated air, cut into cells in which next to nothing changes: at every change, so long before it that a
-/// move can end there, and every 200 ms while a quality is changing.
+/// A pass of the simulated air, cut into cells in which next to nothing changes: at every change, so long before it
+/// that a move can end there, and every 200 ms while a quality is changing.
 struct OracleCourse {
     private let world: World
     /// Those that the device can be on at all, and their networks.
@@ -64,7 +65,8 @@ struct OracleCourse {
     /// When links break, by access point, in milliseconds.
     private let breaks: [Set<Int64>]
     private let pauses: [Range<Int64>]
-    /// Times by access point in which who is there cannot know yet that nothing gets through; nil with foresight.
+    /// Times by access point in which a device that is there cannot know yet that nothing gets through; nil with
+    /// foresight.
     private let surprises: [[Range<Int64>]]?
     private let preferred: Set<Int>
 
@@ -204,8 +206,8 @@ extension World {
         return breaks
     }
 
-    /// From every sudden end of an access point's usefulness until the device can know: the kernel misses its beacons, or a
-    /// probe that began right then has failed.
+    /// From every sudden end of an access point's usefulness until the device can know: the kernel misses its beacons,
+    /// or a probe that began right then has failed.
     fileprivate func surprises(of accessPoint: Int) -> [Range<Int64>] {
         let probe = scenario.settings.validation?.limit.milliseconds
         return edges(of: accessPoint).filter { $0 < passLength }.compactMap { edge in

@@ -106,7 +106,7 @@ public struct ComparisonPlan: Sendable {
 
     /// - Parameters:
     ///   - jobs: how many passes at once.
-    ///   - progress: called when a pass has been run by everybody.
+    ///   - progress: called when all policies have run a pass.
     public func run(jobs: Int, progress: () -> Void = {}) async -> [Comparison] {
         var heats = [[Heat]](repeating: [], count: scenarios.count)
         let (scenarios, seed, runs) = (scenarios, seed, runs)
@@ -117,7 +117,7 @@ public struct ComparisonPlan: Sendable {
             heats[pass.scenario].append(heat)
             progress()
         }
-        // Whoever finished first: the sums are the same in every run.
+        // The sums are the same in every run, in whatever order tasks finish.
         return zip(scenarios, heats).map { Comparison(of: $0, $1.sorted { $0.seed < $1.seed }) }
     }
 }

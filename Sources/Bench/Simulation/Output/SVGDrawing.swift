@@ -1,6 +1,6 @@
 /// Elements of a picture, one after the other. Everything that is text in it is escaped here and nowhere else.
-/// How wide text will be is known only to whoever draws it; this is an estimate for the widest of the usual sans-serif fonts,
-/// DejaVu Sans, so that what has room by it has room in the others.
+/// How wide text will be is known only to the program that draws it; this is an estimate for the widest of the usual
+/// sans-serif fonts, DejaVu Sans, so that what has room by it has room in the others.
 import AgentModel
 
 package struct SVGDrawing {
@@ -168,9 +168,9 @@ extension SVGDrawing.Lettering {
     }
 }
 
-/// The colours of a picture. Those of networks are Okabe and Ito's, which people with any kind of colour vision can tell
-/// apart ("Color Universal Design", 2008), without its reddest one, for red means an outage here, and without its yellow,
-/// which is too faint for a line on white.
+/// The colours of a picture. Those of networks are Okabe and Ito's, which people with any kind of colour vision can
+/// tell apart ("Color Universal Design", 2008), without its reddest one, for red means an outage here, and without its
+/// yellow, which is too faint for a line on white.
 package enum Palette {
     package static let paper = "#ffffff"
     package static let ink = "#1c2430"
@@ -203,15 +203,15 @@ package enum Palette {
 
 /// Finds room for labels that want to be in the same place.
 enum Spacing {
-    /// Places as near as possible to those wanted, in their order, at least `gap` apart; closer only where the room does not
-    /// suffice.
+    /// Places as near as possible to those wanted, in their order, at least `gap` apart; closer only where the room
+    /// does not suffice.
     /// - Parameter wanted: ascending.
     static func spread(_ wanted: [Double], gap: Double, within room: ClosedRange<Double>) -> [Double] {
         guard wanted.count > 1 else { return wanted.map { $0.clamped(to: room) } }
         let length = room.upperBound - room.lowerBound
         let gap = min(gap, length / Double(wanted.count - 1))
-        // Without the gaps, the places only have to ascend: neighbours that do not are put together at their mean, which has the
-        // least squares of all moves (pool adjacent violators).
+        // Without the gaps, the places only have to ascend: neighbours that do not are put together at their mean,
+        // which has the least squares of all moves (pool adjacent violators).
         var pools: [(mean: Double, count: Int)] = []
         for (index, place) in wanted.enumerated() {
             var pool = (mean: place - Double(index) * gap, count: 1)
@@ -237,8 +237,8 @@ enum Spacing {
         fileprivate var pointsRight: Bool { label.lowerBound >= x }
     }
 
-    /// In which row, 0 being the lowest, each flag's label overlaps no other label and hides no other pole; nil where that would
-    /// take more rows than there are.
+    /// In which row, 0 being the lowest, each flag's label overlaps no other label and hides no other pole; nil where
+    /// that would take more rows than there are.
     /// - Parameters:
     ///   - flags: by ascending `x`.
     ///   - first: which of them get room before the others.

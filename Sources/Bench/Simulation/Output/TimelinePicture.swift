@@ -1,8 +1,8 @@
 import AgentModel
 import Failover
 
-/// One pass of a scenario as a picture (SVG): the signals, where the device was, when it was nowhere, what happened and what
-/// was decided, all over one axis of time.
+/// One pass of a scenario as a picture (SVG): the signals, where the device was, when it was nowhere, what happened and
+/// what was decided, all over one axis of time.
 public struct TimelinePicture {
     let timeline: Timeline
     let scenario: Scenario

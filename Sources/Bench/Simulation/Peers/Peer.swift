@@ -23,8 +23,8 @@ public struct Peer: Sendable {
 public struct PeerHabits: Sendable, Hashable {
     /// Which of the networks in range is tried first.
     public var preference: Preference
-    /// Whether access points are believed to be there for 30 s after they were heard, or only if the scan just done showed
-    /// them.
+    /// Whether access points are believed to be there for 30 s after they were heard, or only if the scan just done
+    /// showed them.
     public var trustsMemory = false
     /// Whether the first scans look only at channels on which known networks were seen before.
     public var looksWhereItKnows = false
@@ -93,8 +93,8 @@ extension Peer {
     /// ESPHome's wifi component, on the same radio as the others.
     ///
     /// - It scans, sorts by priority and then by signal, and tries the first one twice; an access point that failed
-    ///   twice loses priority for as long as the device runs. 0.5 s of rest come before the next scan (the comments at the
-    ///   head of esphome/components/wifi/wifi_component.cpp). A wrong key is a failure like any other.
+    ///   twice loses priority for as long as the device runs. 0.5 s of rest come before the next scan (the comments at
+    ///   the head of esphome/components/wifi/wifi_component.cpp). A wrong key is a failure like any other.
     /// - Online below -49 dBm it looks every 5 min, at most three times on a link, for an access point of the same
     ///   network that is 10 dB stronger (`ROAMING_CHECK_INTERVAL`, `ROAMING_MIN_IMPROVEMENT`, `ROAMING_GOOD_RSSI`).
     static let espHome = Peer(
@@ -111,13 +111,13 @@ extension Peer {
 extension Peer {
     /// iwd with its own network configuration.
     ///
-    /// - Offline it scans at once the channels on which known networks were seen, then all of them after 10, 20, 40, 80, 160 and
-    ///   300 s (`InitialPeriodicScanInterval`, `MaximumPeriodicScanInterval`, iwd.config(5)), with the kernel's memory of
-    ///   earlier scans flushed.
+    /// - Offline it scans at once the channels on which known networks were seen, then all of them after 10, 20, 40,
+    ///   80, 160 and 300 s (`InitialPeriodicScanInterval`, `MaximumPeriodicScanInterval`, iwd.config(5)), with the
+    ///   kernel's memory of earlier scans flushed.
     /// - It tries what a scan showed one after the other, ranked by signal and by how recently a network was used
     ///   (`network_rankmod`), and then scans again.
-    /// - A network that refused the key waits for somebody to enter it anew; an access point that failed otherwise is left
-    ///   alone for 60 s, then 30 times as long (`[Blacklist]` in iwd.config(5)).
+    /// - A network that refused the key waits for the user to enter it anew; an access point that failed otherwise is
+    ///   left alone for 60 s, then 30 times as long (`[Blacklist]` in iwd.config(5)).
     /// - Below -70 dBm, -76 dBm on 5 GHz, it looks for a better access point of the same network, again every 60 s
     ///   (`RoamThreshold`, `RoamThreshold5G`, `RoamRetryInterval`). It does not leave the network.
     static let iwd = Peer(
@@ -138,12 +138,12 @@ extension Peer {
     ///   (`wireless_secrets_tries`, `link_timeout` in nm-device-wifi.c; 15 s measured in the lab).
     /// - Then the network of the highest `autoconnect-priority` is taken, and among equals the one that was used last
     ///   (`nm-settings(5)`).
-    /// - A network fails four times (`connection.autoconnect-retries-default`) before it is left alone for 300 s. Without
-    ///   anybody to ask for secrets, one that refused its key is never tried again (measured in the lab).
+    /// - A network fails four times (`connection.autoconnect-retries-default`) before it is left alone for 300 s.
+    ///   Without anybody to ask for secrets, one that refused its key is never tried again (measured in the lab).
     /// - It scans after 3 s, then in steps of 20 s up to 120 s (`SCAN_INTERVAL_*`), and waits 45 s for an address
     ///   (`ipv4.dhcp-timeout`).
-    /// - It sets wpa_supplicant's `bgscan` to `simple:30:-70:86400`: below -70 dBm a better access point of the same network is
-    ///   looked for every 30 s.
+    /// - It sets wpa_supplicant's `bgscan` to `simple:30:-70:86400`: below -70 dBm a better access point of the same
+    ///   network is looked for every 30 s.
     static let networkManager = Peer(
         name: "NetworkManager",
         habits: PeerHabits(
@@ -173,13 +173,15 @@ extension Peer {
 extension Peer {
     /// wpa_supplicant with dhcpcd, as in a board's image without more.
     ///
-    /// - It joins the network of the highest priority in range, and among equals the strongest (`wpa_supplicant.conf(5)`).
+    /// - It joins the network of the highest priority in range, and among equals the strongest
+    ///   (`wpa_supplicant.conf(5)`).
     /// - A lost access point is in its list until two scans have missed it, and is tried first.
-    /// - After a failed join it scans again after 0.1, 0.5, 1, 5 and then always 10 s (`wpas_connection_failed`), and leaves
-    ///   the access point alone for 10 s, then 60, 120, 600, 1800 s, unless it is the only one (`bssid_ignore.c`).
+    /// - After a failed join it scans again after 0.1, 0.5, 1, 5 and then always 10 s (`wpas_connection_failed`), and
+    ///   leaves the access point alone for 10 s, then 60, 120, 600, 1800 s, unless it is the only one
+    ///   (`bssid_ignore.c`).
     /// - A network that refused the key is disabled for 10 s, then 20, 30, 60, 90, 120, 300 s (`wpas_auth_failed`).
-    /// - It scans every 5 s while nothing can be joined (`scan_interval`), knows nothing of addresses, and never leaves a
-    ///   living link, for `bgscan` is not set by default.
+    /// - It scans every 5 s while nothing can be joined (`scan_interval`), knows nothing of addresses, and never leaves
+    ///   a living link, for `bgscan` is not set by default.
     /// - dhcpcd takes 5.7 to 7.4 s from the link to the address (measured, Docs/lab.md).
     static let wpaSupplicant = Peer(
         name: "wpa_supplicant",

@@ -1,10 +1,11 @@
 import AgentModel
 import Failover
 
-/// A model of how a common connection manager decides, driven by the same events as altnet's policy and knowing no more.
+/// A model of how a common connection manager decides, driven by the same events as altnet's policy and knowing no
+/// more.
 ///
-/// What all of them have in common is here: scan, choose, join, wait for the address, start again. What they differ in are
-/// their `PeerHabits`. None of them finds out whether a network leads anywhere.
+/// What all of them have in common is here: scan, choose, join, wait for the address, start again. What they differ in
+/// are their `PeerHabits`. None of them finds out whether a network leads anywhere.
 public struct PeerPolicy: LinkPolicy, Sendable {
     let habits: PeerHabits
     var networks: [KnownNetwork] = []

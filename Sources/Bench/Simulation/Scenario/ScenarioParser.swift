@@ -258,7 +258,8 @@ extension ScenarioParser {
         }
     }
 
-    /// Names the line of the setting that the contradiction is about, or else, as that one was not set, the last that was.
+    /// Names the line of the setting that the contradiction is about, or else, as that one was not set, the last that
+    /// was.
     func checkSettings() throws(ScenarioError) {
         guard let contradiction = scenario.settings.contradiction else { return }
         throw ScenarioError(

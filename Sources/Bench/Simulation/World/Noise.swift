@@ -1,7 +1,7 @@
 import Randomness
 
 /// Randomness that is a pure function of what it is for: the same seed, subject and moment always give the same number,
-/// in whatever order anybody asks. So every policy meets the same air.
+/// in whatever order policies ask. So every policy meets the same air.
 struct Noise: Sendable {
     private let key: UInt64
 
