@@ -54,12 +54,36 @@ package final class PowerCutRun {
     package init(_ scenario: Scenario, seed: UInt64) throws {
         (self.scenario, self.seed) = (scenario, seed)
         random = SeededRandom(seed: seed)
-        walk = StateWalk(seed: random.next())
+        walk = StateWalk(seed: random.next(), ballast: scenario.ballast)
         board = scenario.board(seed: random.next())
         store = try board.open()
         // What a chip's very first write, cut short, leaves is no key file's, so that opening it asks for a person.
         if !(board.storage is SimulatedDisk) { try store.commit(StoredState(backupsRevision: 1)) }
         walk.resume(from: store.state)
+        if scenario.isFormer { try beginInFormerVersion() }
+    }
+
+    /// Another device, which has been in use with the former version of the format and then gets this one.
+    private func beginInFormerVersion() throws {
+        board = scenario.board(seed: random.next())
+        board.version = RecordLog.currentVersion - 1
+        store = try board.open()
+        try store.commit(StoredState(backupsRevision: 1))
+        walk.resume(from: store.state)
+        for _ in 0..<random.below(60) { try store.commit(walk.next()) }
+        if random.below(2) == 0 {
+            // The power goes in the middle of the last of its commits.
+            let (former, old, new) = (board, store.state, walk.next())
+            var survivor: SimulatedBoard?
+            former.onOperation = { [self] in survivor = survivor ?? former.afterPowerCut(random.outcome(), using: &random) }
+            try store.commit(new)
+            former.onOperation = nil
+            board = survivor ?? former
+            board.version = RecordLog.currentVersion
+            return try reopen(board, expecting: [old, new])
+        }
+        board.version = RecordLog.currentVersion
+        try reopen(board, expecting: [store.state])
     }
 
     /// Goes on until there were so many cuts, or a little more.
@@ -77,6 +101,7 @@ package final class PowerCutRun {
     }
 
     private func takeStep() throws {
+        if scenario.isFormer, step > 0, random.below(6) == 0 { try beginInFormerVersion() }
         switch random.below(40) {
         case 0...2: try reopen(board.afterPowerCut(using: &random), expecting: [store.state])
         case 3: try reopen(board.afterKill(using: &random), expecting: [store.state])

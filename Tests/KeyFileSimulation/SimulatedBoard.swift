@@ -9,6 +9,8 @@ package final class SimulatedBoard {
     /// Where the root key is.
     package let disk: SimulatedDisk
     package let isAnchored: Bool
+    /// The version of the format that the board's program writes.
+    package var version = RecordLog.currentVersion
     private var random: SeededRandom
 
     package init(_ storage: any SimulatedStorage, disk: SimulatedDisk, isAnchored: Bool, seed: UInt64) {
@@ -42,7 +44,7 @@ package final class SimulatedBoard {
         return try KeyFile(
             on: medium, path: "/store/keyfile", findings: (medium as? FileMedium)?.findings ?? [],
             maximumBackups: maximumBackups, rootKey: rootKey, anchor: anchor,
-            random: SeededRandom(seed: random.next()), now: { 1_700_000_000 })
+            random: SeededRandom(seed: random.next()), now: { 1_700_000_000 }, version: version)
     }
 
     /// A root key that was never used.
@@ -61,6 +63,8 @@ package final class SimulatedBoard {
     private func copy(_ copy: (any SimulatedStorage) -> any SimulatedStorage) -> SimulatedBoard {
         let newStorage = copy(storage)
         let newDisk = newStorage as? SimulatedDisk ?? copy(disk) as? SimulatedDisk ?? SimulatedDisk()
-        return SimulatedBoard(newStorage, disk: newDisk, isAnchored: isAnchored, seed: random.next())
+        let board = SimulatedBoard(newStorage, disk: newDisk, isAnchored: isAnchored, seed: random.next())
+        board.version = version
+        return board
     }
 }

@@ -41,6 +41,22 @@ import Testing
         #expect(Array(try #require(disk.files[SimulatedDisk.storeName]).prefix(example.count)) == example)
     }
 
+    /// A state that takes two sectors, of which the documentation has what is not encrypted.
+    @Test func writesTheDocumentedLargeExample() throws {
+        let disk = SimulatedDisk()
+        let log = try log(on: disk)
+        let large: Cells = [CellID(kind: 128): Secret((0..<4500).map { UInt8(truncatingIfNeeded: $0) })]
+        try log.commit(large)
+        let bytes = try #require(disk.files[SimulatedDisk.storeName])
+        let rows = try documentedLargeExample()
+        #expect(rows.count >= 20)
+        for row in rows {
+            let written = Array(bytes[row.offset..<row.offset + row.bytes.count])
+            #expect(written == row.bytes, "at \(row.offset): \(Hex.string(written))")
+        }
+        #expect(try self.log(on: disk).cells == large)
+    }
+
     @Test func readsTheDocumentedExample() throws {
         let example = try documentedExample()
         let blank = Array(repeating: UInt8(0xff), count: Geometry.file.size - example.count)

@@ -20,7 +20,7 @@ import Testing
             do throws(KeyFileError) {
                 try log.commit(model)
             } catch {
-                guard error == .stateTooLarge else { throw error }
+                guard case .stateTooLarge = error else { throw error }
                 model = log.cells
             }
             #expect(log.cells == model, "step \(step)")
@@ -40,12 +40,13 @@ import Testing
 
     /// A state that fits to the byte, and one byte more.
     @Test func takesWhatFitsIntoASectorAndNoMore() throws {
-        let log = try RecordLog(on: SimulatedDisk())
+        let chip = SimulatedFlash(try #require(Geometry(sectorSize: 4096, sectorCount: 2, writeUnit: 16)))
+        let log = try RecordLog(on: chip)
         // A snapshot's body: the tag of the record before, and a head of four bytes for the cell.
         let room = Record.maximumBody - Record.tagSize - 4
         let largest = [CellID(kind: 1): Secret(repeatElement(7, count: room))]
         try log.commit(largest)
-        #expect(throws: KeyFileError.stateTooLarge) {
+        #expect(throws: KeyFileError.stateTooLarge(bytes: room + 5, maximum: room + 4)) {
             try log.commit([CellID(kind: 1): Secret(repeatElement(7, count: room + 1))])
         }
         #expect(log.cells == largest)

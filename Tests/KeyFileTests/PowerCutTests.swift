@@ -8,7 +8,7 @@ import Testing
 @Suite struct PowerCutTests {
     @Test(arguments: Scenario.allCases) func losesNothingAcknowledgedAndInventsNothing(scenario: Scenario) throws {
         let run = try PowerCutRun(scenario, seed: 1)
-        try run.run(cuts: 1_000)
+        try run.run(cuts: scenario.ballast > 0 ? 300 : 1_000)
         print("key file: \(run.totals.allCuts) power cuts, \(scenario)")
     }
 

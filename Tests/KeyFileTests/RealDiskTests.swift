@@ -58,12 +58,12 @@ import Testing
     @Test func aRefusedOpeningLeavesNothingOpen() throws {
         try withScratchDirectory { scratch in
             let path = "\(scratch)/keyfile"
-            var prologue = Array("ALTNETKF".utf8) + [0, 3, 0, 0]
+            var prologue = Array("ALTNETKF".utf8) + [0, 4, 0, 0]
             let checksum = prologue.withUnsafeBytes { CRC32.checksum($0) }
             prologue += withUnsafeBytes(of: checksum.bigEndian) { Array($0) }
             try write(prologue + Array(repeating: 0, count: 32_752), to: path, mode: 0o600)
             for _ in 0..<3 {
-                #expect(throws: KeyFileError.otherVersion(path: path, version: 3)) {
+                #expect(throws: KeyFileError.otherVersion(path: path, version: 4)) {
                     try openStore(at: path)
                 }
             }

@@ -67,8 +67,8 @@ import Testing
         let log = try open(chip)
         try log.commit(cells(1))
         let (erased, bytes) = (chip.eraseCounts, chip.bytes)
-        let large = Secret(repeatElement(1, count: 3000))
-        #expect(throws: KeyFileError.stateTooLarge) {
+        let large = Secret(repeatElement(1, count: 5000))
+        #expect(throws: KeyFileError.stateTooLarge(bytes: 10_008, maximum: 5_776)) {
             try log.commit([CellID(kind: 1): large, CellID(kind: 2): large])
         }
         #expect(chip.eraseCounts == erased)

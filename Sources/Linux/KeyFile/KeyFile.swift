@@ -24,17 +24,19 @@ public final class KeyFile {
     ///   - path: what messages call the medium.
     ///   - findings: what was found amiss with the medium as such.
     ///   - now: the clock, in seconds since 1970.
+    ///   - version: 2 for what an altnet from before would write, in tests.
     package init(
         on medium: any Medium, path: String, findings: [Finding] = [], maximumBackups: Int,
         rootKey source: any RootKeySource, anchor: (any RollbackAnchor)? = nil,
-        random: any RandomNumberGenerator = SystemRandomNumberGenerator(), now: @escaping () -> UInt32
+        random: any RandomNumberGenerator = SystemRandomNumberGenerator(), now: @escaping () -> UInt32,
+        version: UInt16 = RecordLog.currentVersion
     ) throws(KeyFileError) {
         guard Self.allowedMaximum.contains(maximumBackups) else { throw .maximumOutOfRange(maximumBackups) }
         let roots = try source.load()
         let log: RecordLog
         do {
             log = try RecordLog(
-                medium: medium, roots: roots?.all ?? [], path: path, random: random, now: now)
+                medium: medium, roots: roots?.all ?? [], path: path, random: random, now: now, version: version)
         } catch .wrongRootKey(_) where roots == nil {
             throw .noRootKey(source: source.source)
         }

@@ -7,7 +7,7 @@ extension FuzzTarget {
     /// store opens or says why not, what it holds was committed, and what it has acknowledged is there after a restart.
     static let keyFile = FuzzTarget(
         "keyfile", "a key file or a flash chip, and what happens to the store on it", longest: 256, goal: 1_000_000,
-        seeds: { (0..<4).flatMap { medium in (0..<3).map { [1, medium, $0, 1, 4, 1, 4, 0, 9] } } }
+        seeds: { (0..<6).flatMap { medium in (0..<3).map { [1, medium, $0, 1, 4, 1, 4, 0, 9] } } }
     ) { bytes in
         var input = FuzzInput(bytes)
         do {
@@ -33,8 +33,16 @@ private struct Life {
     init(_ input: inout FuzzInput) throws {
         let seed = UInt64(input.byte())
         random = SeededRandom(seed: seed)
-        let isFile = input.byte() % 2 == 0
-        let sample = isFile ? Sample.file : Sample.flash
+        let medium = input.byte() % 6
+        let isFile = medium % 2 == 0
+        let sample: Sample =
+            switch medium {
+            case 0: .file
+            case 2: .largeFile
+            case 4: .formerFile
+            case 5: .largeFlash
+            default: .flash
+            }
         var bytes = sample.bytes
         switch input.byte() % 3 {
         case 0: bytes = input.bytes(isFile ? input.number(below: 40_000) : bytes.count)
@@ -53,7 +61,7 @@ private struct Life {
             board = SimulatedBoard(flash, disk: disk, isAnchored: isAnchored, seed: seed)
         }
         committed = [StoredState()] + sample.states
-        walk = StateWalk(seed: seed)
+        walk = StateWalk(seed: seed, ballast: medium == 2 || medium == 5 ? 12_000 : 0)
     }
 
     mutating func run(_ input: inout FuzzInput) throws {

@@ -18,12 +18,13 @@ extension FuzzTarget {
             (0..<6).map { [$0, 2, 0, 0, 0, 1, 4, 0, 7] } + [rootKeyText, [6] + [UInt8](repeating: 0xa5, count: 32)]
         },
         preparing: {
-            let samples = (file: Sample.file, flash: Sample.flash)
+            let files = [Sample.file, .largeFile, .formerFile]
+            let chips = [Sample.flash, .largeFlash, .flash]
             return { bytes in
                 var input = FuzzInput(bytes)
                 switch input.byte() % 8 {
-                case 0...2: examine(samples.file, isFile: true, &input)
-                case 3...5: examine(samples.flash, isFile: false, &input)
+                case let medium where medium < 3: examine(files[medium], isFile: true, &input)
+                case let medium where medium < 6: examine(chips[medium - 3], isFile: false, &input)
                 case 6: readRootKey(input.remaining())
                 default: readAnchor(input.remaining())
                 }

@@ -77,6 +77,7 @@ import Testing
         refused([CellID(.roles): cell(revision + [0, 0xff, 0xff])], "half the roles")
         refused([CellID(.roles, slot: 1): roles], "roles in another place")
         refused([CellID(kind: 6): open], "an unknown kind")
+        refused([CellID(kind: 127): open], "the last unknown kind that is not kept")
         refused([CellID(.network): cell([8, 1, 1, 0x41])], "an unknown flag")
         refused([CellID(.network): cell([0, 10, 1, 0x41])], "an unknown security")
         refused([CellID(.network): cell([0, 1, 0])], "an empty SSID")

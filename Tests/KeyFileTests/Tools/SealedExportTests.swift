@@ -17,6 +17,27 @@ import Testing
         }
     }
 
+    /// RFC 7914, clause 12: the first half of its 64 bytes, which is what a key of 32 bytes is.
+    @Test func makesTheKeyByScrypt() throws {
+        let cost = try #require(SealedExport.Cost(exponent: 14, blockSize: 8, parallelism: 1))
+        let key = try SealedExport.key(from: Secret(text: "pleaseletmein"), salt: Array("SodiumChloride".utf8), cost)
+        #expect(
+            key.withUnsafeBytes { Hex.string(Array($0)) }
+                == "7023bdcb3afd7348461c06cd81fd38ebfda8fbba904f8e3ea9b543f6545da1f2")
+    }
+
+    /// A state of as many bytes as a store can hold.
+    @Test func takesTheLargestState() throws {
+        var state = try StoredState.sample()
+        let size = CellChanges.size(of: state.cells(keepingSlotsOf: [:]))
+        state.kept[CellID(kind: 128)] = Secret(repeatElement(7, count: CellChanges.maximumSize - size - 4))
+        let export = try SealedExport.seal(state, under: Self.passphrase)
+        #expect(export.count == SealedExport.maximumSize)
+        #expect(try SealedExport.open(export, with: Self.passphrase) == state)
+        state.kept[CellID(kind: 129)] = Secret([])
+        #expect(throws: ExportError.impossibleContent) { try SealedExport.seal(state, under: Self.passphrase) }
+    }
+
     @Test func showsNothing() throws {
         let export = try Self.sample.get()
         for secret in [SampleNames.password, "Home", "phone", "open sesame"] {

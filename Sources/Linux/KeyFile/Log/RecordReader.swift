@@ -2,7 +2,7 @@
 struct RecordReader: ~Copyable {
     private let medium: any Medium
     private let sector: Int
-    private let mark: UInt32
+    private let mark: SectorHeader.Mark
     private let repairs: Bool
     /// A part of the sector, large enough for any record.
     private var window: WipedBuffer
@@ -34,7 +34,7 @@ struct RecordReader: ~Copyable {
     /// - Parameters:
     ///   - mark: of the sector's header. What other sectors in this place have left does not count as records.
     ///   - repairs: whether a single wrong bit in a record is put right.
-    init(_ medium: any Medium, sector: Int, mark: UInt32, from offset: Int? = nil, repairs: Bool = true) {
+    init(_ medium: any Medium, sector: Int, mark: SectorHeader.Mark, from offset: Int? = nil, repairs: Bool = true) {
         self.medium = medium
         self.sector = sector
         self.mark = mark

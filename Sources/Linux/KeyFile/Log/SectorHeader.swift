@@ -2,6 +2,8 @@ import AgentModel
 
 /// The first bytes of every sector that is in use. Docs/key-file.md has the layout.
 struct SectorHeader: Equatable {
+    /// The form of the sector's records: in `readableVersions`.
+    let version: UInt16
     let geometry: Geometry
     /// Which of the sectors this is, from 0.
     let index: Int
@@ -18,7 +20,10 @@ struct SectorHeader: Equatable {
 
     static let size = 64
     static let saltSize = 16
-    static let version: UInt16 = 2
+    /// What this program writes.
+    static let version: UInt16 = 3
+    /// Version 2 had no snapshots of several records.
+    static let readableVersions: ClosedRange<UInt16> = 2...version
     /// The part that every version shares: magic, version, reserved, checksum.
     static let prologueSize = 16
     private static let magic = Array("ALTNETKF".utf8)
@@ -40,10 +45,10 @@ struct SectorHeader: Equatable {
         guard let found = reader.bytes(magic.count), found.elementsEqual(magic),
             let version = reader.integer(UInt16.self), version > 0, let reserved = reader.integer(UInt16.self)
         else { return .unreadable }
-        guard version == Self.version else { return .otherVersion(version) }
+        guard readableVersions.contains(version) else { return .otherVersion(version) }
         let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[prologueSize..<size])
         guard reserved == 0, let second = checkChecksum(rest),
-            let header = SectorHeader(UnsafeRawBufferPointer(rest))
+            let header = SectorHeader(UnsafeRawBufferPointer(rest), version: version)
         else { return .unreadable }
         return .header(header, isRepaired: first == .repaired || second == .repaired)
     }
@@ -59,7 +64,7 @@ struct SectorHeader: Equatable {
     }
 
     /// - Parameter bytes: what follows the prologue.
-    private init?(_ bytes: UnsafeRawBufferPointer) {
+    private init?(_ bytes: UnsafeRawBufferPointer, version: UInt16) {
         var reader = ByteReader(bytes)
         guard let sizeExponent = reader.integer(UInt8.self), sizeExponent < 32,
             let unitExponent = reader.integer(UInt8.self), unitExponent < 32,
@@ -72,14 +77,15 @@ struct SectorHeader: Equatable {
             let begun = reader.integer(UInt32.self)
         else { return nil }
         self.init(
-            geometry: geometry, index: Int(index), eraseCount: eraseCount, sequence: sequence, salt: Array(salt),
-            keyCheck: keyCheck, begun: begun)
+            version: version, geometry: geometry, index: Int(index), eraseCount: eraseCount, sequence: sequence,
+            salt: Array(salt), keyCheck: keyCheck, begun: begun)
     }
 
     init(
-        geometry: Geometry, index: Int, eraseCount: UInt32, sequence: UInt64, salt: [UInt8], keyCheck: UInt64,
-        begun: UInt32
+        version: UInt16 = version, geometry: Geometry, index: Int, eraseCount: UInt32, sequence: UInt64, salt: [UInt8],
+        keyCheck: UInt64, begun: UInt32
     ) {
+        self.version = version
         self.geometry = geometry
         self.index = index
         self.eraseCount = eraseCount
@@ -89,22 +95,32 @@ struct SectorHeader: Equatable {
         self.begun = begun
     }
 
-    /// Marks the sector's records as its own: the header's checksum, which the salt makes another one each time.
-    var mark: UInt32 { bytes.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0.suffix(4)).bigEndian(UInt32.self) } }
+    /// Marks the sector's records as its own.
+    struct Mark {
+        /// The header's, which the salt makes another one each time.
+        let checksum: UInt32
+        /// Whether a snapshot can have several records.
+        let allowsParts: Bool
+    }
 
-    /// What every header of this version begins with.
-    static let prologue: [UInt8] = {
+    var mark: Mark {
+        let checksum = bytes.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0.suffix(4)).bigEndian(UInt32.self) }
+        return Mark(checksum: checksum, allowsParts: version > 2)
+    }
+
+    /// What every header of a version begins with.
+    static func prologue(of version: UInt16) -> [UInt8] {
         var bytes = WipedBuffer(capacity: prologueSize)
         bytes.append(magic)
         bytes.append(bigEndian: version)
         bytes.append(bigEndian: UInt16(0))
         bytes.append(bigEndian: bytes.withBytes { CRC32.checksum($0) })
         return bytes.withBytes { Array($0) }
-    }()
+    }
 
     var bytes: [UInt8] {
         var bytes = WipedBuffer(capacity: Self.size)
-        bytes.append(Self.prologue)
+        bytes.append(Self.prologue(of: version))
         bytes.append(UInt8(geometry.sectorSize.trailingZeroBitCount))
         bytes.append(UInt8(geometry.writeUnit.trailingZeroBitCount))
         bytes.append(UInt8(geometry.sectorCount))

@@ -7,7 +7,7 @@ package final class FlashMedium: Medium {
     package let geometry: Geometry
     package let isPresent = true
     private let device: Device
-    private let badSectors: Set<Int>
+    package let badSectors: Set<Int>
 
     init(path: String) throws(KeyFileError) {
         device = try Device(path: path)

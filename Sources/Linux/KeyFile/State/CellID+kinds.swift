@@ -13,6 +13,9 @@ extension CellID {
         case counter = 5
     }
 
+    /// The kinds that an altnet that does not know them keeps as they are. An unknown one below is impossible content.
+    package static let keptKinds: ClosedRange<UInt8> = 128...255
+
     init(_ kind: Kind, slot: UInt8 = 0) { self.init(kind: kind.rawValue, index: slot) }
 }
 

@@ -6,7 +6,7 @@ extension StoredState {
     /// - Parameter old: the cells that are stored now. What is in them and stays keeps its place.
     func cells(keepingSlotsOf old: Cells) -> Cells {
         let networks = Slots(of: networks, keeping: old.values(of: .network, StoredNetwork.init(cell:)))
-        var cells: Cells = [:]
+        var cells: Cells = kept
         cells[CellID(.roles)] = rolesCell(networks)
         cells[CellID(.pendingSwitch)] = pendingSwitch.map { pendingSwitch in
             pendingSwitch.cell(target: pendingSwitch.target.flatMap { networks[$0] } ?? Slots<StoredNetwork>.none)
@@ -28,6 +28,7 @@ extension StoredState {
     /// - Returns: nil unless altnet writes a valid state as exactly these cells.
     init?(cells: Cells) {
         self.init()
+        kept = cells.filter { CellID.keptKinds.contains($0.key.kind) }
         let networks = cells.values(of: .network, StoredNetwork.init(cell:))
         if let cell = cells[CellID(.roles)] {
             guard readRoles(cell, networks) else { return nil }

@@ -88,6 +88,8 @@ public struct StoredState: Sendable, Equatable {
     /// The last number that was accepted of each sender that numbers its messages, by a name of 1 to 32 bytes. At most 8,
     /// and none can go back.
     public var replayCounters: [String: UInt64]
+    /// What a newer altnet has stored beside all that, of the kinds in `CellID.keptKinds`: it stays as it is.
+    package var kept: Cells = [:]
 
     public init(
         home: StoredNetwork? = nil, chosen: StoredNetwork? = nil, current: StoredNetwork? = nil,

@@ -8,7 +8,7 @@ struct ChainBreaks {
     ///   - walks: by sector, of those with a header.
     init(_ sectors: [SectorReport], _ walks: [Int: SectorWalk]) {
         func sector(_ sequence: UInt64) -> Int? {
-            sectors.first { $0.header?.sequence == sequence && walks[$0.index]?.link != nil }?.index
+            sectors.first { $0.header?.sequence == sequence && walks[$0.index]?.snapshotTag != nil }?.index
         }
         for report in sectors {
             guard let sequence = report.header?.sequence, let walk = walks[report.index] else { continue }
@@ -24,7 +24,7 @@ struct ChainBreaks {
                 continue
             }
             if let after = sector(successor.sequence) {
-                guard walks[after]?.tags.first != successor.tag else { continue }
+                guard walks[after]?.snapshotTag != successor.tag else { continue }
                 problems.append((report.index, .successorReplaced(after)))
             } else {
                 problems.append((report.index, .successorMissing))

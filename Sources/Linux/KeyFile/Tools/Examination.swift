@@ -44,11 +44,18 @@ package struct Examination: Equatable {
         var active: LogRecovery.Active?
         if let roots { active = try recover(medium, roots, anchor, path: path) }
         var walks: [Int: SectorWalk] = [:]
+        for scan in scans.sorted(by: { $0.header?.sequence ?? 0 < $1.header?.sequence ?? 0 }) {
+            // With a part of the snapshot missing, nothing in it can be checked against what it follows.
+            let span = scans.span(endingIn: scan)
+            let keys = span.flatMap { _ in scan.header.flatMap { Self.keys(for: $0, roots ?? []) } }
+            let before = span?.dropLast().last.flatMap { walks[$0.index]?.tags.last }
+            walks[scan.index] = scan.header.map { SectorWalk(scan.index, $0, of: medium, keys, after: before) }
+        }
         for scan in scans {
-            let keys = scan.header.flatMap { Self.keys(for: $0, roots ?? []) }
-            walks[scan.index] = scan.header.map { SectorWalk(scan.index, $0, of: medium, keys) }
             sectors.append(SectorReport(scan, walks[scan.index], size: geometry.sectorSize))
-            if roots != nil, scan.header != nil, keys == nil { sectors[scan.index].state = .otherKey }
+            if let roots, let header = scan.header, Self.keys(for: header, roots) == nil {
+                sectors[scan.index].state = .otherKey
+            }
         }
         judge(scans, current: roots == nil ? Self.newest(scans) : active?.sector, active)
         if let active { judgeKeys(scans, active) }
@@ -111,11 +118,15 @@ extension Examination {
         guard let current, let newest = scans[current].header?.sequence,
             let generation = active?.generation ?? scans[current].generations?.upperBound
         else { return }
-        sectors[current].state = .current
-        for scan in scans where sectors[scan.index].state == .damaged && !scan.hasSnapshot && scan.failure == nil {
-            let isNext = scan.index == (current + 1) % scans.count
+        for scan in scans.span(endingIn: scans[current]) ?? [scans[current]] { sectors[scan.index].state = .current }
+        for scan in scans where scan.isPartial && sectors[scan.index].state == .older {
+            if let sequence = scan.header?.sequence, sequence > newest { sectors[scan.index].state = .unfinished }
+        }
+        let next = (1..<max(scans.count, 2)).map { (current + $0) % scans.count }
+            .first { sectors[$0].state != .unfinished }
+        for scan in scans where sectors[scan.index].state == .damaged && scan.parts == nil && scan.failure == nil {
             let isNewer = scan.header.map { $0.sequence > newest } ?? false
-            guard isNewer || isNext, scan.changesLost(since: generation) == 0 else { continue }
+            guard isNewer || scan.index == next, scan.changesLost(since: generation) == 0 else { continue }
             sectors[scan.index].state = .unfinished
             sectors[scan.index].problems = []
         }
@@ -145,7 +156,7 @@ extension SectorReport {
         if case .damaged(let behind) = scan.tail {
             if behind.count > 0 {
                 problems.append(.changesBehindDamage(behind.count))
-            } else if scan.hasSnapshot {
+            } else if scan.parts != nil {
                 problems.append(.incompleteRecord)
             }
         }
@@ -155,10 +166,11 @@ extension SectorReport {
 
     private mutating func note(_ header: SectorHeader, _ scan: SectorScan, _ walk: SectorWalk?) {
         self.header = Header(eraseCount: header.eraseCount, sequence: header.sequence, begun: header.begun)
-        if scan.hasSnapshot, walk?.forged != 1 { state = .older }
-        if !scan.hasSnapshot { problems.append(.noSnapshot) }
+        if scan.parts != nil, walk?.forged != 1 { state = .older }
+        if scan.parts == nil { problems.append(.noSnapshot) }
         if header.index != scan.index { problems.append(.moved(from: header.index)) }
         records = scan.records
+        parts = (scan.parts?.count ?? 0) - (scan.hasSnapshot ? 1 : 0)
         generations = scan.generations
         isClosed = scan.isClosed
         used = scan.end

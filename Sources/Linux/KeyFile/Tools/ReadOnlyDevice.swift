@@ -7,7 +7,7 @@ final class ReadOnlyDevice: Medium {
     let isPresent = true
     let isRewritable: Bool
     private let device: Device
-    private let badSectors: Set<Int>
+    let badSectors: Set<Int>
 
     /// - Returns: nil if there is no device at `path`.
     static func open(path: String) throws(KeyFileError) -> ReadOnlyDevice? {

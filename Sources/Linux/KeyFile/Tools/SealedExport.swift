@@ -1,6 +1,6 @@
 import AgentModel
 import Crypto
-import PassphraseHash
+import CryptoExtras
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -14,7 +14,7 @@ package enum SealedExport {
     /// In bytes. Guessing goes on offline, on other people's machines, so that a short one is as good as none.
     package static let shortestPassphrase = 8
     /// No export is larger.
-    package static let maximumSize = headerSize + Record.maximumBody + Record.tagSize + checksumSize
+    package static let maximumSize = headerSize + CellChanges.maximumSize + Record.tagSize + checksumSize
 
     static let headerSize = 48
     static let checksumSize = 4
@@ -50,9 +50,10 @@ package enum SealedExport {
         var random = random
         let salt = (0..<saltSize).map { _ in UInt8.random(in: 0...255, using: &random) }
         let nonce = (0..<Record.nonceSize).map { _ in UInt8.random(in: 0...255, using: &random) }
-        var body = WipedBuffer(capacity: Record.maximumBody)
+        let cells = state.cells(keepingSlotsOf: [:])
+        var body = WipedBuffer(capacity: min(CellChanges.size(of: cells), CellChanges.maximumSize))
         do {
-            try CellChanges.encode(CellChanges.between([:], state.cells(keepingSlotsOf: [:])), into: &body)
+            try CellChanges.encode(CellChanges.between([:], cells), into: &body)
         } catch { throw .impossibleContent }
         let header = header(.standard, salt: salt, nonce: nonce, bodySize: body.count)
         let key = try key(from: passphrase, salt: salt, .standard)
@@ -122,7 +123,7 @@ package enum SealedExport {
             nonce = Array(file[32..<44])
             let body = file[headerSize...].dropLast(Record.tagSize + checksumSize)
             guard file[13] == 0, file[14..<16].elementsEqual([0, 0]),
-                body.count == Int(file[46]) << 8 | Int(file[47]), file[44..<46].elementsEqual([0, 0])
+                body.count == file[44..<48].reduce(0, { $0 << 8 | Int($1) })
             else { throw .damaged }
             ciphertext = Array(body)
             tag = Array(file[body.endIndex...].prefix(Record.tagSize))
@@ -131,24 +132,20 @@ package enum SealedExport {
 
     private static func header(_ cost: Cost, salt: [UInt8], nonce: [UInt8], bodySize: Int) -> [UInt8] {
         magic + [UInt8(version >> 8), UInt8(version & 0xff), cost.exponent, Cost.blockSize, Cost.parallelism, 0, 0, 0]
-            + salt + nonce + [0, 0, UInt8(bodySize >> 8), UInt8(bodySize & 0xff)]
+            + salt + nonce + withUnsafeBytes(of: UInt32(bodySize).bigEndian) { Array($0) }
     }
 
-    private static func key(from passphrase: Secret, salt: [UInt8], _ cost: Cost) throws(ExportError) -> SymmetricKey {
+    static func key(from passphrase: Secret, salt: [UInt8], _ cost: Cost) throws(ExportError) -> SymmetricKey {
         guard passphrase.count >= shortestPassphrase else {
             throw .passphraseTooShort(passphrase.count)
         }
-        let scrypt = Scrypt(
-            rounds: 1 << Int(cost.exponent), blockSize: Int(Cost.blockSize), parallelism: Int(Cost.parallelism))
-        var key = [UInt8](repeating: 0, count: 32)
-        defer { key.withUnsafeMutableBytes { wipe($0) } }
-        let hasMemory = passphrase.withBytes { passphrase in
-            key.withUnsafeMutableBytes { key in
-                salt.withUnsafeBytes { salt in scrypt.derive(key, from: passphrase, salt: salt) }
+        do {
+            return try passphrase.withBytes { passphrase in
+                try KDF.Scrypt.deriveKey(
+                    from: passphrase, salt: salt, outputByteCount: 32, rounds: 1 << Int(cost.exponent),
+                    blockSize: Int(Cost.blockSize), parallelism: Int(Cost.parallelism))
             }
-        }
-        guard hasMemory else { throw .outOfMemory }
-        return SymmetricKey(data: key)
+        } catch { throw .outOfMemory }
     }
 }
 

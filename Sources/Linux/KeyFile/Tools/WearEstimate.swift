@@ -107,7 +107,7 @@ private struct History {
     }
 
     /// Without the snapshot that the oldest sector began with. A closing record is no commit.
-    var commits: Int { max(0, entries.reduce(-1) { $0 + $1.sector.records - ($1.sector.isClosed ? 1 : 0) }) }
+    var commits: Int { max(0, entries.reduce(-1) { $0 + $1.sector.records - $1.sector.parts - ($1.sector.isClosed ? 1 : 0) }) }
 }
 
 extension WearEstimate.Rate {
