@@ -159,3 +159,11 @@ extension StoreDirectory: FileOperations {
 
     func synchroniseDirectory() throws(KeyFileError) { try Self.synchroniseDirectory(directory, path: path) }
 }
+
+/// Repeats a system call that a signal interrupted.
+func retrying<Value: SignedInteger>(_ call: () -> Value) -> Value {
+    while true {
+        let result = call()
+        guard result == -1, errno == EINTR else { return result }
+    }
+}
