@@ -11,12 +11,12 @@ import Testing
     private static let formerExample =
         Hex.bytes(
             "414c544e45544b4600020000ada1ca7a0c04080000000001000000000000000155555555555555555555555555555555"
-            + "89c08fdf0c4c6ecf6ab13b808069efb401000067000000000000000127f74cf42570266ff677b059aaed512294df64ea"
-            + "8723101d170ffee4c44efe2b24cb770230a1244e3bb69344d40da660002ff7600030eda8096568a5070a4584c8cb26c4"
-            + "e3984cb49d3b8a60cdd0c90dee10b7e1285b4b1233fcfc876584d3db2167bd6515a13e524743e7a2315288d3f2638f64"
-            + "72dd72d423ca56b4aa64898b44224843712afd0223fb64ffffffffffffffffff0200001d0000000000000002aced86f5"
-            + "4e3a65be319e21572a50ad4cb9dfcb726cc755890a9b66fb4ec0a67290365b169b97a00681c89c35b45e71315958291f"
-            + "62a5a2c800b042c767b02b2747") ?? []
+                + "89c08fdf0c4c6ecf6ab13b808069efb401000067000000000000000127f74cf42570266ff677b059aaed512294df64ea"
+                + "8723101d170ffee4c44efe2b24cb770230a1244e3bb69344d40da660002ff7600030eda8096568a5070a4584c8cb26c4"
+                + "e3984cb49d3b8a60cdd0c90dee10b7e1285b4b1233fcfc876584d3db2167bd6515a13e524743e7a2315288d3f2638f64"
+                + "72dd72d423ca56b4aa64898b44224843712afd0223fb64ffffffffffffffffff0200001d0000000000000002aced86f5"
+                + "4e3a65be319e21572a50ad4cb9dfcb726cc755890a9b66fb4ec0a67290365b169b97a00681c89c35b45e71315958291f"
+                + "62a5a2c800b042c767b02b2747") ?? []
 
     @Test func readsWhatTheFormerProgramWrote() throws {
         let blank = Array(repeating: UInt8(0xff), count: Geometry.file.size - Self.formerExample.count)
@@ -153,7 +153,8 @@ import Testing
         for allowsParts in [false, true] {
             let mark = SectorHeader.Mark(checksum: 7, allowsParts: allowsParts)
             for header in [
-                Record.Header(kind: .part, bodySize: 9, generation: 4), .init(kind: .snapshot, bodySize: 9, generation: 4, part: 1),
+                Record.Header(kind: .part, bodySize: 9, generation: 4),
+                .init(kind: .snapshot, bodySize: 9, generation: 4, part: 1),
             ] {
                 var bytes = header.bytes(in: mark)
                 let read = bytes.withUnsafeMutableBytes { Record.Header($0, in: mark, isRepaired: &isRepaired) }

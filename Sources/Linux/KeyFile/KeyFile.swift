@@ -7,12 +7,12 @@ import Glibc
 /// Not `Sendable`: it belongs to one isolation domain, whose thread a commit blocks until the medium has the data (some
 /// milliseconds on an SD card).
 public final class KeyFile {
-    /// What the maximum of backups can be set to.
+    /// The allowed values of the maximum of backups.
     public static let allowedMaximum = 1...10
 
-    /// What was stored last.
+    /// The state that was stored last.
     public private(set) var state: StoredState
-    /// What was found amiss when the store was opened. Empty on an ordinary day.
+    /// Problems found when the store was opened. Empty on an ordinary day.
     public private(set) var report: [Finding]
 
     private let log: RecordLog

@@ -14,9 +14,9 @@ public enum KeyFileError: Error, Equatable {
     case wrongRootKey(path: String)
     /// There is a store, or there must be a key, but there is none.
     case noRootKey(source: String)
-    /// What is in the place of the root key is none.
+    /// The content of the root key's file is no root key.
     case invalidRootKey(source: String, problem: String)
-    /// The root key is somebody else's to change.
+    /// The root key belongs to another program, which alone can change it.
     case rootKeyReadOnly(source: String)
     /// Names no file.
     case invalidPath(String)
@@ -54,7 +54,7 @@ public enum KeyFileError: Error, Equatable {
     /// The system refused an operation.
     case system(Attempt, path: String, errno: Int32)
 
-    /// What was attempted when the system refused.
+    /// The operation that the system refused.
     public enum Attempt: String, Sendable {
         case makeDirectory = "make the directory"
         case open = "open"
@@ -127,7 +127,7 @@ extension KeyFileError: CustomStringConvertible {
         }
     }
 
-    /// What to do where the system refuses for this reason, as the end of a sentence; nothing where that is not known.
+    /// The remedy for a refusal of the system, as the end of a sentence; empty where none is known.
     package static func remedy(for errno: Int32) -> String {
         switch errno {
         case ENOSPC, EDQUOT: ": free some space on its file system"

@@ -25,7 +25,7 @@ struct KeyFileImport: KeyFileSubcommand {
 
     func run(_ console: Console) throws {
         let settings = try options.settings()
-        // First, because nobody likes to type a passphrase for nothing.
+        // First, so that no passphrase is typed for nothing.
         let keyFile = try options.place(settings).open(maximumBackups: settings.maximumBackups)
         let export = try PrivateFile.read(file, maximum: SealedExport.maximumSize)
         let secret = try passphrase.read(isNew: false, console)

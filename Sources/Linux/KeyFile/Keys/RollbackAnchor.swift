@@ -1,8 +1,8 @@
 import AgentModel
 import Crypto
 
-/// Keeps, outside the store, how far the store has come, so that an older image of it is noticed. Who can write both can
-/// still roll both back: the anchor belongs where that is harder (another chip, a TPM's memory, a partition that is
+/// Keeps, outside the store, how far the store has come, so that an older image of it is noticed. An attacker who can write both
+/// can still roll both back: the anchor belongs where that is harder (another chip, a TPM's memory, a partition that is
 /// checked by other means).
 package protocol RollbackAnchor {
     /// - Parameter keys: derived from the root keys that may have been in use when it was written.
@@ -52,7 +52,7 @@ struct AnchorKeeper {
         return findings
     }
 
-    /// What an anchor says of a store.
+    /// The findings of an anchor about a store.
     static func compare(found: StorePosition?, with last: StorePosition?) -> [Finding] {
         switch (found, last) {
         case (nil, nil): []
@@ -89,7 +89,7 @@ struct AnchorKeeper {
 /// An anchor in a file: two slots that are overwritten in turn, so that a write that is cut short leaves the other one.
 /// Docs/key-file.md has the layout.
 ///
-/// It never overwrites a file in which it finds no slot of its own: that may be somebody else's.
+/// It never overwrites a file in which it finds no slot of its own: that may belong to another program.
 public final class FileAnchor {
     private let name: String
     private let files: any FileOperations
@@ -130,7 +130,7 @@ extension FileAnchor: RollbackAnchor {
         newest = last
         if !isDurable { try makeDurable(descriptor) }
         let next = Slot(number: 1 - last.number, sequence: last.sequence &+ 1, position: position)
-        // What an error leaves behind nobody knows, so that `newest` stays and this slot is written again.
+        // It is unknown what an error leaves behind, so `newest` stays and this slot is written again.
         try next.encoded(key).withBytes { bytes throws(KeyFileError) in
             try files.writeAll(bytes, to: descriptor, at: next.offset)
         }
@@ -138,7 +138,7 @@ extension FileAnchor: RollbackAnchor {
         newest = next
     }
 
-    /// Whoever wrote the newest slot may have been killed at once, or met an error. Then the slot that is about to be
+    /// The process that wrote the newest slot may have been killed at once, or met an error. Then the slot that is about to be
     /// overwritten may be all that the disk has, or the file may have no name there.
     private func makeDurable(_ descriptor: Int32) throws(KeyFileError) {
         try files.synchronise(descriptor)

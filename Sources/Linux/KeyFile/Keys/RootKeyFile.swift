@@ -1,7 +1,7 @@
 import AgentModel
 import Glibc
 
-/// A root key in a file of its own, outside the store and readable by nobody else: NAME, and beside it NAME.next while the
+/// A root key in a file of its own, outside the store and readable by its owner alone: NAME, and beside it NAME.next while the
 /// key is being changed. NAME.new, which a cut write may leave behind, is no part of it.
 public struct RootKeyFile {
     private let name: String
@@ -26,7 +26,7 @@ public struct RootKeyFile {
 }
 
 extension RootKeyFile: RootKeySource {
-    /// What it returns is durable, also if whoever wrote it was killed before it was: a store is about to be under it.
+    /// The key that it returns is durable, also if the process that wrote it was killed: a store is about to be under it.
     ///
     /// A prepared key that is damaged was never used, for it was durable before it was; so it counts as none. If only the
     /// prepared one is there, on a file system like FAT whose renames a power cut can tear, it is the current one.
@@ -69,7 +69,7 @@ extension RootKeyFile: RootKeySource {
         try write(next, to: nextName)
     }
 
-    /// Where it was adopted already, it is made durable: that may be what failed.
+    /// A key that was adopted already is made durable: that may be the step that failed.
     package func adoptPrepared() throws(KeyFileError) {
         if try files.holds(nextName) { try files.rename(nextName, to: name) }
         try files.synchroniseDirectory()
@@ -90,8 +90,8 @@ extension RootKeyFile: RootKeySource {
         if try !files.holds(name) { try adoptPrepared() }
     }
 
-    /// Destroys the key, also one that is being made or changed, durably: what is under it is lost. Whether it is a root key
-    /// nobody asks, so what systemd has encrypted can be destroyed as well.
+    /// Destroys the key, also one that is being made or changed, durably: what is under it is lost. Its content is
+    /// not checked, so a key that systemd has encrypted can be destroyed as well.
     package func destroy() throws(KeyFileError) {
         for name in [name, nextName, name + ".new"] { try files.destroy(name) }
         try files.synchroniseDirectory()
@@ -143,7 +143,7 @@ enum RootKeyForm {
         return text
     }
 
-    // Not by `Hex`, whose strings and arrays nobody wipes.
+    // Not by `Hex`, whose strings and arrays are not wiped.
 
     private static func digits(_ text: Slice<UnsafeRawBufferPointer>) -> Secret? {
         var key = WipedBuffer(capacity: RootKeys.size)

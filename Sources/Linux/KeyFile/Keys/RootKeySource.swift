@@ -1,17 +1,17 @@
 import AgentModel
 import Glibc
 
-/// Where the device's root key comes from: 32 bytes from which all keys of the store are derived, kept outside the store.
+/// The source of the device's root key: 32 bytes from which all keys of the store are derived, kept outside the store.
 /// There is no default: a store without its root key cannot be read.
 package protocol RootKeySource {
-    /// What messages call it.
+    /// Its name in messages.
     var source: String { get }
-    /// What is there now.
+    /// The keys that are there now.
     /// - Returns: nil if there is no key yet.
     /// - Throws: where there is something that is not a root key, or that cannot be read.
     func load() throws(KeyFileError) -> RootKeys?
     /// Makes the first key, at random and durably.
-    /// - Throws: `noRootKey` where the key is somebody else's to make.
+    /// - Throws: `noRootKey` where another program makes the key.
     func makeFirst() throws(KeyFileError) -> Secret
     /// Keeps the key that a change of keys is about to use beside the current one, durably.
     func prepare(_ next: Secret) throws(KeyFileError)
@@ -26,7 +26,7 @@ package struct RootKeys: Equatable {
     package let current: Secret
     /// The key that an unfinished change of keys has prepared.
     package let prepared: Secret?
-    /// What was found amiss with their source.
+    /// Problems with their source.
     package let findings: [Finding]
 
     package init(current: Secret, prepared: Secret? = nil, findings: [Finding] = []) {
@@ -49,7 +49,7 @@ package struct RootKeys: Equatable {
     package static let size = 32
 }
 
-/// A root key that was read before, by somebody who may read it: whoever opens the store with it needs no such right.
+/// A root key that was read before, by a process that may read it: opening the store with it needs no such right.
 package struct HeldRootKey {
     private let keys: RootKeys
     package let source: String

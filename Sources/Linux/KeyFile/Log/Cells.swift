@@ -13,7 +13,7 @@ package struct CellID: Hashable, Comparable, Sendable {
     package static func < (left: Self, right: Self) -> Bool { (left.kind, left.index) < (right.kind, right.index) }
 }
 
-/// What the log keeps: values by name. A value is replaced as a whole.
+/// The content of the log: values by name. A value is replaced as a whole.
 package typealias Cells = [CellID: Secret]
 
 /// The cells that a record sets or removes (nil), as its body has them: each its name, its size, its bytes.

@@ -7,7 +7,7 @@ public struct Geometry: Sendable, Equatable {
     /// Every record begins at a multiple of this many bytes: a power of two. NAND flash has pages of 512 bytes and more.
     public let writeUnit: Int
 
-    /// What a new file gets: 32 KiB.
+    /// The form of a new file: 32 KiB.
     public static let file = Geometry(unchecked: 4096, count: 8, writeUnit: 16)
 
     package static let smallestSector = 4096
@@ -33,7 +33,7 @@ public struct Geometry: Sendable, Equatable {
 
     public var size: Int { sectorSize * sectorCount }
 
-    /// What a sector's header takes up.
+    /// The bytes that a sector's header takes up.
     var headerSize: Int { aligned(SectorHeader.size) }
 
     func start(of sector: Int) -> Int { sector * sectorSize }

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// What is on a medium, and which state counts. Changes nothing.
+/// Reads a medium and finds the state that counts. Changes nothing.
 struct LogRecovery {
     /// The sector that the store goes on in.
     struct Active {
@@ -29,7 +29,7 @@ struct LogRecovery {
     private(set) var findings: [Finding] = []
     /// The active sector must not be appended to, or another one is not in order: the next commit begins a new sector.
     private(set) var mustMoveOn = false
-    /// What counts should be written anew before anything else goes wrong.
+    /// The state should be written anew before anything else goes wrong.
     private(set) var needsRepair = false
     /// Nothing of what is there can be used.
     private(set) var isUnusable = false
@@ -114,7 +114,7 @@ struct LogRecovery {
         return true
     }
 
-    /// What is amiss with the sector that counts.
+    /// Notes the problems of the sector that counts.
     private mutating func note(_ scan: SectorScan, opened: Int) {
         if scan.correctedBits > 0 {
             findings.append(.bitsCorrected(records: scan.correctedBits))
@@ -136,7 +136,7 @@ struct LogRecovery {
         (needsRepair, mustMoveOn) = (true, true)
     }
 
-    /// What the other sectors say about the one that counts.
+    /// Compares the other sectors with the one that counts.
     /// - Parameters:
     ///   - newer: those that were begun later but hold no state.
     ///   - bad: those that are passed over.

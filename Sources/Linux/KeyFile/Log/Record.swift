@@ -97,7 +97,7 @@ struct RecordReader: ~Copyable {
     private var isClosed = false
     /// Where the next record begins, from the sector's start.
     private(set) var offset: Int
-    /// What made `next` return nil.
+    /// The reason for which `next` returned nil.
     private(set) var end = End.blank
 
     enum End {

@@ -9,9 +9,9 @@ import AgentModel
 ///
 /// Not `Sendable`: it belongs to one isolation domain, whose thread a commit blocks until the medium has the data.
 package final class RecordLog {
-    /// What was committed last.
+    /// The cells of the last commit.
     package private(set) var cells: Cells
-    /// What was found amiss when the log was opened.
+    /// Problems found when the log was opened.
     package private(set) var report: [Finding]
     /// How often bytes were made durable, and how many were written, since the log was opened.
     package private(set) var usage = Usage()
@@ -31,7 +31,7 @@ package final class RecordLog {
     private var eraseCounts: [UInt32]
     private var lastSequence: UInt64
     private var lastGeneration: UInt64
-    /// Where the last sector was begun, or tried to be.
+    /// The sector that was begun last, or that a begin was attempted for.
     private var lastBegun: Int?
     private var mustMoveOn: Bool
     /// A failed commit may have left something behind, so the medium may not hold `cells`.
@@ -40,7 +40,7 @@ package final class RecordLog {
     private var begun: [Int] = []
     /// The version that sectors are begun in.
     private let version: UInt16
-    /// What was read may not have been made durable by whoever wrote it.
+    /// The process that wrote the data found on the medium may not have made it durable.
     private var isUnsynchronised: Bool
     /// The sectors under a root key that is not in use any more.
     private var formerKeySectors: [Int]
@@ -48,7 +48,7 @@ package final class RecordLog {
     private let failing: [Int]
     /// Something that is no store is in the way, and could not be set aside.
     private var isObstructed = false
-    /// Where the log was when it was opened, before anything was repaired.
+    /// The position of the log when it was opened, before anything was repaired.
     package let foundPosition: StorePosition?
 
     /// Opens what is on the medium.
@@ -114,7 +114,7 @@ package final class RecordLog {
     /// The version of the format that is written.
     package static let currentVersion = SectorHeader.version
 
-    /// Where the log is now, or nil if nothing was ever committed.
+    /// The position of the last record, or nil if nothing was ever committed.
     package var position: StorePosition? { active?.position }
 
     /// Which of `roots` the newest sector is under.
@@ -200,7 +200,7 @@ package final class RecordLog {
         do {
             try write(new)
         } catch {
-            // Nobody knows what of it a power cut would leave: bring the old state back, as something newer.
+            // It is unknown which part of it a power cut would leave: bring the old state back, as something newer.
             (isInDoubt, mustMoveOn) = (true, true)
             let inVain = begun
             do {
@@ -319,7 +319,7 @@ package final class RecordLog {
 
     private func replaceMedium(with sectors: [Int: [UInt8]], as geometry: Geometry) throws(KeyFileError) {
         try medium.replace(with: sectors, as: geometry)
-        // What was active is not there any more.
+        // The sector that was active is not there any more.
         active = nil
         eraseCounts = (0..<geometry.sectorCount).map { sectors[$0] == nil ? 0 : 1 }
         begun = sectors.keys.sorted()

@@ -27,7 +27,7 @@ struct SectorHeader: Equatable {
 
     static let size = 64
     static let saltSize = 16
-    /// What this program writes.
+    /// The version that this program writes.
     static let version: UInt16 = 3
     /// Version 2 had no snapshots of several records.
     static let readableVersions: ClosedRange<UInt16> = 2...version
@@ -115,7 +115,7 @@ struct SectorHeader: Equatable {
         return Mark(checksum: checksum, allowsParts: version > 2)
     }
 
-    /// What every header of a version begins with.
+    /// The first bytes of every header of a version.
     static func prologue(of version: UInt16) -> [UInt8] {
         var bytes = WipedBuffer(capacity: prologueSize)
         bytes.append(magic)
@@ -147,7 +147,7 @@ struct SectorHeader: Equatable {
 struct SectorKeys {
     private let record: SymmetricKey
     private let nonce: SymmetricKey
-    /// What the sector's header shows of the root key.
+    /// The check of the root key in the sector's header.
     let check: UInt64
 
     init(root: Secret, salt: [UInt8]) {
@@ -163,7 +163,7 @@ struct SectorKeys {
             inputKeyMaterial: root, salt: salt, info: Array(info.utf8), outputByteCount: bytes)
     }
 
-    /// What a record's authentication covers beside its body: so no record can stand in another's place.
+    /// The data that a record's authentication covers beside its body: so no record can stand in another's place.
     struct Context {
         let sector: SectorHeader
         /// Where in the sector the record begins.

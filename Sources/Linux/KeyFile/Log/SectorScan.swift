@@ -23,7 +23,7 @@ struct SectorScan {
         case unreadable
     }
 
-    /// What follows the last complete record.
+    /// The bytes behind the last complete record.
     enum Tail: Equatable {
         case blank
         /// Something that is no record, with complete changes of these generations behind it.
@@ -173,7 +173,9 @@ extension Medium {
     func isBlank(_ range: Range<Int>) throws(KeyFileError) -> Bool { try isUniform(0xff, in: range) }
 
     /// The generations of the complete changes from `first` on, wherever they begin.
-    fileprivate func changes(in sector: Int, _ mark: SectorHeader.Mark, from first: Int) throws(KeyFileError) -> [UInt64] {
+    fileprivate func changes(in sector: Int, _ mark: SectorHeader.Mark, from first: Int) throws(KeyFileError)
+        -> [UInt64]
+    {
         var changes: [UInt64] = []
         var reader = RecordReader(self, sector: sector, mark: mark, from: first, repairs: false)
         while reader.offset < geometry.sectorSize {

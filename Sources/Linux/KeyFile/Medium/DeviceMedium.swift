@@ -59,7 +59,7 @@ struct Device: ~Copyable {
     /// - Parameter flags: more flags for open(2).
     init(path: String, flags: Int32 = 0) throws(KeyFileError) {
         let writable = Self.open(path, flags | O_RDWR)
-        // EACCES is also what the kernel says of a flash chip that nobody can write to.
+        // EACCES is also what the kernel says of a flash chip that is write-protected.
         let isReadOnly = writable < 0 && [EROFS, EACCES, EPERM].contains(errno)
         let descriptor = isReadOnly ? Self.open(path, flags | O_RDONLY) : writable
         guard descriptor >= 0 else { throw .system(.open, path: path, errno: errno) }

@@ -9,7 +9,7 @@ package final class FileMedium: Medium {
     package private(set) var isWhole = true
     package let isNewWhenBlank = false
     package let isRewritable = true
-    /// What is amiss with the file as such.
+    /// Problems with the file as such.
     package private(set) var findings: [Finding] = []
 
     private let files: any FileOperations
@@ -17,7 +17,7 @@ package final class FileMedium: Medium {
     private var descriptor: Int32?
     /// Why the file cannot be written.
     private var refusal: KeyFileError?
-    /// The file's name may not have reached the disk: whoever made it may have been killed.
+    /// The file's name may not have reached the disk: the process that made it may have been killed.
     private var isNameDurable = false
 
     private var path: String { "\(files.path)/\(name)" }
@@ -131,10 +131,11 @@ package final class FileMedium: Medium {
         return descriptor
     }
 
-    /// With twice as many sectors, or again twice as many.
+    /// With twice as many sectors, or again twice as many, up to the most that there can be.
     package func geometry(holding sectors: Int) -> Geometry? {
+        let most = Geometry.sectorCounts.upperBound
         var count = geometry.sectorCount
-        while count < sectors { count *= 2 }
+        while count < min(sectors, most) { count = min(2 * count, most) }
         return Geometry(sectorSize: geometry.sectorSize, sectorCount: count, writeUnit: geometry.writeUnit)
     }
 

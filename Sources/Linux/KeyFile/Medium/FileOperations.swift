@@ -1,7 +1,7 @@
 import AgentModel
 import Glibc
 
-/// What the store asks of the directory that a file of it lives in, one system call each: the seam under which tests put a
+/// The operations that the store needs of the directory that a file of it lives in, one system call each: the seam under which tests put a
 /// disk that fails or loses its power at any of them.
 ///
 /// Nothing is durable before it is synchronised: a file's data by `synchronise`, names by `synchroniseDirectory`.
@@ -22,8 +22,8 @@ package protocol FileOperations {
     func synchronise(_ descriptor: Int32) throws(KeyFileError)
     /// Drops what the system's memory has of the file, as far as it was written.
     func forgetCached(_ descriptor: Int32)
-    /// Takes access away from everybody but the owner.
-    /// - Returns: whether somebody else had it.
+    /// Takes access away from all users but the owner.
+    /// - Returns: whether another user had it.
     func restrict(_ descriptor: Int32) throws(KeyFileError) -> Bool
     func close(_ descriptor: Int32)
     /// Gives a file another name, in the place of any that has it, at one stroke.

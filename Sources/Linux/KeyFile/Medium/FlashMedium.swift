@@ -68,7 +68,7 @@ package final class FlashMedium: Medium {
         }
     }
 
-    /// Writes whole write units, and looks whether they are there: nobody else does, and a NOR chip with a write
+    /// Writes whole write units, and reads them back: the kernel does not, and a NOR chip with a write
     /// protection of its own swallows what it is sent.
     private func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(KeyFileError) {
         try device.write(bytes, padded: geometry.aligned(bytes.count), at: offset)
@@ -87,7 +87,7 @@ package final class FlashMedium: Medium {
     package func setAside() throws(KeyFileError) -> String? { throw .foreignContent(path: device.path) }
 }
 
-/// What a flash chip says of itself, as a store has to know it.
+/// The properties of a flash chip that a store needs.
 struct FlashForm {
     let geometry: Geometry
     /// Those with an erase block that is marked bad: by the maker of a NAND chip, or later by the kernel. They read as

@@ -1,4 +1,4 @@
-/// What the sectors are on: a file, a partition, or raw flash. The seam under which tests put a flash chip that loses its
+/// The storage of the sectors: a file, a partition, or raw flash. The seam under which tests put a flash chip that loses its
 /// power.
 ///
 /// A sector that was begun is only ever appended to, so that flash, whose bits can be cleared one by one but set only all

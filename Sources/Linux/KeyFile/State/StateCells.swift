@@ -83,12 +83,12 @@ extension StoredState {
 }
 
 extension CellID {
-    /// What a cell is about. The numbers are on disk, so they stay.
+    /// The subject of a cell. The numbers are on disk, so they stay.
     enum Kind: UInt8 {
         /// Which network is which, and the list's revision. There is at most one.
         case roles = 1
         case network = 2
-        /// What was seen of a network, under the slot of the first that has its name.
+        /// The observations of a network, under the slot of the first that has its name.
         case statistics = 3
         /// There is at most one.
         case pendingSwitch = 4

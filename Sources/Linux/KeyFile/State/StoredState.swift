@@ -23,7 +23,7 @@ public struct StoredNetwork: Sendable, Equatable {
     }
 }
 
-/// What the device has seen of a network: worth keeping over a restart, not worth a write of its own.
+/// Observations of a network: worth keeping over a restart, not worth a write of its own.
 public struct NetworkStatistics: Sendable, Equatable {
     /// In seconds since 1970.
     public var lastSeen: UInt32?
@@ -54,7 +54,7 @@ public struct NetworkStatistics: Sendable, Equatable {
 /// A commanded switch that was accepted and has not ended yet. Found at start, it was cut short: the device belongs back
 /// in the network it came from.
 public struct PendingSwitch: Sendable, Equatable {
-    /// What the app asks for the outcome by: at most 64 bytes of UTF-8.
+    /// The identifier by which the app asks for the outcome: at most 64 bytes of UTF-8.
     public var id: String
     /// Nil for a network that is joined for this once: what is to be forgotten is not stored in the first place.
     public var target: StoredNetwork?
@@ -88,7 +88,7 @@ public struct StoredState: Sendable, Equatable {
     /// The last number that was accepted of each sender that numbers its messages, by a name of 1 to 32 bytes. At most 8,
     /// and none can go back.
     public var replayCounters: [String: UInt64]
-    /// What a newer altnet has stored beside all that, of the kinds in `CellID.keptKinds`: it stays as it is.
+    /// Cells of a newer altnet, of the kinds in `CellID.keptKinds`: they stay as they are.
     package var kept: Cells = [:]
 
     public init(

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// A store as it lies there, for whoever wants to look into it: read without the lock and with nothing changed, so it can
+/// A store as it lies there: read without the lock and with nothing changed, so it can
 /// be done beside an agent that runs.
 package struct Examination: Equatable {
     package let geometry: Geometry
@@ -8,13 +8,13 @@ package struct Examination: Equatable {
     package let isPresent: Bool
     /// In the order on the medium.
     package private(set) var sectors: [SectorReport]
-    /// What opening the store would find amiss.
+    /// Problems that opening the store would find.
     package private(set) var findings: [Finding]
     package private(set) var content: Content
 
-    /// What the store holds.
+    /// The content of the store.
     package enum Content: Equatable {
-        /// Nobody asked: there was no key.
+        /// No key was given.
         case sealed
         /// Nothing was ever stored, or nothing of it can be read.
         case empty
@@ -91,7 +91,7 @@ package struct Examination: Equatable {
         return recovery.active
     }
 
-    /// What the anchor knows better. It is not told anything.
+    /// The findings of the anchor, which is not changed.
     private static func compare(
         _ anchor: any RollbackAnchor, _ position: StorePosition?, _ roots: [Secret]
     ) -> [Finding] {
@@ -143,7 +143,7 @@ extension Examination {
 }
 
 extension SectorReport {
-    /// What a sector is by itself.
+    /// The report of a sector by itself.
     fileprivate init(_ scan: SectorScan, _ walk: SectorWalk?, size: Int) {
         self.init(index: scan.index, state: .damaged, size: size)
         switch scan.content {
@@ -179,12 +179,12 @@ extension SectorReport {
 }
 
 extension Examination {
-    /// What all of it comes to.
+    /// The result of all checks.
     package enum Verdict: String, Sendable {
         case inOrder
         /// Nothing is lost: what is amiss is what a power cut or the passage of time leaves.
         case remarks
-        /// Something is lost, or somebody was at work.
+        /// Data is lost, or the store was tampered with.
         case damaged
     }
 
@@ -211,7 +211,7 @@ struct SectorWalk {
     /// The record that is not what was written there, counted from 1.
     private(set) var forged: Int?
 
-    // What only the key shows.
+    // Known with the key only.
 
     /// The tag of the last record before this snapshot was begun. Zeros if there was none. Its first record has it.
     private(set) var link: [UInt8]?
@@ -219,7 +219,7 @@ struct SectorWalk {
     private(set) var tags: [[UInt8]] = []
     /// Of the record that a snapshot ends with.
     private(set) var snapshotTag: [UInt8]?
-    /// What the closing record says follows: its sequence number, and the tag of its snapshot.
+    /// The successor that the closing record names: its sequence number, and the tag of its snapshot.
     private(set) var successor: (sequence: UInt64, tag: [UInt8])?
 
     /// - Parameters:
@@ -266,7 +266,7 @@ struct SectorWalk {
     }
 }
 
-/// Where sectors do not follow one another as they say: each snapshot names the record that it continues, and each closing
+/// Finds sectors that do not follow one another as they say: each snapshot names the record that it continues, and each closing
 /// record the sector that follows. Only authentic records count.
 struct ChainBreaks {
     private(set) var problems: [(sector: Int, problem: SectorProblem)] = []

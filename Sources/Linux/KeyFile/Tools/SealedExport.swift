@@ -22,7 +22,7 @@ package enum SealedExport {
     private static let magic = Array("ALTNETSX".utf8)
     private static let saltSize = 16
 
-    /// What making the key from the passphrase costs.
+    /// The cost of making the key from the passphrase.
     struct Cost {
         /// The logarithm of scrypt's N. 15 takes 32 MiB, and some tenths of a second on a board.
         let exponent: UInt8
@@ -159,7 +159,7 @@ package enum ExportError: Error, Equatable {
     /// Reading it would take more memory than a device has, or its passphrase is hardly protected.
     case unacceptableCost
     case wrongPassphrase
-    /// What is in it is not a state that altnet writes.
+    /// Its content is not a state that altnet writes.
     case impossibleContent
     case encryptionFailed
     case outOfMemory

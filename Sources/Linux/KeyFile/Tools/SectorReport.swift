@@ -1,4 +1,4 @@
-/// What verifying found in one sector.
+/// The findings of verifying in one sector.
 package struct SectorReport: Sendable, Equatable {
     /// From 0, in the order on the medium.
     package let index: Int
@@ -52,7 +52,7 @@ package struct SectorReport: Sendable, Equatable {
 
 /// Something that verifying a sector found amiss.
 package enum SectorProblem: Sendable, Equatable {
-    // What a power cut or the passage of time leaves.
+    // Left by a power cut or by the passage of time.
 
     /// So many records, or the header, had one wrong bit each, which is put right when they are read.
     case bitsCorrected(Int)

@@ -2,7 +2,7 @@ import AgentModel
 import CLinux
 import Glibc
 
-/// Where a device's store is, and what opens it.
+/// The place of a device's store, and of the key that opens it.
 package struct StorePlace: Sendable, Equatable {
     /// A file, or a flash chip's or block device's path.
     package var path: String
