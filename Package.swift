@@ -5,6 +5,7 @@ let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
@@ -66,11 +67,7 @@ let package = Package(
             "Linux", in: "Linux", on: ["AgentModel", .target(name: "CLinux", condition: .when(platforms: [.linux]))]),
         module("Netlink", in: "Linux", on: ["AgentModel", "Linux", "CNetlink"]),
         module("Supplicant", in: "Linux", on: ["AgentModel", "Linux", "CWpaClient"]),
-        module(
-            "PassphraseHash", in: "Linux", on: ["AgentModel", crypto],
-            // Made to be slow to guess; without optimisation it is hundreds of times slower than that.
-            settings: [.unsafeFlags(["-O"], .when(configuration: .debug))]),
-        module("KeyFile", in: "Linux", on: ["AgentModel", "CLinux", "PassphraseHash", crypto]),
+        module("KeyFile", in: "Linux", on: ["AgentModel", "CLinux", crypto, cryptoExtras]),
 
         // App: what both ends of the app protocol share, and the app's end.
         module("AppProtocol", in: "App", on: ["AgentModel", crypto]),
@@ -86,7 +83,7 @@ let package = Package(
             "Agent", in: "Device",
             on: [
                 "AgentModel", "AppProtocol", "AppServer", "CLinux", "Connectivity", "Failover", "Hotspots", "KeyFile",
-                "Linux", "Netlink", "PassphraseHash", "Supplicant", crypto, logging, nioCore, nioPosix,
+                "Linux", "Netlink", "Supplicant", crypto, cryptoExtras, logging, nioCore, nioPosix,
             ]),
         .executableTarget(
             name: "altnet",
@@ -133,7 +130,6 @@ let package = Package(
         tests("LinuxTests", on: ["AgentModel", "Linux"]),
         tests("NetlinkTests", on: ["AgentModel", "CNetlink", "Linux", "Netlink", "NetworkNamespaces", "Randomness"]),
         tests("SupplicantTests", on: ["Linux", "Randomness", "Supplicant"]),
-        tests("PassphraseHashTests", on: ["AgentModel", "PassphraseHash", crypto]),
         tests("KeyFileTests", on: ["KeyFile", "KeyFileSimulation", "Randomness"]),
         tests("AppProtocolTests", on: ["AppProtocol", "Failover", "PipedPrograms", "Randomness", crypto]),
         tests("AppClientTests", on: ["AgentModel", "AppClient", "AppServer", "PipedPrograms", nioCore, nioPosix]),

@@ -10,7 +10,7 @@ extension FuzzTarget {
     /// store opens or says why not, what it holds was committed, and what it has acknowledged is there after a restart.
     static let keyFile = FuzzTarget(
         "keyfile", "a key file or a flash chip, and what happens to the store on it", longest: 256, goal: 1_000_000,
-        seeds: { (0..<4).flatMap { medium in (0..<3).map { [1, medium, $0, 1, 4, 1, 4, 0, 9] } } }
+        seeds: { (0..<6).flatMap { medium in (0..<3).map { [1, medium, $0, 1, 4, 1, 4, 0, 9] } } }
     ) { bytes in
         var input = FuzzInput(bytes)
         do {
@@ -36,8 +36,16 @@ private struct Life {
     init(_ input: inout FuzzInput) throws {
         let seed = UInt64(input.byte())
         random = SeededRandom(seed: seed)
-        let isFile = input.byte() % 2 == 0
-        let sample = isFile ? Sample.file : Sample.flash
+        let medium = input.byte() % 6
+        let isFile = medium % 2 == 0
+        let sample: Sample =
+            switch medium {
+            case 0: .file
+            case 2: .largeFile
+            case 4: .formerFile
+            case 5: .largeFlash
+            default: .flash
+            }
         var bytes = sample.bytes
         switch input.byte() % 3 {
         case 0: bytes = input.bytes(isFile ? input.number(below: 40_000) : bytes.count)
@@ -56,7 +64,7 @@ private struct Life {
             board = SimulatedBoard(flash, disk: disk, isAnchored: isAnchored, seed: seed)
         }
         committed = [StoredState()] + sample.states
-        walk = StateWalk(seed: seed)
+        walk = StateWalk(seed: seed, ballast: medium == 2 || medium == 5 ? 12_000 : 0)
     }
 
     mutating func run(_ input: inout FuzzInput) throws {
@@ -127,12 +135,13 @@ extension FuzzTarget {
             (0..<6).map { [$0, 2, 0, 0, 0, 1, 4, 0, 7] } + [rootKeyText, [6] + [UInt8](repeating: 0xa5, count: 32)]
         },
         preparing: {
-            let samples = (file: Sample.file, flash: Sample.flash)
+            let files = [Sample.file, .largeFile, .formerFile]
+            let chips = [Sample.flash, .largeFlash, .flash]
             return { bytes in
                 var input = FuzzInput(bytes)
                 switch input.byte() % 8 {
-                case 0...2: examine(samples.file, isFile: true, &input)
-                case 3...5: examine(samples.flash, isFile: false, &input)
+                case let medium where medium < 3: examine(files[medium], isFile: true, &input)
+                case let medium where medium < 6: examine(chips[medium - 3], isFile: false, &input)
                 case 6: readRootKey(input.remaining())
                 default: readAnchor(input.remaining())
                 }
@@ -315,22 +324,33 @@ struct Sample: Sendable {
 
     static let file = Sample(on: .file)
     static let flash = Sample(on: .smallFlash)
+    /// Of states that take several sectors.
+    static let largeFile = Sample(on: .largeFile, commits: 60)
+    static let largeFlash = Sample(on: .largeFlash, commits: 60)
+    /// In version 2 of the format.
+    static let formerFile = Sample(on: .formerFile)
 
-    private init(on scenario: Scenario) {
+    private init(on scenario: Scenario, commits: Int = 300) {
         let board = scenario.board(seed: 1)
+        if scenario.isFormer { board.version = RecordLog.currentVersion - 1 }
         var states: [StoredState] = []
-        var walk = StateWalk(seed: 1)
+        var walk = StateWalk(seed: 1, ballast: scenario.ballast)
         do {
             let store = try board.open()
-            for _ in 0..<300 {
+            for _ in 0..<commits {
                 try store.commit(walk.next())
                 states.append(store.state)
             }
         } catch { preconditionFailure("\(error)") }
         let files = board.disk.files
         let flash = board.storage as? SimulatedFlash
-        geometry = flash?.geometry ?? .file
         bytes = flash?.bytes ?? files[SimulatedDisk.storeName] ?? []
+        let form = Geometry.file
+        geometry =
+            flash?.geometry
+            ?? Geometry(
+                sectorSize: form.sectorSize, sectorCount: bytes.count / form.sectorSize, writeUnit: form.writeUnit)
+            ?? form
         rootKey = files.filter { $0.key == "root-key" }
         roots = rootKey.values.compactMap { text in
             text.withUnsafeBytes { try? RootKeyForm.decode($0, source: "sample") }

@@ -6,9 +6,14 @@ import Randomness
 package struct StateWalk {
     package private(set) var state = StoredState()
     package let maximumBackups: Int
+    /// The bytes that the state can have beside all else, in cells of kinds that this altnet does not know.
+    private let ballast: Int
     private var random: SeededRandom
 
-    package init(seed: UInt64, maximumBackups: Int = 3, from state: StoredState = StoredState()) {
+    package init(
+        seed: UInt64, maximumBackups: Int = 3, ballast: Int = 0, from state: StoredState = StoredState()
+    ) {
+        self.ballast = ballast
         random = SeededRandom(seed: seed)
         self.maximumBackups = maximumBackups
         self.state = state
@@ -27,7 +32,7 @@ package struct StateWalk {
         case 9: move()
         case 10...11: count()
         case 12...14: see()
-        default: break
+        default: load()
         }
         forgetStatisticsOfOthers()
         return state
@@ -91,6 +96,17 @@ package struct StateWalk {
             lastFrequency: Frequency(megahertz: 2_412 + 5 * random.below(13)),
             lastFailure: random.below(3) == 0 ? .wrongKey : nil,
             provenAccessPoints: (0..<random.below(5)).compactMap { BSSID(bytes: [2, 0, 0, 0, 0, UInt8($0)]) })
+    }
+
+    /// Puts a cell of ballast in the place of another, or takes many away.
+    private mutating func load() {
+        guard ballast > 0 else { return }
+        if random.below(8) == 0 { state.kept = state.kept.filter { _ in random.below(3) == 0 } }
+        let id = CellID(kind: CellID.keptKinds.upperBound, index: UInt8(random.below(4)))
+        let others = state.kept.reduce(0) { $1.key == id ? $0 : $0 + 4 + $1.value.count }
+        let size = random.below(max(1, ballast - others - 4))
+        let start = random.below(256)
+        state.kept[id] = Secret((0..<size).map { UInt8(truncatingIfNeeded: start + $0 * 7) })
     }
 
     private var stored: [StoredNetwork] {

@@ -113,7 +113,9 @@ import Testing
             let start = sector * Geometry.file.sectorSize
             let mark = mark(of: bytes, sector)
             let header = Record.Header(kind: .change, bodySize: 0, generation: .max)
-            var record = header.bytes(in: mark) + Array(repeating: 0, count: Record.overhead - Record.headerSize)
+            var record =
+                header.bytes(in: SectorHeader.Mark(checksum: mark, allowsParts: true))
+                + Array(repeating: 0, count: Record.overhead - Record.headerSize)
             correct(&record, 0..<record.count - 4)
             for place in stride(from: start + 64, to: start + 4_000, by: 1_008) {
                 bytes.replaceSubrange(place..<place + record.count, with: record)

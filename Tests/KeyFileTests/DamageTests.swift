@@ -4,7 +4,7 @@ import Testing
 
 @testable import KeyFile
 
-/// Files that time, or somebody, has changed.
+/// Files changed by time or by an attacker.
 @Suite struct DamageTests {
     private let sectorSize = Geometry.file.sectorSize
 

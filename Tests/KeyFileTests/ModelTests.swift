@@ -20,7 +20,7 @@ import Testing
             do throws(KeyFileError) {
                 try log.commit(model)
             } catch {
-                guard error == .stateTooLarge else { throw error }
+                guard case .stateTooLarge = error else { throw error }
                 model = log.cells
             }
             #expect(log.cells == model, "step \(step)")
@@ -40,17 +40,77 @@ import Testing
 
     /// A state that fits to the byte, and one byte more.
     @Test func takesWhatFitsIntoASectorAndNoMore() throws {
-        let log = try RecordLog(on: SimulatedDisk())
+        let chip = SimulatedFlash(try #require(Geometry(sectorSize: 4096, sectorCount: 2, writeUnit: 16)))
+        let log = try RecordLog(on: chip)
         // A snapshot's body: the tag of the record before, and a head of four bytes for the cell.
         let room = Record.maximumBody - Record.tagSize - 4
         let largest = [CellID(kind: 1): Secret(repeatElement(7, count: room))]
         try log.commit(largest)
-        #expect(throws: KeyFileError.stateTooLarge) {
+        #expect(throws: KeyFileError.stateTooLarge(bytes: room + 5, maximum: room + 4)) {
             try log.commit([CellID(kind: 1): Secret(repeatElement(7, count: room + 1))])
         }
         #expect(log.cells == largest)
         try log.commit([:])
         try log.commit(largest)
         #expect(log.cells == largest)
+    }
+}
+
+/// No nonce may ever encrypt two records under one key, whatever becomes of the randomness.
+@Suite struct NonceTests {
+    /// A source of randomness that gives the same bytes for ever, as on a board without entropy.
+    private struct StuckRandom: RandomNumberGenerator {
+        mutating func next() -> UInt64 { 0x0707_0707_0707_0707 }
+    }
+
+    private func log(on disk: SimulatedDisk) throws -> RecordLog { try RecordLog(on: disk, random: StuckRandom()) }
+
+    /// What each record of a file was encrypted with, and what came out.
+    private struct Sealed: Hashable {
+        let salt: [UInt8]
+        let nonce: [UInt8]
+    }
+
+    /// Notes every record of a file, and that no other has the same nonce under the same key.
+    private func note(_ disk: SimulatedDisk, in seen: inout [Sealed: [UInt8]]) throws {
+        let medium = try disk.medium()
+        let bytes = try #require(disk.files[SimulatedDisk.storeName])
+        for sector in 0..<medium.geometry.sectorCount {
+            guard let header = SectorScan(sector, of: medium).header else { continue }
+            var reader = RecordReader(medium, sector: sector, mark: header.mark)
+            while let record = try reader.next() {
+                let start = medium.geometry.start(of: sector) + record.offset + Record.headerSize
+                let nonce = Array(bytes[start..<start + Record.nonceSize])
+                let rest = Array(bytes[start + Record.nonceSize..<start + record.header.recordSize - Record.headerSize])
+                let known = seen.updateValue(rest, forKey: Sealed(salt: header.salt, nonce: nonce))
+                #expect(known == nil || known == rest, "two records have one nonce")
+            }
+        }
+    }
+
+    @Test func neverRepeatAlsoWithoutRandomness() throws {
+        let disk = SimulatedDisk()
+        var log = try log(on: disk)
+        var seen: [Sealed: [UInt8]] = [:]
+        var images: [[UInt8]] = []
+        for number in 0..<300 {
+            try log.commit([CellID(kind: 1): Secret(text: "\(number)")])
+            if number.isMultiple(of: 10) {
+                try note(disk, in: &seen)
+                images.append(try #require(disk.files[SimulatedDisk.storeName]))
+            }
+        }
+        let records = seen.count
+        #expect(records > 200)
+        // Each of the images is put back, and other commits follow than those that did.
+        for (turn, image) in images.enumerated() {
+            let disk = SimulatedDisk(files: [SimulatedDisk.storeName: image])
+            log = try self.log(on: disk)
+            for number in 0..<12 {
+                try log.commit([CellID(kind: 1): Secret(text: "turn \(turn), \(number)")])
+                try note(disk, in: &seen)
+            }
+        }
+        #expect(seen.count > records + images.count * 10)
     }
 }

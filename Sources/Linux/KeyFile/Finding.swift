@@ -17,9 +17,9 @@ public enum Finding: Sendable, Equatable {
     /// A part that holds no current data is damaged; it is used again in its turn.
     case oldSectorDamaged(sector: Int)
 
-    // Something is lost, or somebody was at work.
+    // Data is lost, or the store was tampered with.
 
-    /// Nothing in the file could be read. The store starts empty; the file is kept for whoever wants to look into it,
+    /// Nothing in the file could be read. The store starts empty; the file is kept for an examination,
     /// where that is possible.
     case unreadable(keptAs: String?)
     /// The file or device is erased, although it has been used before.
@@ -32,7 +32,7 @@ public enum Finding: Sendable, Equatable {
     case changesLost(atLeast: Int)
     /// The newest sector is gone: the state before it stands.
     case newestSectorLost
-    /// Sectors are not where they were written: somebody has moved them. Their order is known all the same.
+    /// Sectors are not where they were written: they were moved. Their order is known all the same.
     case sectorsMoved
     /// The anchor knows of a later state: an older image of the store was put back, or its newest records were erased.
     case rolledBack(generation: UInt64, anchor: UInt64)
@@ -40,7 +40,7 @@ public enum Finding: Sendable, Equatable {
     case replaced(generation: UInt64)
     /// There is no anchor, although the store has been used before: it was removed, or is new itself. A new one is begun.
     case anchorMissing
-    /// What was stored is not a state that altnet writes.
+    /// The stored cells are not a state that altnet writes.
     case impossibleContent
 
     // The medium refused.
@@ -52,7 +52,7 @@ public enum Finding: Sendable, Equatable {
 }
 
 extension Finding {
-    /// Whether a person should know: networks may be missing, or somebody has changed the store.
+    /// Whether the user should know: networks may be missing, or the store was tampered with.
     public var isSerious: Bool {
         switch self {
         case .interruptedWrite, .keyChangeFinished, .keyChangeAbandoned, .readableByOthers, .bitsCorrected,
@@ -87,12 +87,12 @@ extension Finding: CustomStringConvertible {
             "the newest records of the key file are damaged: the state before them stands, "
                 + "\(count) or more changes are lost"
         case .newestSectorLost: "the newest sector of the key file is gone: the state before it stands"
-        case .sectorsMoved: "sectors of the key file are not where they were written: somebody has moved them"
+        case .sectorsMoved: "sectors of the key file are not where they were written: they were moved"
         case .rolledBack(let generation, let anchor):
-            "the key file is older than it must be (generation \(generation), the anchor knows \(anchor)): somebody put "
-                + "an old image back, or erased its newest records"
+            "the key file is older than it must be (generation \(generation), the anchor knows \(anchor)): an "
+                + "old image was put back, or its newest records were erased"
         case .replaced(let generation):
-            "the key file is not the one that the anchor knows (generation \(generation)): somebody replaced it"
+            "the key file is not the one that the anchor knows (generation \(generation)): it was replaced"
         case .anchorMissing:
             "there is no anchor, although the key file has been in use: whether it was rolled back is unknown; a new anchor "
                 + "is begun"

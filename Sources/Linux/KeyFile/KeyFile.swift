@@ -7,12 +7,12 @@ import Glibc
 /// Not `Sendable`: it belongs to one isolation domain, whose thread a commit blocks until the medium has the data (some
 /// milliseconds on an SD card).
 public final class KeyFile {
-    /// What the maximum of backups can be set to.
+    /// The allowed values of the maximum of backups.
     public static let allowedMaximum = 1...10
 
-    /// What was stored last.
+    /// The state that was stored last.
     public private(set) var state: StoredState
-    /// What was found amiss when the store was opened. Empty on an ordinary day.
+    /// Problems found when the store was opened. Empty on an ordinary day.
     public private(set) var report: [Finding]
 
     private let log: RecordLog
@@ -24,17 +24,19 @@ public final class KeyFile {
     ///   - path: what messages call the medium.
     ///   - findings: what was found amiss with the medium as such.
     ///   - now: the clock, in seconds since 1970.
+    ///   - version: 2 for what an altnet from before would write, in tests.
     package init(
         on medium: any Medium, path: String, findings: [Finding] = [], maximumBackups: Int,
         rootKey source: any RootKeySource, anchor: (any RollbackAnchor)? = nil,
-        random: any RandomNumberGenerator = SystemRandomNumberGenerator(), now: @escaping () -> UInt32
+        random: any RandomNumberGenerator = SystemRandomNumberGenerator(), now: @escaping () -> UInt32,
+        version: UInt16 = RecordLog.currentVersion
     ) throws(KeyFileError) {
         guard Self.allowedMaximum.contains(maximumBackups) else { throw .maximumOutOfRange(maximumBackups) }
         let roots = try source.load()
         let log: RecordLog
         do {
             log = try RecordLog(
-                medium: medium, roots: roots?.all ?? [], path: path, random: random, now: now)
+                medium: medium, roots: roots?.all ?? [], path: path, random: random, now: now, version: version)
         } catch .wrongRootKey(_) where roots == nil {
             throw .noRootKey(source: source.source)
         }
@@ -150,5 +152,13 @@ extension KeyFile {
         var directory = path[..<slash]
         while directory.last == "/" { directory.removeLast() }
         return (directory.isEmpty ? "/" : String(directory), name)
+    }
+}
+
+extension KeyFile {
+    /// Puts the store under a new root key, made at random and kept where the present one is.
+    package func renewRootKey() throws(KeyFileError) {
+        var random: any RandomNumberGenerator = SystemRandomNumberGenerator()
+        try changeRootKey(to: RootKeys.makeRandom(&random))
     }
 }

@@ -14,9 +14,9 @@ public enum KeyFileError: Error, Equatable {
     case wrongRootKey(path: String)
     /// There is a store, or there must be a key, but there is none.
     case noRootKey(source: String)
-    /// What is in the place of the root key is none.
+    /// The content of the root key's file is no root key.
     case invalidRootKey(source: String, problem: String)
-    /// The root key is somebody else's to change.
+    /// The root key belongs to another program, which alone can change it.
     case rootKeyReadOnly(source: String)
     /// Names no file.
     case invalidPath(String)
@@ -41,8 +41,8 @@ public enum KeyFileError: Error, Equatable {
     case counterWouldGoBack(name: String)
     case invalidCounterName
     case tooManyCounters(count: Int, maximum: Int)
-    /// More than fits into a sector. The limits of its parts do not allow that.
-    case stateTooLarge
+    /// More than the store has room for, twice.
+    case stateTooLarge(bytes: Int, maximum: Int)
     /// The device holds something else, which a first commit would overwrite.
     case foreignContent(path: String)
     /// The flash chip has given this sector up.
@@ -54,7 +54,7 @@ public enum KeyFileError: Error, Equatable {
     /// The system refused an operation.
     case system(Attempt, path: String, errno: Int32)
 
-    /// What was attempted when the system refused.
+    /// The operation that the system refused.
     public enum Attempt: String, Sendable {
         case makeDirectory = "make the directory"
         case open = "open"
@@ -77,7 +77,7 @@ extension KeyFileError: CustomStringConvertible {
             "\(path) is in use: stop the other altnet agent first, or give each its own directory; a device must not be "
                 + "mounted or used for swap"
         case .otherVersion(let path, let version):
-            "\(path) has version \(version), this altnet reads version \(SectorHeader.version): "
+            "\(path) has version \(version), this altnet reads versions up to \(SectorHeader.version): "
                 + (version > SectorHeader.version
                     ? "install the newer altnet again" : "move it away and provision the device again")
                 + "; the file was not touched"
@@ -112,7 +112,9 @@ extension KeyFileError: CustomStringConvertible {
             "a counter's name has \(StoredState.counterNameLength.lowerBound) to "
                 + "\(StoredState.counterNameLength.upperBound) bytes"
         case .tooManyCounters(let count, let maximum): "\(count) counters are more than \(maximum)"
-        case .stateTooLarge: "the state does not fit into a sector"
+        case .stateTooLarge(let count, let maximum):
+            "the state has \(count) bytes, the key file has room for \(maximum): remove networks, or use a larger partition "
+                + "or another flash chip if that is what limits it"
         case .foreignContent(let path):
             "\(path) holds something else: erase it first if it is really meant to be the key file"
         case .badSector(let path, let number): "sector \(number) of \(path) is bad: replace the flash chip"
@@ -125,7 +127,7 @@ extension KeyFileError: CustomStringConvertible {
         }
     }
 
-    /// What to do where the system refuses for this reason, as the end of a sentence; nothing where that is not known.
+    /// The remedy for a refusal of the system, as the end of a sentence; empty where none is known.
     package static func remedy(for errno: Int32) -> String {
         switch errno {
         case ENOSPC, EDQUOT: ": free some space on its file system"

@@ -13,7 +13,7 @@ package struct CellID: Hashable, Comparable, Sendable {
     package static func < (left: Self, right: Self) -> Bool { (left.kind, left.index) < (right.kind, right.index) }
 }
 
-/// What the log keeps: values by name. A value is replaced as a whole.
+/// The content of the log: values by name. A value is replaced as a whole.
 package typealias Cells = [CellID: Secret]
 
 /// The cells that a record sets or removes (nil), as its body has them: each its name, its size, its bytes.
@@ -22,6 +22,9 @@ enum CellChanges {
     private static let removed = UInt16.max
     /// Name and size of a cell.
     private static let headSize = 4
+    /// The most that all cells together take, whatever the medium: 64 KiB. The largest file, of 64 sectors, holds that
+    /// twice with room for sectors that fail, and a commit's copies of it stay under 256 KiB of memory.
+    static let maximumSize = 1 << 16
 
     /// How many bytes all of the cells take.
     static func size(of cells: Cells) -> Int { cells.values.reduce(0) { $0 + headSize + $1.count } }
@@ -35,7 +38,10 @@ enum CellChanges {
 
     static func encode(_ changes: [CellID: Secret?], into buffer: inout WipedBuffer) throws(KeyFileError) {
         for (id, value) in changes.sorted(by: { $0.key < $1.key }) {
-            guard buffer.remaining >= headSize + (value?.count ?? 0) else { throw .stateTooLarge }
+            let size = headSize + (value?.count ?? 0)
+            guard buffer.remaining >= size, size <= maximumSize else {
+                throw .stateTooLarge(bytes: buffer.count + size, maximum: buffer.count + buffer.remaining)
+            }
             buffer.append(id.kind)
             buffer.append(id.index)
             buffer.append(bigEndian: value.map { UInt16($0.count) } ?? removed)

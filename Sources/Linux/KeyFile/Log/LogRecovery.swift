@@ -1,12 +1,14 @@
 import AgentModel
 
-/// What is on a medium, and which state counts. Changes nothing.
+/// Reads a medium and finds the state that counts. Changes nothing.
 struct LogRecovery {
     /// The sector that the store goes on in.
     struct Active {
         let sector: Int
         let header: SectorHeader
         let root: Secret
+        /// The sectors that hold its snapshot, this one included.
+        var span: [Int]
         /// Where the next record begins, from the sector's start.
         var end: Int
         /// The last record's.
@@ -27,7 +29,7 @@ struct LogRecovery {
     private(set) var findings: [Finding] = []
     /// The active sector must not be appended to, or another one is not in order: the next commit begins a new sector.
     private(set) var mustMoveOn = false
-    /// What counts should be written anew before anything else goes wrong.
+    /// The state should be written anew before anything else goes wrong.
     private(set) var needsRepair = false
     /// Nothing of what is there can be used.
     private(set) var isUnusable = false
@@ -57,7 +59,7 @@ struct LogRecovery {
             newer.append(scan.index)
         }
         if let active {
-            try judge(active, newer: newer, path: path)
+            try judge(active, newer: newer, bad: medium.badSectors, path: path)
         } else {
             try judgeUnusable(roots, medium, path: path)
         }
@@ -82,49 +84,37 @@ struct LogRecovery {
         return nil
     }
 
-    /// Reads a sector's state, up to its last record that is as it was written.
+    /// Reads the state that a sector ends with, up to its last record that is as it was written.
     /// - Returns: false if not even the snapshot is.
     private mutating func replay(
         _ scan: SectorScan, of medium: any Medium, _ header: SectorHeader, _ root: Secret, _ keys: SectorKeys
     ) throws(KeyFileError) -> Bool {
-        var active = Active(
-            sector: scan.index, header: header, root: root, end: medium.geometry.headerSize, tag: Record.noTag,
-            generation: 0)
-        var cells: Cells = [:]
-        var opened = 0
-        var isClosed = false
-        var reader = RecordReader(medium, sector: scan.index, mark: header.mark)
-        while let record = try reader.next() {
-            guard record.header.kind == .snapshot ? opened == 0 : opened > 0,
-                record.header.generation > active.generation,
-                let body = reader.open(record, keys, sector: header, previousTag: active.tag)
-            else { break }
-            guard body.withBytes({ Self.apply($0, record.header.kind, to: &cells) }) else { break }
-            active.tag = reader.tag
-            active.generation = record.header.generation
-            active.end = reader.offset
-            opened += 1
-            isClosed = record.header.kind == .closing
+        guard scan.hasSnapshot, let span = scans.span(endingIn: scan) else { return false }
+        var replay = Replay(parts: scan.parts?.upperBound ?? 0)
+        for part in span.dropLast() {
+            guard let header = part.header else { return false }
+            try replay.read(part.index, header, of: medium, SectorKeys(root: root, salt: header.salt))
         }
-        guard opened > 0 else { return false }
-        self.active = active
-        self.cells = cells
-        self.isClosed = isClosed
-        note(scan, opened: opened)
+        let earlier = replay.opened
+        try replay.read(scan.index, header, of: medium, keys)
+        guard replay.hasSnapshot else { return false }
+        active = Active(
+            sector: scan.index, header: header, root: root, span: span.map(\.index), end: replay.end, tag: replay.tag,
+            generation: replay.generation)
+        cells = replay.cells
+        isClosed = replay.isClosed
+        for part in span.dropLast() where part.correctedBits > 0 {
+            findings.append(.bitsCorrected(records: part.correctedBits))
+            needsRepair = true
+        }
+        note(scan, opened: replay.opened - earlier)
+        // The first write of all brings the store to the present version: what an older altnet would misunderstand must
+        // not be in a sector that it reads.
+        if header.version < SectorHeader.version { mustMoveOn = true }
         return true
     }
 
-    private static func apply(_ body: UnsafeRawBufferPointer, _ kind: Record.Kind, to cells: inout Cells) -> Bool {
-        switch kind {
-        case .snapshot:
-            guard body.count >= Record.tagSize else { return false }
-            return CellChanges.apply(UnsafeRawBufferPointer(rebasing: body[Record.tagSize...]), to: &cells)
-        case .change: return CellChanges.apply(body, to: &cells)
-        case .closing: return body.count == Record.closingBody
-        }
-    }
-
-    /// What is amiss with the sector that counts.
+    /// Notes the problems of the sector that counts.
     private mutating func note(_ scan: SectorScan, opened: Int) {
         if scan.correctedBits > 0 {
             findings.append(.bitsCorrected(records: scan.correctedBits))
@@ -146,11 +136,16 @@ struct LogRecovery {
         (needsRepair, mustMoveOn) = (true, true)
     }
 
-    /// What the other sectors say about the one that counts.
-    /// - Parameter newer: those that were begun later but hold no state.
-    private mutating func judge(_ active: Active, newer: [Int], path: String) throws(KeyFileError) {
+    /// Compares the other sectors with the one that counts.
+    /// - Parameters:
+    ///   - newer: those that were begun later but hold no state.
+    ///   - bad: those that are passed over.
+    private mutating func judge(
+        _ active: Active, newer: [Int], bad: Set<Int>, path: String
+    ) throws(KeyFileError) {
         var isLossNoted = false
-        for scan in scans where scan.index != active.sector {
+        let next = next(after: active, passing: bad.union(newer))
+        for scan in scans where !active.span.contains(scan.index) {
             let isNewer = newer.contains(scan.index)
             let lost = max(scan.changesLost(since: active.generation), isNewer && scan.hasSnapshot ? 1 : 0)
             switch scan.content {
@@ -163,7 +158,7 @@ struct LogRecovery {
                 } else if lost > 0 {
                     noteLoss(lost)
                     isLossNoted = true
-                } else if isNewer || (isNext(scan, after: active) && scan.isDamaged) {
+                } else if isNewer || (scan.index == next && scan.isDamaged) {
                     // What a power cut leaves of a sector that was being erased or begun.
                     mustMoveOn = true
                     if !isClosed { findings.append(.interruptedWrite) }
@@ -182,8 +177,10 @@ struct LogRecovery {
         if !isLossNoted { findings.append(.newestSectorLost) }
     }
 
-    private func isNext(_ scan: SectorScan, after active: Active) -> Bool {
-        scan.index == (active.sector + 1) % scans.count
+    /// The sector that was being begun if one was: the next in turn.
+    /// - Parameter others: the ones that were begun before it, and bad ones.
+    private func next(after active: Active, passing others: Set<Int>) -> Int? {
+        (1..<max(scans.count, 2)).lazy.map { (active.sector + $0) % scans.count }.first { !others.contains($0) }
     }
 
     private mutating func noteOld(_ scan: SectorScan, _ active: Active) {
@@ -194,6 +191,16 @@ struct LogRecovery {
         } else if scan.correctedBits > 0 {
             findings.append(.bitsCorrected(records: scan.correctedBits))
         }
+    }
+
+    /// Whether this is what the first write of all leaves when it is cut short: some parts of a snapshot, and one sector of
+    /// which nothing is complete.
+    private static func areFirstBeginning(_ used: [SectorScan]) -> Bool {
+        let parts = used.filter(\.isPartial)
+        let rest = used.filter { !$0.isPartial }
+        let sequences = Set(parts.compactMap { $0.header?.sequence })
+        return sequences == Set(parts.indices.map { UInt64($0 + 1) })
+            && (rest.isEmpty || rest.count == 1 && rest[0].isFirstBeginning(sequence: UInt64(parts.count + 1)))
     }
 
     private mutating func judgeUnusable(
@@ -213,7 +220,7 @@ struct LogRecovery {
         let used = scans.filter { $0.content != .blank }
         if used.isEmpty {
             if medium.isPresent, !medium.isNewWhenBlank { findings.append(.erased) }
-        } else if medium.isNewWhenBlank, used.count == 1, used[0].isFirstBeginning {
+        } else if medium.isNewWhenBlank, Self.areFirstBeginning(used) {
             // A device's very first write was cut short. A file is there as a whole or not at all.
             findings.append(.interruptedWrite)
         } else {
@@ -229,15 +236,72 @@ extension SectorScan {
         switch content {
         case .blank, .otherVersion: false
         case .unreadable: true
-        case .sector: !hasSnapshot || !behind.isEmpty
+        case .sector: parts == nil || !behind.isEmpty
         }
     }
     /// Whether a write that was cut short can have left this on a new device: nothing of it is complete.
-    fileprivate var isFirstBeginning: Bool {
+    fileprivate func isFirstBeginning(sequence: UInt64) -> Bool {
         if let header {
-            header.sequence == 1 && records == 0 && behind.isEmpty
+            header.sequence == sequence && records == 0 && behind.isEmpty
         } else {
             mayBecomeHeader && endsWithHeader
+        }
+    }
+}
+
+/// Puts a snapshot together of its records, and applies the changes behind it.
+private struct Replay: ~Copyable {
+    private(set) var cells: Cells = [:]
+    /// The last record's.
+    private(set) var tag = Record.noTag
+    private(set) var generation: UInt64 = 0
+    /// Where the next record begins, from the sector's start.
+    private(set) var end = 0
+    private(set) var opened = 0
+    private(set) var hasSnapshot = false
+    private(set) var isClosed = false
+    private var snapshot: WipedBuffer
+
+    /// - Parameter parts: the number of records of the snapshot before its last.
+    init(parts: Int) { snapshot = WipedBuffer(capacity: (parts + 1) * Record.maximumBody) }
+
+    /// Reads a sector up to its last record that is as it was written.
+    mutating func read(
+        _ sector: Int, _ header: SectorHeader, of medium: any Medium, _ keys: SectorKeys
+    ) throws(KeyFileError) {
+        var reader = RecordReader(medium, sector: sector, mark: header.mark)
+        while let record = try reader.next() {
+            guard isExpected(record.header),
+                let body = reader.open(record, keys, sector: header, previousTag: tag),
+                body.withBytes({ take($0, record.header.kind) })
+            else { return }
+            tag = reader.tag
+            generation = record.header.generation
+            end = reader.offset
+            opened += 1
+        }
+    }
+
+    private func isExpected(_ record: Record.Header) -> Bool {
+        guard record.generation > generation else { return false }
+        return record.kind.isOfSnapshot ? !hasSnapshot && record.part == opened : hasSnapshot
+    }
+
+    private mutating func take(_ body: UnsafeRawBufferPointer, _ kind: Record.Kind) -> Bool {
+        switch kind {
+        case .part, .snapshot:
+            guard snapshot.remaining >= body.count else { return false }
+            snapshot.append(body)
+            guard kind == .snapshot else { return true }
+            guard snapshot.count >= Record.tagSize else { return false }
+            hasSnapshot = snapshot.withBytes { whole in
+                CellChanges.apply(UnsafeRawBufferPointer(rebasing: whole[Record.tagSize...]), to: &cells)
+            }
+            return hasSnapshot
+        case .change: return CellChanges.apply(body, to: &cells)
+        case .closing:
+            isClosed = body.count == Record.closingBody
+            return isClosed
         }
     }
 }

@@ -7,6 +7,10 @@ enum Record {
         case change = 2
         /// The sector is closed: the store goes on in the one that is named.
         case closing = 3
+        /// The beginning of a snapshot, or what follows it, where one record is too small for all of it. From version 3 on.
+        case part = 4
+
+        var isOfSnapshot: Bool { self == .snapshot || self == .part }
     }
 
     static let headerSize = 16
@@ -20,6 +24,8 @@ enum Record {
     /// The largest record that fits, with header and closing record, into the smallest sector.
     static let maximumSize = Geometry.smallestSector - SectorHeader.size - closingSize
     static let maximumBody = maximumSize - overhead
+    /// The largest number of parts that a snapshot has before its last record. That record may have nothing left to hold.
+    static let maximumParts = (CellChanges.maximumSize + tagSize + maximumBody - 1) / maximumBody
     /// A closing record's body: the successor's sequence number and the tag of its snapshot.
     static let closingBody = 8 + tagSize
     /// Rounded up to the smallest write unit.
@@ -31,42 +37,206 @@ enum Record {
         /// Bytes of the encrypted body.
         let bodySize: Int
         let generation: UInt64
+        /// Of a snapshot's records: the number of records that hold what comes before.
+        let part: Int
 
         /// Without the padding to the next write unit.
         var recordSize: Int { overhead + bodySize }
 
         /// - Parameter mark: of the sector that it is in.
-        func bytes(in mark: UInt32) -> [UInt8] {
+        func bytes(in mark: SectorHeader.Mark) -> [UInt8] {
             var bytes = WipedBuffer(capacity: headerSize)
             bytes.append(kind.rawValue)
-            bytes.append(0)
+            bytes.append(UInt8(part))
             bytes.append(bigEndian: UInt16(bodySize))
             bytes.append(bigEndian: generation)
-            bytes.append(bigEndian: bytes.withBytes { CRC32.checksum($0, after: mark) })
+            bytes.append(bigEndian: bytes.withBytes { CRC32.checksum($0, after: mark.checksum) })
             return bytes.withBytes { Array($0) }
         }
 
-        init(kind: Kind, bodySize: Int, generation: UInt64) {
+        init(kind: Kind, bodySize: Int, generation: UInt64, part: Int = 0) {
             self.kind = kind
             self.bodySize = bodySize
             self.generation = generation
+            self.part = part
         }
 
         /// - Returns: nil if the bytes are no header in the sector with this mark, also not with one bit put right.
-        init?(_ bytes: UnsafeMutableRawBufferPointer, in mark: UInt32, isRepaired: inout Bool) {
+        init?(_ bytes: UnsafeMutableRawBufferPointer, in mark: SectorHeader.Mark, isRepaired: inout Bool) {
             let checked = UnsafeMutableRawBufferPointer(rebasing: bytes[..<(headerSize - checksumSize)])
             let checksum = UnsafeRawBufferPointer(rebasing: bytes[checked.count...]).bigEndian(UInt32.self)
-            if CRC32.checksum(UnsafeRawBufferPointer(checked), after: mark) != checksum {
-                guard CRC32.repairBit(of: checked, after: mark, checksum: checksum) else { return nil }
+            if CRC32.checksum(UnsafeRawBufferPointer(checked), after: mark.checksum) != checksum {
+                guard CRC32.repairBit(of: checked, after: mark.checksum, checksum: checksum) else { return nil }
                 isRepaired = true
             }
             // With the checksum put right as well, for it is authenticated with the rest.
             var reader = ByteReader(UnsafeRawBufferPointer(checked))
-            guard let kind = reader.integer(UInt8.self).flatMap(Kind.init), reader.integer(UInt8.self) == 0,
+            guard let code = reader.integer(UInt8.self), let kind = Kind(rawValue: code),
+                let part = reader.integer(UInt8.self), part <= maximumParts, part == 0 || kind.isOfSnapshot,
+                mark.allowsParts || (part == 0 && kind != .part),
                 let size = reader.integer(UInt16.self), size <= maximumBody,
                 let generation = reader.integer(UInt64.self)
             else { return nil }
-            self.init(kind: kind, bodySize: Int(size), generation: generation)
+            self.init(kind: kind, bodySize: Int(size), generation: generation, part: Int(part))
         }
+    }
+}
+
+/// Reads the records of one sector in turn, without any key.
+struct RecordReader: ~Copyable {
+    private let medium: any Medium
+    private let sector: Int
+    private let mark: SectorHeader.Mark
+    private let repairs: Bool
+    /// A part of the sector, large enough for any record.
+    private var window: WipedBuffer
+    /// Where the window begins, from the sector's start; nil before anything was read.
+    private var windowStart: Int?
+    /// The last record's place in the window.
+    private var found = 0..<0
+    private var isClosed = false
+    /// Where the next record begins, from the sector's start.
+    private(set) var offset: Int
+    /// The reason for which `next` returned nil.
+    private(set) var end = End.blank
+
+    enum End {
+        /// Nothing more was written.
+        case blank
+        /// Something is there that is no record.
+        case damaged
+    }
+
+    struct Found {
+        let header: Record.Header
+        /// Where it begins, from the sector's start.
+        let offset: Int
+        /// Whether a wrong bit was put right, in it or in the blank bytes behind it.
+        let isRepaired: Bool
+    }
+
+    /// - Parameters:
+    ///   - mark: of the sector's header. What other sectors in this place have left does not count as records.
+    ///   - repairs: whether a single wrong bit in a record is put right.
+    init(_ medium: any Medium, sector: Int, mark: SectorHeader.Mark, from offset: Int? = nil, repairs: Bool = true) {
+        self.medium = medium
+        self.sector = sector
+        self.mark = mark
+        self.repairs = repairs
+        let geometry = medium.geometry
+        self.offset = offset ?? geometry.headerSize
+        window = WipedBuffer(size: max(Geometry.smallestSector, geometry.aligned(Record.maximumSize)))
+    }
+
+    /// - Returns: nil at the end; then `end` says what is there.
+    mutating func next() throws(KeyFileError) -> Found? {
+        let geometry = medium.geometry
+        let room = geometry.sectorSize - offset
+        guard !isClosed, room >= Record.headerSize else { return nil }
+        var isRepaired = false
+        guard let header = try readHeader(&isRepaired) else {
+            if repairs { end = try isBlankFromHere() ? .blank : .damaged }
+            return nil
+        }
+        let start = offset
+        let end = min(start + geometry.aligned(header.recordSize), geometry.sectorSize)
+        let isComplete = try header.recordSize <= room ? readRecord(header, until: end, &isRepaired) : false
+        guard isComplete else {
+            self.end = .damaged
+            return nil
+        }
+        offset = end
+        isClosed = header.kind == .closing
+        return Found(header: header, offset: start, isRepaired: isRepaired)
+    }
+
+    /// Goes on behind something that is no record.
+    mutating func skipUnit() { offset += medium.geometry.writeUnit }
+
+    /// Whether nothing was written here. Where bytes can be written over, what is behind the next blank unit is left from
+    /// another use of the sector.
+    private mutating func isBlankFromHere() throws(KeyFileError) -> Bool {
+        let geometry = medium.geometry
+        let end = medium.isRewritable ? min(offset + geometry.writeUnit, geometry.sectorSize) : geometry.sectorSize
+        return try isBlank(offset..<end)
+    }
+
+    private mutating func isBlank(_ range: Range<Int>) throws(KeyFileError) -> Bool {
+        var start = range.lowerBound
+        while start < range.upperBound {
+            let part = start..<min(start + window.count, range.upperBound)
+            let place = try load(part)
+            guard window.withBytes({ UnsafeRawBufferPointer(rebasing: $0[place]).isBlank }) else { return false }
+            start = part.upperBound
+        }
+        return true
+    }
+
+    /// Sees to it that a part of the sector is in the window.
+    /// - Returns: where in the window.
+    private mutating func load(_ range: Range<Int>) throws(KeyFileError) -> Range<Int> {
+        let windowStart: Int
+        if let start = self.windowStart, start <= range.lowerBound, range.upperBound <= start + window.count {
+            windowStart = start
+        } else {
+            // Where the sector is no larger than the window, once for all.
+            windowStart = min(range.lowerBound, medium.geometry.sectorSize - window.count)
+            self.windowStart = windowStart
+            let (medium, place) = (medium, medium.geometry.start(of: sector) + windowStart)
+            try window.withMutableBytes { bytes throws(KeyFileError) in try medium.read(at: place, into: bytes) }
+        }
+        return (range.lowerBound - windowStart)..<(range.upperBound - windowStart)
+    }
+
+    private mutating func readHeader(_ isRepaired: inout Bool) throws(KeyFileError) -> Record.Header? {
+        let place = try load(offset..<(offset + Record.headerSize))
+        let (mark, repairs) = (mark, repairs)
+        return window.withMutableBytes { window in
+            let bytes = UnsafeMutableRawBufferPointer(rebasing: window[place])
+            guard !UnsafeRawBufferPointer(bytes).isBlank else { return nil }
+            let header = Record.Header(bytes, in: mark, isRepaired: &isRepaired)
+            return repairs || !isRepaired ? header : nil
+        }
+    }
+
+    /// - Parameter end: where the next record begins.
+    /// - Returns: whether the checksum is right, perhaps after one bit was put right.
+    private mutating func readRecord(
+        _ header: Record.Header, until end: Int, _ isRepaired: inout Bool
+    ) throws(KeyFileError) -> Bool {
+        let place = try load(offset..<end)
+        found = place.prefix(header.recordSize)
+        let (mark, repairs, found) = (mark, repairs, found)
+        return window.withMutableBytes { window in
+            let bytes = UnsafeMutableRawBufferPointer(rebasing: window[found])
+            // As it was put right, so that the checksum of the whole is right as well.
+            bytes.copyBytes(from: header.bytes(in: mark))
+            if !UnsafeRawBufferPointer(rebasing: window[found.endIndex..<place.endIndex]).isBlank { isRepaired = true }
+            let checked = UnsafeMutableRawBufferPointer(rebasing: bytes[..<(bytes.count - Record.checksumSize)])
+            let checksum = UnsafeRawBufferPointer(rebasing: bytes[checked.count...]).bigEndian(UInt32.self)
+            if CRC32.checksum(UnsafeRawBufferPointer(checked)) == checksum { return true }
+            guard repairs, CRC32.repairBit(of: checked, checksum: checksum) else { return false }
+            isRepaired = true
+            return true
+        }
+    }
+
+    /// Decrypts the record that was read last.
+    /// - Returns: nil if it is not what was written there.
+    func open(_ record: Found, _ keys: SectorKeys, sector: SectorHeader, previousTag: [UInt8]) -> WipedBuffer? {
+        let context = SectorKeys.Context(
+            sector: sector, offset: record.offset, header: record.header, previousTag: previousTag)
+        return window.withBytes { window in
+            var reader = ByteReader(UnsafeRawBufferPointer(rebasing: window[found]))
+            guard reader.bytes(Record.headerSize) != nil, let nonce = reader.bytes(Record.nonceSize),
+                let ciphertext = reader.bytes(record.header.bodySize), let tag = reader.bytes(Record.tagSize)
+            else { return nil }
+            return keys.open(nonce: nonce, ciphertext: ciphertext, tag: tag, context)
+        }
+    }
+
+    /// The authentication tag of the record that was read last.
+    var tag: [UInt8] {
+        window.withBytes { Array($0[found].dropLast(Record.checksumSize).suffix(Record.tagSize)) }
     }
 }

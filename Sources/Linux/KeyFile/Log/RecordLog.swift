@@ -4,13 +4,14 @@ import AgentModel
 /// moment. Docs/key-file.md describes it.
 ///
 /// Every sector begins with a snapshot of all cells, so each of them is a complete store; a commit appends what it changes
-/// to the newest one. When that is full the next one is erased and begun, while the one before stays as it is.
+/// to the newest one. When that is full the next one is erased and begun, while the one before stays as it is. Cells that
+/// are too many for one sector have a snapshot that spans several, and count when the last of them is begun.
 ///
 /// Not `Sendable`: it belongs to one isolation domain, whose thread a commit blocks until the medium has the data.
 package final class RecordLog {
-    /// What was committed last.
+    /// The cells of the last commit.
     package private(set) var cells: Cells
-    /// What was found amiss when the log was opened.
+    /// Problems found when the log was opened.
     package private(set) var report: [Finding]
     /// How often bytes were made durable, and how many were written, since the log was opened.
     package private(set) var usage = Usage()
@@ -30,12 +31,16 @@ package final class RecordLog {
     private var eraseCounts: [UInt32]
     private var lastSequence: UInt64
     private var lastGeneration: UInt64
-    /// Where the last sector was begun, or tried to be.
+    /// The sector that was begun last, or that a begin was attempted for.
     private var lastBegun: Int?
     private var mustMoveOn: Bool
     /// A failed commit may have left something behind, so the medium may not hold `cells`.
     private var isInDoubt = false
-    /// What was read may not have been made durable by whoever wrote it.
+    /// The sectors that were begun for the last snapshot.
+    private var begun: [Int] = []
+    /// The version that sectors are begun in.
+    private let version: UInt16
+    /// The process that wrote the data found on the medium may not have made it durable.
     private var isUnsynchronised: Bool
     /// The sectors under a root key that is not in use any more.
     private var formerKeySectors: [Int]
@@ -43,7 +48,7 @@ package final class RecordLog {
     private let failing: [Int]
     /// Something that is no store is in the way, and could not be set aside.
     private var isObstructed = false
-    /// Where the log was when it was opened, before anything was repaired.
+    /// The position of the log when it was opened, before anything was repaired.
     package let foundPosition: StorePosition?
 
     /// Opens what is on the medium.
@@ -52,9 +57,10 @@ package final class RecordLog {
     ///     and the first key is given by `useFirstRoot`.
     ///   - path: what messages call the medium.
     ///   - now: the clock, in seconds since 1970.
+    ///   - version: 2 for what an altnet from before would write, in tests.
     package init(
         medium: any Medium, roots: [Secret], path: String, random: any RandomNumberGenerator,
-        now: @escaping () -> UInt32
+        now: @escaping () -> UInt32, version: UInt16 = currentVersion
     ) throws(KeyFileError) {
         // First of all: what a killed process has left in memory only must reach the medium before it is believed.
         let doubt = Self.settle(medium)
@@ -62,6 +68,7 @@ package final class RecordLog {
         self.medium = medium
         self.path = path
         self.now = now
+        self.version = version
         self.random = random
         active = recovery.active
         root = recovery.active?.root ?? roots.first
@@ -104,7 +111,10 @@ package final class RecordLog {
         numbers.filter { $0 > known && $0 - known <= 1 << 20 }.max() ?? known
     }
 
-    /// Where the log is now, or nil if nothing was ever committed.
+    /// The version of the format that is written.
+    package static let currentVersion = SectorHeader.version
+
+    /// The position of the last record, or nil if nothing was ever committed.
     package var position: StorePosition? { active?.position }
 
     /// Which of `roots` the newest sector is under.
@@ -185,17 +195,19 @@ package final class RecordLog {
             beginAnew()
             isObstructed = false
         }
-        guard CellChanges.size(of: new) <= Record.maximumBody - Record.tagSize else { throw .stateTooLarge }
+        try requireRoom(for: new)
         try medium.requireWritable()
         do {
             try write(new)
         } catch {
-            // Nobody knows what of it a power cut would leave: bring the old state back, as something newer.
+            // It is unknown which part of it a power cut would leave: bring the old state back, as something newer.
             (isInDoubt, mustMoveOn) = (true, true)
-            let inVain = lastBegun
+            let inVain = begun
             do {
                 try moveOn(with: cells)
-                if let inVain, inVain != active?.sector { try medium.erase(sector: inVain) }
+                for sector in inVain where !(active?.span.contains(sector) ?? false) {
+                    try medium.erase(sector: sector)
+                }
             } catch {}
             throw error
         }
@@ -252,54 +264,136 @@ package final class RecordLog {
         guard let root else { throw .noRootKey(source: path) }
         // Until it is done: a sector that was begun in vain may still be the newest on the medium.
         mustMoveOn = true
-        let former = active
-        let successor = try beginNext(with: new, under: root)
+        begun = []
+        let successor = try beginSnapshot(of: new, under: root)
         try medium.synchronise()
+        // None where the medium was replaced.
+        let former = active
         active = successor
-        formerKeySectors.removeAll { $0 == successor.sector }
+        formerKeySectors.removeAll(where: successor.span.contains)
         (mustMoveOn, isInDoubt, isUnsynchronised) = (false, false, false)
-        usage.sectorsBegun += 1
+        usage.sectorsBegun += successor.span.count
         if let former, former.root == root { close(former, successor: successor) }
     }
 
-    /// Begins the next sector that the medium can hold, in turn, but never the active one.
-    private func beginNext(with new: Cells, under root: Secret) throws(KeyFileError) -> LogRecovery.Active {
+    /// Good sectors in number: a snapshot can have half of them, so that a whole one is always there beside the one that is
+    /// being written.
+    private func goodSectors(of geometry: Geometry) -> Int { geometry.sectorCount - medium.badSectors.count }
+
+    private func requireRoom(for cells: Cells) throws(KeyFileError) {
+        let size = CellChanges.size(of: cells)
+        let geometry = medium.geometry(holding: Geometry.sectorCounts.upperBound) ?? medium.geometry
+        let maximum = SnapshotPlan.largestState(sectors: goodSectors(of: geometry), of: geometry, version: version)
+        guard size <= maximum else { throw .stateTooLarge(bytes: size, maximum: maximum) }
+    }
+
+    /// Writes all cells to sectors that are not in use, the last of them the one that the log goes on in. The ones before
+    /// are durable when that is begun: so a snapshot whose end is there is there as a whole.
+    private func beginSnapshot(of cells: Cells, under root: Secret) throws(KeyFileError) -> LogRecovery.Active {
+        var body = WipedBuffer(capacity: Record.tagSize + CellChanges.size(of: cells))
+        body.append(active?.tag ?? Record.noTag)
+        try CellChanges.encode(CellChanges.between([:], cells), into: &body)
+        let plan = SnapshotPlan(bodySize: body.count, medium.geometry)
+        let isTooSmall = 2 * plan.sectors.count > goodSectors(of: medium.geometry)
+        // A store that is made anew, since there is none yet or it is too small.
+        let geometry =
+            !medium.isPresent || isTooSmall ? medium.geometry(holding: 2 * plan.sectors.count) : nil
+        var sectors: [Int: [UInt8]] = [:]
+        var begun = Begun(root: root)
+        for records in plan.sectors {
+            let isLast = begun.span.count == plan.sectors.count - 1
+            if isLast, !begun.span.isEmpty, geometry == nil { try medium.synchronise() }
+            try body.withBytes { body throws(KeyFileError) in
+                if let geometry {
+                    let sector = begun.span.count
+                    sectors[sector] = try fill(sector, of: geometry, erased: 1, records, body, &begun, isLast)
+                } else {
+                    try begin(records, body, &begun, isLast)
+                }
+            }
+        }
+        guard let successor = begun.last else { throw .encryptionFailed }
+        if let geometry { try replaceMedium(with: sectors, as: geometry) }
+        return successor
+    }
+
+    private func replaceMedium(with sectors: [Int: [UInt8]], as geometry: Geometry) throws(KeyFileError) {
+        try medium.replace(with: sectors, as: geometry)
+        // The sector that was active is not there any more.
+        active = nil
+        eraseCounts = (0..<geometry.sectorCount).map { sectors[$0] == nil ? 0 : 1 }
+        begun = sectors.keys.sorted()
+        lastBegun = begun.last
+        usage.bytesWritten += geometry.size
+    }
+
+    /// A snapshot that is being written.
+    private struct Begun {
+        let root: Secret
+        var span: [Int] = []
+        /// The sector that was begun last, and where it ends.
+        var last: LogRecovery.Active?
+        /// How much of the body is written, in bytes and in records.
+        var done = 0
+        var parts = 0
+    }
+
+    /// Writes the records of the next sector that the medium can hold, in turn, but none that is in use.
+    private func begin(
+        _ records: [Int], _ body: UnsafeRawBufferPointer, _ snapshot: inout Begun, _ isLast: Bool
+    ) throws(KeyFileError) {
         let count = medium.geometry.sectorCount
+        let used = snapshot.span + (active?.span ?? [])
         let first = (lastBegun ?? active?.sector ?? count - 1) + 1
-        let others = (first..<(first + count)).map { $0 % count }.filter { $0 != active?.sector }
+        let others = (first..<(first + count)).map { $0 % count }.filter { !used.contains($0) }
         var candidates = others.filter { !failing.contains($0) } + others.filter(failing.contains)
-        while true {
+        while !candidates.isEmpty {
             let sector = candidates.removeFirst()
-            do { return try begin(sector, with: new, under: root) } catch {
+            lastBegun = sector
+            begun.append(sector)
+            eraseCounts[sector] &+= 1
+            var attempt = snapshot
+            let bytes = try fill(
+                sector, of: medium.geometry, erased: eraseCounts[sector], records, body, &attempt, isLast)
+            usage.bytesWritten += bytes.count
+            do {
+                try bytes.lend { bytes throws(KeyFileError) in try medium.begin(sector: sector, with: bytes) }
+                snapshot = attempt
+                return
+            } catch {
                 guard case .badSector = error, !candidates.isEmpty else { throw error }
             }
         }
+        throw .stateTooLarge(bytes: body.count, maximum: 0)
     }
 
-    private func begin(
-        _ sector: Int, with new: Cells, under root: Secret
-    ) throws(KeyFileError) -> LogRecovery.Active {
-        let geometry = medium.geometry
-        lastBegun = sector
+    /// Makes the bytes that a sector begins with.
+    private func fill(
+        _ sector: Int, of geometry: Geometry, erased: UInt32, _ records: [Int], _ body: UnsafeRawBufferPointer,
+        _ snapshot: inout Begun, _ isLast: Bool
+    ) throws(KeyFileError) -> [UInt8] {
         lastSequence += 1
-        eraseCounts[sector] &+= 1
         let salt = randomBytes(SectorHeader.saltSize)
-        let keys = SectorKeys(root: root, salt: salt)
         let header = SectorHeader(
-            geometry: geometry, index: sector, eraseCount: eraseCounts[sector], sequence: lastSequence, salt: salt,
-            keyCheck: keys.check, begun: now())
-        var begun = LogRecovery.Active(
-            sector: sector, header: header, root: root, end: geometry.headerSize, tag: Record.noTag, generation: 0)
-        var body = WipedBuffer(capacity: Record.maximumBody)
-        body.append(active?.tag ?? Record.noTag)
-        try CellChanges.encode(CellChanges.between([:], new), into: &body)
-        let snapshot = try seal(.snapshot, body, in: begun)
-        let padding = repeatElement(UInt8(0xff), count: geometry.headerSize - SectorHeader.size)
-        let bytes = terminated(header.bytes + padding + snapshot.bytes, at: 0)
-        usage.bytesWritten += bytes.count
-        try bytes.lend { bytes throws(KeyFileError) in try medium.begin(sector: sector, with: bytes) }
-        begun.add(snapshot, aligned: geometry)
-        return begun
+            version: version, geometry: geometry, index: sector, eraseCount: erased, sequence: lastSequence, salt: salt,
+            keyCheck: SectorKeys(root: snapshot.root, salt: salt).check, begun: now())
+        snapshot.span.append(sector)
+        var active = LogRecovery.Active(
+            sector: sector, header: header, root: snapshot.root, span: snapshot.span, end: geometry.headerSize,
+            tag: snapshot.last?.tag ?? Record.noTag, generation: 0)
+        var bytes = header.bytes
+        for (index, size) in records.enumerated() {
+            bytes += repeatElement(0xff, count: active.end - bytes.count)
+            let isSnapshot = isLast && index == records.count - 1
+            let part = UnsafeRawBufferPointer(rebasing: body[snapshot.done..<(snapshot.done + size)])
+            let record = try seal(isSnapshot ? .snapshot : .part, part, part: snapshot.parts, in: active)
+            bytes += record.bytes
+            active.add(record, aligned: geometry)
+            snapshot.done += size
+            snapshot.parts += 1
+        }
+        snapshot.last = active
+        return terminated(bytes, at: 0)
     }
 
     /// Writes into a sector that it is not the last one. Not synchronised: the next commit does that.
@@ -323,7 +417,6 @@ package final class RecordLog {
         try commit(cells)
         try medium.requireWritable()
         let former = root
-        let sectors = (0..<medium.geometry.sectorCount)
         root = new
         do {
             try moveOn(with: cells)
@@ -333,7 +426,8 @@ package final class RecordLog {
             try? moveOn(with: cells)
             throw error
         }
-        formerKeySectors = sectors.filter { $0 != active?.sector }
+        let sectors = (0..<medium.geometry.sectorCount)
+        formerKeySectors = sectors.filter { !(active?.span.contains($0) ?? false) }
     }
 
     /// Erases what is still under a former root key.
@@ -362,14 +456,18 @@ package final class RecordLog {
     private func seal(
         _ kind: Record.Kind, _ body: borrowing WipedBuffer, in sector: LogRecovery.Active
     ) throws(KeyFileError) -> Sealed {
+        try body.withBytes { bytes throws(KeyFileError) in try seal(kind, bytes, in: sector) }
+    }
+
+    private func seal(
+        _ kind: Record.Kind, _ body: UnsafeRawBufferPointer, part: Int = 0, in sector: LogRecovery.Active
+    ) throws(KeyFileError) -> Sealed {
         lastGeneration += 1
-        let header = Record.Header(kind: kind, bodySize: body.count, generation: lastGeneration)
+        let header = Record.Header(kind: kind, bodySize: body.count, generation: lastGeneration, part: part)
         let context = SectorKeys.Context(
             sector: sector.header, offset: sector.end, header: header, previousTag: sector.tag)
         let random = randomBytes(Record.tagSize)
-        let sealed = try body.withBytes { bytes throws(KeyFileError) in
-            try sector.keys.seal(bytes, context, random: random)
-        }
+        let sealed = try sector.keys.seal(body, context, random: random)
         var bytes = header.bytes(in: sector.header.mark) + sealed.nonce + sealed.ciphertext + sealed.tag
         let checksum = bytes.withUnsafeBytes { CRC32.checksum($0) }
         withUnsafeBytes(of: checksum.bigEndian) { bytes.append(contentsOf: $0) }

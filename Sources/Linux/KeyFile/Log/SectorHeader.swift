@@ -1,7 +1,16 @@
 import AgentModel
+import Crypto
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
 
 /// The first bytes of every sector that is in use. Docs/key-file.md has the layout.
 struct SectorHeader: Equatable {
+    /// The form of the sector's records: in `readableVersions`.
+    let version: UInt16
     let geometry: Geometry
     /// Which of the sectors this is, from 0.
     let index: Int
@@ -18,7 +27,10 @@ struct SectorHeader: Equatable {
 
     static let size = 64
     static let saltSize = 16
-    static let version: UInt16 = 2
+    /// The version that this program writes.
+    static let version: UInt16 = 3
+    /// Version 2 had no snapshots of several records.
+    static let readableVersions: ClosedRange<UInt16> = 2...version
     /// The part that every version shares: magic, version, reserved, checksum.
     static let prologueSize = 16
     private static let magic = Array("ALTNETKF".utf8)
@@ -40,10 +52,10 @@ struct SectorHeader: Equatable {
         guard let found = reader.bytes(magic.count), found.elementsEqual(magic),
             let version = reader.integer(UInt16.self), version > 0, let reserved = reader.integer(UInt16.self)
         else { return .unreadable }
-        guard version == Self.version else { return .otherVersion(version) }
+        guard readableVersions.contains(version) else { return .otherVersion(version) }
         let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[prologueSize..<size])
         guard reserved == 0, let second = checkChecksum(rest),
-            let header = SectorHeader(UnsafeRawBufferPointer(rest))
+            let header = SectorHeader(UnsafeRawBufferPointer(rest), version: version)
         else { return .unreadable }
         return .header(header, isRepaired: first == .repaired || second == .repaired)
     }
@@ -59,7 +71,7 @@ struct SectorHeader: Equatable {
     }
 
     /// - Parameter bytes: what follows the prologue.
-    private init?(_ bytes: UnsafeRawBufferPointer) {
+    private init?(_ bytes: UnsafeRawBufferPointer, version: UInt16) {
         var reader = ByteReader(bytes)
         guard let sizeExponent = reader.integer(UInt8.self), sizeExponent < 32,
             let unitExponent = reader.integer(UInt8.self), unitExponent < 32,
@@ -72,14 +84,15 @@ struct SectorHeader: Equatable {
             let begun = reader.integer(UInt32.self)
         else { return nil }
         self.init(
-            geometry: geometry, index: Int(index), eraseCount: eraseCount, sequence: sequence, salt: Array(salt),
-            keyCheck: keyCheck, begun: begun)
+            version: version, geometry: geometry, index: Int(index), eraseCount: eraseCount, sequence: sequence,
+            salt: Array(salt), keyCheck: keyCheck, begun: begun)
     }
 
     init(
-        geometry: Geometry, index: Int, eraseCount: UInt32, sequence: UInt64, salt: [UInt8], keyCheck: UInt64,
-        begun: UInt32
+        version: UInt16 = version, geometry: Geometry, index: Int, eraseCount: UInt32, sequence: UInt64, salt: [UInt8],
+        keyCheck: UInt64, begun: UInt32
     ) {
+        self.version = version
         self.geometry = geometry
         self.index = index
         self.eraseCount = eraseCount
@@ -89,22 +102,32 @@ struct SectorHeader: Equatable {
         self.begun = begun
     }
 
-    /// Marks the sector's records as its own: the header's checksum, which the salt makes another one each time.
-    var mark: UInt32 { bytes.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0.suffix(4)).bigEndian(UInt32.self) } }
+    /// Marks the sector's records as its own.
+    struct Mark {
+        /// The header's, which the salt makes another one each time.
+        let checksum: UInt32
+        /// Whether a snapshot can have several records.
+        let allowsParts: Bool
+    }
 
-    /// What every header of this version begins with.
-    static let prologue: [UInt8] = {
+    var mark: Mark {
+        let checksum = bytes.withUnsafeBytes { UnsafeRawBufferPointer(rebasing: $0.suffix(4)).bigEndian(UInt32.self) }
+        return Mark(checksum: checksum, allowsParts: version > 2)
+    }
+
+    /// The first bytes of every header of a version.
+    static func prologue(of version: UInt16) -> [UInt8] {
         var bytes = WipedBuffer(capacity: prologueSize)
         bytes.append(magic)
         bytes.append(bigEndian: version)
         bytes.append(bigEndian: UInt16(0))
         bytes.append(bigEndian: bytes.withBytes { CRC32.checksum($0) })
         return bytes.withBytes { Array($0) }
-    }()
+    }
 
     var bytes: [UInt8] {
         var bytes = WipedBuffer(capacity: Self.size)
-        bytes.append(Self.prologue)
+        bytes.append(Self.prologue(of: version))
         bytes.append(UInt8(geometry.sectorSize.trailingZeroBitCount))
         bytes.append(UInt8(geometry.writeUnit.trailingZeroBitCount))
         bytes.append(UInt8(geometry.sectorCount))
@@ -118,4 +141,98 @@ struct SectorHeader: Equatable {
             bigEndian: bytes.withBytes { CRC32.checksum(UnsafeRawBufferPointer(rebasing: $0[Self.prologueSize...])) })
         return bytes.withBytes { Array($0) }
     }
+}
+
+/// The keys of one sector, derived from the root key and the sector's salt (HKDF-SHA-256, RFC 5869).
+struct SectorKeys {
+    private let record: SymmetricKey
+    private let nonce: SymmetricKey
+    /// The check of the root key in the sector's header.
+    let check: UInt64
+
+    init(root: Secret, salt: [UInt8]) {
+        let root = SymmetricKey(root)
+        record = Self.derive(from: root, salt, "altnet key file 2: records", bytes: 32)
+        nonce = Self.derive(from: root, salt, "altnet key file 2: nonces", bytes: 32)
+        check = Self.derive(from: root, salt, "altnet key file 2: check", bytes: 8)
+            .withUnsafeBytes { $0.bigEndian(UInt64.self) }
+    }
+
+    private static func derive(from root: SymmetricKey, _ salt: [UInt8], _ info: String, bytes: Int) -> SymmetricKey {
+        HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: root, salt: salt, info: Array(info.utf8), outputByteCount: bytes)
+    }
+
+    /// The data that a record's authentication covers beside its body: so no record can stand in another's place.
+    struct Context {
+        let sector: SectorHeader
+        /// Where in the sector the record begins.
+        let offset: Int
+        let header: Record.Header
+        /// The tag of the record before, or zeros for a snapshot.
+        let previousTag: [UInt8]
+
+        fileprivate var bytes: [UInt8] {
+            sector.bytes + header.bytes(in: sector.mark)
+                + withUnsafeBytes(of: UInt32(offset).bigEndian) { Array($0) } + previousTag
+        }
+    }
+
+    struct Sealed {
+        let nonce: [UInt8]
+        let ciphertext: Data
+        let tag: [UInt8]
+    }
+
+    /// Encrypts a body (AES-256-GCM).
+    ///
+    /// The nonce is a keyed hash of fresh randomness **and** of everything that is encrypted and authenticated: should the
+    /// randomness ever repeat, in a cloned machine or on a board without entropy, two different records still have two
+    /// nonces.
+    func seal(
+        _ body: UnsafeRawBufferPointer, _ context: Context, random: [UInt8]
+    ) throws(KeyFileError) -> Sealed {
+        let context = context.bytes
+        var hash = HMAC<SHA256>(key: self.nonce)
+        hash.update(data: random)
+        hash.update(data: context)
+        hash.update(data: body)
+        let nonce = Array(hash.finalize().prefix(Record.nonceSize))
+        do {
+            let box = try AES.GCM.seal(
+                body, using: record, nonce: AES.GCM.Nonce(data: nonce), authenticating: context)
+            return Sealed(nonce: nonce, ciphertext: box.ciphertext, tag: Array(box.tag))
+        } catch { throw .encryptionFailed }
+    }
+
+    /// - Returns: nil if this is not what was encrypted.
+    func open(
+        nonce: UnsafeRawBufferPointer, ciphertext: UnsafeRawBufferPointer, tag: UnsafeRawBufferPointer,
+        _ context: Context
+    ) -> WipedBuffer? {
+        do {
+            let box = try AES.GCM.SealedBox(nonce: AES.GCM.Nonce(data: nonce), ciphertext: ciphertext, tag: tag)
+            var plain = try AES.GCM.open(box, using: record, authenticating: context.bytes)
+            var body = WipedBuffer(capacity: plain.count)
+            plain.withUnsafeMutableBytes { bytes in
+                body.append(UnsafeRawBufferPointer(bytes))
+                wipe(bytes)
+            }
+            return body
+        } catch { return nil }
+    }
+}
+
+/// The key under which an anchor is authenticated: it changes with the root key and with nothing else.
+package struct AnchorKey {
+    let key: SymmetricKey
+
+    package init(root: Secret) {
+        key = HKDF<SHA256>.deriveKey(
+            inputKeyMaterial: SymmetricKey(root), info: Array("altnet key file 2: anchor".utf8), outputByteCount: 32)
+    }
+}
+
+extension SymmetricKey {
+    init(_ secret: Secret) { self = secret.withBytes { SymmetricKey(data: $0) } }
 }

@@ -6,8 +6,10 @@ struct SectorScan {
     var records = 0
     var correctedBits = 0
     var generations: ClosedRange<UInt64>?
-    /// Whether the first record is complete: everything else builds on it.
+    /// Whether a snapshot ends here, in the first record or behind parts of it: everything else builds on it.
     var hasSnapshot = false
+    /// The numbers of the records of a snapshot that the sector begins with.
+    private(set) var parts: ClosedRange<Int>?
     /// Whether the last record says that the store goes on elsewhere.
     var isClosed = false
     /// Where the next record would begin, from the sector's start.
@@ -21,7 +23,7 @@ struct SectorScan {
         case unreadable
     }
 
-    /// What follows the last complete record.
+    /// The bytes behind the last complete record.
     enum Tail: Equatable {
         case blank
         /// Something that is no record, with complete changes of these generations behind it.
@@ -74,9 +76,10 @@ struct SectorScan {
         var bytes = WipedBuffer(size: SectorHeader.size)
         let reading = try bytes.withMutableBytes { memory throws(KeyFileError) in
             try medium.read(at: start, into: memory)
-            mayBecomeHeader = SectorHeader.prologue.indices.allSatisfy { index in
-                let (found, ours) = (memory[index], SectorHeader.prologue[index])
-                return medium.isRewritable ? found == ours : found & ours == ours
+            mayBecomeHeader = SectorHeader.readableVersions.contains { version in
+                zip(memory, SectorHeader.prologue(of: version)).allSatisfy { found, ours in
+                    medium.isRewritable ? found == ours : found & ours == ours
+                }
             }
             return SectorHeader.read(memory)
         }
@@ -97,14 +100,14 @@ struct SectorScan {
         }
     }
 
-    private mutating func readRecords(of medium: any Medium, mark: UInt32) throws(KeyFileError) {
+    private mutating func readRecords(of medium: any Medium, mark: SectorHeader.Mark) throws(KeyFileError) {
         var reader = RecordReader(medium, sector: index, mark: mark)
         while let record = try reader.next() {
             records += 1
             correctedBits += record.isRepaired ? 1 : 0
             let generation = record.header.generation
             generations = min(generations?.lowerBound ?? generation, generation)...generation
-            if records == 1 { hasSnapshot = record.header.kind == .snapshot }
+            noteSnapshot(record.header)
             isClosed = record.header.kind == .closing
         }
         end = reader.offset
@@ -112,6 +115,44 @@ struct SectorScan {
         // Also behind blank bytes, where bytes can be written over: they may have come over records.
         let behind = try medium.changes(in: index, mark, from: end + medium.geometry.writeUnit)
         if reader.end == .damaged || !behind.isEmpty { tail = .damaged(behind: behind) }
+    }
+}
+
+extension SectorScan {
+    private mutating func noteSnapshot(_ header: Record.Header) {
+        guard header.kind.isOfSnapshot, !hasSnapshot else { return }
+        if records == 1 {
+            parts = header.part...header.part
+        } else if let parts, header.part == parts.upperBound + 1, parts.count == records - 1 {
+            self.parts = parts.lowerBound...header.part
+        } else {
+            return
+        }
+        hasSnapshot = header.kind == .snapshot
+    }
+
+    /// Whether the sector holds nothing but parts of a snapshot that ends in another one.
+    var isPartial: Bool { parts != nil && !hasSnapshot }
+}
+
+extension [SectorScan] {
+    /// The sectors with the parts of the snapshot that ends in `last`, in order and with that; nil if one is missing.
+    ///
+    /// Checksums alone vouch for it: of several that could come before, it is the one that was begun last, and only the
+    /// key shows whether that is the right one.
+    func span(endingIn last: SectorScan) -> [SectorScan]? {
+        var span = [last]
+        var first = last
+        while let part = first.parts?.lowerBound, part > 0 {
+            guard let sequence = first.header?.sequence,
+                let before = filter({ $0.isPartial && $0.failure == nil && $0.parts?.upperBound == part - 1 })
+                    .filter({ $0.header.map { $0.sequence < sequence } ?? false })
+                    .max(by: { $0.header?.sequence ?? 0 < $1.header?.sequence ?? 0 })
+            else { return nil }
+            span.insert(before, at: 0)
+            first = before
+        }
+        return span
     }
 }
 
@@ -132,7 +173,9 @@ extension Medium {
     func isBlank(_ range: Range<Int>) throws(KeyFileError) -> Bool { try isUniform(0xff, in: range) }
 
     /// The generations of the complete changes from `first` on, wherever they begin.
-    fileprivate func changes(in sector: Int, _ mark: UInt32, from first: Int) throws(KeyFileError) -> [UInt64] {
+    fileprivate func changes(in sector: Int, _ mark: SectorHeader.Mark, from first: Int) throws(KeyFileError)
+        -> [UInt64]
+    {
         var changes: [UInt64] = []
         var reader = RecordReader(self, sector: sector, mark: mark, from: first, repairs: false)
         while reader.offset < geometry.sectorSize {

@@ -9,7 +9,7 @@ package final class FileMedium: Medium {
     package private(set) var isWhole = true
     package let isNewWhenBlank = false
     package let isRewritable = true
-    /// What is amiss with the file as such.
+    /// Problems with the file as such.
     package private(set) var findings: [Finding] = []
 
     private let files: any FileOperations
@@ -17,7 +17,7 @@ package final class FileMedium: Medium {
     private var descriptor: Int32?
     /// Why the file cannot be written.
     private var refusal: KeyFileError?
-    /// The file's name may not have reached the disk: whoever made it may have been killed.
+    /// The file's name may not have reached the disk: the process that made it may have been killed.
     private var isNameDurable = false
 
     private var path: String { "\(files.path)/\(name)" }
@@ -90,8 +90,7 @@ package final class FileMedium: Medium {
     }
 
     package func begin(sector: Int, with bytes: UnsafeRawBufferPointer) throws(KeyFileError) {
-        guard let descriptor else { return try make(with: bytes, in: sector) }
-        try files.writeAll(bytes, to: descriptor, at: geometry.start(of: sector))
+        try files.writeAll(bytes, to: opened(), at: geometry.start(of: sector))
     }
 
     package func append(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(KeyFileError) {
@@ -99,7 +98,7 @@ package final class FileMedium: Medium {
     }
 
     package func erase(sector: Int) throws(KeyFileError) {
-        try write(UnsafeRawBufferPointer(start: nil, count: 0), thenBlankIn: sector, to: opened())
+        try write(UnsafeRawBufferPointer(start: nil, count: 0), thenBlankIn: sector, of: geometry, to: opened())
     }
 
     package func synchronise() throws(KeyFileError) {
@@ -132,15 +131,24 @@ package final class FileMedium: Medium {
         return descriptor
     }
 
+    /// With twice as many sectors, or again twice as many, up to the most that there can be.
+    package func geometry(holding sectors: Int) -> Geometry? {
+        let most = Geometry.sectorCounts.upperBound
+        var count = geometry.sectorCount
+        while count < min(sectors, most) { count = min(2 * count, most) }
+        return Geometry(sectorSize: geometry.sectorSize, sectorCount: count, writeUnit: geometry.writeUnit)
+    }
+
     /// Makes the file beside its place, whole, and puts it there at one stroke.
-    private func make(with bytes: UnsafeRawBufferPointer, in sector: Int) throws(KeyFileError) {
+    package func replace(with sectors: [Int: [UInt8]], as geometry: Geometry) throws(KeyFileError) {
         try requireWritable()
         let temporary = name + ".new"
         let new = try files.create(temporary)
         do {
             for index in 0..<geometry.sectorCount {
-                let content = index == sector ? bytes : UnsafeRawBufferPointer(start: nil, count: 0)
-                try write(content, thenBlankIn: index, to: new)
+                try (sectors[index] ?? []).lend { bytes throws(KeyFileError) in
+                    try write(bytes, thenBlankIn: index, of: geometry, to: new)
+                }
             }
             try files.synchronise(new)
             try files.rename(temporary, to: name)
@@ -149,13 +157,15 @@ package final class FileMedium: Medium {
             try? files.remove(temporary)
             throw error
         }
+        forget()
         descriptor = new
+        self.geometry = geometry
         isNameDurable = false
     }
 
     /// Writes a sector as a whole, in one piece: what does not come with `bytes` is blank.
     private func write(
-        _ bytes: UnsafeRawBufferPointer, thenBlankIn sector: Int, to descriptor: Int32
+        _ bytes: UnsafeRawBufferPointer, thenBlankIn sector: Int, of geometry: Geometry, to descriptor: Int32
     ) throws(KeyFileError) {
         var content = WipedBuffer(capacity: geometry.sectorSize)
         content.append(bytes)

@@ -7,7 +7,7 @@ package final class FlashMedium: Medium {
     package let geometry: Geometry
     package let isPresent = true
     private let device: Device
-    private let badSectors: Set<Int>
+    package let badSectors: Set<Int>
 
     init(path: String) throws(KeyFileError) {
         device = try Device(path: path)
@@ -68,7 +68,7 @@ package final class FlashMedium: Medium {
         }
     }
 
-    /// Writes whole write units, and looks whether they are there: nobody else does, and a NOR chip with a write
+    /// Writes whole write units, and reads them back: the kernel does not, and a NOR chip with a write
     /// protection of its own swallows what it is sent.
     private func write(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(KeyFileError) {
         try device.write(bytes, padded: geometry.aligned(bytes.count), at: offset)
@@ -85,4 +85,30 @@ package final class FlashMedium: Medium {
     package func synchronise() {}
 
     package func setAside() throws(KeyFileError) -> String? { throw .foreignContent(path: device.path) }
+}
+
+/// The properties of a flash chip that a store needs.
+struct FlashForm {
+    let geometry: Geometry
+    /// Those with an erase block that is marked bad: by the maker of a NAND chip, or later by the kernel. They read as
+    /// blank.
+    let badSectors: Set<Int>
+
+    init(of device: borrowing Device) throws(KeyFileError) {
+        var info = mtd_info_user()
+        _ = try device.attempt(.open) { flash_get_info($0, &info) }
+        let eraseSize = Int(info.erasesize)
+        let sectorSize = max(eraseSize, Geometry.smallestSector)
+        guard eraseSize > 0, sectorSize % eraseSize == 0 else {
+            throw .unsuitableDevice(path: device.path, problem: "its erase blocks have \(eraseSize) bytes")
+        }
+        geometry = try Geometry(
+            of: device, sectorSize: sectorSize, writeUnit: max(Int(info.writesize), Geometry.smallestWriteUnit))
+        var bad: Set<Int> = []
+        for offset in stride(from: 0, to: geometry.size, by: eraseSize) {
+            let isBad = try device.attempt(.read) { flash_is_bad($0, Int64(offset)) }
+            if isBad > 0 { bad.insert(offset / sectorSize) }
+        }
+        badSectors = bad
+    }
 }

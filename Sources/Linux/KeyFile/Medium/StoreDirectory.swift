@@ -26,7 +26,7 @@ final class StoreDirectory {
 
     /// Keeps every other process from locking the directory for as long as this lives.
     func lock() throws(KeyFileError) {
-        // Once more, and again: `altnet keyfile` takes it for a moment to see whether somebody has it.
+        // Once more, and again: `altnet keyfile` takes it for a moment to see whether it is taken.
         for attempt in 1...5 {
             guard retrying({ flock(directory, LOCK_EX | LOCK_NB) }) != 0 else { return }
             guard errno == EWOULDBLOCK else { throw .system(.lock, path: path, errno: errno) }
@@ -158,4 +158,12 @@ extension StoreDirectory: FileOperations {
     }
 
     func synchroniseDirectory() throws(KeyFileError) { try Self.synchroniseDirectory(directory, path: path) }
+}
+
+/// Repeats a system call that a signal interrupted.
+func retrying<Value: SignedInteger>(_ call: () -> Value) -> Value {
+    while true {
+        let result = call()
+        guard result == -1, errno == EINTR else { return result }
+    }
 }

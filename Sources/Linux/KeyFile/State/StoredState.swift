@@ -23,7 +23,7 @@ public struct StoredNetwork: Sendable, Equatable {
     }
 }
 
-/// What the device has seen of a network: worth keeping over a restart, not worth a write of its own.
+/// Observations of a network: worth keeping over a restart, not worth a write of its own.
 public struct NetworkStatistics: Sendable, Equatable {
     /// In seconds since 1970.
     public var lastSeen: UInt32?
@@ -54,7 +54,7 @@ public struct NetworkStatistics: Sendable, Equatable {
 /// A commanded switch that was accepted and has not ended yet. Found at start, it was cut short: the device belongs back
 /// in the network it came from.
 public struct PendingSwitch: Sendable, Equatable {
-    /// What the app asks for the outcome by: at most 64 bytes of UTF-8.
+    /// The identifier by which the app asks for the outcome: at most 64 bytes of UTF-8.
     public var id: String
     /// Nil for a network that is joined for this once: what is to be forgotten is not stored in the first place.
     public var target: StoredNetwork?
@@ -88,6 +88,8 @@ public struct StoredState: Sendable, Equatable {
     /// The last number that was accepted of each sender that numbers its messages, by a name of 1 to 32 bytes. At most 8,
     /// and none can go back.
     public var replayCounters: [String: UInt64]
+    /// Cells of a newer altnet, of the kinds in `CellID.keptKinds`: they stay as they are.
+    package var kept: Cells = [:]
 
     public init(
         home: StoredNetwork? = nil, chosen: StoredNetwork? = nil, current: StoredNetwork? = nil,
@@ -109,5 +111,47 @@ public struct StoredState: Sendable, Equatable {
     /// Every network that is in it, some of them more than once.
     var networks: [StoredNetwork] {
         [home, chosen, current, previous].compactMap(\.self) + backups + [pendingSwitch?.target].compactMap(\.self)
+    }
+}
+
+extension StoredState {
+    /// The bytes that a switch's identifier may have in UTF-8.
+    static let identifierLength = 0...64
+    /// The bytes of a derived pre-shared key (IEEE 802.11-2020, annex J.4.1).
+    static let pskLength = 32
+    /// The bytes that the name of a sender's counter may have in UTF-8.
+    static let counterNameLength = 1...32
+    static let maximumCounters = 8
+
+    /// Checks what must be true of any state, whatever the settings.
+    func validate() throws(KeyFileError) {
+        var seen: Set<SSID> = []
+        for backup in backups where !seen.insert(backup.ssid).inserted { throw .duplicateBackup(backup.ssid) }
+        for network in networks { try network.validate() }
+        if let count = pendingSwitch?.id.utf8.count, !Self.identifierLength.contains(count) {
+            throw .switchIdentifierTooLong(bytes: count)
+        }
+        guard replayCounters.count <= Self.maximumCounters else {
+            throw .tooManyCounters(count: replayCounters.count, maximum: Self.maximumCounters)
+        }
+        guard replayCounters.keys.allSatisfy({ Self.counterNameLength.contains($0.utf8.count) }) else {
+            throw .invalidCounterName
+        }
+    }
+
+    /// Checks also what must be true of a state that follows `old`. A counter may go, together with its sender, but not
+    /// back.
+    func validate(replacing old: StoredState) throws(KeyFileError) {
+        try validate()
+        let back = old.replayCounters.filter { name, last in replayCounters[name].map { $0 < last } ?? false }
+        if let name = back.keys.min() { throw .counterWouldGoBack(name: name) }
+    }
+}
+
+extension StoredNetwork {
+    fileprivate func validate() throws(KeyFileError) {
+        guard case .passphrase(let passphrase, let psk) = credential else { return }
+        do { try Passphrase.validate(passphrase) } catch { throw .invalidPassphrase(ssid, error) }
+        guard psk.count == StoredState.pskLength else { throw .invalidKey(ssid, bytes: psk.count) }
     }
 }

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// A store as it lies there, for whoever wants to look into it: read without the lock and with nothing changed, so it can
+/// A store as it lies there: read without the lock and with nothing changed, so it can
 /// be done beside an agent that runs.
 package struct Examination: Equatable {
     package let geometry: Geometry
@@ -8,13 +8,13 @@ package struct Examination: Equatable {
     package let isPresent: Bool
     /// In the order on the medium.
     package private(set) var sectors: [SectorReport]
-    /// What opening the store would find amiss.
+    /// Problems that opening the store would find.
     package private(set) var findings: [Finding]
     package private(set) var content: Content
 
-    /// What the store holds.
+    /// The content of the store.
     package enum Content: Equatable {
-        /// Nobody asked: there was no key.
+        /// No key was given.
         case sealed
         /// Nothing was ever stored, or nothing of it can be read.
         case empty
@@ -44,11 +44,18 @@ package struct Examination: Equatable {
         var active: LogRecovery.Active?
         if let roots { active = try recover(medium, roots, anchor, path: path) }
         var walks: [Int: SectorWalk] = [:]
+        for scan in scans.sorted(by: { $0.header?.sequence ?? 0 < $1.header?.sequence ?? 0 }) {
+            // With a part of the snapshot missing, nothing in it can be checked against what it follows.
+            let span = scans.span(endingIn: scan)
+            let keys = span.flatMap { _ in scan.header.flatMap { Self.keys(for: $0, roots ?? []) } }
+            let before = span?.dropLast().last.flatMap { walks[$0.index]?.tags.last }
+            walks[scan.index] = scan.header.map { SectorWalk(scan.index, $0, of: medium, keys, after: before) }
+        }
         for scan in scans {
-            let keys = scan.header.flatMap { Self.keys(for: $0, roots ?? []) }
-            walks[scan.index] = scan.header.map { SectorWalk(scan.index, $0, of: medium, keys) }
             sectors.append(SectorReport(scan, walks[scan.index], size: geometry.sectorSize))
-            if roots != nil, scan.header != nil, keys == nil { sectors[scan.index].state = .otherKey }
+            if let roots, let header = scan.header, Self.keys(for: header, roots) == nil {
+                sectors[scan.index].state = .otherKey
+            }
         }
         judge(scans, current: roots == nil ? Self.newest(scans) : active?.sector, active)
         if let active { judgeKeys(scans, active) }
@@ -84,7 +91,7 @@ package struct Examination: Equatable {
         return recovery.active
     }
 
-    /// What the anchor knows better. It is not told anything.
+    /// The findings of the anchor, which is not changed.
     private static func compare(
         _ anchor: any RollbackAnchor, _ position: StorePosition?, _ roots: [Secret]
     ) -> [Finding] {
@@ -111,11 +118,15 @@ extension Examination {
         guard let current, let newest = scans[current].header?.sequence,
             let generation = active?.generation ?? scans[current].generations?.upperBound
         else { return }
-        sectors[current].state = .current
-        for scan in scans where sectors[scan.index].state == .damaged && !scan.hasSnapshot && scan.failure == nil {
-            let isNext = scan.index == (current + 1) % scans.count
+        for scan in scans.span(endingIn: scans[current]) ?? [scans[current]] { sectors[scan.index].state = .current }
+        for scan in scans where scan.isPartial && sectors[scan.index].state == .older {
+            if let sequence = scan.header?.sequence, sequence > newest { sectors[scan.index].state = .unfinished }
+        }
+        let next = (1..<max(scans.count, 2)).map { (current + $0) % scans.count }
+            .first { sectors[$0].state != .unfinished }
+        for scan in scans where sectors[scan.index].state == .damaged && scan.parts == nil && scan.failure == nil {
             let isNewer = scan.header.map { $0.sequence > newest } ?? false
-            guard isNewer || isNext, scan.changesLost(since: generation) == 0 else { continue }
+            guard isNewer || scan.index == next, scan.changesLost(since: generation) == 0 else { continue }
             sectors[scan.index].state = .unfinished
             sectors[scan.index].problems = []
         }
@@ -132,7 +143,7 @@ extension Examination {
 }
 
 extension SectorReport {
-    /// What a sector is by itself.
+    /// The report of a sector by itself.
     fileprivate init(_ scan: SectorScan, _ walk: SectorWalk?, size: Int) {
         self.init(index: scan.index, state: .damaged, size: size)
         switch scan.content {
@@ -145,7 +156,7 @@ extension SectorReport {
         if case .damaged(let behind) = scan.tail {
             if behind.count > 0 {
                 problems.append(.changesBehindDamage(behind.count))
-            } else if scan.hasSnapshot {
+            } else if scan.parts != nil {
                 problems.append(.incompleteRecord)
             }
         }
@@ -155,13 +166,137 @@ extension SectorReport {
 
     private mutating func note(_ header: SectorHeader, _ scan: SectorScan, _ walk: SectorWalk?) {
         self.header = Header(eraseCount: header.eraseCount, sequence: header.sequence, begun: header.begun)
-        if scan.hasSnapshot, walk?.forged != 1 { state = .older }
-        if !scan.hasSnapshot { problems.append(.noSnapshot) }
+        if scan.parts != nil, walk?.forged != 1 { state = .older }
+        if scan.parts == nil { problems.append(.noSnapshot) }
         if header.index != scan.index { problems.append(.moved(from: header.index)) }
         records = scan.records
+        parts = (scan.parts?.count ?? 0) - (scan.hasSnapshot ? 1 : 0)
         generations = scan.generations
         isClosed = scan.isClosed
         used = scan.end
         usedByBeginning = walk?.endOfSnapshot ?? 0
+    }
+}
+
+extension Examination {
+    /// The result of all checks.
+    package enum Verdict: String, Sendable {
+        case inOrder
+        /// Nothing is lost: what is amiss is what a power cut or the passage of time leaves.
+        case remarks
+        /// Data is lost, or the store was tampered with.
+        case damaged
+    }
+
+    package var verdict: Verdict {
+        let problems = sectors.flatMap(\.problems)
+        if case .refused = content { return .damaged }
+        if findings.contains(where: \.isDamage) || problems.contains(where: \.isDamage) { return .damaged }
+        if sectors.contains(where: { if case .otherVersion = $0.state { true } else { false } }) { return .damaged }
+        return findings.isEmpty && problems.isEmpty ? .inOrder : .remarks
+    }
+}
+
+extension Finding {
+    fileprivate var isDamage: Bool {
+        if case .oldSectorDamaged = self { return true }
+        return isSerious
+    }
+}
+
+/// The records of one sector in turn, each checked against what it must follow if the key is there.
+struct SectorWalk {
+    /// Behind the first record, from the sector's start.
+    private(set) var endOfSnapshot = 0
+    /// The record that is not what was written there, counted from 1.
+    private(set) var forged: Int?
+
+    // Known with the key only.
+
+    /// The tag of the last record before this snapshot was begun. Zeros if there was none. Its first record has it.
+    private(set) var link: [UInt8]?
+    /// Of each record, in order.
+    private(set) var tags: [[UInt8]] = []
+    /// Of the record that a snapshot ends with.
+    private(set) var snapshotTag: [UInt8]?
+    /// The successor that the closing record names: its sequence number, and the tag of its snapshot.
+    private(set) var successor: (sequence: UInt64, tag: [UInt8])?
+
+    /// - Parameters:
+    ///   - keys: nil to see only what needs none.
+    ///   - before: the last record's tag of the sector that has the part of the snapshot before.
+    init(
+        _ index: Int, _ header: SectorHeader, of medium: any Medium, _ keys: SectorKeys?, after before: [UInt8]?
+    ) {
+        // Where the medium does not give all of it, the scan has said so.
+        try? read(index, header, medium, keys, before)
+    }
+
+    private mutating func read(
+        _ index: Int, _ header: SectorHeader, _ medium: any Medium, _ keys: SectorKeys?, _ before: [UInt8]?
+    ) throws(KeyFileError) {
+        var previousTag = before ?? Record.noTag
+        var count = 0
+        var reader = RecordReader(medium, sector: index, mark: header.mark)
+        while let record = try reader.next() {
+            count += 1
+            if record.header.kind.isOfSnapshot { endOfSnapshot = reader.offset }
+            guard let keys else { continue }
+            guard let body = reader.open(record, keys, sector: header, previousTag: previousTag) else {
+                forged = count
+                return
+            }
+            previousTag = reader.tag
+            tags.append(previousTag)
+            body.withBytes { note(record.header, $0) }
+        }
+    }
+
+    private mutating func note(_ header: Record.Header, _ bytes: UnsafeRawBufferPointer) {
+        var body = ByteReader(bytes)
+        switch header.kind {
+        case .snapshot, .part:
+            if header.part == 0 { link = body.bytes(Record.tagSize).map { Array($0) } }
+            if header.kind == .snapshot { snapshotTag = tags.last }
+        case .change: break
+        case .closing:
+            guard let sequence = body.integer(UInt64.self), let tag = body.bytes(Record.tagSize) else { return }
+            successor = (sequence, Array(tag))
+        }
+    }
+}
+
+/// Finds sectors that do not follow one another as they say: each snapshot names the record that it continues, and each closing
+/// record the sector that follows. Only authentic records count.
+struct ChainBreaks {
+    private(set) var problems: [(sector: Int, problem: SectorProblem)] = []
+
+    /// - Parameters:
+    ///   - sectors: with what is amiss with each by itself.
+    ///   - walks: by sector, of those with a header.
+    init(_ sectors: [SectorReport], _ walks: [Int: SectorWalk]) {
+        func sector(_ sequence: UInt64) -> Int? {
+            sectors.first { $0.header?.sequence == sequence && walks[$0.index]?.snapshotTag != nil }?.index
+        }
+        for report in sectors {
+            guard let sequence = report.header?.sequence, let walk = walks[report.index] else { continue }
+            // A commit that was refused may stand between a sector and the one that it continues, which is there still.
+            if let link = walk.link, link != Record.noTag, sequence > 0, let before = sector(sequence - 1),
+                !sectors[before].problems.contains(where: \.isDamage),
+                !walks.values.contains(where: { $0.tags.contains(link) })
+            {
+                problems.append((report.index, .linkBroken(predecessor: before)))
+            }
+            // What follows a lost successor continues the closing record itself: the loss was noticed and made good.
+            guard let successor = walk.successor, !walks.values.contains(where: { $0.link == walk.tags.last }) else {
+                continue
+            }
+            if let after = sector(successor.sequence) {
+                guard walks[after]?.snapshotTag != successor.tag else { continue }
+                problems.append((report.index, .successorReplaced(after)))
+            } else {
+                problems.append((report.index, .successorMissing))
+            }
+        }
     }
 }

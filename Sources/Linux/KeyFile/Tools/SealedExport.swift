@@ -1,6 +1,6 @@
 import AgentModel
 import Crypto
-import PassphraseHash
+import CryptoExtras
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials
@@ -14,7 +14,7 @@ package enum SealedExport {
     /// In bytes. Guessing goes on offline, on other people's machines, so that a short one is as good as none.
     package static let shortestPassphrase = 8
     /// No export is larger.
-    package static let maximumSize = headerSize + Record.maximumBody + Record.tagSize + checksumSize
+    package static let maximumSize = headerSize + CellChanges.maximumSize + Record.tagSize + checksumSize
 
     static let headerSize = 48
     static let checksumSize = 4
@@ -22,7 +22,7 @@ package enum SealedExport {
     private static let magic = Array("ALTNETSX".utf8)
     private static let saltSize = 16
 
-    /// What making the key from the passphrase costs.
+    /// The cost of making the key from the passphrase.
     struct Cost {
         /// The logarithm of scrypt's N. 15 takes 32 MiB, and some tenths of a second on a board.
         let exponent: UInt8
@@ -50,9 +50,10 @@ package enum SealedExport {
         var random = random
         let salt = (0..<saltSize).map { _ in UInt8.random(in: 0...255, using: &random) }
         let nonce = (0..<Record.nonceSize).map { _ in UInt8.random(in: 0...255, using: &random) }
-        var body = WipedBuffer(capacity: Record.maximumBody)
+        let cells = state.cells(keepingSlotsOf: [:])
+        var body = WipedBuffer(capacity: min(CellChanges.size(of: cells), CellChanges.maximumSize))
         do {
-            try CellChanges.encode(CellChanges.between([:], state.cells(keepingSlotsOf: [:])), into: &body)
+            try CellChanges.encode(CellChanges.between([:], cells), into: &body)
         } catch { throw .impossibleContent }
         let header = header(.standard, salt: salt, nonce: nonce, bodySize: body.count)
         let key = try key(from: passphrase, salt: salt, .standard)
@@ -122,7 +123,7 @@ package enum SealedExport {
             nonce = Array(file[32..<44])
             let body = file[headerSize...].dropLast(Record.tagSize + checksumSize)
             guard file[13] == 0, file[14..<16].elementsEqual([0, 0]),
-                body.count == Int(file[46]) << 8 | Int(file[47]), file[44..<46].elementsEqual([0, 0])
+                body.count == file[44..<48].reduce(0, { $0 << 8 | Int($1) })
             else { throw .damaged }
             ciphertext = Array(body)
             tag = Array(file[body.endIndex...].prefix(Record.tagSize))
@@ -131,24 +132,20 @@ package enum SealedExport {
 
     private static func header(_ cost: Cost, salt: [UInt8], nonce: [UInt8], bodySize: Int) -> [UInt8] {
         magic + [UInt8(version >> 8), UInt8(version & 0xff), cost.exponent, Cost.blockSize, Cost.parallelism, 0, 0, 0]
-            + salt + nonce + [0, 0, UInt8(bodySize >> 8), UInt8(bodySize & 0xff)]
+            + salt + nonce + withUnsafeBytes(of: UInt32(bodySize).bigEndian) { Array($0) }
     }
 
-    private static func key(from passphrase: Secret, salt: [UInt8], _ cost: Cost) throws(ExportError) -> SymmetricKey {
+    static func key(from passphrase: Secret, salt: [UInt8], _ cost: Cost) throws(ExportError) -> SymmetricKey {
         guard passphrase.count >= shortestPassphrase else {
             throw .passphraseTooShort(passphrase.count)
         }
-        let scrypt = Scrypt(
-            rounds: 1 << Int(cost.exponent), blockSize: Int(Cost.blockSize), parallelism: Int(Cost.parallelism))
-        var key = [UInt8](repeating: 0, count: 32)
-        defer { key.withUnsafeMutableBytes { wipe($0) } }
-        let hasMemory = passphrase.withBytes { passphrase in
-            key.withUnsafeMutableBytes { key in
-                salt.withUnsafeBytes { salt in scrypt.derive(key, from: passphrase, salt: salt) }
+        do {
+            return try passphrase.withBytes { passphrase in
+                try KDF.Scrypt.deriveKey(
+                    from: passphrase, salt: salt, outputByteCount: 32, rounds: 1 << Int(cost.exponent),
+                    blockSize: Int(Cost.blockSize), parallelism: Int(Cost.parallelism))
             }
-        }
-        guard hasMemory else { throw .outOfMemory }
-        return SymmetricKey(data: key)
+        } catch { throw .outOfMemory }
     }
 }
 
@@ -162,7 +159,7 @@ package enum ExportError: Error, Equatable {
     /// Reading it would take more memory than a device has, or its passphrase is hardly protected.
     case unacceptableCost
     case wrongPassphrase
-    /// What is in it is not a state that altnet writes.
+    /// Its content is not a state that altnet writes.
     case impossibleContent
     case encryptionFailed
     case outOfMemory
@@ -184,6 +181,50 @@ extension ExportError: CustomStringConvertible {
         case .impossibleContent: "the export holds a state that altnet does not write: export it again"
         case .encryptionFailed: "the cryptographic library refused: report this as a defect"
         case .outOfMemory: "there is not enough memory for the work that guards the passphrase: end other programs"
+        }
+    }
+}
+
+extension KeyFile {
+    /// Puts an exported state in the place of what is stored, as one commit.
+    ///
+    /// A switch that was under way belongs to the device it was exported from, and is left out. Counters that keep messages
+    /// from being accepted twice stay at the larger of the two numbers. The list of backups gets a revision of its own
+    /// where it is another list, so that no app takes it for the one it knows.
+    /// - Parameter replacing: whether networks that are stored may go.
+    /// - Throws: `ImportError.notEmpty`, and what a commit throws; then nothing has changed.
+    package func importState(_ imported: StoredState, replacing: Bool) throws(ImportError) {
+        guard replacing || state.networks.isEmpty else { throw .notEmpty(networks: state.networkCount) }
+        var new = imported
+        new.pendingSwitch = nil
+        new.replayCounters.merge(state.replayCounters, uniquingKeysWith: max)
+        let newest = max(state.backupsRevision, imported.backupsRevision)
+        let isKnown = state.backupsRevision == 0 || new.backups == state.backups
+        // What cannot grow any more stays: no app has ever seen so many changes.
+        new.backupsRevision = isKnown || newest == .max ? newest : newest + 1
+        do { try commit(new) } catch { throw .store(error) }
+    }
+}
+
+extension StoredState {
+    /// How many names its networks have.
+    package var networkCount: Int { Set(networks.map(\.ssid)).count }
+}
+
+/// Why an export was not imported.
+package enum ImportError: Error, Equatable {
+    /// The device has networks, which the import would replace.
+    case notEmpty(networks: Int)
+    case store(KeyFileError)
+}
+
+extension ImportError: CustomStringConvertible {
+    package var description: String {
+        switch self {
+        case .notEmpty(let count):
+            "the key file holds \(count) \(count == 1 ? "network" : "networks"): give --replace to put the export in their "
+                + "place"
+        case .store(let error): "\(error)"
         }
     }
 }

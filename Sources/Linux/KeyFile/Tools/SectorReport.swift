@@ -1,4 +1,4 @@
-/// What verifying found in one sector.
+/// The findings of verifying in one sector.
 package struct SectorReport: Sendable, Equatable {
     /// From 0, in the order on the medium.
     package let index: Int
@@ -7,6 +7,8 @@ package struct SectorReport: Sendable, Equatable {
     package var header: Header?
     /// Complete records, the first of them the snapshot.
     package var records = 0
+    /// How many of them are parts of a snapshot that ends behind them.
+    package var parts = 0
     package var generations: ClosedRange<UInt64>?
     /// Whether its last record says that the store goes on elsewhere.
     package var isClosed = false
@@ -24,9 +26,9 @@ package struct SectorReport: Sendable, Equatable {
     }
 
     package enum State: Sendable, Equatable {
-        /// The newest one, which the store goes on in.
+        /// The newest one, which the store goes on in, or one with the beginning of its snapshot.
         case current
-        /// A whole copy of the state at an earlier time.
+        /// A copy of the state at an earlier time, or a part of one.
         case older
         /// Erased, or never used.
         case blank
@@ -50,7 +52,7 @@ package struct SectorReport: Sendable, Equatable {
 
 /// Something that verifying a sector found amiss.
 package enum SectorProblem: Sendable, Equatable {
-    // What a power cut or the passage of time leaves.
+    // Left by a power cut or by the passage of time.
 
     /// So many records, or the header, had one wrong bit each, which is put right when they are read.
     case bitsCorrected(Int)
@@ -97,7 +99,7 @@ extension SectorProblem: CustomStringConvertible {
         case .formerKey: "still under the former root key: it is erased when the agent starts"
         case .unreadableHeader: "its header cannot be read"
         case .unread(let error): "\(error)"
-        case .noSnapshot: "its first record, which holds the whole state, cannot be read"
+        case .noSnapshot: "its first record, which holds the state or a part of it, cannot be read"
         case .changesBehindDamage(let count): "\(count) later changes lie behind the damage, out of reach"
         case .notAuthentic(let record): "record \(record) is not what was written there"
         case .moved(let index): "it was written as sector \(index)"

@@ -1,4 +1,8 @@
-/// Where a device's store is, and what opens it.
+import AgentModel
+import CLinux
+import Glibc
+
+/// The place of a device's store, and of the key that opens it.
 package struct StorePlace: Sendable, Equatable {
     /// A file, or a flash chip's or block device's path.
     package var path: String
@@ -40,4 +44,214 @@ package struct StorePlace: Sendable, Equatable {
             path: path, maximumBackups: maximumBackups, rootKey: try rootKey.source(),
             anchor: try anchorPath.map { path throws(KeyFileError) in try FileAnchor(path: path) })
     }
+}
+
+extension StorePlace {
+    /// Reads the store as it lies there, without the lock and without changing anything.
+    /// - Parameter usingRootKey: false to check checksums only, which is also what happens where there is no key.
+    package func examine(usingRootKey: Bool = true) throws(KeyFileError) -> Examination {
+        var last = try examineOnce(usingRootKey)
+        // An agent may write while this reads: what reads the same twice was there.
+        for _ in 0..<4 {
+            let again = try examineOnce(usingRootKey)
+            if again == last { break }
+            last = again
+        }
+        return last
+    }
+
+    private func examineOnce(_ usingRootKey: Bool) throws(KeyFileError) -> Examination {
+        let roots = usingRootKey ? try rootKey.readOnlySource().load() : nil
+        let anchor = try anchorPath.map { path throws(KeyFileError) in
+            let (directory, name) = try Self.split(path)
+            return FileAnchor(name: name, files: try ReadOnlyDirectory(path: directory))
+        }
+        let medium = try openForReading()
+        let findings = (medium as? FileMedium)?.findings ?? []
+        return try Examination(
+            of: medium, roots: roots?.all, anchor: anchor, findings: findings + (roots?.findings ?? []), path: path)
+    }
+
+    private func openForReading() throws(KeyFileError) -> any Medium {
+        if let device = try ReadOnlyDevice.open(path: path) { return device }
+        let (directory, name) = try Self.split(path)
+        return try FileMedium(name: name, in: try ReadOnlyDirectory(path: directory))
+    }
+
+    /// Whether another process has the store open: an agent, as a rule.
+    package func isInUse() throws(KeyFileError) -> Bool {
+        if try ReadOnlyDevice.open(path: path) != nil { return ReadOnlyDevice.isLocked(path: path) }
+        return try ReadOnlyDirectory(path: Self.split(path).directory).isLocked()
+    }
+
+    private static func split(_ path: String) throws(KeyFileError) -> (directory: String, name: String) {
+        guard let parts = KeyFile.split(path) else { throw .invalidPath(path) }
+        return parts
+    }
+}
+
+/// A directory that is looked into and not touched. What would write is refused; what the store otherwise does on the side
+/// when it reads, such as making durable what is there, is left out.
+final class ReadOnlyDirectory {
+    let path: String
+    /// nil if there is no such directory.
+    private let directory: Int32?
+
+    init(path: String) throws(KeyFileError) {
+        self.path = path
+        let descriptor = Glibc.open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 || errno == ENOENT else { throw .system(.open, path: path, errno: errno) }
+        directory = descriptor >= 0 ? descriptor : nil
+    }
+
+    deinit { directory.map(close) }
+
+    /// Whether another process has the store in this directory open.
+    ///
+    /// Asks with a shared lock that is given back at once. An agent that starts in this very moment would be refused.
+    func isLocked() -> Bool {
+        guard let directory else { return false }
+        guard flock(directory, LOCK_SH | LOCK_NB) != 0 else {
+            flock(directory, LOCK_UN)
+            return false
+        }
+        return errno == EWOULDBLOCK
+    }
+
+    private func refusal(_ attempt: KeyFileError.Attempt, _ name: String) -> KeyFileError {
+        .system(attempt, path: "\(path)/\(name)", errno: EROFS)
+    }
+}
+
+extension ReadOnlyDirectory: FileOperations {
+    func open(_ name: String, forWriting: Bool) throws(KeyFileError) -> Int32? {
+        guard !forWriting else { throw refusal(.open, name) }
+        guard let directory else { return nil }
+        // A pipe would block without O_NONBLOCK; it is refused below.
+        let descriptor = openat(directory, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
+        guard descriptor >= 0 else {
+            guard errno == ENOENT else { throw .system(.open, path: "\(path)/\(name)", errno: errno) }
+            return nil
+        }
+        guard mode(descriptor).map({ $0 & S_IFMT == S_IFREG }) == true else {
+            close(descriptor)
+            throw .notRegularFile(path: "\(path)/\(name)")
+        }
+        return descriptor
+    }
+
+    func size(_ descriptor: Int32) throws(KeyFileError) -> Int {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw .system(.open, path: path, errno: errno) }
+        return Int(status.st_size)
+    }
+
+    func read(
+        _ descriptor: Int32, at offset: Int, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(KeyFileError) -> Int {
+        let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
+        guard count >= 0 else { throw .system(.read, path: path, errno: errno) }
+        return count
+    }
+
+    /// Only looks: a mode that lets others in cannot be corrected here.
+    func forgetCached(_ descriptor: Int32) {}
+
+    func restrict(_ descriptor: Int32) throws(KeyFileError) -> Bool {
+        guard mode(descriptor).map({ $0 & 0o077 == 0 }) == true else { throw refusal(.write, "") }
+        return false
+    }
+
+    private func mode(_ descriptor: Int32) -> mode_t? {
+        var status = stat()
+        return fstat(descriptor, &status) == 0 ? status.st_mode : nil
+    }
+
+    func close(_ descriptor: Int32) { _ = Glibc.close(descriptor) }
+
+    func synchronise(_ descriptor: Int32) {}
+    func synchroniseDirectory() {}
+
+    func create(_ name: String) throws(KeyFileError) -> Int32 { throw refusal(.create, name) }
+
+    func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32, at offset: Int) throws(KeyFileError) -> Int {
+        throw refusal(.write, "")
+    }
+
+    func rename(_ name: String, to newName: String) throws(KeyFileError) { throw refusal(.rename, name) }
+    func link(_ name: String, to newName: String) throws(KeyFileError) { throw refusal(.rename, newName) }
+    func remove(_ name: String) throws(KeyFileError) { throw refusal(.remove, name) }
+}
+
+/// A flash chip's or a block device's store, read beside an agent that has it open.
+final class ReadOnlyDevice: Medium {
+    let geometry: Geometry
+    let isPresent = true
+    let isRewritable: Bool
+    private let device: Device
+    let badSectors: Set<Int>
+
+    /// - Returns: nil if there is no device at `path`.
+    static func open(path: String) throws(KeyFileError) -> ReadOnlyDevice? {
+        var status = stat()
+        guard stat(path, &status) == 0, [S_IFCHR, S_IFBLK].contains(status.st_mode & S_IFMT) else { return nil }
+        let isFlash = status.st_mode & S_IFMT == S_IFCHR
+        // Not even to be opened if it is anything else: opening /dev/watchdog starts the watchdog.
+        guard !isFlash || Int32(gnu_dev_major(status.st_rdev)) == MTD_CHAR_MAJOR else {
+            throw .unsuitableDevice(path: path, problem: "it is no flash chip")
+        }
+        return try ReadOnlyDevice(path: path, isFlash: isFlash)
+    }
+
+    private init(path: String, isFlash: Bool) throws(KeyFileError) {
+        device = try Device(path: path)
+        isRewritable = !isFlash
+        guard isFlash else {
+            geometry = try Geometry(
+                of: device, sectorSize: Geometry.file.sectorSize, writeUnit: Geometry.file.writeUnit)
+            badSectors = []
+            return
+        }
+        let form = try FlashForm(of: device)
+        (geometry, badSectors) = (form.geometry, form.badSectors)
+    }
+
+    /// Whether another process has the device open as its store.
+    static func isLocked(path: String) -> Bool {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return false }
+        do throws(KeyFileError) {
+            switch status.st_mode & S_IFMT {
+            // Ends with this process's hold on the device, at once.
+            case S_IFCHR: try Device(path: path).lock()
+            case S_IFBLK: _ = try Device(path: path, flags: O_EXCL)
+            default: break
+            }
+            return false
+        } catch .inUse {
+            return true
+        } catch .system(_, _, EBUSY) {
+            return true
+        } catch {
+            return false
+        }
+    }
+
+    func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(KeyFileError) {
+        // The store reads within one sector at a time.
+        if badSectors.contains(offset / geometry.sectorSize) {
+            buffer.initializeMemory(as: UInt8.self, repeating: 0xff)
+        } else {
+            try device.read(at: offset, into: buffer)
+        }
+    }
+
+    private var refusal: KeyFileError { .system(.write, path: device.path, errno: EROFS) }
+
+    func requireWritable() throws(KeyFileError) { throw refusal }
+    func begin(sector: Int, with bytes: UnsafeRawBufferPointer) throws(KeyFileError) { throw refusal }
+    func append(_ bytes: UnsafeRawBufferPointer, at offset: Int) throws(KeyFileError) { throw refusal }
+    func erase(sector: Int) throws(KeyFileError) { throw refusal }
+    func synchronise() throws(KeyFileError) { throw refusal }
+    func setAside() throws(KeyFileError) -> String? { throw refusal }
 }

@@ -31,7 +31,7 @@ package struct WearEstimate: Sendable, Equatable {
         package let bytesPerDay: Double
         package let commitsPerYear: Double
         package let erasesPerSectorAndYear: Double
-        /// What reaches a card or a disk, which writes no less than a page of 4 KiB.
+        /// Bytes that reach a card or a disk, which writes no less than a page of 4 KiB.
         package let pageBytesPerYear: Double
         /// Years until the sector that was erased most has had all of its cycles; nil if nothing is written at all.
         package let yearsLeft: Double?
@@ -107,7 +107,9 @@ private struct History {
     }
 
     /// Without the snapshot that the oldest sector began with. A closing record is no commit.
-    var commits: Int { max(0, entries.reduce(-1) { $0 + $1.sector.records - ($1.sector.isClosed ? 1 : 0) }) }
+    var commits: Int {
+        max(0, entries.reduce(-1) { $0 + $1.sector.records - $1.sector.parts - ($1.sector.isClosed ? 1 : 0) })
+    }
 }
 
 extension WearEstimate.Rate {

@@ -23,7 +23,7 @@ package final class StoreEraser {
         self.init(name: name, in: directory, anchorPath: place.anchorPath)
     }
 
-    /// A file in a directory that is locked already, or that nobody else has.
+    /// A file in a directory that is locked already, or that no other process has.
     package init(name: String, in files: any FileOperations, anchorPath: String? = nil) {
         form = .file(name: name, in: files)
         self.anchorPath = anchorPath
@@ -44,7 +44,7 @@ package final class StoreEraser {
     }
 
     /// Destroys all that is there, durably. Called again it does what a power cut has left to do.
-    /// - Returns: what could not be destroyed, which nobody can read without the root key.
+    /// - Returns: the errors of what could not be destroyed, which is unreadable without the root key.
     package func destroy() throws(KeyFileError) -> [KeyFileError] {
         var left: [KeyFileError] = []
         switch form {

@@ -163,6 +163,21 @@ import Testing
         #expect(size <= Record.maximumBody - 16)
     }
 
+    /// What a newer altnet stores beside what this one knows stays, whatever this one changes.
+    @Test func whatANewerAltnetStoresIsKept() throws {
+        let newer: Cells = [
+            CellID(kind: 128): Secret([1, 2, 3]), CellID(kind: 255, index: 254): Secret([]),
+            CellID(kind: 128, index: 7): Secret(repeatElement(9, count: 5000)),
+        ]
+        let cells = try fullState().cells(keepingSlotsOf: [:]).merging(newer) { $1 }
+        var state = try #require(StoredState(cells: cells))
+        #expect(state.kept == newer)
+        state.home = nil
+        let changed = state.normalised().cells(keepingSlotsOf: cells)
+        #expect(changed.filter { $0.key.kind >= 128 } == newer)
+        #expect(StoredState(cells: changed) == state.normalised())
+    }
+
     /// On disk: these numbers stay, whatever becomes of the order of the cases.
     @Test func codesAreFixed() {
         let securities: [Security] = [.open, .owe, .wpa2, .wpa3, .wpa2wpa3, .enterprise, .wep, .unknown, .legacy]

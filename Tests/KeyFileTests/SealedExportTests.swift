@@ -1,4 +1,5 @@
 import AgentModel
+import Glibc
 import Randomness
 import Testing
 
@@ -15,6 +16,27 @@ import Testing
             #expect(try SealedExport.open(export, with: Self.passphrase) == state)
             #expect(export.count <= SealedExport.maximumSize)
         }
+    }
+
+    /// RFC 7914, clause 12: the first half of its 64 bytes, which is what a key of 32 bytes is.
+    @Test func makesTheKeyByScrypt() throws {
+        let cost = try #require(SealedExport.Cost(exponent: 14, blockSize: 8, parallelism: 1))
+        let key = try SealedExport.key(from: Secret(text: "pleaseletmein"), salt: Array("SodiumChloride".utf8), cost)
+        #expect(
+            key.withUnsafeBytes { Hex.string(Array($0)) }
+                == "7023bdcb3afd7348461c06cd81fd38ebfda8fbba904f8e3ea9b543f6545da1f2")
+    }
+
+    /// A state of as many bytes as a store can hold.
+    @Test func takesTheLargestState() throws {
+        var state = try StoredState.sample()
+        let size = CellChanges.size(of: state.cells(keepingSlotsOf: [:]))
+        state.kept[CellID(kind: 128)] = Secret(repeatElement(7, count: CellChanges.maximumSize - size - 4))
+        let export = try SealedExport.seal(state, under: Self.passphrase)
+        #expect(export.count == SealedExport.maximumSize)
+        #expect(try SealedExport.open(export, with: Self.passphrase) == state)
+        state.kept[CellID(kind: 129)] = Secret([])
+        #expect(throws: ExportError.impossibleContent) { try SealedExport.seal(state, under: Self.passphrase) }
     }
 
     @Test func showsNothing() throws {
@@ -67,7 +89,7 @@ import Testing
         #expect(throws: ExportError.damaged) { try SealedExport.open(endless, with: Self.passphrase) }
     }
 
-    /// Somebody who can make a checksum cannot make the device run out of memory or time.
+    /// An attacker who can make a checksum cannot make the device run out of memory or time.
     @Test func aHostileCostIsRefused() throws {
         let export = try Self.sample.get()
         for offset in 10...12 {
@@ -119,5 +141,77 @@ import Testing
         change(&bytes)
         let checksum = bytes.withUnsafeBytes { CRC32.checksum($0) }
         return bytes + withUnsafeBytes(of: checksum.bigEndian) { Array($0) }
+    }
+}
+
+@Suite struct ImportTests {
+    @Test func intoAnEmptyStore() throws {
+        try withScratchDirectory { folder in
+            let keyFile = try SampleStore(folder: folder).place.open(maximumBackups: 3)
+            var expected = try StoredState.sample()
+            try keyFile.importState(expected, replacing: false)
+            expected.pendingSwitch = nil
+            #expect(keyFile.state == expected)
+            #expect(keyFile.usage.commits == 1)
+        }
+    }
+
+    @Test func replacesOnlyWhenAsked() throws {
+        try SampleStore.with([StoredState(home: try sampleNetwork(SampleNames.attic))]) { store in
+            let keyFile = try store.place.open(maximumBackups: 3)
+            let before = (keyFile.state, try content(of: store.path))
+            #expect(throws: ImportError.notEmpty(networks: 1)) { try keyFile.importState(.sample(), replacing: false) }
+            #expect(keyFile.state == before.0)
+            #expect(try content(of: store.path) == before.1)
+            try keyFile.importState(.sample(), replacing: true)
+            #expect(keyFile.state.home?.ssid == SampleNames.home)
+            #expect(keyFile.usage.commits == 1)
+        }
+    }
+
+    @Test func countersDoNotGoBack() throws {
+        let stored = StoredState(replayCounters: ["phone": 9, "cloud": 3])
+        try SampleStore.with([stored]) { store in
+            let keyFile = try store.place.open(maximumBackups: 3)
+            var imported = try StoredState.sample()
+            imported.replayCounters = ["phone": 7, "cloud": 5, "other": 1]
+            try keyFile.importState(imported, replacing: false)
+            #expect(keyFile.state.replayCounters == ["phone": 9, "cloud": 5, "other": 1])
+        }
+    }
+
+    @Test(arguments: [(UInt64(0), UInt64(4)), (1, 5), (9, 10), (.max, .max)])
+    func anotherListHasAnotherRevision(stored: UInt64, expected: UInt64) throws {
+        try SampleStore.with([StoredState(backupsRevision: stored, replayCounters: ["a": 1])]) { store in
+            let keyFile = try store.place.open(maximumBackups: 3)
+            try keyFile.importState(.sample(), replacing: false)
+            #expect(keyFile.state.backupsRevision == expected)
+        }
+    }
+
+    @Test func tooManyBackupsChangeNothing() throws {
+        try SampleStore.with([StoredState(replayCounters: ["a": 1])]) { store in
+            let keyFile = try store.place.open(maximumBackups: 1)
+            let before = try content(of: store.path)
+            #expect(throws: ImportError.store(.tooManyBackups(count: 2, maximum: 1))) {
+                try keyFile.importState(.sample(), replacing: true)
+            }
+            #expect(keyFile.state == StoredState(replayCounters: ["a": 1]))
+            #expect(try content(of: store.path) == before)
+        }
+    }
+
+    @Test func aNewRootKeyAtRandom() throws {
+        let states = try StoredState.seen(times: 80)
+        try SampleStore.with(states) { store in
+            let former = try content(of: store.rootKeyPath)
+            try store.place.open(maximumBackups: 3).renewRootKey()
+            #expect(try content(of: store.rootKeyPath) != former)
+            let examination = try store.place.examine()
+            #expect(examination.verdict == .inOrder)
+            #expect(examination.sectors.count { $0.state == .blank } == 7)
+            try write(former, to: store.rootKeyPath)
+            #expect(try store.place.examine().content == .refused(.wrongRootKey(path: store.path)))
+        }
     }
 }
