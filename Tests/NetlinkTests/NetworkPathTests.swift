@@ -67,7 +67,7 @@ import Testing
             isTunnel: true, hasGateway: false, flags: []),
         Row(testDescription: "a bridge", kind: .other, flags: .reachable),
         Row(
-            testDescription: "somebody has to sign in", isCaptive: true,
+            testDescription: "the user has to sign in", isCaptive: true,
             flags: [.reachable, .connectionRequired, .interventionRequired]),
         Row(
             testDescription: "the network's own addresses need no signing in", hasGateway: false, isCaptive: true,
@@ -85,14 +85,14 @@ import Testing
             tunnel: row.isTunnel ? Link.Tunnel(lowerIndex: nil, farEnd: nil) : nil)
         #expect(
             ReachabilityFlags(
-                way: Way(index: 3, gateway: gateway, isLocal: row.isLocal), link: link, carrier: row.carrier,
+                route: RouteLookup(index: 3, gateway: gateway, isLocal: row.isLocal), link: link, carrier: row.carrier,
                 isHopSilent: row.isHopSilent, isCaptive: row.isCaptive) == row.flags)
     }
 
     @Test func withoutAWayOrALinkNothingIsReachable() {
-        let way = Way(index: 3, gateway: nil, isLocal: false)
-        #expect(ReachabilityFlags(way: nil, link: nil, carrier: nil, isHopSilent: false, isCaptive: false) == [])
-        #expect(ReachabilityFlags(way: way, link: nil, carrier: nil, isHopSilent: false, isCaptive: false) == [])
+        let route = RouteLookup(index: 3, gateway: nil, isLocal: false)
+        #expect(ReachabilityFlags(route: nil, link: nil, carrier: nil, isHopSilent: false, isCaptive: false) == [])
+        #expect(ReachabilityFlags(route: route, link: nil, carrier: nil, isHopSilent: false, isCaptive: false) == [])
     }
 
     @Test(
@@ -104,5 +104,69 @@ import Testing
     func reachableMeansWithoutAPerson(_ flags: ReachabilityFlags, _ isReachable: Bool) {
         #expect(flags.isReachable == isReachable)
         #expect(NetworkPath(flags: flags, uplink: nil).isReachable == isReachable)
+    }
+}
+
+/// The path as its readers see it.
+@Suite(.timeLimit(.minutes(1))) struct ChangesTests {
+    private func path(_ flags: ReachabilityFlags) -> NetworkPath { NetworkPath(flags: flags, uplink: nil) }
+
+    @Test func theCurrentPathComesFirst() async {
+        let board = PathBoard()
+        board.show(path(.reachable))
+        var changes = board.changes().makeAsyncIterator()
+        #expect(await changes.next() == path(.reachable))
+    }
+
+    @Test func nothingIsToldBeforeItIsKnown() async {
+        let board = PathBoard()
+        var changes = board.changes().makeAsyncIterator()
+        #expect(board.path == nil)
+        async let first = changes.next()
+        board.show(.none)
+        #expect(await first == NetworkPath.none)
+    }
+
+    @Test func onlyChangesAreTold() async {
+        let board = PathBoard()
+        board.show(.none)
+        var changes = board.changes().makeAsyncIterator()
+        #expect(await changes.next() == NetworkPath.none)
+        board.show(.none)
+        board.show(path(.reachable))
+        #expect(await changes.next() == path(.reachable))
+        // There and back while they are not read: the next that is told differs.
+        board.show(.none)
+        board.show(path(.reachable))
+        board.show(path(.isDirect))
+        #expect(await changes.next() == path(.isDirect))
+        board.show(.none)
+        board.show(path(.isDirect))
+        async let next = changes.next()
+        board.show(.none)
+        #expect(await next == NetworkPath.none)
+    }
+
+    @Test func everybodyHasASequenceOfHisOwn() async {
+        let board = PathBoard()
+        var first = board.changes().makeAsyncIterator()
+        var second = board.changes().makeAsyncIterator()
+        board.show(path(.reachable))
+        #expect(await first.next() == path(.reachable))
+        #expect(await second.next() == path(.reachable))
+    }
+
+    @Test func theyEndWithTheMonitorAndWithTheTask() async {
+        var board: PathBoard? = PathBoard()
+        var orphan = board?.changes().makeAsyncIterator()
+        board = nil
+        #expect(await orphan?.next() == nil)
+        let kept = PathBoard()
+        let task = Task { [changes = kept.changes()] in
+            for await _ in changes {}
+            return true
+        }
+        task.cancel()
+        #expect(await task.value)
     }
 }

@@ -4,8 +4,8 @@ import Testing
 
 @testable import Netlink
 
-/// Neighbours, ways and host routes: what is asked, byte for byte, and what is read.
-@Suite struct WayTests {
+/// Neighbours, route lookups and host routes: what is asked, byte for byte, and what is read.
+@Suite struct RouteLookupTests {
     private func message(_ type: Int, flags: UInt16 = 0, _ hex: String) -> RouteMessage? {
         RouteMessage(
             NetlinkMessage(type: UInt16(type), flags: flags, sequence: 0, port: 0, payload: bytes(hex)[...]))
@@ -15,9 +15,9 @@ import Testing
         Neighbour.Key(index: index, address: try #require(IPAddress(address)))
     }
 
-    @Test func asksForAWay() throws {
+    @Test func asksForARoute() throws {
         #expect(
-            NetlinkRequest.way(to: try #require(IPAddress("192.0.2.1")))
+            NetlinkRequest.routeLookup(to: try #require(IPAddress("192.0.2.1")))
                 .encoded(flags: NLM_F_REQUEST | NLM_F_ACK, sequence: 5, port: 9)
                 == bytes(
                     """
@@ -32,8 +32,10 @@ import Testing
                     0800 0100 c0000201  # RTA_DST
                     """))
         #expect(
-            NetlinkRequest.way(to: try #require(IPAddress("2001:db8::1"))).encoded(flags: 0, sequence: 0, port: 0)
-                .dropFirst(16)
+            NetlinkRequest.routeLookup(to: try #require(IPAddress("2001:db8::1"))).encoded(
+                flags: 0, sequence: 0, port: 0
+            )
+            .dropFirst(16)
                 == bytes("0a 80 0000 00000000 00000000  1400 0100 20010db8000000000000000000000001")[...])
     }
 
@@ -81,7 +83,7 @@ import Testing
 
     @Test(
         arguments: [
-            "02 00 0000 03000000 2000 08 01 0800 0100 c0000201",  // Somebody else is answered for.
+            "02 00 0000 03000000 2000 08 01 0800 0100 c0000201",  // An answer for another address.
             "07 00 0000 03000000 2000 00 01 0800 0100 c0000201",  // A bridge's.
             "02 00 0000 00000000 2000 00 01 0800 0100 c0000201",  // Of no interface.
             "02 00 0000 ffffffff 2000 00 01 0800 0100 c0000201",
@@ -92,30 +94,31 @@ import Testing
         ])
     func otherwiseThereIsNoNeighbour(_ hex: String) { #expect(message(28, hex) == nil) }
 
-    @Test func readsAWay() throws {
-        func way(_ hex: String) -> Way? { Way(bytes(hex)[...]) }
+    @Test func readsARoute() throws {
+        func route(_ hex: String) -> RouteLookup? { RouteLookup(bytes(hex)[...]) }
         let gateway = "0800 0500 c0000201"
         let output = "0800 0100 c6336401 0800 0400 02000000"
         #expect(
-            way("02 20 00 00 fe 00 00 01 00020000 \(output) \(gateway)")
-                == Way(index: 2, gateway: IPAddress("192.0.2.1"), isLocal: false))
+            route("02 20 00 00 fe 00 00 01 00020000 \(output) \(gateway)")
+                == RouteLookup(index: 2, gateway: IPAddress("192.0.2.1"), isLocal: false))
         #expect(
-            way("02 20 00 00 fe 00 00 01 00020000 \(output)") == Way(index: 2, gateway: nil, isLocal: false))
-        #expect(way("02 20 00 00 ff 00 00 02 00020000 \(output)") == Way(index: 2, gateway: nil, isLocal: true))
-        #expect(way("02 20 00 00 ff 00 00 05 00020000 \(output)")?.isLocal == false, "multicast")
+            route("02 20 00 00 fe 00 00 01 00020000 \(output)") == RouteLookup(index: 2, gateway: nil, isLocal: false))
+        #expect(
+            route("02 20 00 00 ff 00 00 02 00020000 \(output)") == RouteLookup(index: 2, gateway: nil, isLocal: true))
+        #expect(route("02 20 00 00 ff 00 00 05 00020000 \(output)")?.isLocal == false, "multicast")
         // IPv6 says that it would be from anywhere.
         let any = "1400 0200 00000000000000000000000000000000"
         #expect(
-            way("0a 80 80 00 fe 02 00 01 00000000 \(any) 0800 0400 03000000")
-                == Way(index: 3, gateway: nil, isLocal: false))
+            route("0a 80 80 00 fe 02 00 01 00000000 \(any) 0800 0400 03000000")
+                == RouteLookup(index: 3, gateway: nil, isLocal: false))
         for type in ["06", "07", "08", "09"] {
-            #expect(way("02 20 00 00 fe 00 00 \(type) 00020000 \(output)") == nil, "thrown away")
+            #expect(route("02 20 00 00 fe 00 00 \(type) 00020000 \(output)") == nil, "thrown away")
         }
-        #expect(way("02 20 00 00 fe 00 00 01 00020000 \(gateway)") == nil, "by no interface")
+        #expect(route("02 20 00 00 fe 00 00 01 00020000 \(gateway)") == nil, "by no interface")
         // An IPv4 address behind an IPv6 gateway (RFC 5549).
         let via = "1600 1200 0a00 fe800000000000000000000000000001 0000"
         #expect(
-            way("02 20 00 00 fe 00 00 01 00020000 \(output) \(via)")?.gateway == IPAddress("fe80::1"))
+            route("02 20 00 00 fe 00 00 01 00020000 \(output) \(via)")?.gateway == IPAddress("fe80::1"))
     }
 
     @Test func readsHostRoutesThroughAGateway() throws {

@@ -146,7 +146,7 @@ import Testing
         #expect(try await wait(&changes, for: .reachable).uplink?.interface == "near0")
     }
 
-    @Test func aSilentGatewayIsNoWay() async throws {
+    @Test func aSilentGatewayIsNoPath() async throws {
         try await device.run("\(connect)\nip route add default via 192.0.2.1")
         try await gateway.run(answer)
         let socket = try device.within { try NetlinkSocket(.route) }
@@ -227,7 +227,7 @@ import Testing
         #expect(names.state.withLock { $0.asked } == 0)
     }
 
-    /// A resolver that never answers holds up nothing and nobody.
+    /// A resolver that never answers holds up nothing.
     @Test func aResolverThatHangsIsCancelled() async throws {
         try await device.run(connect)
         let (cancellations, continuation) = AsyncStream.makeStream(of: Void.self)
@@ -265,8 +265,8 @@ import Testing
         monitor.stop()
         try await device.run("ip route add default via 192.0.2.1")
         _ = try await journal.next { if case .defaultRouteAdded = $0 { true } else { false } }
-        // The kernel has answered since, so whoever had asked would know.
-        _ = try await routes.way(to: try #require(IPAddress("192.0.2.1")))
+        // The kernel has answered since, so a question asked before would be answered.
+        _ = try await routes.routeLookup(to: try #require(IPAddress("192.0.2.1")))
         #expect(monitor.flags == [])
         monitor.start()
         _ = try await wait(&changes, for: .reachable)
@@ -279,5 +279,44 @@ import Testing
         let changes = try #require(monitor?.changes)
         monitor = nil
         for await _ in changes {}
+    }
+}
+
+/// The example in Docs/reachability.md, word for word: it compiles, and does what it says.
+@Suite struct ExampleTests {
+    func watch() async throws(NetlinkError) {
+        let monitor = try await ReachabilityMonitor(of: .internet)
+        await monitor.start()
+        for await path in monitor.changes {
+            let uplink = path.uplink.map { "\($0.interface) (\($0.kind.rawValue))" } ?? "nothing"
+            let carrier = path.uplink?.carrier.map { " on \($0.interface) (\($0.kind.rawValue))" } ?? ""
+            print(path.isReachable ? "online by \(uplink)\(carrier)" : "offline")
+            if path.flags.contains(.isCellular) { print("traffic costs money") }
+        }
+    }
+
+    @Test func isTheOneInTheDocumentation() throws {
+        let example = try #require(block(in: "../../Docs/reachability.md", from: "func watch()", to: "}\n```"))
+        let ours = try #require(block(in: "ExampleTests.swift", from: "    func watch()", to: "    }\n\n"))
+        let unindented = ours.split(separator: "\n").map { $0.dropFirst(4) }.joined(separator: "\n")
+        #expect(unindented == example)
+    }
+
+    @Test(.timeLimit(.minutes(1))) func endsWhenItsTaskDoes() async throws {
+        let task = Task { try await watch() }
+        task.cancel()
+        try await task.value
+    }
+
+    private func block(in file: String, from start: String, to end: String) -> String? {
+        let folder = #filePath.split(separator: "/").dropLast().joined(separator: "/")
+        guard let stream = fopen("/\(folder)/\(file)", "r") else { return nil }
+        defer { fclose(stream) }
+        var buffer = [UInt8](repeating: 0, count: 64 * 1024)
+        let text = String(decoding: buffer[..<fread(&buffer, 1, buffer.count, stream)], as: UTF8.self)
+        guard let first = text.firstRange(of: start),
+            let last = text[first.lowerBound...].firstRange(of: end)
+        else { return nil }
+        return String(text[first.lowerBound..<last.lowerBound]) + (end.hasPrefix("    }") ? "    }" : "}")
     }
 }

@@ -29,7 +29,7 @@ extension WirelessRadio {
         return .finished(try await scanResults())
     }
 
-    /// Whether a scan of our own is under way, and so nobody else's.
+    /// Whether a scan of our own is under way, and so no other program's.
     public var isScanning: Bool { scans.isRunning }
 
     /// Asks for the end of a scan; without one nothing happens. The end is an event.
@@ -40,7 +40,7 @@ extension WirelessRadio {
         socket.send(request, expecting: .acknowledged, attempting: attempted, within: NetlinkSocket.patience) { _ in }
     }
 
-    /// What the kernel remembers of recent scans, whoever made them.
+    /// The results of recent scans that the kernel remembers, of all programs.
     public func scanResults() async throws(NetlinkError) -> [BSS] {
         let attempted = "read the scan results of \(interface)"
         let request = try request(NL80211_CMD_GET_SCAN, attempting: attempted)
@@ -130,4 +130,100 @@ extension AttributeWriter {
         }
         if scan.flush { put(NL80211_ATTR_SCAN_FLAGS, NL80211_SCAN_FLAG_FLUSH.rawValue) }
     }
+}
+
+/// A scan to make.
+public struct ScanRequest: Hashable, Sendable {
+    /// Networks to ask for by name. Without it a hidden network often is not seen at all: the radio stays on a channel
+    /// for less time than between two beacons, and to the question to everybody it does not answer. The radio takes
+    /// `Phy.maximumScanSSIDs` at once, and the question to everybody counts as one of them.
+    public var ssids: [SSID]
+    /// Whether access points that beacon their name are asked too (the wildcard SSID).
+    public var asksEverybody: Bool
+    /// Where to listen. Empty means every channel that the regulatory domain allows, which takes seconds. Channels that
+    /// it does not allow are left out, and if none is left the scan is refused.
+    public var frequencies: [Frequency]
+    /// Whether to forget older results first, so that only what this scan hears is left.
+    public var flush: Bool
+
+    public init(ssids: [SSID] = [], asksEverybody: Bool = true, frequencies: [Frequency] = [], flush: Bool = false) {
+        self.ssids = ssids
+        self.asksEverybody = asksEverybody
+        self.frequencies = frequencies
+        self.flush = flush
+    }
+
+    /// Every channel, everybody.
+    public static let full = ScanRequest()
+}
+
+/// How a scan of our own ended.
+public enum ScanOutcome: Hashable, Sendable {
+    /// With everything the radio knows of now, the newest and the older that the kernel still keeps (30 s).
+    case finished([BSS])
+    /// By another program's wish or by the driver's; a part of the channels was not listened to.
+    case aborted
+}
+
+/// Tells the end of our own scan from the ends of others'.
+///
+/// The kernel does one scan at a time on a radio, and events and answers come in one order. So the end is ours if it
+/// comes after the scan was accepted, or if a start and this end came between the request and its acceptance: a short scan
+/// can be over before the kernel has sent its acknowledgement.
+struct ScanTracker: Equatable {
+    private enum State: Equatable {
+        case idle
+        case requested(since: Seen)
+        case running
+    }
+
+    /// What was seen since the request.
+    private enum Seen: Equatable {
+        case nothing
+        case start
+        case end(aborted: Bool)
+    }
+
+    private var state = State.idle
+
+    var isIdle: Bool { state == .idle }
+
+    /// Whether the scan that is under way is ours.
+    var isRunning: Bool { state == .running }
+
+    mutating func request() { state = .requested(since: .nothing) }
+
+    /// The kernel accepted the scan.
+    /// - Returns: whether it was aborted, if it is over already.
+    mutating func accepted() -> Bool? {
+        guard case .requested(let seen) = state else { return nil }
+        if case .end(let aborted) = seen {
+            state = .idle
+            return aborted
+        }
+        state = .running
+        return nil
+    }
+
+    /// Some scan of the interface started.
+    mutating func started() {
+        if case .requested = state { state = .requested(since: .start) }
+    }
+
+    /// Some scan of the interface ended.
+    /// - Returns: whether it was aborted, if it was ours.
+    mutating func ended(aborted: Bool) -> Bool? {
+        switch state {
+        case .idle, .requested(since: .nothing), .requested(since: .end): return nil
+        case .requested(since: .start):
+            state = .requested(since: .end(aborted: aborted))
+            return nil
+        case .running:
+            state = .idle
+            return aborted
+        }
+    }
+
+    /// The scan was refused or is given up.
+    mutating func forget() { state = .idle }
 }

@@ -65,7 +65,7 @@ public final class ReachabilityMonitor {
         (resolution, retry, nextResolution) = (nil, nil, nil)
     }
 
-    /// Whether somebody has to sign in before packets get beyond the network at an interface, which the kernel does not
+    /// Whether the user has to sign in before packets get beyond the network at an interface, which the kernel does not
     /// know. It stays so until it is said otherwise.
     public func setCaptive(_ isCaptive: Bool, on interface: String) {
         let isNews =
@@ -100,7 +100,7 @@ public final class ReachabilityMonitor {
         }
     }
 
-    /// The kernel is short of something. There is nobody to tell, and nothing to do but to ask again.
+    /// The kernel is short of something. Ask again later.
     private func lookLater() {
         retry = LoopTimer(after: .seconds(1)) { [weak self] in self?.look() }
     }
@@ -110,7 +110,7 @@ public final class ReachabilityMonitor {
         var best = NetworkPath.none
         for address in addresses ?? [] {
             do throws(NetlinkError) {
-                best = Self.better(best, path(to: address, by: try await routes.way(to: address)))
+                best = Self.better(best, path(to: address, by: try await routes.routeLookup(to: address)))
             } catch {
                 return nil
             }
@@ -119,13 +119,13 @@ public final class ReachabilityMonitor {
         return best
     }
 
-    private func path(to address: IPAddress, by way: Way?) -> NetworkPath {
-        let link = way.flatMap { routes.links[$0.index] }
+    private func path(to address: IPAddress, by route: RouteLookup?) -> NetworkPath {
+        let link = route.flatMap { routes.links[$0.index] }
         let uplink = link.flatMap { routes.uplink(over: $0.index) }
         let interfaces = [uplink?.interface, uplink?.carrier?.interface].compactMap { $0 }
         let flags = ReachabilityFlags(
-            way: way, link: link, carrier: uplink?.carrier?.kind,
-            isHopSilent: way.map { routes.isSilent($0.gateway ?? address, on: $0.index) } ?? false,
+            route: route, link: link, carrier: uplink?.carrier?.kind,
+            isHopSilent: route.map { routes.isSilent($0.gateway ?? address, on: $0.index) } ?? false,
             isCaptive: !captiveInterfaces.isDisjoint(with: interfaces))
         return NetworkPath(flags: flags, uplink: flags.contains(.reachable) ? uplink : nil)
     }

@@ -63,7 +63,7 @@ extension WirelessRadio {
         try await socket.perform(request, attempting: attempted)
     }
 
-    /// Leaves a network that nobody claims as theirs. The end is an event.
+    /// Leaves a network that no program manages. The end is an event.
     ///
     /// wpa_supplicant claims its links (`NL80211_ATTR_SOCKET_OWNER`): only it can end them, and they end when it dies.
     /// - Throws: `refused` with `EPERM` for a claimed link.
@@ -120,4 +120,89 @@ extension AttributeWriter {
             supervision.put(NL80211_ATTR_CQM_RSSI_HYST, UInt32(clamping: hysteresis))
         }
     }
+}
+
+extension StationInfo {
+    /// Reads the answer to `NL80211_CMD_GET_STATION`. Nil if it says nothing of a station.
+    init?(_ message: NetlinkMessage) {
+        guard let info = message.nl80211Attributes[NL80211_ATTR_STA_INFO]?.nested else { return nil }
+        self.init()
+        signal = info[NL80211_STA_INFO_SIGNAL]?.decibels
+        signalAverage = info[NL80211_STA_INFO_SIGNAL_AVG]?.decibels
+        beaconSignalAverage = info[NL80211_STA_INFO_BEACON_SIGNAL_AVG]?.decibels
+        beaconsReceived = info[NL80211_STA_INFO_BEACON_RX]?.number()
+        beaconInterval = info[NL80211_STA_INFO_BSS_PARAM]?.nested[NL80211_STA_BSS_PARAM_BEACON_INTERVAL]?
+            .number(as: UInt16.self).map { .microseconds(Int64($0) * Self.timeUnit) }
+        beaconLossCount = info[NL80211_STA_INFO_BEACON_LOSS]?.number()
+        inactive = info[NL80211_STA_INFO_INACTIVE_TIME]?.number(as: UInt32.self).map { .milliseconds($0) }
+        connected = info[NL80211_STA_INFO_CONNECTED_TIME]?.number(as: UInt32.self).map { .seconds($0) }
+        receiveBitRate = info[NL80211_STA_INFO_RX_BITRATE]?.bitRate
+        transmitBitRate = info[NL80211_STA_INFO_TX_BITRATE]?.bitRate
+        transmitFailed = info[NL80211_STA_INFO_TX_FAILED]?.number()
+    }
+}
+
+extension StationInfo {
+    /// In which beacon intervals are counted, in microseconds (IEEE 802.11-2020, 9.4.1.3).
+    private static let timeUnit: Int64 = 1024
+}
+
+extension AttributeValue {
+    /// In dBm. 0 is what mac80211 says of an average before it has heard enough frames, and no receiver ever measures it.
+    fileprivate var decibels: Int? { number(as: Int8.self).flatMap { $0 == 0 ? nil : Int($0) } }
+
+    /// In kbit/s. The kernel counts in units of 100 kbit/s, and in 16 bits too for programs from before fast rates.
+    fileprivate var bitRate: Int? {
+        let units =
+            nested[NL80211_RATE_INFO_BITRATE32]?.count(as: UInt32.self)
+            ?? nested[NL80211_RATE_INFO_BITRATE]?.count(as: UInt16.self)
+        return units.map { min($0, 0xff_ffff) * 100 }
+    }
+}
+
+/// One interface of a radio (`NL80211_CMD_GET_INTERFACE`).
+public struct WirelessInterface: Hashable, Sendable {
+    public let index: Int
+    public let name: String
+    /// The number of the radio it belongs to.
+    public let phy: Int
+    /// Whether it is a client of access points ("managed"), the only kind that altnet uses.
+    public let isStation: Bool
+    public let address: BSSID?
+    /// The network it is in, as far as the kernel says.
+    public let ssid: SSID?
+    public let frequency: Frequency?
+}
+
+/// The access point that the interface is associated with.
+public struct AssociatedBSS: Hashable, Sendable {
+    public let bssid: BSSID
+    /// Nil where the access point hides its name and the kernel does not say it either.
+    public let ssid: SSID?
+    public let frequency: Frequency
+}
+
+extension WirelessInterface {
+    /// Reads one message of an interface dump. Nil for what has no network interface, such as a P2P device.
+    init?(_ message: NetlinkMessage) {
+        let attributes = message.nl80211Attributes
+        guard let index = attributes[NL80211_ATTR_IFINDEX]?.count(as: UInt32.self),
+            let name = attributes[NL80211_ATTR_IFNAME]?.string,
+            let phy = attributes[NL80211_ATTR_WIPHY]?.count(as: UInt32.self)
+        else { return nil }
+        self.index = index
+        self.name = name
+        self.phy = phy
+        isStation = attributes[NL80211_ATTR_IFTYPE]?.number(as: UInt32.self) == NL80211_IFTYPE_STATION.rawValue
+        address = attributes[NL80211_ATTR_MAC].flatMap { BSSID(bytes: $0.bytes) }
+        ssid = attributes[NL80211_ATTR_SSID].flatMap { try? SSID(bytes: $0.bytes) }
+        frequency = attributes[NL80211_ATTR_WIPHY_FREQ]?.count(as: UInt32.self).map(Frequency.init(megahertz:))
+    }
+}
+
+extension NetlinkMessage {
+    /// The command of a generic-netlink message.
+    var command: UInt8? { payload.first }
+
+    var nl80211Attributes: Attributes { attributes(after: GenericNetlinkFamily.headerLength) }
 }
