@@ -76,7 +76,7 @@ private struct HarnessRun {
         try write(Self.networks, to: "harness.networks")
         try write(Self.hook(in: directory), to: "harness.hook")
         guard chmod(directory + "/harness.hook", 0o700) == 0 else {
-            throw LabError.system(attempt: "chmod the hook", errno: errno)
+            throw LabError.system(SystemError("chmod the hook"))
         }
     }
 

@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 
 /// An `errno`, shown in words.
 struct ErrorNumber: CustomStringConvertible {
@@ -15,5 +16,5 @@ struct ErrorNumber: CustomStringConvertible {
 
 extension LabError {
     /// The failure of the call just made, with the `errno` that it left.
-    static func lastCall(_ attempt: String) -> LabError { .system(attempt: attempt, errno: errno) }
+    static func lastCall(_ attempt: String) -> LabError { .system(SystemError(attempt)) }
 }

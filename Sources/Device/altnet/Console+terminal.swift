@@ -21,7 +21,7 @@ extension Console {
     /// Ends the process where nobody reads any more, as `altnet watch | head` does.
     private static func write(_ text: String, to descriptor: Int32) {
         do { try TextOutput(descriptor: descriptor).put(text) } catch {
-            exit(error.number == EPIPE ? ExitStatus.success.rawValue : ExitStatus.deviceFailure.rawValue)
+            exit(error.errno == EPIPE ? ExitStatus.success.rawValue : ExitStatus.deviceFailure.rawValue)
         }
     }
 

@@ -1,5 +1,4 @@
 import Agent
-import Dispatch
 import Glibc
 
 /// Where the program begins: on its first thread, while there are no others.
@@ -15,7 +14,8 @@ enum Program {
             await run(arguments)
             exit(EXIT_SUCCESS)
         }
-        dispatchMain()
+        // Signals come to this thread: all others block them, or are made by one that does.
+        while true { pause() }
     }
 
     private static func run(_ arguments: some Collection<String>) async {

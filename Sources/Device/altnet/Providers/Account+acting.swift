@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 
 extension Account {
     /// The user with this number.
@@ -15,7 +16,7 @@ extension Account {
         let count = getgroups(Int32(groups.count), &groups)
         let group = getegid()
         guard count >= 0, initgroups(name, self.group) == 0, setegid(self.group) == 0, seteuid(user) == 0 else {
-            throw HostFailure.system(attempted: "act as \(name)", errno: errno)
+            throw HostFailure.system(SystemError("act as \(name)"))
         }
         defer {
             // Root is what this process was, so nothing of it can be refused.

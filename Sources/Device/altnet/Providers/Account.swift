@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 
 /// A user of this machine (passwd(5)).
 struct Account {
@@ -17,7 +18,7 @@ struct Account {
     func become() throws(HostFailure) {
         guard geteuid() != user || getuid() != user else { return }
         guard initgroups(name, group) == 0, setgid(group) == 0, setuid(user) == 0 else {
-            throw .system(attempted: "become \(name)", errno: errno)
+            throw .system(SystemError("become \(name)"))
         }
     }
 }

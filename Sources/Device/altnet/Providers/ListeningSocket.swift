@@ -1,5 +1,6 @@
 import AppServer
 import Glibc
+import Linux
 
 /// Where the host of the providers listens.
 enum ListeningSocket {
@@ -38,7 +39,7 @@ enum ListeningSocket {
         let file = ServerSocketFile(path: path, mode: 0o600, group: getegid(), owner: agent?.user)
         let place = try file.claim()
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        guard descriptor >= 0 else { throw HostFailure.system(attempted: "open a socket", errno: errno) }
+        guard descriptor >= 0 else { throw HostFailure.system(SystemError("open a socket")) }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: place.utf8) }
@@ -48,7 +49,7 @@ enum ListeningSocket {
             }
         }
         guard isBound == 0, Glibc.listen(descriptor, backlog) == 0 else {
-            throw HostFailure.system(attempted: "listen on \(path)", errno: errno)
+            throw HostFailure.system(SystemError("listen on \(path)"))
         }
         _ = try file.publish(place)
         return descriptor

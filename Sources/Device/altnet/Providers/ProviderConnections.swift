@@ -20,11 +20,8 @@ struct ProviderConnections {
 
     /// What to wait for: that the other side ends. What it writes is for the provider.
     var waiting: [pollfd] {
-        processes.keys.filter { !ending.contains($0) }.map { pollfd(fd: $0, events: Self.hangUp, revents: 0) }
+        processes.keys.filter { !ending.contains($0) }.map { pollfd($0, .hungUp) }
     }
-
-    /// POLLRDHUP (poll(2)), which the C library hides.
-    private static let hangUp: Int16 = 0x2000
 
     /// Takes the connection over.
     mutating func begin(_ descriptor: Int32) {

@@ -26,19 +26,17 @@ struct ProviderListener {
     /// Runs until a signal ends it.
     consuming func run(on socket: ListeningSocket) throws {
         // Before there is a socket, by which others know that this has begun.
-        let signals = try SignalPipe([SIGCHLD, SIGTERM, SIGINT])
+        let signals = try ProcessSignals([SIGCHLD, SIGTERM, SIGINT])
         let trusted: Set<UInt32> = [0, geteuid(), agent?.user ?? 0]
         let listener = try socket.open(for: agent, backlog: Int32(Self.maximumConnections))
         try ChildProcess.adoptOrphans()
         while true {
             var waiting =
                 [
-                    pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
-                    pollfd(
-                        fd: connections.count < Self.maximumConnections ? listener : -1, events: Int16(POLLIN),
-                        revents: 0),
+                    pollfd(signals.descriptor, .readable),
+                    pollfd(connections.count < Self.maximumConnections ? listener : -1, .readable),
                 ] + connections.waiting
-            guard poll(&waiting, nfds_t(waiting.count), -1) > 0 else { continue }
+            guard Readiness.wait(for: &waiting, within: nil) else { continue }
             if waiting[0].revents != 0, signals.take().contains(where: { $0 != SIGCHLD }) { break }
             connections.end(waiting.dropFirst(2).filter { $0.revents != 0 }.map(\.fd))
             connections.reap()
@@ -65,7 +63,7 @@ enum HostFailure: Error, CustomStringConvertible {
     case notRoot
     case noSocket
     case notASocket
-    case system(attempted: String, errno: Int32)
+    case system(SystemError)
 
     var description: String {
         switch self {
@@ -74,7 +72,7 @@ enum HostFailure: Error, CustomStringConvertible {
         case .notRoot: "only root can run the providers as another user"
         case .noSocket: "there is no socket to listen on: say one by --listen, or have systemd pass one"
         case .notASocket: "what was passed to listen on is no listening Unix socket"
-        case .system(let attempted, let errno): "cannot \(attempted): \(String(cString: strerror(errno)))"
+        case .system(let error): "\(error)"
         }
     }
 }

@@ -55,10 +55,10 @@ import Testing
         #expect(queue.takeDue(at: after(1), isQuiet: true) == nil)
     }
 
-    @Test func callsNobodyWhoHasLeft() {
+    @Test func callsNothingThatWasCancelled() {
         var queue = RunQueue()
         let timer = queue.add(due: start, latest: start) {}
-        let watch = queue.add(descriptor: 7) {}
+        let watch = queue.add(descriptor: 7, .readable) {}
         #expect(queue.watches.map(\.descriptor) == [7])
         queue.remove(timer)
         queue.remove(watch)
@@ -68,7 +68,7 @@ import Testing
     }
 }
 
-/// Who was called, in order.
+/// The calls made, in order.
 private final class Calls: Sendable {
     private let list = Mutex<[Int]>([])
     var noted: [Int] { list.withLock { $0 } }
