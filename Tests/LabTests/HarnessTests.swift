@@ -3,6 +3,7 @@ import AppProtocol
 import FoundationEssentials
 import Glibc
 import Lab
+import Linux
 import Testing
 
 extension Radios {

@@ -3,6 +3,7 @@ import AppClient
 import AppProtocol
 import FoundationEssentials
 import Glibc
+import Linux
 import Synchronization
 
 /// The device under test: the real agent on the station's interface, seen as an app sees it.

@@ -30,7 +30,7 @@ struct AgentProcess {
         let signals: ProcessSignals
         do throws(SystemError) { signals = try AgentService.takeSignals() } catch {
             sink.complain("\(error)")
-            throw ExitCode(ExitStatus(errno: error.errno).rawValue)
+            throw ExitCode(ExitStatus(startFailure: error).rawValue)
         }
         let settings: AgentSettings
         do throws(InvalidSettings) { settings = try source.read() } catch {

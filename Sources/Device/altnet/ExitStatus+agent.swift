@@ -3,6 +3,7 @@ import AppServer
 import Connectivity
 import Glibc
 import KeyFile
+import Linux
 
 extension ExitStatus {
     /// Why the agent did not start: whether a person has to mend something, or trying again may help.
@@ -12,6 +13,7 @@ extension ExitStatus {
             case let error as KeyFileError: ExitStatus(error)
             case let error as IdentityError: ExitStatus(error)
             case let error as AppServerError: ExitStatus(error)
+            case let error as SystemError: ExitStatus(errno: error.errno)
             case is TrustError, is UnfinishedReset: .badSettings
             default: .failed
             }

@@ -29,36 +29,34 @@ public enum Readiness: Sendable, Hashable {
 
     /// - Returns: whether it is ready within the limit, or has failed; nil waits for ever.
     public func wait(on descriptor: Int32, within limit: Duration?) -> Bool {
-        var list = [pollfd(descriptor, self)]
-        return Self.wait(for: &list, within: limit)
+        Self.wait(for: [(descriptor, self)], within: limit) == [true]
     }
 
     /// Waits until one of several is ready, until a signal comes or the limit has passed.
     /// - Parameters:
-    ///   - list: their `revents` say which.
+    ///   - list: a descriptor of -1 is none.
     ///   - limit: nil waits for ever.
-    /// - Returns: whether any is ready.
-    public static func wait(for list: inout [pollfd], within limit: Duration?) -> Bool {
-        guard let limit else { return ppoll(&list, nfds_t(list.count), nil, nil) > 0 }
-        let (seconds, attoseconds) = max(limit, .zero).components
-        var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
-        return ppoll(&list, nfds_t(list.count), &time, nil) > 0
+    /// - Returns: for each whether it is ready, or has failed.
+    public static func wait(for list: [(descriptor: Int32, readiness: Readiness)], within limit: Duration?) -> [Bool] {
+        var descriptors = list.map { pollfd(fd: $0.descriptor, events: $0.readiness.events, revents: 0) }
+        let count: Int32
+        if let limit {
+            let (seconds, attoseconds) = max(limit, .zero).components
+            var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+            count = ppoll(&descriptors, nfds_t(descriptors.count), &time, nil)
+        } else {
+            count = ppoll(&descriptors, nfds_t(descriptors.count), nil, nil)
+        }
+        return descriptors.map { count > 0 && $0.revents != 0 }
     }
 
-    fileprivate var events: Int16 {
+    private var events: Int16 {
         switch self {
         case .readable: Int16(POLLIN)
         case .writable: Int16(POLLOUT)
         // POLLRDHUP, which the C library hides.
         case .hungUp: 0x2000
         }
-    }
-}
-
-extension pollfd {
-    /// - Parameter descriptor: -1 for none.
-    public init(_ descriptor: Int32, _ readiness: Readiness) {
-        self.init(fd: descriptor, events: readiness.events, revents: 0)
     }
 }
 

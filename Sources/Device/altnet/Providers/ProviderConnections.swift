@@ -19,9 +19,7 @@ struct ProviderConnections {
     var count: Int { processes.count }
 
     /// What to wait for: that the other side ends. What it writes is for the provider.
-    var waiting: [pollfd] {
-        processes.keys.filter { !ending.contains($0) }.map { pollfd($0, .hungUp) }
-    }
+    var waiting: [Int32] { processes.keys.filter { !ending.contains($0) } }
 
     /// Takes the connection over.
     mutating func begin(_ descriptor: Int32) {

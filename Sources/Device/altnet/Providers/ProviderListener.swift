@@ -31,16 +31,17 @@ struct ProviderListener {
         let listener = try socket.open(for: agent, backlog: Int32(Self.maximumConnections))
         try ChildProcess.adoptOrphans()
         while true {
-            var waiting =
-                [
-                    pollfd(signals.descriptor, .readable),
-                    pollfd(connections.count < Self.maximumConnections ? listener : -1, .readable),
-                ] + connections.waiting
-            guard Readiness.wait(for: &waiting, within: nil) else { continue }
-            if waiting[0].revents != 0, signals.take().contains(where: { $0 != SIGCHLD }) { break }
-            connections.end(waiting.dropFirst(2).filter { $0.revents != 0 }.map(\.fd))
+            let clients = connections.waiting
+            let isReady = Readiness.wait(
+                for: [
+                    (signals.descriptor, .readable),
+                    (connections.count < Self.maximumConnections ? listener : -1, .readable),
+                ] + clients.map { ($0, .hungUp) }, within: nil)
+            guard isReady.contains(true) else { continue }
+            if isReady[0], signals.take().contains(where: { $0 != SIGCHLD }) { break }
+            connections.end(zip(clients, isReady.dropFirst(2)).filter(\.1).map(\.0))
             connections.reap()
-            if waiting[1].revents != 0 { accept(from: listener, trusted) }
+            if isReady[1] { accept(from: listener, trusted) }
         }
         connections.endAll()
     }

@@ -108,11 +108,10 @@ final class LoopThread: SerialExecutor, TimerSource {
             return (queue.watches, queue.patience(at: .now))
         }
         defer { queue.withLock { $0.isWaiting = false } }
-        var descriptors = watches.map { pollfd($0.descriptor, $0.readiness) }
-        descriptors.append(pollfd(wakeup.descriptor, .readable))
-        guard Readiness.wait(for: &descriptors, within: patience) else { return [] }
-        if descriptors[watches.count].revents != 0 { wakeup.silence() }
-        return zip(watches, descriptors).filter { $1.revents != 0 }.map(\.0.number)
+        let list = watches.map { ($0.descriptor, $0.readiness) } + [(wakeup.descriptor, .readable)]
+        let isReady = Readiness.wait(for: list, within: patience)
+        if isReady[watches.count] { wakeup.silence() }
+        return zip(watches, isReady).filter(\.1).map(\.0.number)
     }
 }
 

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Linux
 
 /// A file of a stack's configuration, which only root may read, for it has passwords.
 struct ConfigurationFile {
