@@ -259,7 +259,7 @@ import Testing
     }
 
     @Test func saysWhyItCannot() {
-        #expect(throws: TextOutput.Failure(number: EBADF)) { try TextOutput(descriptor: -1).put("text") }
+        #expect(throws: SystemError("write", errno: EBADF)) { try TextOutput(descriptor: -1).put("text") }
         #expect(throws: Never.self) { try TextOutput(descriptor: -1).put("") }
     }
 }

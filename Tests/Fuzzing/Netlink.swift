@@ -37,7 +37,7 @@ private func readAsRadioNews(_ message: NetlinkMessage) {
     _ = StationInfo(message)?.strength
     _ = WirelessInterface(message)
     _ = RadioEvent(message)
-    _ = Way(message.payload)
+    _ = RouteLookup(message.payload)
 }
 
 /// Attributes that are written as they were read are read the same.

@@ -3,6 +3,7 @@ import AppProtocol
 import FoundationEssentials
 import Glibc
 import Lab
+import Linux
 import Testing
 
 extension Radios {
@@ -77,7 +78,7 @@ private struct HarnessRun {
         try write(Self.networks, to: "harness.networks")
         try write(Self.hook(in: directory), to: "harness.hook")
         guard chmod(directory + "/harness.hook", 0o700) == 0 else {
-            throw LabError.system(attempt: "chmod the hook", errno: errno)
+            throw LabError.system(SystemError("chmod the hook"))
         }
     }
 

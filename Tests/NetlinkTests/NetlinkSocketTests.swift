@@ -171,7 +171,7 @@ import Testing
     @Test(.enabled(if: geteuid() == 0, "changes its user, which needs root"))
     func saysThatTheRightIsMissing() async throws {
         var ending = ""
-        let socket: NetlinkSocket = try asNobody {
+        let socket: NetlinkSocket = try asUnprivilegedUser {
             let socket = try NetlinkSocket(.route)
             socket.send(
                 .setLink(index: 1, up: true), expecting: .acknowledged, attempting: "set lo up", within: .seconds(5)
@@ -184,14 +184,14 @@ import Testing
     }
 
     /// Does something without root's rights, on this thread alone.
-    private func asNobody<Value>(_ body: () throws -> Value) rethrows -> Value {
+    private func asUnprivilegedUser<Value>(_ body: () throws -> Value) rethrows -> Value {
         precondition(setThreadUser(65534))
         defer { precondition(setThreadUser(0)) }
         return try body()
     }
 
     @Test(.enabled(if: geteuid() == 0, "writes to another socket, which needs root"))
-    func hearsNobodyButTheKernel() async throws {
+    func hearsTheKernelOnly() async throws {
         let socket = try NetlinkSocket(.route)
         socket.onNotification = { _ in Issue.record("took a forgery for news") }
         let forgery = NetlinkRequest.setLink(index: 1, up: false).encoded(flags: 0, sequence: 0, port: 0)

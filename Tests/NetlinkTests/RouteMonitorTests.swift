@@ -169,7 +169,7 @@ import Testing
         socket.onOverrun = { overruns += 1 }
         try socket.join(group: Int(RTNLGRP_IPV4_IFADDR.rawValue), named: "ipv4-ifaddr")
         await #expect {
-            // Nobody reads before the question is asked.
+            // The socket is not read before the question is asked.
             try namespace.runBlocking("for number in $(seq 1 50); do ip address add 10.0.0.$number/32 dev near0; done")
             try await socket.perform(.setLink(index: 1, up: true), attempting: "set lo up")
         } throws: { error in
@@ -182,7 +182,7 @@ import Testing
     @Test func readsEverythingAnewAfterAnOverrun() async throws {
         try await namespace.run(cables)
         let monitor = try await monitor(receiveBuffer: 4096)
-        // More news than fits, while nobody reads.
+        // More news than fits, while the socket is not read.
         try namespace.runBlocking(
             """
             for number in $(seq 1 250); do echo address add 10.0.0.$number/32 dev near0; done | ip -batch -

@@ -96,7 +96,7 @@ final class FakeSupplicant: @unchecked Sendable {  // All state is touched on it
         openSocket()
     }
 
-    /// Ends like a process that is killed: nobody is told, and the socket file stays.
+    /// Ends like a process that is killed: without a word, and the socket file stays.
     func die() {
         closeSocket()
         queue.sync {

@@ -151,36 +151,40 @@ private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 
     }
 
     @Test @AgentLoop func endsAJoinOfWhichNothingIsHeard() async throws {
-        var timing = Bench.patient
-        timing.joinLimit = .milliseconds(20)
-        let bench = Bench(timing: timing)
-        await bench.start()
-        for (state, failure) in [
-            ("SCANNING", JoinFailure.notFound), ("ASSOCIATING", .timeout), ("4WAY_HANDSHAKE", .timeout),
-        ] {
-            bench.fake.setStatus("wpa_state=\(state)\n")
-            try await bench.supplicant.join(Example.request(), attempt: 5)
-            guard case .joinFailed(5, failure, _) = await bench.log.next() else {
-                Issue.record("\(state): \(bench.log.all)")
-                return
+        let bench = Bench()
+        try await ManualClock().run { clock in
+            await bench.start()
+            for (state, failure) in [
+                ("SCANNING", JoinFailure.notFound), ("ASSOCIATING", .timeout), ("4WAY_HANDSHAKE", .timeout),
+            ] {
+                bench.fake.setStatus("wpa_state=\(state)\n")
+                try await bench.supplicant.join(Example.request(), attempt: 5)
+                clock.advance(by: Bench.patient.joinLimit)
+                guard case .joinFailed(5, failure, _) = await bench.log.next() else {
+                    Issue.record("\(state): \(bench.log.all)")
+                    return
+                }
             }
         }
     }
 
-    @Test(arguments: [(Duration.milliseconds(20), Duration.seconds(120)), (.seconds(120), .milliseconds(20))])
+    @Test(arguments: [(Duration.seconds(20), Duration.seconds(3600)), (.seconds(3600), .seconds(20))])
     @AgentLoop func findsALinkWhoseEventWasLost(_ joinLimit: Duration, _ supervision: Duration) async throws {
         var timing = Bench.patient
         timing.joinLimit = joinLimit
         timing.closeSupervision = supervision
         let bench = Bench(timing: timing)
-        await bench.start()
-        bench.fake.misbehave(at: "SELECT_NETWORK", .late)
-        async let join: Void = bench.supplicant.join(Example.request(), attempt: 6)
-        #expect(await bench.fake.reaches { $0.asked.last == "SELECT_NETWORK 0" })
-        bench.fake.setStatus("wpa_state=COMPLETED\nid=0\nbssid=02:00:00:00:01:00\n")
-        bench.fake.answerLate()
-        try await join
-        #expect(await bench.log.next() == .connected(attempt: 6, bssid: Example.bssid))
+        try await ManualClock(start: Instant(milliseconds: 0)).run { clock in
+            await bench.start()
+            bench.fake.misbehave(at: "SELECT_NETWORK", .late)
+            let join = Task { try await bench.supplicant.join(Example.request(), attempt: 6) }
+            #expect(await bench.fake.reaches { $0.asked.last == "SELECT_NETWORK 0" })
+            bench.fake.setStatus("wpa_state=COMPLETED\nid=0\nbssid=02:00:00:00:01:00\n")
+            bench.fake.answerLate()
+            try await join.value
+            clock.advance(by: min(joinLimit, supervision))
+            #expect(await bench.log.next() == .connected(attempt: 6, bssid: Example.bssid))
+        }
     }
 
     @Test @AgentLoop func findsOutThatAnAuthenticationEndedInSilence() async throws {
@@ -259,5 +263,49 @@ private let connected = "CTRL-EVENT-CONNECTED - Connection to 02:00:00:00:01:00 
 extension String {
     fileprivate func replacing(_ part: String, _ other: String) -> String {
         split(separator: part, omittingEmptySubsequences: false).joined(separator: other)
+    }
+}
+
+private let first = "02:00:00:00:01:00"
+private let second = "02:00:00:00:01:01"
+
+private func connected(_ bssid: String, network: Int) -> String {
+    "CTRL-EVENT-CONNECTED - Connection to \(bssid) completed [id=\(network) id_str=]"
+}
+
+/// From one access point of a network to another.
+@Suite(.timeLimit(.minutes(1))) struct RoamTests {
+    /// A bench on which the network is joined at the first access point.
+    @AgentLoop private func joined() async throws -> Bench {
+        let bench = Bench()
+        await bench.start()
+        bench.fake.say([connected(first, network: 0)], after: "SELECT_NETWORK 0")
+        try await bench.supplicant.join(Example.request(bssid: BSSID(first)), attempt: 1)
+        #expect(await bench.log.next() == .connected(attempt: 1, bssid: try #require(BSSID(first))))
+        return bench
+    }
+
+    /// wpa_supplicant stays where it is if it is told to select the network that it has selected: it needs to be another.
+    @Test @AgentLoop func movesToTheOtherAccessPoint() async throws {
+        let bench = try await joined()
+        bench.fake.say([connected(second, network: 1)], after: "SELECT_NETWORK 1")
+        try await bench.supplicant.join(Example.request(bssid: BSSID(second), frequencies: [2437]), attempt: 2)
+        #expect(await bench.log.next() == .disconnected(reason: 0, locallyGenerated: true))
+        #expect(await bench.log.next() == .connected(attempt: 2, bssid: try #require(BSSID(second))))
+        #expect(bench.fake.network(1)?["bssid"] == second)
+        #expect(await bench.fake.reaches { $0.networks == [1] })
+    }
+
+    /// What the old network says to the end is not the outcome of the new one.
+    @Test @AgentLoop func theOldLinksEventsAreNotTheNewOnes() async throws {
+        let bench = try await joined()
+        try await bench.supplicant.join(Example.request(bssid: BSSID(second)), attempt: 2)
+        #expect(await bench.log.next() == .disconnected(reason: 0, locallyGenerated: true))
+        bench.fake.say(connected(first, network: 0), "CTRL-EVENT-ASSOC-REJECT bssid=\(second) status_code=17")
+        guard case .joinFailed(2, .accessPointFull, _) = await bench.log.next() else {
+            Issue.record("not a failure: \(bench.log.all)")
+            return
+        }
+        #expect(bench.fake.knownNetworks.isEmpty)
     }
 }

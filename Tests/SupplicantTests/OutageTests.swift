@@ -7,16 +7,11 @@ import Testing
 @testable import Supplicant
 
 @Suite(.timeLimit(.minutes(1))) struct OutageTests {
-    private static var brisk: Supplicant.Timing {
-        var timing = Bench.patient
-        timing.requestLimit = .seconds(2)
-        timing.supervision = .milliseconds(20)
-        timing.closeSupervision = .milliseconds(20)
-        return timing
-    }
+    /// The one at which intervals begin.
+    private static var clock: ManualClock { ManualClock(start: Instant(milliseconds: 0)) }
 
     @Test @AgentLoop func noticesADeathThatLeftTheSocketFileBehind() async throws {
-        let bench = Bench(timing: Self.brisk)
+        let bench = Bench()
         await bench.start()
         try await bench.supplicant.join(Example.request(), attempt: 1)
         bench.fake.die()
@@ -46,17 +41,20 @@ import Testing
     }
 
     @Test @AgentLoop func aLateAnswerNeverAnswersTheWrongQuestion() async throws {
-        let bench = Bench(timing: Self.brisk)
-        await bench.start()
-        bench.fake.misbehave(at: "ADD_NETWORK", .late)
-        await #expect(throws: SupplicantError.timedOut(command: "ADD_NETWORK")) {
-            try await bench.supplicant.join(Example.request(), attempt: 1)
+        let bench = Bench()
+        await Self.clock.run { clock in
+            await bench.start()
+            bench.fake.misbehave(at: "ADD_NETWORK", .late)
+            let join = Task { try await bench.supplicant.join(Example.request(), attempt: 1) }
+            #expect(await bench.fake.reaches { $0.asked.last == "ADD_NETWORK" })
+            clock.advance(by: Bench.patient.requestLimit)
+            await #expect(throws: SupplicantError.timedOut(command: "ADD_NETWORK")) { try await join.value }
         }
         bench.fake.answerLate()
         // The network of the late answer is number 0. Had it answered this question, this join would use it.
         try await bench.supplicant.join(Example.request(), attempt: 2)
         #expect(bench.fake.asked.last { $0.hasPrefix("SELECT_NETWORK") } == "SELECT_NETWORK 1")
-        // The socket was made anew, and nobody had to know.
+        // The socket was made anew without an event.
         #expect(bench.fake.asked.count { $0 == "ATTACH" } == 2)
         #expect(bench.log.all == [.available])
     }
@@ -95,15 +93,22 @@ import Testing
     }
 
     @Test @AgentLoop func aSupplicantThatHangsIsUnavailable() async throws {
-        let bench = Bench(timing: Self.brisk)
-        await bench.start()
-        bench.fake.misbehave(at: "BSSID_IGNORE", .never)
-        bench.fake.misbehave(at: "ATTACH", .never)
-        await #expect(throws: SupplicantError.timedOut(command: "BSSID_IGNORE clear")) {
-            try await bench.supplicant.join(Example.request(), attempt: 1)
+        let bench = Bench()
+        await Self.clock.run { clock in
+            await bench.start()
+            bench.fake.misbehave(at: "BSSID_IGNORE", .never)
+            bench.fake.misbehave(at: "ATTACH", .never)
+            let join = Task { try await bench.supplicant.join(Example.request(), attempt: 1) }
+            #expect(await bench.fake.reaches { $0.asked.last == "BSSID_IGNORE clear" })
+            clock.advance(by: Bench.patient.requestLimit)
+            await #expect(throws: SupplicantError.timedOut(command: "BSSID_IGNORE clear")) { try await join.value }
+            // It is asked once more, from the beginning, and hangs still.
+            #expect(await bench.fake.reaches { $0.asked.last == "ATTACH" })
+            clock.advance(by: Bench.patient.requestLimit)
+            #expect(await bench.log.next() == .unavailable)
+            clock.advance(by: Bench.patient.retry.lowerBound)
+            #expect(await bench.log.next() == .available)
         }
-        #expect(await bench.log.next() == .unavailable)
-        #expect(await bench.log.next() == .available)
     }
 
     @Test(arguments: [
@@ -138,26 +143,37 @@ import Testing
     }
 
     @Test @AgentLoop func findsOutAboutLostEvents() async throws {
-        let bench = Bench(timing: Self.brisk)
-        await bench.start()
-        bench.fake.setStatus("wpa_state=COMPLETED\nid=0\nbssid=02:00:00:00:01:00\n")
-        #expect(await bench.log.next() == .connected(attempt: nil, bssid: Example.bssid))
-        bench.fake.setStatus("wpa_state=DISCONNECTED\n")
-        #expect(await bench.log.next() == .disconnected(reason: 0, locallyGenerated: false))
+        let bench = Bench()
+        await Self.clock.run { clock in
+            await bench.start()
+            bench.fake.setStatus("wpa_state=COMPLETED\nid=0\nbssid=02:00:00:00:01:00\n")
+            clock.advance(by: Bench.patient.supervision)
+            #expect(await bench.log.next() == .connected(attempt: nil, bssid: Example.bssid))
+            bench.fake.setStatus("wpa_state=DISCONNECTED\n")
+            await clock.untilTimer(of: Bench.patient.supervision)
+            clock.advance(by: Bench.patient.supervision)
+            #expect(await bench.log.next() == .disconnected(reason: 0, locallyGenerated: false))
+        }
     }
 
     /// wpa_supplicant is in the midst of it for a moment whenever the access point sends new keys.
     @Test(arguments: ["4WAY_HANDSHAKE", "GROUP_HANDSHAKE"])
     @AgentLoop func aLinkThatGetsNewKeysIsNotLost(_ state: String) async throws {
-        let bench = Bench(timing: Self.brisk)
+        let bench = Bench()
         bench.fake.setStatus("wpa_state=COMPLETED\nid=0\nbssid=02:00:00:00:01:00\n")
-        await bench.start()
-        bench.fake.setStatus("wpa_state=\(state)\nid=0\nbssid=02:00:00:00:01:00\n")
-        let before = bench.fake.asked.count { $0 == "STATUS" }
-        #expect(await bench.fake.reaches { view in view.asked.count { $0 == "STATUS" } >= before + 3 })
-        #expect(bench.log.all == [.available])
-        bench.fake.setStatus("wpa_state=DISCONNECTED\n")
-        #expect(await bench.log.next() == .disconnected(reason: 0, locallyGenerated: false))
+        await Self.clock.run { clock in
+            await bench.start()
+            bench.fake.setStatus("wpa_state=\(state)\nid=0\nbssid=02:00:00:00:01:00\n")
+            for _ in 0..<3 {
+                clock.advance(by: Bench.patient.supervision)
+                // It is set when the answer is there.
+                await clock.untilTimer(of: Bench.patient.supervision)
+            }
+            #expect(bench.log.all == [.available])
+            bench.fake.setStatus("wpa_state=DISCONNECTED\n")
+            clock.advance(by: Bench.patient.supervision)
+            #expect(await bench.log.next() == .disconnected(reason: 0, locallyGenerated: false))
+        }
     }
 }
 

@@ -1,4 +1,5 @@
 import AgentModel
+import Linux
 import Randomness
 import Testing
 
@@ -243,7 +244,7 @@ import Testing
 
     @Test func everyErrorSaysWhatToDoAndHasAKind() {
         let errors: [SupplicantError] = [
-            .unavailable, .system(attempt: "connect to /run/x", errno: 2), .timedOut(command: "STATUS"),
+            .unavailable, .system(SystemError("connect to /run/x", errno: 2)), .timedOut(command: "STATUS"),
             .refused(command: "STATUS", reply: "FAIL"), .malformedReply(command: "STATUS"), .unsupported("SAE"),
             .interfaceDown, .superseded,
         ]

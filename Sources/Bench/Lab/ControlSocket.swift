@@ -122,5 +122,5 @@ struct ErrorNumber: CustomStringConvertible {
 
 extension LabError {
     /// The failure of the call just made, with the `errno` that it left.
-    static func lastCall(_ attempt: String) -> LabError { .system(attempt: attempt, errno: errno) }
+    static func lastCall(_ attempt: String) -> LabError { .system(SystemError(attempt)) }
 }

@@ -3,6 +3,7 @@ import AppClient
 import AppProtocol
 import FoundationEssentials
 import Glibc
+import Linux
 import Synchronization
 
 /// The device under test: the real agent on the station's interface, seen as an app sees it.
@@ -107,7 +108,7 @@ public actor Device {
         try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
         // The way there is root's alone otherwise.
         guard chmod(lab.directory, 0o711) == 0, chown(directory, user, user) == 0 else {
-            throw LabError.system(attempt: "chown \(directory)", errno: errno)
+            throw LabError.system(SystemError("chown \(directory)"))
         }
     }
 

@@ -1,3 +1,5 @@
+import Linux
+
 /// Why the lab could not do what a scenario asked of it.
 public enum LabError: Error, Equatable {
     /// This kernel, or this user, cannot have simulated radios.
@@ -11,7 +13,7 @@ public enum LabError: Error, Equatable {
     /// A daemon answered a control request with something else than success.
     case refused(command: String, reply: String)
     /// A call to the system failed.
-    case system(attempt: String, errno: Int32)
+    case system(SystemError)
     /// What was waited for did not happen.
     case timedOut(what: String, limit: Duration)
     /// All radios that the lab was started with are in use.
@@ -30,7 +32,7 @@ extension LabError: CustomStringConvertible {
         case .failed(let program, let status, let said): "\(program) ended with status \(status): \(said)"
         case .ended(let program, let said): "\(program) ended by itself: \(said)"
         case .refused(let command, let reply): "\(command) was answered with “\(reply)”"
-        case .system(let attempt, let errno): "cannot \(attempt): \(ErrorNumber(errno))"
+        case .system(let error): "\(error)"
         case .timedOut(let what, let limit): "still waiting after \(limit) for: \(what)"
         case .noRadioLeft(let count): "the lab was started with \(count) access points and all are in use"
         case .unexpected(let what): what

@@ -143,7 +143,7 @@ extension Program {
                 path, arguments, environment: variables, input: .file(input, flags: O_RDONLY),
                 output: .file(log, flags: O_WRONLY | O_CREAT | O_APPEND))
         } catch {
-            throw .system(attempt: "start \(path)", errno: error.errno)
+            throw .system(error)
         }
     }
 }

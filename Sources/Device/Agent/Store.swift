@@ -3,10 +3,9 @@ import AppProtocol
 import KeyFile
 import Linux
 
-/// The key file on a thread of its own, so that a slow disk never holds up a failover.
+/// The key file on the disk loop, so that a slow disk never holds up a failover.
 actor Store {
-    private let executor = QueueExecutor(label: "altnet.store")
-    nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+    nonisolated var unownedExecutor: UnownedSerialExecutor { DiskLoop.sharedUnownedExecutor }
 
     private let keyFile: KeyFile
 

@@ -40,7 +40,7 @@ public struct ProviderHost: Sendable {
         }
         let failure = ChildProcess.become(
             program, [], environment: ["PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8"], limits: Self.limits)
-        return ProtocolError(.internalError, "the provider cannot be started (error \(failure.errno))")
+        return ProtocolError(.internalError, "the provider cannot be started: \(failure)")
     }
 
     /// Byte by byte: what comes after the line is for the provider.
@@ -48,8 +48,8 @@ public struct ProviderHost: Sendable {
         var line: [UInt8] = []
         let end = now() + lineTime
         while line.count <= lineLength {
-            var ready = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            guard poll(&ready, 1, Int32(max(end - now(), 0))) == 1 else { return nil }
+            let left = Duration.milliseconds(end - now())
+            guard Readiness.readable.wait(on: descriptor, within: left) else { return nil }
             var byte: UInt8 = 0
             guard read(descriptor, &byte, 1) == 1 else { return nil }
             if byte == UInt8(ascii: "\n") { return line }

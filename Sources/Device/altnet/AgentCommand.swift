@@ -99,10 +99,14 @@ struct AgentProcess {
     }
 
     func run() async throws(ExitCode) {
-        let signals = AgentService.takeSignals()
         let source = self.source
         let sink = LogSink(journal: source.environment["JOURNAL_STREAM"])
         defer { sink.flush() }
+        let signals: ProcessSignals
+        do throws(SystemError) { signals = try AgentService.takeSignals() } catch {
+            sink.complain("\(error)")
+            throw ExitCode(ExitStatus(startFailure: error).rawValue)
+        }
         let settings: AgentSettings
         do throws(InvalidSettings) { settings = try source.read() } catch {
             for line in error.lines { sink.complain(line) }

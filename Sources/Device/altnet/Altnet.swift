@@ -68,7 +68,8 @@ enum Program {
             await run(arguments)
             exit(EXIT_SUCCESS)
         }
-        dispatchMain()
+        // Signals come to this thread: all others block them, or are made by one that does.
+        while true { pause() }
     }
 
     private static func run(_ arguments: some Collection<String>) async {

@@ -124,7 +124,7 @@ extension Console {
     /// Ends the process where nobody reads any more, as `altnet watch | head` does.
     private static func write(_ text: String, to descriptor: Int32) {
         do { try TextOutput(descriptor: descriptor).put(text) } catch {
-            exit(error.number == EPIPE ? ExitStatus.success.rawValue : ExitStatus.deviceFailure.rawValue)
+            exit(error.errno == EPIPE ? ExitStatus.success.rawValue : ExitStatus.deviceFailure.rawValue)
         }
     }
 
@@ -174,23 +174,8 @@ extension Style {
 
 /// A standard stream or a terminal that text is written to.
 struct TextOutput: Sendable {
-    struct Failure: Error, Equatable {
-        /// As `errno` says it.
-        let number: Int32
-    }
-
     let descriptor: Int32
 
     /// Writes all of it, in as many parts as the system takes.
-    func put(_ text: String) throws(Failure) {
-        var rest = Array(text.utf8)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { bytes in write(descriptor, bytes.baseAddress, bytes.count) }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if errno != EINTR {
-                throw Failure(number: errno)
-            }
-        }
-    }
+    func put(_ text: String) throws(SystemError) { try writeAll(text.utf8, to: descriptor, attempting: "write") }
 }

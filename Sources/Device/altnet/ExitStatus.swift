@@ -54,6 +54,7 @@ extension ExitStatus {
             case let error as KeyFileError: ExitStatus(error)
             case let error as IdentityError: ExitStatus(error)
             case let error as AppServerError: ExitStatus(error)
+            case let error as SystemError: ExitStatus(errno: error.errno)
             case is TrustError, is UnfinishedReset: .badSettings
             default: .failed
             }

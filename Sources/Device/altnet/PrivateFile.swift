@@ -1,5 +1,6 @@
 import Glibc
 import KeyFile
+import Linux
 
 /// A file with secrets that a person names.
 enum PrivateFile {
@@ -57,12 +58,8 @@ enum PrivateFile {
     }
 
     private static func write(_ bytes: [UInt8], to file: Int32, path: String) throws(KeyFileError) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw .system(.write, path: path, errno: errno) }
-            rest = rest.dropFirst(count)
+        do throws(SystemError) { try writeAll(bytes, to: file, attempting: "write") } catch {
+            throw .system(.write, path: path, errno: error.errno)
         }
     }
 

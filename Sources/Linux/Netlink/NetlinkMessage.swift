@@ -61,3 +61,98 @@ struct Acknowledgement {
         detail = message.has(NLM_F_ACK_TLVS) ? Attributes(reader.rest)[NLMSGERR_ATTR_MSG]?.string : nil
     }
 }
+
+/// A run of netlink attributes (netlink.h, `struct nlattr`), read in place.
+///
+/// Nothing in it is trusted: an attribute that claims more than there is ends the run, and a value that is too short for
+/// what it is read as is nil.
+struct Attributes: Sequence {
+    private let bytes: ArraySlice<UInt8>
+
+    init(_ bytes: ArraySlice<UInt8>) { self.bytes = bytes }
+
+    /// The first attribute of a type. The kernel sends each once.
+    subscript(type: some RawRepresentable<UInt32>) -> AttributeValue? { self[Int(type.rawValue)] }
+
+    subscript(type: Int) -> AttributeValue? { first { $0.type == type }?.value }
+
+    func makeIterator() -> Iterator { Iterator(reader: ByteReader(bytes)) }
+
+    struct Iterator: IteratorProtocol {
+        fileprivate var reader: ByteReader
+
+        mutating func next() -> (type: Int, value: AttributeValue)? {
+            guard let length = reader.take(UInt16.self), let type = reader.take(UInt16.self),
+                let payload = reader.take(Int(length) - Attributes.headerLength)
+            else { return nil }
+            reader.skipPadding(after: payload.count)
+            return (Int(type & Attributes.typeMask), AttributeValue(bytes: payload))
+        }
+    }
+
+    static let headerLength = 4
+    /// The type without the flags "nested" and "network byte order" (`NLA_TYPE_MASK`).
+    private static let typeMask: UInt16 = 0x3fff
+}
+
+/// The payload of one attribute.
+struct AttributeValue {
+    let bytes: ArraySlice<UInt8>
+
+    func number<Number: FixedWidthInteger>(as _: Number.Type = Number.self) -> Number? {
+        var reader = ByteReader(bytes)
+        return reader.take(Number.self)
+    }
+
+    /// A number without a sign that fits an `Int` on every machine.
+    func count<Number: FixedWidthInteger & UnsignedInteger>(as _: Number.Type) -> Int? {
+        guard let number = number(as: Number.self) else { return nil }
+        return Int(clamping: number)
+    }
+
+    /// Text up to the first zero byte, if it is valid UTF-8.
+    var string: String? { String(validating: bytes.prefix { $0 != 0 }, as: UTF8.self) }
+
+    var nested: Attributes { Attributes(bytes) }
+}
+
+/// Takes numbers and byte strings off the front of a buffer, and nil where it has ended.
+struct ByteReader {
+    private(set) var rest: ArraySlice<UInt8>
+
+    init(_ bytes: ArraySlice<UInt8>) { rest = bytes }
+
+    mutating func take(_ count: Int) -> ArraySlice<UInt8>? {
+        guard count >= 0, count <= rest.count else { return nil }
+        defer { rest = rest.dropFirst(count) }
+        return rest.prefix(count)
+    }
+
+    /// A number in the host's byte order, as netlink has them.
+    mutating func take<Number: FixedWidthInteger>(_: Number.Type = Number.self) -> Number? {
+        take(MemoryLayout<Number>.size).map { bytes in
+            var number = Number.zero
+            withUnsafeMutableBytes(of: &number) { $0.copyBytes(from: bytes) }
+            return number
+        }
+    }
+
+    /// Leaves the reader at the next multiple of four from its own start, or at its end where padding is missing.
+    mutating func skipPadding(after count: Int) {
+        rest = rest.dropFirst(netlinkAligned(count) - count)
+    }
+}
+
+/// `count` rounded up to netlink's alignment of four bytes (netlink.h, `NLMSG_ALIGN` and `NLA_ALIGN`).
+func netlinkAligned(_ count: Int) -> Int { (count + 3) & ~3 }
+
+extension Array where Element == UInt8 {
+    /// Adds a number in the host's byte order.
+    mutating func append(number: some FixedWidthInteger) {
+        Swift.withUnsafeBytes(of: number) { append(contentsOf: $0) }
+    }
+
+    mutating func padToNetlinkAlignment() {
+        append(contentsOf: repeatElement(0, count: netlinkAligned(count) - count))
+    }
+}

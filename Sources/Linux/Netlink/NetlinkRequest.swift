@@ -1,4 +1,6 @@
+import AgentModel
 import CNetlink
+import Glibc
 
 /// A message to the kernel, complete but for what the socket adds: flags, sequence number and port.
 struct NetlinkRequest {
@@ -31,5 +33,134 @@ struct NetlinkRequest {
         message.append(number: sequence)
         message.append(number: port)
         return message + body
+    }
+}
+
+/// Builds a run of netlink attributes.
+struct AttributeWriter {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func put(_ type: some RawRepresentable<UInt32>, bytes value: some Collection<UInt8>) {
+        put(Int(type.rawValue), bytes: value)
+    }
+
+    mutating func put(_ type: some RawRepresentable<UInt32>, _ number: some FixedWidthInteger) {
+        put(Int(type.rawValue), number)
+    }
+
+    /// An attribute whose presence says everything.
+    mutating func putFlag(_ type: some RawRepresentable<UInt32>) { put(Int(type.rawValue), bytes: []) }
+
+    mutating func putNested(_ type: some RawRepresentable<UInt32>, _ fill: (inout AttributeWriter) -> Void) {
+        putNested(Int(type.rawValue), fill)
+    }
+
+    mutating func put(_ type: Int, bytes value: some Collection<UInt8>) {
+        bytes.append(number: UInt16(clamping: Attributes.headerLength + value.count))
+        bytes.append(number: UInt16(truncatingIfNeeded: type))
+        bytes.append(contentsOf: value)
+        bytes.padToNetlinkAlignment()
+    }
+
+    mutating func put(_ type: Int, _ number: some FixedWidthInteger) {
+        var value: [UInt8] = []
+        value.append(number: number)
+        put(type, bytes: value)
+    }
+
+    /// Text with its closing zero byte.
+    mutating func put(_ type: Int, string: String) { put(type, bytes: Array(string.utf8) + [0]) }
+
+    mutating func putNested(_ type: Int, _ fill: (inout AttributeWriter) -> Void) {
+        var inner = AttributeWriter()
+        fill(&inner)
+        put(type | Self.nestedFlag, bytes: inner.bytes)
+    }
+
+    /// `NLA_F_NESTED`, on which newer kernels insist in newer messages.
+    private static let nestedFlag = 0x8000
+}
+
+extension NetlinkRequest {
+    /// Asks for all links, addresses, routes or neighbours, of every family.
+    static func dump(of subject: RouteSubject) -> NetlinkRequest {
+        // An all-zero header is "any": struct ifinfomsg, struct ifaddrmsg, struct rtmsg and struct ndmsg in turn.
+        switch subject {
+        case .links: NetlinkRequest(type: UInt16(RTM_GETLINK), fixedPart: Array(repeating: 0, count: 16))
+        case .addresses: NetlinkRequest(type: UInt16(RTM_GETADDR), fixedPart: Array(repeating: 0, count: 8))
+        case .routes: NetlinkRequest(type: UInt16(RTM_GETROUTE), fixedPart: Array(repeating: 0, count: 12))
+        case .neighbours: NetlinkRequest(type: UInt16(RTM_GETNEIGH), fixedPart: Array(repeating: 0, count: 12))
+        }
+    }
+
+    /// Asks by which route packets for an address go (`struct rtmsg`). Nothing is sent there.
+    static func routeLookup(to address: IPAddress) -> NetlinkRequest {
+        // The rest is zero: any source, type of service, table, protocol, scope and type.
+        let header = [address.family.number, UInt8(address.family.byteCount * 8)] + Array(repeating: 0, count: 10)
+        var request = NetlinkRequest(type: UInt16(RTM_GETROUTE), fixedPart: header)
+        request.attributes.put(RTA_DST, bytes: address.bytes)
+        return request
+    }
+
+    /// Sets a link up or down (`struct ifinfomsg`).
+    static func setLink(index: Int, up: Bool) -> NetlinkRequest {
+        let flag = UInt32(IFF_UP)
+        var header: [UInt8] = [UInt8(AF_UNSPEC), 0, 0, 0]  // Family, padding, hardware type.
+        header.append(number: Int32(clamping: index))
+        header.append(number: up ? flag : 0)
+        header.append(number: flag)  // Which of the flags to change.
+        return NetlinkRequest(type: UInt16(RTM_SETLINK), fixedPart: header)
+    }
+}
+
+/// A generic-netlink family as the kernel numbers it today (genetlink.h, `enum CTRL_ATTR`).
+struct GenericNetlinkFamily: Hashable, Sendable {
+    let id: UInt16
+    /// The multicast groups by name.
+    let groups: [String: Int]
+
+    init(id: UInt16, groups: [String: Int]) { (self.id, self.groups) = (id, groups) }
+
+    init?(_ message: NetlinkMessage) {
+        let attributes = message.attributes(after: Self.headerLength)
+        guard let id = attributes[CTRL_ATTR_FAMILY_ID]?.number(as: UInt16.self) else { return nil }
+        let groups = attributes[CTRL_ATTR_MCAST_GROUPS]?.nested.compactMap { group -> (String, Int)? in
+            guard let name = group.value.nested[CTRL_ATTR_MCAST_GRP_NAME]?.string,
+                let number = group.value.nested[CTRL_ATTR_MCAST_GRP_ID]?.count(as: UInt32.self)
+            else { return nil }
+            return (name, number)
+        }
+        self.init(id: id, groups: Dictionary(groups ?? []) { first, _ in first })
+    }
+
+    /// The size of `struct genlmsghdr`.
+    static let headerLength = 4
+
+    /// Asks the controller, the one family whose number is fixed, for another family.
+    static func request(named name: String) -> NetlinkRequest {
+        var request = NetlinkRequest(family: UInt16(GENL_ID_CTRL), command: UInt8(CTRL_CMD_GETFAMILY), version: 2)
+        request.attributes.put(CTRL_ATTR_FAMILY_NAME, string: name)
+        return request
+    }
+}
+
+extension NetlinkSocket {
+    func family(named name: String) async throws(NetlinkError) -> GenericNetlinkFamily {
+        let attempted = "look up the netlink family \(name)"
+        do throws(NetlinkError) {
+            let family = try await reply(
+                to: GenericNetlinkFamily.request(named: name), attempting: attempted, decode: GenericNetlinkFamily.init)
+            guard let family else { throw NetlinkError(attempted: attempted, reason: .malformed("no family number")) }
+            return family
+        } catch  where error.errno == ENOENT {
+            throw NetlinkError(attempted: attempted, reason: .familyMissing(name))
+        }
+    }
+
+    func join(group name: String, of family: GenericNetlinkFamily) throws(NetlinkError) {
+        guard let group = family.groups[name] else {
+            throw NetlinkError(attempted: "listen to nl80211's news", reason: .groupMissing(name))
+        }
+        try join(group: group, named: name)
     }
 }

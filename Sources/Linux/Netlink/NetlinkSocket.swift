@@ -4,7 +4,7 @@ import Linux
 
 /// A non-blocking netlink socket on which requests and notifications share one order.
 ///
-/// One socket for both, because the kernel's order is what tells the end of our own scan from the end of somebody else's
+/// One socket for both, because the kernel's order is what tells the end of our own scan from the end of another program's
 /// just before, and a disconnection before an answer from one after.
 @AgentLoop
 final class NetlinkSocket {
@@ -15,7 +15,7 @@ final class NetlinkSocket {
 
     /// Called for each message that answers no request of ours.
     var onNotification: (NetlinkMessage) -> Void = { _ in }
-    /// Called when the kernel had to drop messages because they were not read in time. Which, nobody knows.
+    /// Called when the kernel had to drop messages because they were not read in time. The kernel does not say which.
     var onOverrun: () -> Void = {}
 
     private let subsystem: Subsystem
@@ -188,7 +188,7 @@ final class NetlinkSocket {
         onOverrun()
     }
 
-    /// Goes on behind whoever waits for an answer that has just come, so that it finds the state that the answer is of,
+    /// Goes on behind the task that waits for an answer that has just come, so that it finds the state that the answer is of,
     /// and behind everything else that has waited while many messages came.
     ///
     /// Not left to the watch, which wakes for messages: an overrun that is still to be told has none.
@@ -260,4 +260,123 @@ final class NetlinkSocket {
 
         var fileDescriptor: Int32 { nl_socket_get_fd(socket) }
     }
+}
+
+extension NetlinkSocket {
+    /// How long the kernel may take, which answers most things before `send` returns.
+    static let patience: Duration = .seconds(5)
+    /// How often a request that only reads is asked in all: after a lost answer, or a dump that a change crossed. If all
+    /// of them were crossed, the changes come as news.
+    static let attempts = 3
+
+    /// Asks for something to be done.
+    func perform(_ request: NetlinkRequest, attempting attempted: String) async throws(NetlinkError) {
+        _ = try await walk(request, expecting: .acknowledged, attempting: attempted) { _ in }
+    }
+
+    /// Asks for one thing, and again if the answer is lost. Nil when the kernel answers that all is well and nothing that
+    /// `decode` understands.
+    func reply<Value>(
+        to request: NetlinkRequest, attempting attempted: String, decode: @escaping (NetlinkMessage) -> Value?
+    ) async throws(NetlinkError) -> Value? {
+        var value: Value?
+        for attempt in 1...Self.attempts {
+            do throws(NetlinkError) {
+                _ = try await walk(request, expecting: .reply, attempting: attempted) { value = value ?? decode($0) }
+                break
+            } catch {
+                guard error.reason == .answerLost, attempt < Self.attempts else { throw error }
+            }
+        }
+        return value
+    }
+
+    /// Asks for all there is of something. What `decode` returns nil for is left out.
+    func dump<Value>(
+        _ request: NetlinkRequest, attempting attempted: String, decode: @escaping (NetlinkMessage) -> Value?
+    ) async throws(NetlinkError) -> [Value] {
+        var values: [Value] = []
+        for _ in 1...Self.attempts {
+            values = []
+            let isConsistent = try await walk(request, attempting: attempted) { message in
+                if let value = decode(message) { values.append(value) }
+            }
+            if isConsistent { break }
+        }
+        return values
+    }
+
+    /// Asks, and hands over each message of the answer as it comes.
+    /// - Returns: whether the messages fit together, or a change crossed them.
+    func walk(
+        _ request: NetlinkRequest, expecting answer: Answer = .dump, attempting attempted: String,
+        onMessage: @escaping (NetlinkMessage) -> Void
+    ) async throws(NetlinkError) -> Bool {
+        let result: Result<Bool, NetlinkError> = await withCheckedContinuation { continuation in
+            send(
+                request, expecting: answer, attempting: attempted, within: Self.patience, onPart: onMessage
+            ) { ending in
+                switch ending {
+                case .complete: continuation.resume(returning: .success(true))
+                case .interrupted: continuation.resume(returning: .success(false))
+                case .failed(let error): continuation.resume(returning: .failure(error))
+                }
+            }
+        }
+        return try result.get()
+    }
+}
+
+extension NetlinkSocket {
+    /// The answer that the kernel is asked for.
+    enum Answer {
+        /// Nothing but that it is done.
+        case acknowledged
+        /// One message or none, then that it is done.
+        case reply
+        /// Any number of messages, then their end.
+        case dump
+
+        var flags: Int32 {
+            switch self {
+            case .acknowledged, .reply: NLM_F_ACK
+            case .dump: NLM_F_ROOT | NLM_F_MATCH
+            }
+        }
+    }
+
+    /// How a request ended.
+    enum Ending {
+        case complete
+        /// All was told, but it changed meanwhile and may not fit together: best asked again.
+        case interrupted
+        case failed(NetlinkError)
+    }
+
+    /// How a request ended, before it is said what was attempted.
+    enum Outcome {
+        case complete
+        case failed(NetlinkError.Reason)
+    }
+
+    /// A request whose end the kernel has not told yet.
+    struct PendingRequest {
+        let attempted: String
+        let answer: Answer
+        let timer: LoopTimer
+        let onPart: (NetlinkMessage) -> Void
+        let onEnd: (Ending) -> Void
+        private(set) var messages = 0
+        private(set) var wasInterrupted = false
+
+        mutating func note(_ message: NetlinkMessage) {
+            messages += 1
+            // The kernel marks the messages of a dump that crossed a change.
+            if answer == .dump, message.has(NLM_F_DUMP_INTR) { wasInterrupted = true }
+        }
+    }
+}
+
+extension Acknowledgement {
+    var outcome: NetlinkSocket.Outcome { errno == 0 ? .complete : .failed(.refused(errno: errno, detail: detail)) }
 }

@@ -1,4 +1,6 @@
 import AgentModel
+import CNetlink
+import Glibc
 
 /// A change of links, addresses or default routes.
 public enum RouteEvent: Hashable, Sendable {
@@ -77,5 +79,113 @@ public struct ActiveUplink: Hashable, Sendable {
         public let kind: Uplink
         public let interface: String
         public let index: Int
+    }
+}
+
+/// One piece of rtnetlink's news, or of a dump, as far as it matters here.
+enum RouteMessage: Equatable {
+    case link(LinkReport)
+    case linkRemoved(index: Int)
+    case address(Address)
+    case addressRemoved(Address)
+    /// The default routes in it: none where it is about something else, several where it has several next hops.
+    /// `replaces` where they take the place of others of their family and metric.
+    case defaultRoutes([DefaultRoute], replaces: Bool)
+    case defaultRoutesRemoved([DefaultRoute])
+    /// `replaces` where it takes the place of another to the same address with the same metric.
+    case hostRoute(HostRoute, replaces: Bool)
+    case hostRouteRemoved(HostRoute)
+    case neighbour(Neighbour)
+    case neighbourRemoved(Neighbour.Key)
+
+    init?(_ message: NetlinkMessage) {
+        switch Int(message.type) {
+        case RTM_NEWLINK, RTM_DELLINK:
+            guard let report = LinkReport(message.payload) else { return nil }
+            self = Int(message.type) == RTM_NEWLINK ? .link(report) : .linkRemoved(index: report.index)
+        case RTM_NEWADDR, RTM_DELADDR:
+            guard let address = Address(message.payload) else { return nil }
+            self = Int(message.type) == RTM_NEWADDR ? .address(address) : .addressRemoved(address)
+        case RTM_NEWROUTE, RTM_DELROUTE:
+            guard let report = RouteReport(message.payload), report.isGeneral else { return nil }
+            let (isNew, replaces) = (Int(message.type) == RTM_NEWROUTE, message.has(NLM_F_REPLACE))
+            let routes = report.defaultRoutes
+            if !routes.isEmpty {
+                self = isNew ? .defaultRoutes(routes, replaces: replaces) : .defaultRoutesRemoved(routes)
+            } else if let route = report.hostRoute {
+                self = isNew ? .hostRoute(route, replaces: replaces) : .hostRouteRemoved(route)
+            } else {
+                return nil
+            }
+        case RTM_NEWNEIGH, RTM_DELNEIGH:
+            guard let neighbour = Neighbour(message.payload) else { return nil }
+            self = Int(message.type) == RTM_NEWNEIGH ? .neighbour(neighbour) : .neighbourRemoved(neighbour.key)
+        default: return nil
+        }
+    }
+}
+
+extension RouteSubject {
+    /// What a message is about, whether or not anything of it is kept. Rules say which table a route is looked for in.
+    init?(_ message: NetlinkMessage) {
+        switch Int(message.type) {
+        case RTM_NEWLINK, RTM_DELLINK: self = .links
+        case RTM_NEWADDR, RTM_DELADDR: self = .addresses
+        case RTM_NEWROUTE, RTM_DELROUTE, RTM_NEWRULE, RTM_DELRULE: self = .routes
+        case RTM_NEWNEIGH, RTM_DELNEIGH: self = .neighbours
+        default: return nil
+        }
+    }
+}
+
+extension Address {
+    /// Reads `struct ifaddrmsg` and its attributes.
+    init?(_ payload: ArraySlice<UInt8>) {
+        var reader = ByteReader(payload)
+        guard let family = reader.take(UInt8.self).flatMap(AddressFamily.init),
+            let prefixLength = reader.take(UInt8.self), let flags = reader.take(UInt8.self),
+            let scope = reader.take(UInt8.self), let index = reader.take(UInt32.self)
+        else { return nil }
+        let attributes = Attributes(reader.rest)
+        // On point-to-point links IFA_ADDRESS is the other end's.
+        guard let bytes = (attributes[IFA_LOCAL] ?? attributes[IFA_ADDRESS])?.bytes, bytes.count == family.byteCount
+        else { return nil }
+        self.family = family
+        self.bytes = Array(bytes)
+        self.prefixLength = Int(prefixLength)
+        self.scope = Scope(scope)
+        self.index = Int(clamping: index)
+        let allFlags = attributes[IFA_FLAGS]?.number(as: UInt32.self) ?? UInt32(flags)
+        isTentative = allFlags & UInt32(IFA_F_TENTATIVE | IFA_F_DADFAILED) != 0
+    }
+}
+
+extension Address.Scope {
+    init(_ number: UInt8) {
+        switch UInt32(number) {
+        case RT_SCOPE_UNIVERSE.rawValue: self = .global
+        case RT_SCOPE_SITE.rawValue: self = .site
+        case RT_SCOPE_LINK.rawValue: self = .link
+        case RT_SCOPE_HOST.rawValue: self = .host
+        default: self = .other(number)
+        }
+    }
+}
+
+extension AddressFamily {
+    init?(_ number: UInt8) {
+        switch Int32(number) {
+        case AF_INET: self = .ipv4
+        case AF_INET6: self = .ipv6
+        default: return nil
+        }
+    }
+
+    /// `AF_*`.
+    var number: UInt8 {
+        switch self {
+        case .ipv4: UInt8(AF_INET)
+        case .ipv6: UInt8(AF_INET6)
+        }
     }
 }

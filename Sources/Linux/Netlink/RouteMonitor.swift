@@ -21,7 +21,7 @@ public final class RouteMonitor {
     /// One reading at a time, or two would take each other's messages for their own. The first one is the initialiser's.
     private var isReading = true
     private var hasLostNews = false
-    /// What the first reading finds is no event.
+    /// Nothing that the first reading finds is an event.
     private var isStarted = false
     private var retry: LoopTimer?
     private var followers: [ObjectIdentifier: Follower] = [:]
@@ -175,7 +175,7 @@ public final class RouteMonitor {
                 try await read(subject)
             } catch {
                 stale.insert(subject)
-                // The kernel is short of something. There is nobody to tell, and nothing to do but to ask again.
+                // The kernel is short of something. Ask again later.
                 retry = LoopTimer(after: .seconds(1)) { [weak self] in self?.readStale() }
                 return
             }
@@ -222,4 +222,25 @@ extension RouteSubject {
         case .neighbours: "list the neighbours"
         }
     }
+}
+
+/// Reports changes until it is cancelled or let go.
+@AgentLoop
+public final class RouteFollowing {
+    private weak var monitor: RouteMonitor?
+    private let onChange: (RouteSubject) -> Void
+
+    init(_ monitor: RouteMonitor, onChange: @escaping (RouteSubject) -> Void) {
+        self.monitor = monitor
+        self.onChange = onChange
+    }
+
+    isolated deinit { cancel() }
+
+    public func cancel() {
+        monitor?.forget(ObjectIdentifier(self))
+        monitor = nil
+    }
+
+    func tell(_ subject: RouteSubject) { onChange(subject) }
 }

@@ -16,7 +16,7 @@ public final class RouteSteering {
     private var isAtWork = false
     private var isStale = false
     private var told: NetlinkError?
-    /// When what is there was added: what somebody else takes away at once is not fought for.
+    /// When each item was added: one that another program takes away at once is not fought for.
     private var added: [Item: Instant] = [:]
     private var retry: LoopTimer?
     /// Interfaces that answer for their own addresses only.
@@ -88,7 +88,7 @@ public final class RouteSteering {
             addresses: routes.addresses, defaultRoutes: routes.defaultRoutes)
         let wanted = plan.routes.map(Item.route) + plan.rules.map(Item.rule)
         added = added.filter { wanted.contains($0.key) }
-        // First what is missing, so that packets have a way at any time: rules when their tables are filled, and the routes by
+        // First what is missing, so that packets have a route at any time: rules when their tables are filled, and the routes by
         // which the traffic moves last.
         for item in wanted.filter({ !present.contains($0) }).sorted(by: { $0.turn < $1.turn }) { await add(item) }
         for item in present.subtracting(wanted).sorted(by: { $0.turn > $1.turn }) {
@@ -119,11 +119,11 @@ public final class RouteSteering {
     }
 
     private static func present(_ routes: RouteMonitor) async throws(NetlinkError) -> Set<Item> {
-        let ways = try await routes.socket.dump(.dump(of: .routes), attempting: "list the routes") { message in
+        let found = try await routes.socket.dump(.dump(of: .routes), attempting: "list the routes") { message in
             Int(message.type) == RTM_NEWROUTE ? RouteReport(message.payload).flatMap { OwnRoute($0) } : nil
         }
         let rules = try await routes.socket.dump(.rules, attempting: "list the rules") { OwnRule($0) }
-        return Set(ways.map(Item.route) + rules.map(Item.rule))
+        return Set(found.map(Item.route) + rules.map(Item.rule))
     }
 }
 

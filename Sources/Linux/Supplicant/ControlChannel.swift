@@ -1,7 +1,7 @@
 import AgentModel
 import Linux
 
-/// A conversation with wpa_supplicant: one question at a time, each with a time limit, and the events in between.
+/// A connection to wpa_supplicant: one question at a time, each with a time limit, and the events in between.
 ///
 /// Questions and events share one socket on purpose. wpa_supplicant handles one command after the other and tells what
 /// happens in the meantime first, so what arrives before an answer happened before it: only by that order can the end of
@@ -46,7 +46,7 @@ final class ControlChannel {
     /// Asks, after all that was asked before.
     ///
     /// - Parameter whenAnswered: called when the command was carried out, before any event that arrived after the answer;
-    ///   whoever awaits this goes on a little later.
+    ///   the task that awaits this goes on a little later.
     @discardableResult
     func ask(
         _ command: ControlCommand, whenAnswered: (@AgentLoop (ControlAnswer) -> Void)? = nil
@@ -58,7 +58,7 @@ final class ControlChannel {
         }.get()
     }
 
-    /// Ends the conversation. Whoever still waits for an answer gets `unavailable`; `onEnd` is not called.
+    /// Ends the channel. Questions without an answer get `unavailable`; `onEnd` is not called.
     func close() {
         socket?.close()
         socket = nil
@@ -139,5 +139,87 @@ final class ControlChannel {
         close()
         // Not from within `ask`, whose caller could be surprised.
         Task { handlers.onEnd() }
+    }
+}
+
+extension ControlChannel {
+    func status() async throws(SupplicantError) -> SupplicantStatus {
+        SupplicantStatus(try await text(.status))
+    }
+
+    /// The words of an answer.
+    func words(_ command: ControlCommand) async throws(SupplicantError) -> Set<String> {
+        Set(try await text(command).split(whereSeparator: \.isWhitespace).map(String.init))
+    }
+
+    func text(_ command: ControlCommand) async throws(SupplicantError) -> String {
+        guard case .text(let text) = try await ask(command) else { throw .malformedReply(command: command.name) }
+        return text
+    }
+
+    /// Makes an empty network, and returns its number.
+    func addNetwork() async throws(SupplicantError) -> Int {
+        guard case .number(let number) = try await ask(.addNetwork) else {
+            throw .malformedReply(command: ControlCommand.addNetwork.name)
+        }
+        return number
+    }
+
+    /// For what some builds cannot do, or what is done already: a refusal is as good.
+    func askLeniently(_ command: ControlCommand) async throws(SupplicantError) {
+        do throws(SupplicantError) {
+            try await ask(command)
+        } catch .refused {
+        }
+    }
+
+    /// Ends whatever wpa_supplicant is doing, and has it forget all networks.
+    func forgetNetworks() async throws(SupplicantError) {
+        try await askLeniently(.disconnect)
+        try await askLeniently(.removeAllNetworks)
+    }
+
+    /// Has wpa_supplicant forget all networks but one.
+    func forgetNetworks(except kept: Int) async throws(SupplicantError) {
+        // An answer holds a few dozen networks, so more than one round is rare, and more than a few are an error.
+        for _ in 0..<16 {
+            let others = NetworkList.numbers(in: try await text(.listNetworks)).filter { $0 != kept }
+            guard !others.isEmpty else { return }
+            for network in others { try await askLeniently(.removeNetwork(network)) }
+        }
+    }
+}
+
+/// The answer to `LIST_NETWORKS`.
+enum NetworkList {
+    /// wpa_supplicant's numbers of its networks: after a line of headings, `0<tab>Home<tab>any<tab>[CURRENT]`.
+    static func numbers(in text: String) -> [Int] {
+        text.split(separator: "\n").dropFirst().compactMap { $0.split(separator: "\t").first.flatMap { Int($0) } }
+    }
+}
+
+/// Lets one sequence of commands through at a time, in the order of arrival.
+///
+/// A join takes several commands with waits in between; without this, one that clears up could remove the network that
+/// another is about to select.
+@AgentLoop
+final class AsyncMutex {
+    private var isTaken = false
+    private var waiting: [CheckedContinuation<Void, Never>] = []
+
+    func pass<Failure: Error>(_ body: @AgentLoop () async throws(Failure) -> Void) async throws(Failure) {
+        if isTaken {
+            await withCheckedContinuation { waiting.append($0) }
+        } else {
+            isTaken = true
+        }
+        defer {
+            if waiting.isEmpty {
+                isTaken = false
+            } else {
+                waiting.removeFirst().resume()
+            }
+        }
+        try await body()
     }
 }

@@ -32,7 +32,7 @@ final class ControlSocket {
     ) throws(SupplicantError) {
         errno = 0
         guard let control = wpa_ctrl_open2(path, replyDirectory) else {
-            throw .system(attempt: "connect to \(path)", errno: errno)
+            throw .system(SystemError("connect to \(path)"))
         }
         self.control = control
         fileDescriptor = wpa_ctrl_get_fd(control)
@@ -46,7 +46,7 @@ final class ControlSocket {
     func send(_ datagram: UnsafeRawBufferPointer) throws(SupplicantError) {
         guard isOpen else { throw .unavailable }
         guard Glibc.send(fileDescriptor, datagram.baseAddress, datagram.count, Int32(MSG_DONTWAIT)) >= 0
-        else { throw .system(attempt: "send to wpa_supplicant", errno: errno) }
+        else { throw .system(SystemError("send to wpa_supplicant")) }
     }
 
     /// The next datagram that is there already, or nil.
@@ -63,7 +63,7 @@ final class ControlSocket {
         switch received {
         case .arrived(let arrival): return arrival
         case .failed(EAGAIN), .failed(EINTR): return nil
-        case .failed(let errno): throw .system(attempt: "receive from wpa_supplicant", errno: errno)
+        case .failed(let errno): throw .system(SystemError("receive from wpa_supplicant", errno: errno))
         }
     }
 

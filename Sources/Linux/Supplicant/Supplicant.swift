@@ -10,12 +10,12 @@ public final class Supplicant {
     let controlSocket: String
     let replyDirectory: String?
     let country: String?
-    /// What is changed counts from the next command, attempt or look on.
+    /// A change counts from the next command, attempt or check on.
     public var timing: Timing
     let onEvent: @AgentLoop @Sendable (SupplicantEvent) -> Void
 
     var isStarted = false
-    /// The conversation under way, and whether wpa_supplicant has been told yet to send its events and to leave all
+    /// The connection to wpa_supplicant, and whether wpa_supplicant has been told yet to send its events and to leave all
     /// decisions to us.
     var channel: ControlChannel?
     var isGreeted = false
@@ -45,9 +45,9 @@ public final class Supplicant {
         /// For the outcome of a join, counted from its acceptance.
         public var joinLimit: Duration = .seconds(20)
         /// Between attempts to connect: the first, doubling up to the last. The first is short: the kernel tells of a socket's
-        /// file a moment before anybody can connect to it (bind(2) makes the file first).
+        /// file a moment before a program can connect to it (bind(2) makes the file first).
         public var retry: ClosedRange<Duration> = .milliseconds(2) ... .seconds(5)
-        /// Between looks at whether events were lost. wpa_supplicant holds back everybody's events once another program
+        /// Between checks whether events were lost. wpa_supplicant holds back all programs' events once another program
         /// that asked for them has stopped to read, such as a suspended wpa_cli. Of a link that is lost the kernel tells as well.
         public var supervision: Duration = .seconds(30)
         /// The same during a join, and where the kernel does not tell of the death of wpa_supplicant's process.
@@ -98,15 +98,80 @@ public final class Supplicant {
         link = nil
     }
 
-    /// What wpa_supplicant is doing now: at the start, to adopt the link of an earlier process.
+    /// The state of wpa_supplicant now: at the start, to adopt the link of an earlier process.
     public func status() async throws(SupplicantError) -> SupplicantStatus {
         try await readyChannel().status()
     }
 
     /// The channel for commands, while wpa_supplicant answers.
     func readyChannel() throws(SupplicantError) -> ControlChannel {
-        // A conversation that was only made anew takes questions before it is greeted: they wait their turn.
+        // A channel that was only made anew takes questions before it is greeted: they wait their turn.
         guard let channel, isGreeted || isAvailable else { throw .unavailable }
         return channel
+    }
+}
+
+/// Reports that wpa_supplicant makes on its own, in the order in which it happened.
+public enum SupplicantEvent: Sendable, Equatable {
+    /// wpa_supplicant answers, its events arrive and it decides nothing by itself any more. Also sent when it came back
+    /// after a crash or a restart: whatever it was asked before is forgotten, so ask for the `status` first.
+    case available
+    /// wpa_supplicant is gone, or does not answer. A join under way ends before this with
+    /// `joinFailed(_, .supplicantUnavailable, _)`.
+    case unavailable
+    /// The link is up: associated and all keys in place. `attempt` is nil where no join of this process made it.
+    case connected(attempt: UInt64?, bssid: BSSID)
+    /// The access point of the link, or of the join under way, says which weaker ways in are not to be taken any more.
+    case transitionDisabled(TransitionDisable)
+    /// An established link ended, with the reason code of IEEE 802.11-2020, table 9-49, or 0 where none was given.
+    /// `locallyGenerated` tells a link that this station ended (to switch, to leave, or because no beacons came) from
+    /// one that the access point ended.
+    case disconnected(reason: Int, locallyGenerated: Bool)
+    /// The join did not lead to a link, and wpa_supplicant does not try any further. `detail` is the line of
+    /// wpa_supplicant that says why, safe to print and without secrets.
+    case joinFailed(attempt: UInt64, JoinFailure, detail: String)
+}
+
+/// Why a request to wpa_supplicant was not carried out. No message holds a secret.
+public enum SupplicantError: Error, Equatable, Sendable {
+    /// Nothing answers at the control socket.
+    case unavailable
+    /// A system call on the control socket failed.
+    case system(SystemError)
+    /// wpa_supplicant did not answer in time. The connection to it is made anew.
+    case timedOut(command: String)
+    /// wpa_supplicant answered `FAIL`, or that it does not know the command.
+    case refused(command: String, reply: String)
+    /// wpa_supplicant answered something that does not fit the command. The connection to it is made anew.
+    case malformedReply(command: String)
+    /// The driver, or this build of wpa_supplicant, cannot join such a network; the text names what it cannot do.
+    case unsupported(String)
+    /// The network interface is down.
+    case interfaceDown
+    /// A later `join` or `leave` took the place of this one.
+    case superseded
+
+    /// The kind of failure as which a join counts that was not even accepted.
+    public var joinFailure: JoinFailure {
+        switch self {
+        case .unavailable, .system, .timedOut, .malformedReply: .supplicantUnavailable
+        case .refused, .unsupported, .superseded: .rejected
+        case .interfaceDown: .interfaceDown
+        }
+    }
+}
+
+extension SupplicantError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .unavailable: "wpa_supplicant does not answer: is it running for this interface, with a control socket?"
+        case .system(let error): "\(error)"
+        case .timedOut(let command): "wpa_supplicant did not answer \(command) in time"
+        case .refused(let command, let reply): "wpa_supplicant refused \(command): \(reply)"
+        case .malformedReply(let command): "wpa_supplicant's answer to \(command) makes no sense"
+        case .unsupported(let what): "the Wi-Fi driver or this wpa_supplicant cannot do \(what)"
+        case .interfaceDown: "the Wi-Fi interface is down: set it up, or lift the radio kill switch"
+        case .superseded: "a later request took its place"
+        }
     }
 }

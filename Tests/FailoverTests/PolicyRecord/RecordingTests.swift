@@ -1,5 +1,7 @@
 import AgentModel
+import Dispatch
 import Glibc
+import Linux
 import Synchronization
 import Testing
 
@@ -106,10 +108,11 @@ import Testing
                 path: path, limit: 1 << 24, agent: "1", settings: PolicySettings()
             ) { Issue.record("ended: \($0)") }
             let count = 4 * Recording.capacity
-            recording.backlog.queue.suspend()
+            let gate = DispatchSemaphore(value: 0)
+            DiskLoop.perform { gate.wait() }
             for time in 0..<count { recording.append(.signal(-70), at: Instant(milliseconds: Int64(time)), []) }
-            recording.backlog.queue.resume()
-            recording.backlog.queue.sync {}
+            gate.signal()
+            recording.backlog.finish()
             recording.append(.tick, at: Instant(milliseconds: Int64(count)), [])
             recording.finish()
             let run = try #require(try RecordReader.read(path).first)

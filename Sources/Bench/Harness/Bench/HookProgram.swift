@@ -40,7 +40,7 @@ public struct HookProgram: AccessPointSwitch {
 
     private func runToItsEnd(_ arguments: [String]) throws(HookFailure) -> String {
         var ends: [Int32] = [-1, -1]
-        guard pipe(&ends) == 0 else { throw HookFailure.system(path, errno: errno) }
+        guard pipe(&ends) == 0 else { throw .system(path, SystemError("make a pipe")) }
         defer { close(ends[0]) }
         let pid: pid_t
         do {
@@ -87,21 +87,21 @@ public struct HookProgram: AccessPointSwitch {
                 path, arguments, environment: ChildProcess.ownEnvironment + networks, output: .descriptor(output),
                 errors: .descriptor(2))
         } catch {
-            throw .system(path, errno: error.errno)
+            throw .system(path, error)
         }
     }
 }
 
 /// Why a hook did not do what it was asked for.
 public enum HookFailure: Error, Equatable, CustomStringConvertible {
-    case system(String, errno: Int32)
+    case system(String, SystemError)
     /// - status: as `waitpid` says it.
     case ended(String, [String], status: Int32)
     case tookTooLong(String, [String], Duration)
 
     public var description: String {
         switch self {
-        case .system(let path, let errno): "\(path) could not be run: \(String(cString: strerror(errno)))"
+        case .system(let path, let error): "\(path) could not be run: \(error)"
         case .ended(let path, let arguments, let status):
             "\(path) \(arguments.joined(separator: " ")) "
                 + (status & 0x7f == 0

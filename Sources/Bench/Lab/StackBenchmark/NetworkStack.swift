@@ -79,7 +79,7 @@ struct ConfigurationFile {
         try Data(text.utf8).write(to: URL(filePath: path))
         let moment = timeval(tv_sec: time(nil) - Int(age.components.seconds), tv_usec: 0)
         guard chmod(path, 0o600) == 0, utimes(path, [moment, moment]) == 0 else {
-            throw LabError.system(attempt: "set the date of \(path)", errno: errno)
+            throw LabError.system(SystemError("set the date of \(path)"))
         }
     }
 

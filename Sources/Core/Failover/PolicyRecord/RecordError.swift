@@ -1,5 +1,5 @@
 import AgentModel
-import Glibc
+import Linux
 
 /// Why a record cannot be read or written.
 public struct RecordError: Error, Equatable, CustomStringConvertible {
@@ -7,8 +7,7 @@ public struct RecordError: Error, Equatable, CustomStringConvertible {
     public let reason: Reason
 
     public enum Reason: Equatable, Sendable {
-        /// A system call failed: what was attempted, and its errno.
-        case system(attempt: String, errno: Int32)
+        case system(SystemError)
         /// It is a folder, a pipe or a device.
         case notAFile
         case tooLarge(maximum: Int)
@@ -21,7 +20,7 @@ public struct RecordError: Error, Equatable, CustomStringConvertible {
 
     public var description: String {
         switch reason {
-        case .system(let attempt, let errno): "\(file): cannot \(attempt): \(String(cString: strerror(errno)))"
+        case .system(let error): "\(file): \(error)"
         case .notAFile: "\(file) is not a regular file"
         case .tooLarge(let maximum): "\(file) is larger than \(maximum >> 20) MiB"
         case .malformed(let line, let expected): "\(file):\(line): expected \(expected)"

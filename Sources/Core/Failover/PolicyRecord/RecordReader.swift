@@ -1,5 +1,6 @@
 import AgentModel
 import Glibc
+import Linux
 
 /// Reads a record. Everything in it is hostile: it may come from anywhere.
 public enum RecordReader {
@@ -22,7 +23,7 @@ public enum RecordReader {
 
     private static func content(of path: String) throws(RecordError) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw RecordError(file: path, reason: .system(attempt: "open", errno: errno)) }
+        guard descriptor >= 0 else { throw RecordError(file: path, reason: .system(SystemError("open"))) }
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -39,7 +40,7 @@ public enum RecordReader {
                 return Glibc.read(descriptor, rest.baseAddress, rest.count)
             }
             if more < 0, errno == EINTR { continue }
-            guard more >= 0 else { throw RecordError(file: path, reason: .system(attempt: "read", errno: errno)) }
+            guard more >= 0 else { throw RecordError(file: path, reason: .system(SystemError("read"))) }
             if more == 0 { break }
             count += more
         }

@@ -3,7 +3,7 @@ import Glibc
 import Linux
 import Synchronization
 
-/// Writes what the policy hears and what it wants into a file, in order, on a thread of its own.
+/// Writes what the policy hears and what it wants into a file, in order, on the disk loop.
 ///
 /// It never holds up whoever records: where the disk does not keep up, entries are left out and the file says how many. The
 /// file grows up to a limit and then stays as it is. It has the names and addresses of networks, and no secret.
@@ -11,7 +11,7 @@ public final class Recording: Sendable {
     private let path: String
     private let limit: Int
     private let onEnd: @Sendable (RecordError) -> Void
-    let backlog = Backlog(label: "altnet.record", capacity: Recording.capacity)
+    let backlog = Backlog(capacity: Recording.capacity)
     private let file: Mutex<File>
 
     /// The most entries that wait for the disk. Most are short; those of scans have some kilobytes.
@@ -37,7 +37,7 @@ public final class Recording: Sendable {
         self.onEnd = onEnd
         let flags = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
         let descriptor = open(path, flags, 0o600)
-        guard descriptor >= 0 else { throw RecordError(file: path, reason: .system(attempt: "open", errno: errno)) }
+        guard descriptor >= 0 else { throw RecordError(file: path, reason: .system(SystemError("open"))) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
@@ -53,7 +53,7 @@ public final class Recording: Sendable {
         file = Mutex(File(descriptor: descriptor, size: size))
         let separator = size == 0 ? "" : Self.endsALine(descriptor, size) ? "\n" : RecordFormat.cut + "\n"
         let header = separator + RecordFormat.header(agent: agent, settings)
-        backlog.queue.async { [self] in write(header) }
+        DiskLoop.perform { [self] in write(header) }
     }
 
     /// Whether the file's last line has its end; a power cut may have kept it from being written.
@@ -73,7 +73,7 @@ public final class Recording: Sendable {
 
     /// Waits until everything that was recorded is written, and ends the recording.
     public func finish() {
-        backlog.queue.sync {}
+        backlog.finish()
         end(nil)
     }
 
@@ -85,25 +85,13 @@ public final class Recording: Sendable {
             if file.size + text.utf8.count + RecordFormat.full.utf8.count > limit {
                 (text, isFull) = (RecordFormat.full, true)
             }
-            guard Self.write(text, to: descriptor) else { return .system(attempt: "write", errno: errno) }
+            do throws(SystemError) { try writeAll(text.utf8, to: descriptor, attempting: "write") } catch {
+                return .system(error)
+            }
             file.size += text.utf8.count
             return isFull ? .full(limit: limit) : nil
         }
         if let failure { end(failure) }
-    }
-
-    private static func write(_ text: String, to descriptor: Int32) -> Bool {
-        var text = text
-        return text.withUTF8 { bytes in
-            var rest = UnsafeRawBufferPointer(bytes)[...]
-            while !rest.isEmpty {
-                let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return false }
-                rest = rest.dropFirst(count)
-            }
-            return true
-        }
     }
 
     private func end(_ reason: RecordError.Reason?) {

@@ -1,18 +1,20 @@
 import AgentModel
 import AppServer
 import CLinux
-import Dispatch
 import Glibc
 import Linux
 import Logging
 import NIOPosix
+import Synchronization
 
 /// The agent as a service: the device's side and the app's side, from start to the signal that ends them, and what the
 /// service manager is told meanwhile.
 public enum AgentService {
     /// The signals that the service goes by are kept for it from now on, and none of them ends the process any more. To be
     /// called before anything that takes its time.
-    public static func takeSignals() -> ProcessSignals { ProcessSignals([SIGTERM, SIGINT, SIGHUP]) }
+    public static func takeSignals() throws(SystemError) -> ProcessSignals {
+        try ProcessSignals([SIGTERM, SIGINT, SIGHUP])
+    }
 
     /// Has the kernel spend no memory on speed that the agent has no use for. To be called before there are threads, whose
     /// stacks would have 2 MB each.
@@ -53,7 +55,7 @@ public enum AgentService {
         let manager = ServiceManager(socket: source.environment["NOTIFY_SOCKET"])
         let (happenings, teller) = AsyncStream.makeStream(of: Happening.self)
         signals.deliver { teller.yield(.signal($0)) }
-        defer { signals.end() }
+        defer { signals.end(ignoring: true) }
         let start = Task {
             do {
                 teller.yield(.started(try await RunningAgent(settings, manager, log)))
@@ -111,12 +113,10 @@ private struct RunningAgent: Sendable {
     private let manager: ServiceManager?
     private let log: Logger
     private let tasks = TaskBag()
-    private let spareMemory: SpareMemory
 
     /// Returns once programs of this machine are answered.
     init(_ settings: AgentSettings, _ manager: ServiceManager?, _ log: Logger) async throws {
         (self.manager, self.log) = (manager, log)
-        spareMemory = await SpareMemory()
         group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         let hub = EventHub()
         device = try await DeviceAgent.prepare(settings: settings, hub: hub, on: group, log: log)
@@ -154,4 +154,13 @@ private struct RunningAgent: Sendable {
         await device.stop()
         try? await group.shutdownGracefully()
     }
+}
+
+/// Tasks that end together.
+private final class TaskBag: Sendable {
+    private let tasks = Mutex<[Task<Void, Never>]>([])
+
+    func add(_ task: Task<Void, Never>) { tasks.withLock { $0.append(task) } }
+
+    func cancel() { for task in tasks.withLock({ $0 }) { task.cancel() } }
 }

@@ -1,19 +1,17 @@
 import AgentModel
 import AppProtocol
-import Dispatch
 import Glibc
 import Linux
 import Logging
 import Synchronization
 
-/// Writes the log's lines on a thread of its own.
+/// Writes the log's lines on the disk loop.
 ///
 /// It never holds up whoever logs: where nobody reads, lines are left out and the next one that is written says how many.
 public final class LogSink: Sendable {
-    private let descriptor: Int32
     /// Whether the journal of systemd reads it, which knows the time by itself and takes the level as a number.
     let isJournal: Bool
-    private let lines = Backlog(label: "altnet.log", capacity: LogSink.capacity)
+    private let lines: LineStream
     private let threshold: Mutex<Logger.Level>
 
     /// The most lines that wait to be written.
@@ -25,8 +23,12 @@ public final class LogSink: Sendable {
     public init(
         descriptor: Int32 = STDERR_FILENO, level: Logger.Level = .notice, journal: String? = nil
     ) {
-        self.descriptor = descriptor
-        isJournal = journal.map { Self.isStream($0, descriptor) } ?? false
+        let isJournal = journal.map { Self.isStream($0, descriptor) } ?? false
+        self.isJournal = isJournal
+        lines = LineStream(descriptor: descriptor, capacity: Self.capacity) { count in
+            let text = "\(count) lines of the log are missing: it was not read in time"
+            return Self.form(text, .warning, isJournal: isJournal)
+        }
         threshold = Mutex(level)
     }
 
@@ -39,50 +41,18 @@ public final class LogSink: Sendable {
     /// Has a line written.
     /// - Parameter line: printable text.
     func put(_ line: String, _ level: Logger.Level) {
-        let bytes = form(line, level)
-        lines.add { [self] lost in
-            if lost > 0 { write(form(Self.loss(lost), .warning)) }
-            write(bytes)
-        }
+        lines.put(Self.form(line, level, isJournal: isJournal))
     }
 
     /// Has a line written that says why the agent does not run, whatever level counts.
     public func complain(_ line: String) { put(line.printable, .critical) }
 
     /// Waits until what was logged is written, and no longer than this.
-    public func flush(within limit: DispatchTimeInterval = .seconds(1)) {
-        let lost = lines.takeLost()
-        let end = DispatchSemaphore(value: 0)
-        lines.queue.async { [self] in
-            if lost > 0 { write(form(Self.loss(lost), .warning)) }
-            end.signal()
-        }
-        _ = end.wait(timeout: .now() + limit)
-    }
+    public func flush(within limit: Duration = .seconds(1)) { lines.flush(within: limit) }
 
-    private static func loss(_ count: Int) -> String {
-        "\(count) lines of the log are missing: it was not read in time"
-    }
-
-    private func form(_ line: String, _ level: Logger.Level) -> [UInt8] {
+    private static func form(_ line: String, _ level: Logger.Level, isJournal: Bool) -> [UInt8] {
         let start = isJournal ? "<\(level.priority)>" : "\(Timestamp.now) \(level) "
-        return Array((start + line).utf8.prefix(Self.longestLine - 1)) + [UInt8(ascii: "\n")]
-    }
-
-    private func write(_ bytes: [UInt8]) {
-        var rest = bytes[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if errno == EAGAIN {
-                // Somebody has made it non-blocking, for whom this thread waits.
-                var room = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-                poll(&room, 1, -1)
-            } else if errno != EINTR {
-                return
-            }
-        }
+        return Array((start + line).utf8.prefix(longestLine - 1)) + [UInt8(ascii: "\n")]
     }
 
     /// Whether `$JOURNAL_STREAM`, a device's and an inode's number, is about this file (systemd.exec(5)).

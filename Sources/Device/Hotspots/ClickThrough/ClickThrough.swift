@@ -186,7 +186,8 @@ public struct ProviderProgram<Service: ProviderService> {
             splitter.append(buffer.prefix(count))
             while let next = splitter.next() {
                 guard case .line(let line) = next else { return }
-                guard Self.write(await answer(line)) else { return }
+                let answer = await answer(line) + [UInt8(ascii: "\n")]
+                guard (try? writeAll(answer, to: 1, attempting: "answer")) != nil else { return }
             }
         }
     }
@@ -203,15 +204,5 @@ public struct ProviderProgram<Service: ProviderService> {
         } catch {
             return error.error.providerLine(to: error.id)
         }
-    }
-
-    private static func write(_ line: [UInt8]) -> Bool {
-        var rest = (line + [UInt8(ascii: "\n")])[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Glibc.write(1, $0.baseAddress, $0.count) }
-            guard count > 0 else { return false }
-            rest = rest.dropFirst(count)
-        }
-        return true
     }
 }

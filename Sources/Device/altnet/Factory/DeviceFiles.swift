@@ -148,7 +148,8 @@ struct DeviceFiles {
 extension HostFailure: KeyFileFailure {
     var exitStatus: ExitStatus {
         switch self {
-        case .system(_, EPERM), .system(_, EACCES), .notRoot: .notPermitted
+        case .system(let error) where [EPERM, EACCES].contains(error.errno): .notPermitted
+        case .notRoot: .notPermitted
         default: .badData
         }
     }

@@ -1,4 +1,5 @@
 import Glibc
+import Linux
 
 /// A user of this machine (passwd(5)).
 struct Account {
@@ -17,7 +18,7 @@ struct Account {
     func become() throws(HostFailure) {
         guard geteuid() != user || getuid() != user else { return }
         guard initgroups(name, group) == 0, setgid(group) == 0, setuid(user) == 0 else {
-            throw .system(attempted: "become \(name)", errno: errno)
+            throw .system(SystemError("become \(name)"))
         }
     }
 }
@@ -37,7 +38,7 @@ extension Account {
         let count = getgroups(Int32(groups.count), &groups)
         let group = getegid()
         guard count >= 0, initgroups(name, self.group) == 0, setegid(self.group) == 0, seteuid(user) == 0 else {
-            throw HostFailure.system(attempted: "act as \(name)", errno: errno)
+            throw HostFailure.system(SystemError("act as \(name)"))
         }
         defer {
             // Root is what this process was, so nothing of it can be refused.

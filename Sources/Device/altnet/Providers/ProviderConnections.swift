@@ -19,12 +19,7 @@ struct ProviderConnections {
     var count: Int { processes.count }
 
     /// Waits for the end of the other side. Its bytes are for the provider.
-    var waiting: [pollfd] {
-        processes.keys.filter { !ending.contains($0) }.map { pollfd(fd: $0, events: Self.hangUp, revents: 0) }
-    }
-
-    /// POLLRDHUP (poll(2)), which the C library hides.
-    private static let hangUp: Int16 = 0x2000
+    var waiting: [Int32] { processes.keys.filter { !ending.contains($0) } }
 
     /// Takes the connection over.
     mutating func begin(_ descriptor: Int32) {

@@ -27,23 +27,22 @@ struct ProviderListener {
     /// Runs until a signal ends it.
     consuming func run(on socket: ListeningSocket) throws {
         // Before there is a socket, by which others know that this has begun.
-        let signals = try SignalPipe([SIGCHLD, SIGTERM, SIGINT])
+        let signals = try ProcessSignals([SIGCHLD, SIGTERM, SIGINT])
         let trusted: Set<UInt32> = [0, geteuid(), agent?.user ?? 0]
         let listener = try socket.open(for: agent, backlog: Int32(Self.maximumConnections))
         try ChildProcess.adoptOrphans()
         while true {
-            var waiting =
-                [
-                    pollfd(fd: signals.descriptor, events: Int16(POLLIN), revents: 0),
-                    pollfd(
-                        fd: connections.count < Self.maximumConnections ? listener : -1, events: Int16(POLLIN),
-                        revents: 0),
-                ] + connections.waiting
-            guard poll(&waiting, nfds_t(waiting.count), -1) > 0 else { continue }
-            if waiting[0].revents != 0, signals.take().contains(where: { $0 != SIGCHLD }) { break }
-            connections.end(waiting.dropFirst(2).filter { $0.revents != 0 }.map(\.fd))
+            let clients = connections.waiting
+            let isReady = Readiness.wait(
+                for: [
+                    (signals.descriptor, .readable),
+                    (connections.count < Self.maximumConnections ? listener : -1, .readable),
+                ] + clients.map { ($0, .hungUp) }, within: nil)
+            guard isReady.contains(true) else { continue }
+            if isReady[0], signals.take().contains(where: { $0 != SIGCHLD }) { break }
+            connections.end(zip(clients, isReady.dropFirst(2)).filter(\.1).map(\.0))
             connections.reap()
-            if waiting[1].revents != 0 { accept(from: listener, trusted) }
+            if isReady[1] { accept(from: listener, trusted) }
         }
         connections.endAll()
     }
@@ -66,7 +65,7 @@ enum HostFailure: Error, CustomStringConvertible {
     case notRoot
     case noSocket
     case notASocket
-    case system(attempted: String, errno: Int32)
+    case system(SystemError)
 
     var description: String {
         switch self {
@@ -75,7 +74,7 @@ enum HostFailure: Error, CustomStringConvertible {
         case .notRoot: "only root can run the providers as another user"
         case .noSocket: "there is no socket to listen on: say one by --listen, or have systemd pass one"
         case .notASocket: "the descriptor that was passed is no listening Unix socket"
-        case .system(let attempted, let errno): "cannot \(attempted): \(String(cString: strerror(errno)))"
+        case .system(let error): "\(error)"
         }
     }
 }
@@ -117,7 +116,7 @@ enum ListeningSocket {
         let file = ServerSocketFile(path: path, mode: 0o600, group: getegid(), owner: agent?.user)
         let place = try file.claim()
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0)
-        guard descriptor >= 0 else { throw HostFailure.system(attempted: "open a socket", errno: errno) }
+        guard descriptor >= 0 else { throw HostFailure.system(SystemError("open a socket")) }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: place.utf8) }
@@ -127,7 +126,7 @@ enum ListeningSocket {
             }
         }
         guard isBound == 0, Glibc.listen(descriptor, backlog) == 0 else {
-            throw HostFailure.system(attempted: "listen on \(path)", errno: errno)
+            throw HostFailure.system(SystemError("listen on \(path)"))
         }
         _ = try file.publish(place)
         return descriptor

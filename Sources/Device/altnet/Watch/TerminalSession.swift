@@ -1,12 +1,5 @@
-import Dispatch
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#elseif canImport(Darwin)
-    import Darwin
-#endif
+import Glibc
+import Linux
 
 /// A terminal while a live screen has it: its second screen, without echo and without a cursor. It is as it was once
 /// this has ended, however it ends, unless the process is killed outright.
@@ -45,10 +38,9 @@ struct TerminalSession: Sendable {
     func run<Result>(_ body: (AsyncStream<Input>) async throws -> Result) async throws -> Result {
         var before = termios()
         guard tcgetattr(input, &before) == 0 else { throw CommandFailure(.deviceFailure, "the terminal cannot be set") }
-        let inputs = AsyncStream<Input>(bufferingPolicy: .bufferingOldest(64)) { continuation in
-            let sources = Sources(keys: input) { continuation.yield($0) }
-            continuation.onTermination = { _ in sources.cancel() }
-        }
+        let (inputs, teller) = AsyncStream.makeStream(of: Input.self, bufferingPolicy: .bufferingOldest(64))
+        let sources = try await InputSources(keys: input) { teller.yield($0) }
+        teller.onTermination = { _ in sources.cancel() }
         enter(from: before)
         defer { leave(to: before) }
         return try await body(inputs)
@@ -71,19 +63,21 @@ struct TerminalSession: Sendable {
         try? TextOutput(descriptor: output).put(text)
     }
 
-    /// By the signal that a terminal stops a program with, not by SIGSTOP: the kernel ignores it without a shell that
-    /// would continue this process (an orphaned process group; setpgid(2)). Needs it unblocked, which it is on no
-    /// thread here.
+    /// By the signal that a terminal stops a program with, not by SIGSTOP: the kernel ignores it where no process is left that
+    /// would continue this one (an orphaned process group; setpgid(2)). It has to be unblocked on this thread.
     private func stop() {
         var stopping = sigset_t()
         var before = sigset_t()
+        var taken = sigaction()
         sigemptyset(&stopping)
         sigaddset(&stopping, SIGTSTP)
-        signal(SIGTSTP, SIG_DFL)
+        // Zeros are SIG_DFL.
+        var usual = sigaction()
+        sigaction(SIGTSTP, &usual, &taken)
         pthread_sigmask(SIG_UNBLOCK, &stopping, &before)
         raise(SIGTSTP)
         pthread_sigmask(SIG_SETMASK, &before, nil)
-        signal(SIGTSTP, SIG_IGN)
+        sigaction(SIGTSTP, &taken, nil)
     }
 
     private func enter(from settings: termios) {
@@ -100,40 +94,31 @@ struct TerminalSession: Sendable {
     }
 }
 
-/// The sources of a terminal session's events.
-private final class Sources: @unchecked Sendable {  // Its sources may be cancelled from anywhere; they do not say so.
-    private static let signals = [SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH]
+/// What a terminal session listens to.
+private final class InputSources: Sendable {
+    private let keys: ReadWatch
+    private let signals: ProcessSignals
 
-    private let keys: any DispatchSourceRead
-    private let signals: [any DispatchSourceSignal]
-
-    init(keys descriptor: Int32, _ take: @escaping @Sendable (TerminalSession.Input) -> Void) {
-        keys = DispatchSource.makeReadSource(fileDescriptor: descriptor)
-        keys.setEventHandler {
+    @AgentLoop
+    init(keys descriptor: Int32, _ take: @escaping @Sendable (TerminalSession.Input) -> Void) throws {
+        signals = try ProcessSignals([SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGWINCH])
+        keys = ReadWatch(fileDescriptor: descriptor) {
             var byte: UInt8 = 0
             let count = read(descriptor, &byte, 1)
             if count == 1 { take(.key(byte)) } else if count == 0 || errno != EINTR { take(.end(SIGHUP)) }
         }
-        signals = Self.signals.map { number in
-            signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number)
-            source.setEventHandler {
-                switch number {
-                case SIGTSTP: take(.suspend)
-                case SIGWINCH: take(.resized)
-                default: take(.end(number))
-                }
+        signals.deliver { number in
+            switch number {
+            case SIGTSTP: take(.suspend)
+            case SIGWINCH: take(.resized)
+            default: take(.end(number))
             }
-            source.activate()
-            return source
         }
-        keys.activate()
     }
 
-    func cancel() {
-        keys.cancel()
-        for source in signals { source.cancel() }
-        for number in Self.signals { signal(number, SIG_DFL) }
+    nonisolated func cancel() {
+        signals.end()
+        Task { @AgentLoop in keys.cancel() }
     }
 }
 

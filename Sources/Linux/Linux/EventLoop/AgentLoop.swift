@@ -1,8 +1,8 @@
-/// The one thread of execution on which the agent decides and touches the radio.
+/// The loop on which the agent decides and touches the radio.
 ///
 /// Everything that is `@AgentLoop` runs there, one piece after the other, so the device's state needs no locks and an
-/// event is handled completely before the next one starts. Nothing on it may block: whatever waits, waits in the
-/// kernel (`ReadWatch`, `LoopTimer`) or in another executor.
+/// event is handled completely before the next one starts. Nothing on it may block: it waits in the kernel (`ReadWatch`,
+/// `LoopTimer`), on the ``DiskLoop`` or on another executor.
 @globalActor
 public actor AgentLoop {
     public static let shared = AgentLoop()
@@ -12,8 +12,8 @@ public actor AgentLoop {
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { Self.thread.asUnownedSerialExecutor() }
 
-    /// Begins a task of the loop that is there for small things which come again and again: wherever it waits, it goes on without
-    /// another thread. Swift resumes an ordinary task in its pool first, and that hands it over.
+    /// Begins a task of the loop that goes on without another thread wherever it waits. Swift resumes a task without such a
+    /// preference in its pool first, which then hands it over.
     @discardableResult
     public static nonisolated func begin(
         _ operation: @escaping @AgentLoop @Sendable () async -> Void
@@ -32,4 +32,18 @@ public actor AgentLoop {
             try unsafeBitCast(escaping, to: (() throws -> Value).self)()
         }
     }
+}
+
+/// The second loop: the key file, the recording and the log, which may take as long as a disk takes, and never hold up a
+/// decision. What is given to it is done in order.
+@globalActor
+public actor DiskLoop {
+    public static let shared = DiskLoop()
+
+    static let thread = LoopThread(name: "altnet.disk")
+
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { Self.thread.asUnownedSerialExecutor() }
+
+    /// Has work done after all that was given before.
+    public static nonisolated func perform(_ work: @escaping @Sendable () -> Void) { thread.perform(work) }
 }

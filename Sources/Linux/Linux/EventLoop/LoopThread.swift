@@ -7,7 +7,7 @@ import Synchronization
 ///
 /// It is no dispatch queue: there, one thread waits and another one is woken to do what is to be done, which is made anew
 /// where nothing was to be done for five seconds.
-final class LoopThread: SerialExecutor {
+final class LoopThread: SerialExecutor, TimerSource {
     private let queue = Mutex(RunQueue())
     private let wakeup = Wakeup()
     /// The thread, as pthread_self(3) names it; 0 until it runs.
@@ -15,7 +15,7 @@ final class LoopThread: SerialExecutor {
 
     /// - Parameter name: at most 15 bytes (pthread_setname_np(3)).
     init(name: String) {
-        // Signals are taken by those who wait for them.
+        // Signals are for another thread, and read from a descriptor (`ProcessSignals`).
         var all = sigset_t()
         var before = sigset_t()
         sigfillset(&all)
@@ -39,6 +39,9 @@ final class LoopThread: SerialExecutor {
 
     fileprivate func enqueue(_ job: UnownedJob, of tasks: LoopTasks) { change { $0.add(.preferring(job, tasks)) } }
 
+    /// Calls `work` on the thread, after all that was to be done before.
+    func perform(_ work: @escaping @Sendable () -> Void) { change { $0.add(.call(work)) } }
+
     func checkIsolated() { precondition(isRunningHere, "not on the loop's thread") }
 
     private var isRunningHere: Bool { pthread_equal(pthread_self(), thread.load(ordering: .relaxed)) != 0 }
@@ -48,11 +51,6 @@ final class LoopThread: SerialExecutor {
     /// A century.
     private static let longestDelay = Duration.seconds(3_155_760_000)
 
-    /// Has somebody called on the thread once a time has passed.
-    /// - Parameters:
-    ///   - delay: counted while the device is awake.
-    ///   - leeway: how much later it may be, to be done when the thread is awake anyway.
-    /// - Returns: its number, to cancel it by.
     func call(
         after delay: Duration, leeway: Duration, _ action: @escaping @Sendable () -> Void
     ) -> RunQueue.Number {
@@ -60,13 +58,14 @@ final class LoopThread: SerialExecutor {
         return change { $0.add(due: due, latest: due + leeway, action) }
     }
 
-    /// Has somebody called on the thread again and again for as long as a descriptor has something to read.
+    /// Calls `action` on the thread again and again for as long as a descriptor is ready.
     /// - Returns: its number, to cancel it by.
-    func call(whenReadable descriptor: Int32, _ action: @escaping @Sendable () -> Void) -> RunQueue.Number {
-        change { $0.add(descriptor: descriptor, action) }
+    func call(
+        when readiness: Readiness, _ descriptor: Int32, _ action: @escaping @Sendable () -> Void
+    ) -> RunQueue.Number {
+        change { $0.add(descriptor: descriptor, readiness, action) }
     }
 
-    /// On the thread, nobody is called any more when this returns.
     func cancel(_ number: RunQueue.Number) { queue.withLock { $0.remove(number) } }
 
     /// Where the thread waits, it wakes up and sees what is new.
@@ -90,36 +89,29 @@ final class LoopThread: SerialExecutor {
                 case .preferring(let job, let tasks):
                     job.runSynchronously(
                         isolatedTo: asUnownedSerialExecutor(), taskExecutor: tasks.asUnownedTaskExecutor())
+                case .call(let work): work()
                 }
             }
-            let readable = wait()
-            for number in readable { queue.withLock { $0.action(of: number) }?() }
+            let ready = wait()
+            for number in ready { queue.withLock { $0.action(of: number) }?() }
             // What came before a deadline counts before it, for as long as the deadline can wait. One timer at a time: what it
             // does may cancel what would be next.
-            while let action = queue.withLock({ $0.takeDue(at: .now, isQuiet: readable.isEmpty) }) { action() }
+            while let action = queue.withLock({ $0.takeDue(at: .now, isQuiet: ready.isEmpty) }) { action() }
         }
     }
 
     /// Waits until there is something to do.
-    /// - Returns: the numbers of the descriptors that are readable.
+    /// - Returns: the numbers of the descriptors that are ready.
     private func wait() -> [RunQueue.Number] {
         let (watches, patience) = queue.withLock { queue in
             queue.isWaiting = true
             return (queue.watches, queue.patience(at: .now))
         }
         defer { queue.withLock { $0.isWaiting = false } }
-        var descriptors = watches.map { pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0) }
-        descriptors.append(pollfd(fd: wakeup.descriptor, events: Int16(POLLIN), revents: 0))
-        let count: Int32
-        if let patience {
-            var limit = timespec(patience)
-            count = ppoll(&descriptors, nfds_t(descriptors.count), &limit, nil)
-        } else {
-            count = ppoll(&descriptors, nfds_t(descriptors.count), nil, nil)
-        }
-        guard count > 0 else { return [] }
-        if descriptors[watches.count].revents != 0 { wakeup.silence() }
-        return zip(watches, descriptors).filter { $1.revents != 0 }.map(\.0.number)
+        let list = watches.map { ($0.descriptor, $0.readiness) } + [(wakeup.descriptor, .readable)]
+        let isReady = Readiness.wait(for: list, within: patience)
+        if isReady[watches.count] { wakeup.silence() }
+        return zip(watches, isReady).filter(\.1).map(\.0.number)
     }
 }
 
@@ -133,11 +125,13 @@ final class LoopTasks: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) { thread.enqueue(UnownedJob(job), of: self) }
 }
 
-/// Ends somebody's wait (eventfd(2)).
-private struct Wakeup: Sendable {
+/// Ends another thread's wait (eventfd(2)).
+final class Wakeup: Sendable {
     let descriptor = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
 
     init() { precondition(descriptor >= 0, "no eventfd: error \(errno)") }
+
+    deinit { close(descriptor) }
 
     func ring() { eventfd_write(descriptor, 1) }
 
@@ -145,11 +139,8 @@ private struct Wakeup: Sendable {
         var rings: eventfd_t = 0
         eventfd_read(descriptor, &rings)
     }
-}
 
-extension timespec {
-    fileprivate init(_ duration: Duration) {
-        let (seconds, attoseconds) = duration.components
-        self.init(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
-    }
+    /// Waits until `ring()` was called, and no longer than this; nil is for ever.
+    /// - Returns: whether it was called.
+    func wait(within limit: Duration?) -> Bool { Readiness.readable.wait(on: descriptor, within: limit) }
 }

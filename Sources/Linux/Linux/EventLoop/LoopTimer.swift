@@ -1,8 +1,9 @@
 import AgentModel
 
-/// Calls back once on the loop after a delay, unless it is cancelled or let go before.
+/// Calls back once on the agent's loop after a delay, unless it is cancelled or let go before.
 @AgentLoop
 public final class LoopTimer {
+    private let source: any TimerSource
     private let number: RunQueue.Number
 
     /// - Parameters:
@@ -11,7 +12,8 @@ public final class LoopTimer {
     public init(
         after delay: Duration, leeway: Duration = .milliseconds(1), onFire: @escaping @AgentLoop @Sendable () -> Void
     ) {
-        number = AgentLoop.thread.call(after: delay, leeway: leeway) { AgentLoop.assumeIsolated(onFire) }
+        source = ManualClock.current ?? AgentLoop.thread
+        number = source.call(after: delay, leeway: leeway) { AgentLoop.assumeIsolated(onFire) }
     }
 
     /// For what is done again and again: fires at the next multiple of the interval, counted from when the device was started,
@@ -21,7 +23,62 @@ public final class LoopTimer {
         self.init(after: .milliseconds(milliseconds - Instant.now.milliseconds % milliseconds), onFire: onFire)
     }
 
+    deinit { source.cancel(number) }
+
+    public func cancel() { source.cancel(number) }
+}
+
+/// Calls back on the agent's loop whenever a file descriptor has something to read, for as long as it is kept.
+///
+/// The descriptor stays the caller's: cancel the watch (or let it go) before closing it.
+@AgentLoop
+public final class ReadWatch {
+    private let number: RunQueue.Number
+
+    /// - Parameters:
+    ///   - fileDescriptor: an open, non-blocking descriptor.
+    ///   - onReadable: called again and again while unread data is left, and once more at the end of a stream.
+    public init(fileDescriptor: Int32, onReadable: @escaping @AgentLoop @Sendable () -> Void) {
+        let action = ManualClock.bound { AgentLoop.assumeIsolated(onReadable) }
+        number = AgentLoop.thread.call(when: .readable, fileDescriptor, action)
+    }
+
     deinit { AgentLoop.thread.cancel(number) }
 
-    public func cancel() { AgentLoop.thread.cancel(number) }
+    /// Ends the watch. When `onCancelled` runs, the descriptor is no longer in use and may be closed.
+    public func cancel(onCancelled: (@AgentLoop @Sendable () -> Void)? = nil) {
+        AgentLoop.thread.cancel(number)
+        guard let onCancelled else { return }
+        // Later: this may be in the middle of what is called when there is something to read.
+        AgentLoop.thread.perform { AgentLoop.assumeIsolated(onCancelled) }
+    }
+}
+
+extension Task where Success == Void, Failure == Never {
+    /// Waits for the task's end, and no longer than this, whether the task can be cancelled or not.
+    @AgentLoop
+    public func end(within limit: Duration) async {
+        await withCheckedContinuation { continuation in
+            let wait = LimitedWait(continuation)
+            wait.timer = LoopTimer(after: limit) { wait.end() }
+            AgentLoop.begin {
+                await value
+                wait.end()
+            }
+        }
+    }
+}
+
+/// A wait for the first of two things.
+@AgentLoop
+private final class LimitedWait {
+    private var continuation: CheckedContinuation<Void, Never>?
+    var timer: LoopTimer?
+
+    init(_ continuation: CheckedContinuation<Void, Never>) { self.continuation = continuation }
+
+    func end() {
+        continuation?.resume()
+        (continuation, timer) = (nil, nil)
+    }
 }

@@ -1,11 +1,12 @@
-/// What a loop's thread has to do, and what it waits for.
+/// The work of a loop, and its timers and watches.
 struct RunQueue: Sendable {
-    /// Of a timer or a watch; none has it twice.
+    /// Of a timer or a watch; each has its own.
     typealias Number = UInt64
 
     struct Watch: Sendable {
         let number: Number
         let descriptor: Int32
+        let readiness: Readiness
         fileprivate let action: @Sendable () -> Void
     }
 
@@ -21,13 +22,15 @@ struct RunQueue: Sendable {
         case isolated(UnownedJob)
         /// Of a task that prefers the thread.
         case preferring(UnownedJob, LoopTasks)
+        /// Of no task.
+        case call(@Sendable () -> Void)
     }
 
     private var jobs: [Job] = []
     /// The first due first; of those that are due at one time, the older first.
     private var timers: [Timer] = []
     private(set) var watches: [Watch] = []
-    /// Whether the thread waits, and nobody has woken it.
+    /// Whether the thread waits and was not woken since.
     var isWaiting = false
     private var lastNumber: Number = 0
 
@@ -42,9 +45,11 @@ struct RunQueue: Sendable {
         return lastNumber
     }
 
-    mutating func add(descriptor: Int32, _ action: @escaping @Sendable () -> Void) -> Number {
+    mutating func add(
+        descriptor: Int32, _ readiness: Readiness, _ action: @escaping @Sendable () -> Void
+    ) -> Number {
         lastNumber += 1
-        watches.append(Watch(number: lastNumber, descriptor: descriptor, action: action))
+        watches.append(Watch(number: lastNumber, descriptor: descriptor, readiness: readiness, action: action))
         return lastNumber
     }
 
@@ -58,7 +63,12 @@ struct RunQueue: Sendable {
         return jobs
     }
 
-    /// The next timer that is due, which is none any more.
+    /// When timers are due, the first one first.
+    var dueTimes: [SuspendingClock.Instant] { timers.map(\.due) }
+
+    var nextDue: SuspendingClock.Instant? { timers.first?.due }
+
+    /// Removes the next timer that is due, and returns what it does.
     /// - Parameter isQuiet: whether nothing else is to be done; else only what can wait no longer is due.
     mutating func takeDue(at now: SuspendingClock.Instant, isQuiet: Bool) -> (@Sendable () -> Void)? {
         let index = timers.firstIndex { $0.due <= now && (isQuiet || $0.latest <= now) }

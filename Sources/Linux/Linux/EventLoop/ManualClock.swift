@@ -1,0 +1,127 @@
+import AgentModel
+import Glibc
+import Synchronization
+
+extension Instant {
+    /// This moment on `CLOCK_BOOTTIME`: monotonic, counting also while the device sleeps, and the clock on which the
+    /// kernel stamps scan results. Under a ``ManualClock``, that clock's moment.
+    public static var now: Instant { ManualClock.current?.now ?? ofKernel }
+
+    fileprivate static var ofKernel: Instant {
+        var time = timespec()
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        return Instant(milliseconds: Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+}
+
+/// Where a timer waits: the kernel's time on the loop's thread, or the time of a test.
+protocol TimerSource: AnyObject, Sendable {
+    /// Calls `action` once on the loop.
+    /// - Parameters:
+    ///   - delay: counted while the device is awake.
+    ///   - leeway: how much later the call may come, together with what else wakes the loop.
+    /// - Returns: its number, to cancel it by.
+    func call(after delay: Duration, leeway: Duration, _ action: @escaping @Sendable () -> Void) -> RunQueue.Number
+
+    /// On the loop, `action` is not called any more when this returns.
+    func cancel(_ number: RunQueue.Number)
+}
+
+/// The time of a test, which moves when the test says so: timers of the agent's loop and `Instant.now`.
+///
+/// ```
+/// try await ManualClock().run { clock in
+///     let scan = Task { try await radio.scan(request) }
+///     await clock.untilTimer(of: .seconds(10))
+///     clock.advance(by: .seconds(10))
+///     await #expect(throws: NetlinkError.self) { try await scan.value }
+/// }
+/// ```
+///
+/// What begins under a clock stays under it: tasks, timers, and watches over descriptors. So tests with clocks of their own
+/// run side by side.
+public final class ManualClock: Sendable {
+    @TaskLocal static var current: ManualClock?
+
+    private struct State {
+        var queue = RunQueue()
+        /// When the clock was made, on the kernel's clock without sleep.
+        let start = SuspendingClock.now
+        var passed = Duration.zero
+        var waiting: [Waiter] = []
+
+        var now: SuspendingClock.Instant { start + passed }
+    }
+
+    private struct Waiter {
+        let delay: Duration
+        let continuation: CheckedContinuation<Void, Never>
+    }
+
+    private let state = Mutex(State())
+    private let start: Instant
+
+    /// - Parameter start: the first moment; the kernel's where it is nil.
+    public init(start: Instant? = nil) { self.start = start ?? .ofKernel }
+
+    public var now: Instant { start + state.withLock { $0.passed } }
+
+    /// Runs `body` under this clock.
+    @AgentLoop
+    public func run<Value: Sendable>(
+        _ body: @AgentLoop (ManualClock) async throws -> Value
+    ) async rethrows -> Value {
+        try await Self.$current.withValue(self) { try await body(self) }
+    }
+
+    /// Moves the time, and calls what becomes due on the way, each at its moment and in order.
+    @AgentLoop
+    public func advance(by duration: Duration) {
+        let end = state.withLock { $0.passed } + duration
+        while let action = next(until: end) { action() }
+        state.withLock { $0.passed = end }
+    }
+
+    private func next(until end: Duration) -> (@Sendable () -> Void)? {
+        state.withLock { state in
+            guard let due = state.queue.nextDue, due <= state.start + end else { return nil }
+            state.passed = max(state.passed, due - state.start)
+            return state.queue.takeDue(at: state.now, isQuiet: true)
+        }
+    }
+
+    /// Waits until a timer is there that is due so long after now.
+    @AgentLoop
+    public func untilTimer(of delay: Duration) async {
+        await withCheckedContinuation { continuation in
+            let isThere = state.withLock { state in
+                let isThere = state.queue.dueTimes.contains(state.now + delay)
+                if !isThere { state.waiting.append(Waiter(delay: delay, continuation: continuation)) }
+                return isThere
+            }
+            if isThere { continuation.resume() }
+        }
+    }
+
+    /// Makes `action` run under the clock that is in force here.
+    static func bound(_ action: @escaping @Sendable () -> Void) -> @Sendable () -> Void {
+        guard let clock = current else { return action }
+        return { $current.withValue(clock) { action() } }
+    }
+}
+
+extension ManualClock: TimerSource {
+    func call(after delay: Duration, leeway: Duration, _ action: @escaping @Sendable () -> Void) -> RunQueue.Number {
+        let delay = max(delay, .zero)
+        let (number, waiters) = state.withLock { state in
+            let due = state.now + delay
+            let waiters = state.waiting.filter { $0.delay == delay }
+            state.waiting.removeAll { $0.delay == delay }
+            return (state.queue.add(due: due, latest: due, Self.bound(action)), waiters)
+        }
+        for waiter in waiters { waiter.continuation.resume() }
+        return number
+    }
+
+    func cancel(_ number: RunQueue.Number) { state.withLock { $0.queue.remove(number) } }
+}

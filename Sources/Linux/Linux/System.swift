@@ -1,0 +1,79 @@
+import CLinux
+import Glibc
+
+/// A system call that failed: what was attempted, and why it did not happen.
+public struct SystemError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// As the object of "cannot": "open /run/x".
+    public let attempt: String
+    /// errno(3)
+    public let errno: Int32
+
+    /// - Parameter errno: of the call that failed last on this thread, where it is not given.
+    public init(_ attempt: String, errno: Int32 = Glibc.errno) {
+        self.attempt = attempt
+        self.errno = errno
+    }
+
+    public var description: String { "cannot \(attempt): \(reason)" }
+
+    /// The C library's text for the number: "No such file or directory".
+    public var reason: String { String(cString: strerror(errno)) }
+}
+
+/// A state of a descriptor to wait for (poll(2)).
+public enum Readiness: Sendable, Hashable {
+    case readable
+    case writable
+    /// The other end has closed the connection, whatever is left to read.
+    case hungUp
+
+    /// - Returns: whether it is ready within the limit, or has failed; nil waits for ever.
+    public func wait(on descriptor: Int32, within limit: Duration?) -> Bool {
+        Self.wait(for: [(descriptor, self)], within: limit) == [true]
+    }
+
+    /// Waits until one of several is ready, until a signal comes or the limit has passed.
+    /// - Parameters:
+    ///   - list: a descriptor of -1 is none.
+    ///   - limit: nil waits for ever.
+    /// - Returns: for each whether it is ready, or has failed.
+    public static func wait(for list: [(descriptor: Int32, readiness: Readiness)], within limit: Duration?) -> [Bool] {
+        var descriptors = list.map { pollfd(fd: $0.descriptor, events: $0.readiness.events, revents: 0) }
+        let count: Int32
+        if let limit {
+            let (seconds, attoseconds) = max(limit, .zero).components
+            var time = timespec(tv_sec: Int(seconds), tv_nsec: Int(attoseconds / 1_000_000_000))
+            count = ppoll(&descriptors, nfds_t(descriptors.count), &time, nil)
+        } else {
+            count = ppoll(&descriptors, nfds_t(descriptors.count), nil, nil)
+        }
+        return descriptors.map { count > 0 && $0.revents != 0 }
+    }
+
+    private var events: Int16 {
+        switch self {
+        case .readable: Int16(POLLIN)
+        case .writable: Int16(POLLOUT)
+        // POLLRDHUP, which the C library hides.
+        case .hungUp: 0x2000
+        }
+    }
+}
+
+/// Writes all of it, and waits where a descriptor that does not block has no room.
+/// - Throws: the failure of write(2).
+public func writeAll(_ bytes: some Sequence<UInt8>, to descriptor: Int32, attempting attempt: String)
+    throws(SystemError)
+{
+    var rest = Array(bytes)[...]
+    while !rest.isEmpty {
+        let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
+        if count > 0 {
+            rest = rest.dropFirst(count)
+        } else if count < 0, errno == EAGAIN {
+            _ = Readiness.writable.wait(on: descriptor, within: nil)
+        } else if count == 0 || errno != EINTR {
+            throw SystemError(attempt, errno: count == 0 ? ENOSPC : errno)
+        }
+    }
+}

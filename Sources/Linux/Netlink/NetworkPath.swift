@@ -1,0 +1,163 @@
+import AgentModel
+import Synchronization
+
+/// What there is between the device and a destination, at one moment.
+public struct NetworkPath: Hashable, Sendable {
+    public let flags: ReachabilityFlags
+    /// The interface that packets leave by, with what carries it if it is a tunnel; nil while they would not leave.
+    public let uplink: ActiveUplink?
+
+    /// There is no route.
+    public static let none = NetworkPath(flags: [], uplink: nil)
+
+    /// Reachable, and, if a connection is required, one that is made without a person.
+    public var isReachable: Bool { flags.isReachable }
+}
+
+extension ReachabilityFlags {
+    /// The flags that follow from the route that the kernel has found, and from the state of what is on it.
+    ///
+    /// | What is found                                             | Flags                                          |
+    /// |-----------------------------------------------------------|------------------------------------------------|
+    /// | no route                                                  | none                                           |
+    /// | one of the device's own addresses                         | reachable, isLocalAddress, isDirect            |
+    /// | a link that is down                                       | none                                           |
+    /// | a link without carrier                                    | none                                           |
+    /// | the same of a cellular link, or a link that is dormant    | reachable, connectionRequired                  |
+    /// | a next hop that did not answer when it was asked last     | none                                           |
+    /// | no gateway, on a link with more than one other end        | reachable, isDirect                            |
+    /// | a gateway, or a point-to-point link                       | reachable                                      |
+    /// | beyond the link, where the user has to sign in            | and connectionRequired, interventionRequired   |
+    /// | a cellular link, itself or underneath a tunnel            | and isCellular                                 |
+    /// | a tunnel, or a point-to-point link                        | and transient                                  |
+    ///
+    /// A Wi-Fi interface that has joined nothing has no carrier, and is one that nothing leads over.
+    /// - Parameters:
+    ///   - link: the interface of the route.
+    ///   - carrier: what is underneath, if that is a tunnel.
+    ///   - isHopSilent: whether the gateway, or the destination where there is none, does not answer on the link.
+    ///   - isCaptive: whether the user has to sign in on the link, or on the carrier.
+    init(route: RouteLookup?, link: Link?, carrier: Uplink?, isHopSilent: Bool, isCaptive: Bool) {
+        self = []
+        guard let route else { return }
+        guard !route.isLocal else {
+            self = [.reachable, .isLocalAddress, .isDirect]
+            return
+        }
+        guard let link, link.isUp, !isHopSilent else { return }
+        if !link.hasCarrier || link.traits.contains(.dormant) {
+            guard link.isMadeOnDemand else { return }
+            insert(.connectionRequired)
+        }
+        insert(.reachable)
+        let isDirect = route.gateway == nil && !link.traits.contains(.pointToPoint)
+        if isDirect { insert(.isDirect) }
+        if link.kind == .cellular || carrier == .cellular { insert(.isCellular) }
+        if link.tunnel != nil || link.traits.contains(.pointToPoint) { insert(.transient) }
+        if isCaptive, !isDirect { formUnion([.connectionRequired, .interventionRequired]) }
+    }
+
+    /// How good a route it is, for choosing among the addresses of one destination.
+    var rank: Int { isReachable ? 2 : contains(.reachable) ? 1 : 0 }
+}
+
+extension Link {
+    /// Whether something connects it by itself when it is needed. On Wi-Fi and Ethernet, being dormant says only that the
+    /// other side has not let the device in yet (802.1X).
+    fileprivate var isMadeOnDemand: Bool {
+        switch kind {
+        case .cellular: true
+        case .wifi, .wired: false
+        case .other: hasCarrier
+        }
+    }
+}
+
+/// What reachability is asked of.
+public enum Destination: Sendable {
+    /// The internet as a whole: the default route, in whichever table and through whichever tunnel the kernel has it.
+    case internet
+    case address(IPAddress)
+    /// The best that there is to any address of a name.
+    ///
+    /// `addresses` gives those that the name has at present, none if it has none or no server tells. It is called off the loop,
+    /// whenever the network has changed and every half minute while there are none; its task is cancelled when the network
+    /// changes meanwhile. Of many addresses the first eight count.
+    case host(String, addresses: @Sendable (_ name: String) async -> [IPAddress])
+}
+
+extension Destination {
+    /// What can be asked of the kernel without a name server; nil for a name.
+    var fixedAddresses: [IPAddress]? {
+        switch self {
+        // Of a root name server: as surely not in any network at hand as an address can be. Nothing is ever sent there.
+        case .internet: ["198.41.0.4", "2001:503:ba3e::2:30"].compactMap { IPAddress($0) }
+        case .address(let address): [address]
+        case .host(let name, _): IPAddress(name).map { [$0] }
+        }
+    }
+}
+
+/// The path as it was found last, for readers on any thread.
+final class PathBoard: Sendable {
+    private struct State {
+        /// Nil until it has been looked for once.
+        var path: NetworkPath?
+        var readers: [Int: AsyncStream<NetworkPath>.Continuation] = [:]
+        var lastReader = 0
+    }
+
+    private let state = Mutex(State())
+
+    deinit { state.withLock { $0.readers.values.forEach { $0.finish() } } }
+
+    var path: NetworkPath? { state.withLock { $0.path } }
+
+    func show(_ path: NetworkPath) {
+        state.withLock { state in
+            guard path != state.path else { return }
+            state.path = path
+            for reader in state.readers.values { reader.yield(path) }
+        }
+    }
+
+    func changes() -> NetworkPathChanges {
+        let (stream, reader) = AsyncStream.makeStream(of: NetworkPath.self, bufferingPolicy: .bufferingNewest(1))
+        let id = state.withLock { state in
+            state.lastReader += 1
+            state.readers[state.lastReader] = reader
+            if let path = state.path { reader.yield(path) }
+            return state.lastReader
+        }
+        reader.onTermination = { [weak self] _ in self?.forget(id) }
+        return NetworkPathChanges(stream: stream)
+    }
+
+    private func forget(_ reader: Int) { state.withLock { $0.readers[reader] = nil } }
+}
+
+/// Paths as they change: first the one there is, then each that differs from the one before it. A slow reader misses what
+/// came in between and gets the latest.
+public struct NetworkPathChanges: AsyncSequence, Sendable {
+    let stream: AsyncStream<NetworkPath>
+
+    public func makeAsyncIterator() -> Iterator { Iterator(base: stream.makeAsyncIterator()) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        fileprivate var base: AsyncStream<NetworkPath>.Iterator
+        private var last: NetworkPath?
+
+        fileprivate init(base: AsyncStream<NetworkPath>.Iterator) { self.base = base }
+
+        /// - Returns: nil once the monitor is gone, or the task is cancelled.
+        public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> NetworkPath? {
+            // A path that has changed and changed back between two reads is no change.
+            while let path = await base.next(isolation: actor) {
+                guard path != last else { continue }
+                last = path
+                return path
+            }
+            return nil
+        }
+    }
+}

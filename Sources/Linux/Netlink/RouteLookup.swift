@@ -1,0 +1,145 @@
+import AgentModel
+import CNetlink
+import Glibc
+
+/// The route that packets for an address take, as the kernel finds it (`RTM_GETROUTE`): with all tables, rules and metrics.
+public struct RouteLookup: Hashable, Sendable {
+    /// The interface that they go out by.
+    public let index: Int
+    /// Nil where the address is on the link itself, or the link has no gateways.
+    public let gateway: IPAddress?
+    /// Whether the address is the device's own.
+    public let isLocal: Bool
+
+    init(index: Int, gateway: IPAddress?, isLocal: Bool) {
+        (self.index, self.gateway, self.isLocal) = (index, gateway, isLocal)
+    }
+
+    /// - Returns: nil where packets would be thrown away.
+    init?(_ payload: ArraySlice<UInt8>) {
+        guard let report = RouteReport(payload), let hop = report.hops.first else { return nil }
+        switch report.type {
+        case RTN_UNICAST, RTN_LOCAL, RTN_BROADCAST, RTN_ANYCAST, RTN_MULTICAST: break
+        default: return nil
+        }
+        index = hop.index
+        gateway = hop.gateway.flatMap { IPAddress(bytes: $0) }
+        isLocal = report.type == RTN_LOCAL
+    }
+}
+
+extension RouteMonitor {
+    /// Asks the kernel by which route packets for an address would go. Nothing is sent there.
+    /// - Returns: nil where there is none.
+    public func routeLookup(to address: IPAddress) async throws(NetlinkError) -> RouteLookup? {
+        do throws(NetlinkError) {
+            return try await socket.reply(to: .routeLookup(to: address), attempting: "find the route to \(address)") {
+                message in
+                Int(message.type) == RTM_NEWROUTE ? RouteLookup(message.payload) : nil
+            }
+        } catch {
+            // "Unreachable", "prohibited" and "black hole" as routes say it, and a kernel without IPv6.
+            guard [ENETUNREACH, EHOSTUNREACH, EACCES, EINVAL, EAFNOSUPPORT, EOPNOTSUPP].contains(error.errno) else {
+                throw error
+            }
+            return nil
+        }
+    }
+}
+
+/// One message about a route by which packets are sent or delivered (rtnetlink.h, `struct rtmsg`).
+struct RouteReport: Equatable {
+    let family: AddressFamily
+    let prefixLength: Int
+    /// Zero for a route that does not look at where packets come from.
+    let sourceLength: Int
+    let destination: IPAddress?
+    /// `RTN_*`.
+    let type: Int
+    let table: UInt32
+    let metric: Int
+    /// `RTPROT_*`: who made it.
+    let maker: UInt8
+    /// The address that packets are given which have none yet.
+    let source: IPAddress?
+    /// Several where the traffic is spread over several.
+    let hops: [Hop]
+
+    struct Hop: Equatable {
+        /// The interface.
+        let index: Int
+        let gateway: [UInt8]?
+    }
+
+    /// - Returns: nil for what is no route of IPv4 or IPv6.
+    init?(_ payload: ArraySlice<UInt8>) {
+        var reader = ByteReader(payload)
+        guard let family = reader.take(UInt8.self).flatMap(AddressFamily.init), let length = reader.take(UInt8.self),
+            let sourceLength = reader.take(UInt8.self),
+            reader.take(UInt8.self) != nil,  // Type of service.
+            let table = reader.take(UInt8.self),
+            let maker = reader.take(UInt8.self),
+            reader.take(UInt8.self) != nil,  // Scope.
+            let type = reader.take(UInt8.self), reader.take(UInt32.self) != nil
+        else { return nil }
+        let attributes = Attributes(reader.rest)
+        self.family = family
+        self.type = Int(type)
+        self.maker = maker
+        prefixLength = Int(length)
+        self.sourceLength = Int(sourceLength)
+        destination = attributes[RTA_DST].flatMap { IPAddress(bytes: $0.bytes) }
+        self.table = attributes[RTA_TABLE]?.number() ?? UInt32(table)
+        metric = attributes[RTA_PRIORITY]?.count(as: UInt32.self) ?? 0
+        source = attributes[RTA_PREFSRC].flatMap { IPAddress(bytes: $0.bytes) }
+        if let index = attributes[RTA_OIF]?.count(as: UInt32.self) {
+            hops = [Hop(index: index, gateway: attributes.gateway)]
+        } else {
+            let nextHops = attributes[RTA_MULTIPATH].map { NextHops($0.bytes) }
+            hops = nextHops?.map { Hop(index: $0.index, gateway: $0.attributes.gateway) } ?? []
+        }
+    }
+
+    /// Whether it is one of those that packets take without a rule of their own.
+    var isGeneral: Bool { table == RT_TABLE_MAIN.rawValue && sourceLength == 0 }
+
+    /// The routes to everywhere, one for each next hop.
+    var defaultRoutes: [DefaultRoute] {
+        guard type == RTN_UNICAST, prefixLength == 0 else { return [] }
+        return hops.map { hop in
+            DefaultRoute(
+                family: family, gateway: hop.gateway, index: hop.index, metric: metric,
+                isOwn: maker == OwnRoute.maker)
+        }
+    }
+
+    var hostRoute: HostRoute? {
+        guard type == RTN_UNICAST, prefixLength == family.byteCount * 8, let destination, let hop = hops.first,
+            hop.gateway != nil
+        else { return nil }
+        return HostRoute(destination: destination, index: hop.index, metric: metric)
+    }
+}
+
+extension Attributes {
+    /// RTA_VIA has the gateways of the other family, after two bytes that say which.
+    fileprivate var gateway: [UInt8]? {
+        (self[RTA_GATEWAY]?.bytes ?? self[RTA_VIA]?.bytes.dropFirst(2)).map { Array($0) }
+    }
+}
+
+/// The next hops of a route with several (rtnetlink.h, `struct rtnexthop`).
+private struct NextHops: Sequence, IteratorProtocol {
+    private var reader: ByteReader
+
+    init(_ bytes: ArraySlice<UInt8>) { reader = ByteReader(bytes) }
+
+    mutating func next() -> (index: Int, attributes: Attributes)? {
+        guard let length = reader.take(UInt16.self), reader.take(UInt16.self) != nil,
+            let index = reader.take(Int32.self),
+            let attributes = reader.take(Int(length) - 8)
+        else { return nil }
+        reader.skipPadding(after: attributes.count)
+        return (Int(index), Attributes(attributes))
+    }
+}

@@ -1,0 +1,232 @@
+import AgentModel
+import Linux
+
+extension Supplicant {
+    /// Has wpa_supplicant join a network, and returns once it accepted that.
+    ///
+    /// The outcome is exactly one event with the same `attempt`, `connected` or `joinFailed`, within the join limit and a
+    /// moment; it can come before this returns. There is no event where this throws, and none for a join that a later
+    /// `join`, `leave` or `stop` replaced. The old link ends (`disconnected`, locally generated) as soon as
+    /// wpa_supplicant turns to the new network, and not before it is known to accept it. That is so too for another access
+    /// point of the same network: a network of its own for wpa_supplicant, which ends the old link and joins it.
+    public func join(_ request: JoinRequest, attempt number: UInt64) async throws(SupplicantError) {
+        supersede()
+        let attempt = JoinAttempt(number: number)
+        self.attempt = attempt
+        try await sequences.pass { [self] () throws(SupplicantError) in
+            do throws(SupplicantError) {
+                try await select(request, attempt)
+            } catch {
+                end(attempt)
+                throw error
+            }
+        }
+    }
+
+    /// Ends the link, or the join under way, and has wpa_supplicant forget all networks.
+    public func leave() async throws(SupplicantError) {
+        supersede()
+        try await sequences.pass { [self] () throws(SupplicantError) in
+            try await readyChannel().forgetNetworks()
+        }
+    }
+
+    func supersede() {
+        if let attempt { end(attempt) }
+    }
+
+    /// The attempt is over, with an event where one was promised.
+    func end(_ attempt: JoinAttempt, _ outcome: SupplicantEvent? = nil) {
+        let wasAccepted = attempt.isAccepted
+        attempt.phase = .over
+        if self.attempt === attempt { self.attempt = nil }
+        if let outcome, wasAccepted { onEvent(outcome) }
+    }
+
+    private func select(_ request: JoinRequest, _ attempt: JoinAttempt) async throws(SupplicantError) {
+        guard self.attempt === attempt else { throw .superseded }
+        let channel = try readyChannel()
+        let block = try NetworkBlock(request, keyManagement: keyManagement, ciphers: ciphers)
+        // Access points that failed before were put aside. Which one to try is not wpa_supplicant's decision.
+        try await channel.askLeniently(ControlCommand("BSSID_IGNORE clear"))
+        let network = try await channel.addNetwork()
+        do throws(SupplicantError) {
+            for setting in block.settings { try await channel.ask(ControlCommand(network: network, setting)) }
+            // Its answer is like no other, so it also shows that no answer came twice.
+            if try await channel.status().state == .interfaceDisabled { throw .interfaceDown }
+            guard self.attempt === attempt else { throw .superseded }
+            try await channel.ask(.selectNetwork(network)) { [self] _ in accepted(attempt, network) }
+        } catch {
+            try? await channel.askLeniently(.removeNetwork(network))
+            throw error
+        }
+    }
+
+    private func accepted(_ attempt: JoinAttempt, _ network: Int) {
+        guard self.attempt === attempt else { return }
+        if link != nil { handle(.disconnected(reason: 0, locallyGenerated: true), "") }
+        let deadline = LoopTimer(after: timing.joinLimit) { [weak self] in self?.deadlinePassed(attempt) }
+        attempt.phase = .trying(JoinProgress(network: network), deadline: deadline)
+        supervise()
+    }
+}
+
+// Outcomes.
+extension Supplicant {
+    func succeed(_ attempt: JoinAttempt, _ network: Int, _ bssid: BSSID) {
+        link = bssid
+        settledNetwork = network
+        end(attempt, .connected(attempt: attempt.number, bssid: bssid))
+        Task {
+            try? await sequences.pass { [self] () throws(SupplicantError) in
+                // A join that got further in the meantime clears up itself, and must not lose its network.
+                guard self.attempt?.isAccepted != true, settledNetwork == network else { return }
+                try await readyChannel().forgetNetworks(except: network)
+            }
+        }
+    }
+
+    /// Brings wpa_supplicant to rest, and tells of the failure then: the caller finds it ready for the next
+    /// command, and what it says to the end can name the cause (`JoinProgress.refined`).
+    func fail(_ attempt: JoinAttempt, _ network: Int, _ failure: JoinFailure, detail: String) {
+        attempt.phase = .failing(failure, network: network, detail: detail)
+        Task {
+            try? await sequences.pass { [self] () throws(SupplicantError) in
+                guard self.attempt === attempt else { return }
+                try await readyChannel().forgetNetworks()
+            }
+            guard case .failing(let failure, _, let detail) = attempt.phase else { return }
+            end(attempt, .joinFailed(attempt: attempt.number, failure, detail: detail))
+        }
+    }
+
+    private func deadlinePassed(_ attempt: JoinAttempt) {
+        Task {
+            let status = try? await readyChannel().status()
+            guard case .trying(let progress, _) = attempt.phase else { return }
+            if let status, let bssid = status.link, status.networkID == progress.network {
+                return succeed(attempt, progress.network, bssid)
+            }
+            let failure: JoinFailure =
+                switch status?.state {
+                case .interfaceDisabled: .interfaceDown
+                case .scanning: .notFound
+                default: .timeout
+                }
+            fail(attempt, progress.network, failure, detail: "no link in \(timing.joinLimit)")
+        }
+    }
+}
+
+/// A join from the call to its outcome.
+@AgentLoop
+final class JoinAttempt {
+    /// The caller's number for it.
+    let number: UInt64
+    var phase = Phase.preparing
+
+    enum Phase {
+        /// wpa_supplicant is being told of the network. What happens on the air still concerns the old link.
+        case preparing
+        /// wpa_supplicant accepted to select it. The timer ends it.
+        case trying(JoinProgress, deadline: LoopTimer)
+        /// It failed, and wpa_supplicant is brought to rest before the caller is told.
+        case failing(JoinFailure, network: Int, detail: String)
+        case over
+    }
+
+    init(number: UInt64) { self.number = number }
+
+    /// Whether the caller was promised an event.
+    var isAccepted: Bool {
+        switch phase {
+        case .trying, .failing: true
+        case .preparing, .over: false
+        }
+    }
+}
+
+extension Supplicant {
+    /// One event of wpa_supplicant, in its turn between the answers.
+    func handle(_ event: ControlEvent, _ line: Substring) {
+        if case .transitionDisabled(let disabled) = event { return tell(.transitionDisabled(disabled)) }
+        switch attempt?.phase {
+        case .trying(let progress, let deadline):
+            if let attempt { advance(attempt, progress, deadline, event, line) }
+        case .failing(let failure, let network, _):
+            let refined = JoinProgress.refined(failure, by: event, network: network)
+            guard refined != failure else { return }
+            attempt?.phase = .failing(refined, network: network, detail: PrintableLine.of(line))
+        case .preparing, .over, nil:
+            handleUnbidden(event)
+        }
+    }
+
+    /// Takes the word of a status over that of the events, some of which may have been lost.
+    func reconcile(_ status: SupplicantStatus) {
+        switch attempt?.phase {
+        case .trying(let progress, _):
+            guard let attempt, let bssid = status.link, status.networkID == progress.network else { return }
+            succeed(attempt, progress.network, bssid)
+        case .preparing, .failing:
+            break
+        case .over, nil:
+            switch (link, status.link) {
+            case (nil, let bssid?): handleUnbidden(.connected(network: nil, bssid))
+            // A link that gets new keys is none that is gone.
+            case (.some, nil) where status.state == .fourWayHandshake || status.state == .groupHandshake: break
+            case (.some, nil): handleUnbidden(.disconnected(reason: 0, locallyGenerated: false))
+            case (.some, let bssid?): link = bssid
+            case (nil, nil): break
+            }
+        }
+    }
+
+    private func advance(
+        _ attempt: JoinAttempt, _ progress: JoinProgress, _ deadline: LoopTimer,
+        _ event: ControlEvent, _ line: Substring
+    ) {
+        var progress = progress
+        let step = progress.handle(event)
+        attempt.phase = .trying(progress, deadline: deadline)
+        switch step {
+        case .succeeded(let bssid): succeed(attempt, progress.network, bssid)
+        case .failed(let failure): fail(attempt, progress.network, failure, detail: PrintableLine.of(line))
+        case .askWhetherAuthenticating: askWhetherAuthenticating(attempt, progress)
+        case nil: break
+        }
+    }
+
+    /// Finds out whether an authentication ended of which wpa_supplicant told nothing.
+    private func askWhetherAuthenticating(_ attempt: JoinAttempt, _ progress: JoinProgress) {
+        Task {
+            guard let status = try? await readyChannel().status(), case .trying(progress, _) = attempt.phase
+            else { return }
+            switch status.state {
+            case .scanning, .disconnected, .inactive:
+                fail(attempt, progress.network, progress.silentFailure, detail: "the access point did not answer")
+            default: break
+            }
+        }
+    }
+
+    /// What happens to a link, where no join waits for it.
+    private func handleUnbidden(_ event: ControlEvent) {
+        switch event {
+        case .connected(_, let bssid):
+            link = bssid
+            tell(.connected(attempt: nil, bssid: bssid))
+        case .disconnected(let reason, let locallyGenerated):
+            // A join that failed to make a link ends with the same line.
+            guard link != nil else { return }
+            link = nil
+            tell(.disconnected(reason: reason, locallyGenerated: locallyGenerated))
+        default:
+            break
+        }
+    }
+    /// Nothing is told before `available`: the status that follows it says it all.
+    private func tell(_ event: SupplicantEvent) {
+        if isAvailable { onEvent(event) }
+    }
+}

@@ -1,0 +1,172 @@
+import AgentModel
+import Testing
+
+@testable import Netlink
+
+/// The rules, one row each.
+@Suite struct FlagsTests {
+    struct Row: CustomTestStringConvertible, Sendable {
+        let testDescription: String
+        var kind = Uplink.wifi
+        var isUp = true
+        var hasCarrier = true
+        var traits: Link.Traits = .hasNeighbours
+        var isTunnel = false
+        var carrier: Uplink?
+        var hasGateway = true
+        var isLocal = false
+        var isHopSilent = false
+        var isCaptive = false
+        let flags: ReachabilityFlags
+    }
+
+    private static let rows = [
+        Row(testDescription: "through a gateway", flags: .reachable),
+        Row(testDescription: "on the link", hasGateway: false, flags: [.reachable, .isDirect]),
+        Row(
+            testDescription: "itself", hasGateway: false, isLocal: true,
+            flags: [.reachable, .isLocalAddress, .isDirect]),
+        Row(
+            testDescription: "itself, whatever the link", isUp: false, hasCarrier: false, hasGateway: false,
+            isLocal: true,
+            isHopSilent: true, isCaptive: true, flags: [.reachable, .isLocalAddress, .isDirect]),
+        Row(testDescription: "a link that is down", isUp: false, flags: []),
+        Row(testDescription: "Wi-Fi that has joined nothing", hasCarrier: false, flags: []),
+        Row(testDescription: "Wi-Fi that is not let in yet", traits: [.hasNeighbours, .dormant], flags: []),
+        Row(testDescription: "no cable", kind: .wired, hasCarrier: false, flags: []),
+        Row(testDescription: "wired", kind: .wired, flags: .reachable),
+        Row(testDescription: "a silent gateway", isHopSilent: true, flags: []),
+        Row(testDescription: "a silent neighbour", hasGateway: false, isHopSilent: true, flags: []),
+        Row(
+            testDescription: "a modem with Ethernet headers", kind: .cellular, flags: [.reachable, .isCellular]),
+        Row(
+            testDescription: "a modem without", kind: .cellular, traits: .pointToPoint, hasGateway: false,
+            flags: [.reachable, .isCellular, .transient]),
+        Row(
+            testDescription: "a modem that has no connection", kind: .cellular, hasCarrier: false,
+            traits: .pointToPoint,
+            hasGateway: false, flags: [.reachable, .connectionRequired, .isCellular, .transient]),
+        Row(
+            testDescription: "a modem that waits for traffic", kind: .cellular, traits: [.pointToPoint, .dormant],
+            hasGateway: false, flags: [.reachable, .connectionRequired, .isCellular, .transient]),
+        Row(testDescription: "a modem that is down", kind: .cellular, isUp: false, hasCarrier: false, flags: []),
+        Row(
+            testDescription: "a tunnel", kind: .other, traits: .pointToPoint, isTunnel: true, carrier: .wifi,
+            hasGateway: false, flags: [.reachable, .transient]),
+        Row(
+            testDescription: "a tunnel with Ethernet headers", kind: .other, isTunnel: true, carrier: .wifi,
+            hasGateway: false, flags: [.reachable, .isDirect, .transient]),
+        Row(
+            testDescription: "a tunnel over a modem", kind: .other, traits: .pointToPoint, isTunnel: true,
+            carrier: .cellular, hasGateway: false, flags: [.reachable, .isCellular, .transient]),
+        Row(
+            testDescription: "a tunnel that waits for traffic", kind: .other, traits: [.pointToPoint, .dormant],
+            isTunnel: true, hasGateway: false, flags: [.reachable, .connectionRequired, .transient]),
+        Row(
+            testDescription: "a tunnel whose program is gone", kind: .other, hasCarrier: false, traits: .pointToPoint,
+            isTunnel: true, hasGateway: false, flags: []),
+        Row(testDescription: "a bridge", kind: .other, flags: .reachable),
+        Row(
+            testDescription: "the user has to sign in", isCaptive: true,
+            flags: [.reachable, .connectionRequired, .interventionRequired]),
+        Row(
+            testDescription: "the network's own addresses need no signing in", hasGateway: false, isCaptive: true,
+            flags: [.reachable, .isDirect]),
+        Row(
+            testDescription: "a tunnel out of a captive network", kind: .other, traits: .pointToPoint, isTunnel: true,
+            hasGateway: false, isCaptive: true,
+            flags: [.reachable, .connectionRequired, .interventionRequired, .transient]),
+    ]
+
+    @Test(arguments: rows) func whatFollows(_ row: Row) {
+        let gateway = row.hasGateway ? IPAddress("192.0.2.1") : nil
+        let link = Link(
+            index: 3, name: "if3", isUp: row.isUp, hasCarrier: row.hasCarrier, kind: row.kind, traits: row.traits,
+            tunnel: row.isTunnel ? Link.Tunnel(lowerIndex: nil, farEnd: nil) : nil)
+        #expect(
+            ReachabilityFlags(
+                route: RouteLookup(index: 3, gateway: gateway, isLocal: row.isLocal), link: link, carrier: row.carrier,
+                isHopSilent: row.isHopSilent, isCaptive: row.isCaptive) == row.flags)
+    }
+
+    @Test func withoutAWayOrALinkNothingIsReachable() {
+        let route = RouteLookup(index: 3, gateway: nil, isLocal: false)
+        #expect(ReachabilityFlags(route: nil, link: nil, carrier: nil, isHopSilent: false, isCaptive: false) == [])
+        #expect(ReachabilityFlags(route: route, link: nil, carrier: nil, isHopSilent: false, isCaptive: false) == [])
+    }
+
+    @Test(
+        arguments: [
+            ([], false), (.reachable, true), ([.reachable, .connectionRequired], true),
+            ([.reachable, .connectionRequired, .interventionRequired], false),
+            ([.reachable, .interventionRequired], true), ([.connectionRequired], false), ([.isDirect], false),
+        ] as [(ReachabilityFlags, Bool)])
+    func reachableMeansWithoutAPerson(_ flags: ReachabilityFlags, _ isReachable: Bool) {
+        #expect(flags.isReachable == isReachable)
+        #expect(NetworkPath(flags: flags, uplink: nil).isReachable == isReachable)
+    }
+}
+
+/// The path as its readers see it.
+@Suite(.timeLimit(.minutes(1))) struct ChangesTests {
+    private func path(_ flags: ReachabilityFlags) -> NetworkPath { NetworkPath(flags: flags, uplink: nil) }
+
+    @Test func theCurrentPathComesFirst() async {
+        let board = PathBoard()
+        board.show(path(.reachable))
+        var changes = board.changes().makeAsyncIterator()
+        #expect(await changes.next() == path(.reachable))
+    }
+
+    @Test func nothingIsToldBeforeItIsKnown() async {
+        let board = PathBoard()
+        var changes = board.changes().makeAsyncIterator()
+        #expect(board.path == nil)
+        async let first = changes.next()
+        board.show(.none)
+        #expect(await first == NetworkPath.none)
+    }
+
+    @Test func onlyChangesAreTold() async {
+        let board = PathBoard()
+        board.show(.none)
+        var changes = board.changes().makeAsyncIterator()
+        #expect(await changes.next() == NetworkPath.none)
+        board.show(.none)
+        board.show(path(.reachable))
+        #expect(await changes.next() == path(.reachable))
+        // There and back while they are not read: the next that is told differs.
+        board.show(.none)
+        board.show(path(.reachable))
+        board.show(path(.isDirect))
+        #expect(await changes.next() == path(.isDirect))
+        board.show(.none)
+        board.show(path(.isDirect))
+        async let next = changes.next()
+        board.show(.none)
+        #expect(await next == NetworkPath.none)
+    }
+
+    @Test func everybodyHasASequenceOfHisOwn() async {
+        let board = PathBoard()
+        var first = board.changes().makeAsyncIterator()
+        var second = board.changes().makeAsyncIterator()
+        board.show(path(.reachable))
+        #expect(await first.next() == path(.reachable))
+        #expect(await second.next() == path(.reachable))
+    }
+
+    @Test func theyEndWithTheMonitorAndWithTheTask() async {
+        var board: PathBoard? = PathBoard()
+        var orphan = board?.changes().makeAsyncIterator()
+        board = nil
+        #expect(await orphan?.next() == nil)
+        let kept = PathBoard()
+        let task = Task { [changes = kept.changes()] in
+            for await _ in changes {}
+            return true
+        }
+        task.cancel()
+        #expect(await task.value)
+    }
+}
