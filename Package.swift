@@ -59,6 +59,7 @@ let package = Package(
         // Core: values and decisions, without input and output.
         module("AgentModel", in: "Core"),
         module("Failover", in: "Core", on: ["AgentModel", "Linux"]),
+        module("AgentCore", in: "Core", on: ["AgentModel", "AppProtocol", "Failover", "KeyFile"]),
 
         // Linux: the kernel, the C library, wpa_supplicant and flash.
         .systemLibrary(name: "CLinux", path: "Sources/Linux/CLinux"),
@@ -91,8 +92,8 @@ let package = Package(
         module(
             "Agent", in: "Device",
             on: [
-                "AgentModel", "AppProtocol", "AppServer", "CLinux", "Connectivity", "Failover", "Hotspots", "KeyFile",
-                "Linux", "Netlink", "PassphraseHash", "Supplicant", crypto, logging, nioCore, nioPosix,
+                "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CLinux", "Connectivity", "Failover", "Hotspots",
+                "KeyFile", "Linux", "Netlink", "PassphraseHash", "Supplicant", crypto, logging, nioCore, nioPosix,
             ]),
         .executableTarget(
             name: "altnet",
@@ -134,6 +135,7 @@ let package = Package(
 
         tests("AgentModelTests", on: ["AgentModel", "Randomness"]),
         tests("FailoverTests", on: ["AgentModel", "Failover", "PolicyProperties", "Randomness"]),
+        tests("AgentCoreTests", on: ["AgentCore", "AgentModel", "AppProtocol", "Failover", "KeyFile"]),
         tests("LinuxTests", on: ["AgentModel", "Linux"]),
         tests("NetlinkTests", on: ["AgentModel", "CNetlink", "Linux", "Netlink", "NetworkNamespaces", "Randomness"]),
         tests("SupplicantTests", on: ["Linux", "Randomness", "Supplicant"]),
@@ -158,8 +160,8 @@ let package = Package(
         tests(
             "AgentTests",
             on: [
-                "Agent", "AppClient", "AppProtocol", "Connectivity", "Hotspots", "KeyFile", "KeyFileSimulation",
-                "PipedPrograms", "Randomness", "altnet",
+                "Agent", "AgentCore", "AppClient", "AppProtocol", "Connectivity", "Hotspots", "KeyFile",
+                "KeyFileSimulation", "PipedPrograms", "Randomness", "altnet",
             ]),
         tests(
             "CommandLineTests",
