@@ -14,7 +14,8 @@ import Testing
         let names = found.map { String($0.output.1) }
         return zip(found, names).enumerated().map { index, module in
             let end = index + 1 < found.count ? found[index + 1].range.lowerBound : sources.endIndex
-            let words = sources[module.0.range.upperBound..<end].matches(of: /"([\w-]+)"/).map { String($0.output.1) }
+            let words = sources[module.0.range.upperBound..<end].matches(of: /(in: )?"([\w-]+)"/)
+                .filter { $0.output.1 == nil }.map { String($0.output.2) }
             let dependencies = Set(words).intersection(names).subtracting([module.1]).sorted()
             return "    \(module.1): \(dependencies.isEmpty ? "none" : dependencies.joined(separator: ", "))"
         }

@@ -204,7 +204,7 @@ import Testing
         var bench = try CoreBench()
         try bench.start()
         #expect(bench.tell(.connectivity(Connectivity(internet: .captive))) == ["captive true wlan0"])
-        #expect(bench.tell(.connectivity(Connectivity(internet: .online))) == ["captive false wlan0"])
+        #expect(bench.tell(.connectivity(Connectivity(internet: .yes))) == ["captive false wlan0"])
     }
 
     @Test func whatTheKernelLostIsAskedAfterOverflow() throws {

@@ -243,8 +243,11 @@ import Testing
         bench.tell(.request(7, .updateBackups(update)))
         #expect(bench.tell(.request(8, .updateBackups(update))) == ["commit 2 backups"])
         try bench.store(1)
-        let second = try #require(bench.changes.removeValue(forKey: 2))
-        let error = #expect(throws: ProtocolError.self) { try second.apply(to: &bench.disk) }
+        let second = try #require(bench.changes[2])
+        let error = #expect(throws: ProtocolError.self) {
+            var disk = bench.disk
+            try second.apply(to: &disk)
+        }
         #expect(error?.code == .revisionConflict)
         #expect(bench.tell(.refusedCommit(2, try #require(error))) == ["answer 8 revisionConflict"])
     }
