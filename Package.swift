@@ -55,6 +55,7 @@ let package = Package(
         // Core: values and decisions, without input and output.
         module("AgentModel", in: "Core"),
         module("Failover", in: "Core", on: ["AgentModel", "Linux"]),
+        module("AgentCore", in: "Core", on: ["AgentModel", "AppProtocol", "Failover", "KeyFile"]),
 
         // Linux: the kernel, the C library, wpa_supplicant and flash.
         .systemLibrary(name: "CLinux", path: "Sources/Linux/CLinux"),
@@ -82,8 +83,8 @@ let package = Package(
         module(
             "Agent", in: "Device",
             on: [
-                "AgentModel", "AppProtocol", "AppServer", "CLinux", "Connectivity", "Failover", "Hotspots", "KeyFile",
-                "Linux", "Netlink", "Supplicant", crypto, cryptoExtras, logging, nioCore, nioPosix,
+                "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CLinux", "Connectivity", "Failover", "Hotspots",
+                "KeyFile", "Linux", "Netlink", "Supplicant", crypto, cryptoExtras, logging, nioCore, nioPosix,
             ]),
         .executableTarget(
             name: "altnet",
@@ -127,6 +128,7 @@ let package = Package(
 
         tests("AgentModelTests", on: ["AgentModel", "Randomness"]),
         tests("FailoverTests", on: ["AgentModel", "Failover", "PolicyProperties", "Randomness"]),
+        tests("AgentCoreTests", on: ["AgentCore", "AgentModel", "AppProtocol", "Failover", "KeyFile"]),
         tests("LinuxTests", on: ["AgentModel", "Linux"]),
         tests("NetlinkTests", on: ["AgentModel", "CNetlink", "Linux", "Netlink", "NetworkNamespaces", "Randomness"]),
         tests("SupplicantTests", on: ["Linux", "Randomness", "Supplicant"]),
@@ -149,8 +151,8 @@ let package = Package(
         tests(
             "AgentTests",
             on: [
-                "Agent", "AppClient", "AppProtocol", "Connectivity", "Hotspots", "KeyFile", "KeyFileSimulation",
-                "PipedPrograms", "Randomness", "altnet",
+                "Agent", "AgentCore", "AppClient", "AppProtocol", "Connectivity", "Hotspots", "KeyFile",
+                "KeyFileSimulation", "PipedPrograms", "Randomness", "altnet",
             ]),
         tests(
             "CommandLineTests",

@@ -4,6 +4,7 @@ import KeyFile
 import Testing
 
 @testable import Agent
+@testable import AgentCore
 
 /// A device with its store and a clock that only the test moves.
 private struct Bench {

@@ -4,6 +4,7 @@ import Foundation
 import Testing
 
 @testable import Agent
+@testable import AgentCore
 
 /// Every code in a decision is one that Docs/protocol.schema.json lists.
 @Suite struct ReasonCodeTests {

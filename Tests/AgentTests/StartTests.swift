@@ -4,10 +4,11 @@ import Glibc
 import KeyFile
 import Logging
 import NIOPosix
-import Netlink
 import Testing
 
 @testable import Agent
+@testable import AgentCore
+@testable import Netlink
 
 /// What the agent does without what it needs.
 @Suite struct StartTests {
@@ -23,8 +24,16 @@ import Testing
             let agent = try await DeviceAgent.prepare(
                 settings: settings(folder), hub: EventHub(), on: MultiThreadedEventLoopGroup.singleton,
                 log: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-            #expect(await !agent.isInterfaceUp)
-            #expect(await agent.missingInterface?.message.contains("nl80211") == true)
+            #expect(await !agent.core.isInterfaceUp)
+            #expect(await agent.core.missingInterface?.message.contains("nl80211") == true)
         }
+    }
+
+    @Test func addressesReadAsUsual() {
+        let address = Address(
+            family: .ipv4, bytes: [10, 2, 0, 17], prefixLength: 24, scope: .global, index: 3, isTentative: true)
+        let same = LinkAddress(
+            isIPv4: true, bytes: [10, 2, 0, 17], prefixLength: 24, isTentative: true, text: "10.2.0.17")
+        #expect(LinkAddress(address) == same)
     }
 }

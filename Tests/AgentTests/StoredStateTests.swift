@@ -5,6 +5,7 @@ import KeyFile
 import Testing
 
 @testable import Agent
+@testable import AgentCore
 
 private let localKey = Secret(text: "0123456789abcdef")
 

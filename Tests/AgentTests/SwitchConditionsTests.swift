@@ -4,6 +4,7 @@ import KeyFile
 import Testing
 
 @testable import Agent
+@testable import AgentCore
 
 /// Of several reasons against a switch, the document says which one is told.
 @Suite struct SwitchConditionsTests {

@@ -4,6 +4,7 @@ import KeyFile
 import Testing
 
 @testable import Agent
+@testable import AgentCore
 
 /// What the agent waits for, or does without, and what it says about that.
 @Suite struct TroubleTests {
@@ -31,16 +32,6 @@ import Testing
         #expect(Trouble.noWiFi.advice.contains("load the module cfg80211"))
         #expect(Trouble.noInterface("wlan0", others: []).advice.contains("plug it in"))
         #expect(Trouble.noInterface("wlan0", others: ["wlan1", "wlx2"]).advice.contains("to wlan1 or wlx2"))
-    }
-
-    /// That the interface has gone does not mean that wpa_supplicant is back.
-    @Test func whatHasNotEndedIsNotSaidToHave() {
-        let interface = Trouble.noInterface("wlan0", others: [])
-        let supplicant = Trouble.noSupplicant(.silent, interface: "wlan0", socket: "/s")
-        #expect(supplicant.isOver(given: nil) && interface.isOver(given: nil))
-        #expect(interface.isOver(given: supplicant) && !supplicant.isOver(given: interface))
-        #expect(Trouble.noWiFi.isOver(given: interface) && Trouble.noWiFi.isOver(given: supplicant))
-        #expect(!interface.isOver(given: .noWiFi) && !supplicant.isOver(given: .noWiFi))
     }
 
     @Test func capabilitiesAreRead() {

@@ -1,3 +1,4 @@
+import AgentCore
 import AgentModel
 import AppProtocol
 import KeyFile
@@ -25,5 +26,56 @@ struct DecryptedNetwork: Sendable {
             case .sealed(let sealed): try seals.open(sealed, ssid: network.ssid)
             }
         self.init(ssid: network.ssid, password: password, security: network.security, isHidden: network.isHidden)
+    }
+}
+
+extension StoredNetwork {
+    /// Derives the network's key, which takes milliseconds.
+    init(_ network: DecryptedNetwork) throws(ProtocolError) {
+        var credential = JoinRequest.Credential.none
+        if let password = network.password {
+            do { try Passphrase.validate(password) } catch { throw ProtocolError(.invalidPassword, "\(error)") }
+            credential = .passphrase(password, psk: PreSharedKey.derive(from: password, ssid: network.ssid))
+        }
+        self.init(
+            ssid: network.ssid, credential: credential, security: network.security,
+            floor: LinkProtection(promisedBy: network.security), isHidden: network.isHidden)
+    }
+
+    /// The same, after its password was opened if it is sealed.
+    /// - Parameter field: where in the request it stands, as in `body.networks[1]`.
+    /// - Throws: what is wrong with the password, with the member that has it.
+    init(_ network: NewNetwork, at field: String, openedWith seals: SealOpener) throws(ProtocolError) {
+        do throws(ProtocolError) {
+            try self.init(DecryptedNetwork(network, openedWith: seals))
+        } catch {
+            throw switch network.credential {
+            case .none: error
+            case .password: error.about(field + ".password")
+            case .sealed: error.about(field + ".sealed")
+            }
+        }
+    }
+}
+
+extension PreparedUpdate {
+    /// Opens what is sealed and derives the keys: of all networks, or the list is refused.
+    /// - Parameter maximum: checked first, for deriving the keys of a thousand networks would take a minute.
+    init(_ update: BackupsUpdate, maximum: Int, seals: SealOpener) throws(ProtocolError) {
+        guard update.networks.count <= maximum else {
+            throw ProtocolError(
+                .tooManyNetworks, "\(update.networks.count) networks are more than the maximum of \(maximum)",
+                details: ["max": .number(maximum), "count": .number(update.networks.count)])
+        }
+        var entries: [Entry] = []
+        for (index, network) in update.networks.enumerated() {
+            switch network {
+            case .stored(let hash): entries.append(.stored(hash))
+            case .new(let network):
+                let field = "body.networks[\(index)]"
+                entries.append(.new(try StoredNetwork(network, at: field, openedWith: seals)))
+            }
+        }
+        self.init(entries: entries, ifRevision: update.ifRevision)
     }
 }

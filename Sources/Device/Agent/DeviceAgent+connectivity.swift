@@ -1,3 +1,4 @@
+import AgentCore
 import AgentModel
 import AppProtocol
 import Connectivity
@@ -62,12 +63,10 @@ extension DeviceAgent {
     /// Connects the watch with the rest, and lets it begin.
     func beginReachWatch() {
         reach.listeners = ConnectivityMonitor.Listeners(
-            policy: { [weak self] in self?.handle($0) }, publish: { [weak self] in self?.hub.publish($0) },
-            // What comes of an event is told once, when it has been dealt with.
+            policy: { [weak self] in self?.handle(.found($0)) }, publish: { [weak self] in self?.hub.publish($0) },
             changed: { [weak self] in
-                guard let self, !isHandling else { return }
-                markCaptive()
-                updateStatus()
+                guard let self else { return }
+                handle(.connectivity(reach.connectivity))
             },
             problem: { [log] in if let problem = $0 { log.warning("signing in: \(problem)") } },
             captiveNetwork: { [weak self] in self?.captiveNetwork })
@@ -77,33 +76,12 @@ extension DeviceAgent {
         }
     }
 
-    /// Lets the watch know where packets go now.
-    func followPath() {
-        outside.network = policy.phase.network.flatMap { book[$0] }?.hash(localKey: identity.localKey).base64 ?? ""
-        let isOnline =
-            switch policy.phase {
-            case .online, .proving: true
-            case .offline, .joining, .waitingForAddress: false
-            }
-        reach.follow(
-            isOnline ? .wifi(epoch: policy.linkEpoch) : otherUplink.map { .other($0) } ?? .none)
-        markCaptive()
-    }
-
-    /// Lets reachability know at which interface somebody has to sign in.
-    private func markCaptive() {
-        let interface = reach.verdict?.internet == .captive ? reach.network?.interface ?? routes.uplink?.interface : nil
-        guard interface != captiveInterface else { return }
-        if let captiveInterface { reachability.setCaptive(false, on: captiveInterface) }
-        if let interface { reachability.setCaptive(true, on: interface) }
-        captiveInterface = interface
-    }
-
     /// What hotspot providers are told of the network in use.
     private var captiveNetwork: (CaptiveNetwork, NetworkName)? {
-        guard let network = policy.phase.network.flatMap({ book[$0] }) else { return nil }
+        let policy = core.policy
+        guard let network = policy.phase.network.flatMap({ core.book[$0] }) else { return nil }
         let bssid = policy.phase.accessPoint?.bssid
-        let sight = policy.phase.network.flatMap { policy.lastSight(of: $0) }
+        let observation = policy.phase.network.flatMap { policy.lastSight(of: $0) }
         let probe = settings.connectivity.source.map { source in
             let expected: CaptiveNetwork.Probe.Expected =
                 switch source.expected {
@@ -114,8 +92,8 @@ extension DeviceAgent {
         }
         return (
             CaptiveNetwork(
-                ssid: network.ssid, bssid: bssid, security: sight?.security ?? .unknown,
-                interface: station.interface, signal: sight?.signal, portal: reach.verdict?.portal, probe: probe,
+                ssid: network.ssid, bssid: bssid, security: observation?.security ?? .unknown,
+                interface: station.interface, signal: observation?.signal, portal: reach.verdict?.portal, probe: probe,
                 api: reach.captive.state.map(CaptiveNetwork.API.init)),
             NetworkName(ssid: network.ssid, hash: network.hash(localKey: identity.localKey))
         )

@@ -1,34 +1,49 @@
+import AgentCore
 import AgentModel
 import AppProtocol
 import AppServer
-import Failover
 import KeyFile
+import Linux
 
-// The app's questions and commands.
+// The app's questions and commands. The core answers commands; what it knows is read from it.
 extension DeviceAgent: DeviceService {
     public nonisolated func respond(
         to request: Request.Body, from peer: Peer
     ) async throws(ProtocolError) -> Response.Body {
         if request.type.isCommand { log.info("\(request.type.rawValue) from \(peer)") }
-        return switch request {
-        case .getCapabilities: .capabilities(await capabilities)
-        case .getNetwork: .network(await measuredStatus())
-        case .getBackups: .backups(await backupList)
+        switch request {
+        case .getCapabilities: return .capabilities(await capabilities)
+        case .getNetwork: return .network(await measuredStatus())
+        case .getBackups: return .backups(await core.backupList(at: .now))
         // Passwords are opened and keys derived here, off the loop.
         case .updateBackups(let update):
-            .backups(try await replaceBackups(PreparedUpdate(update, maximum: settings.maximumBackups, seals: seals)))
-        case .switchNetwork(let request): .switchStatus(try await switchNetwork(request))
-        case .getSwitch(let query): .switchStatus(try await switchStatus(query.switchId))
-        case .confirmSwitch(let query): .switchStatus(try await confirmSwitch(query.switchId))
-        case .startScan(let request): .scanStarted(try await startScan(request))
-        case .getScan: .scan(try await scanResults())
-        case .getHistory(let query): .history(History(decisions: await history.last(query.limit)))
-        case .agreeKey: .key(try seals.key)
-        case .getDiagnosis: .diagnosis(await diagnosis())
-        case .getPortal: .portal(await reach.portalStatus)
-        case .answerPortal(let answer): .portal(try await reach.answer(answer))
+            let update = try PreparedUpdate(update, maximum: settings.maximumBackups, seals: seals)
+            return try await answer(to: .updateBackups(update))
+        case .switchNetwork(let request):
+            let target: SwitchTarget =
+                switch request.target {
+                case .stored(let hash): .stored(hash)
+                case .new(let network): .new(try StoredNetwork(network, at: "body", openedWith: seals))
+                }
+            return try await answer(
+                to: .switchNetwork(
+                    target, confirmWithin: request.confirmWithin, joinOnce: request.joinOnce,
+                    switchID: SwitchIdentifier.random()))
+        case .getSwitch(let query): return .switchStatus(try await core.switchStatus(query.switchId))
+        case .confirmSwitch(let query): return try await answer(to: .confirmSwitch(query.switchId))
+        case .startScan(let request): return try await answer(to: .startScan(request))
+        case .getScan: return .scan(try await scanResults())
+        case .getHistory(let query): return .history(History(decisions: await core.history(query.limit)))
+        case .agreeKey: return .key(try seals.key)
+        case .getDiagnosis: return .diagnosis(await diagnosis())
+        case .getPortal: return .portal(await reach.portalStatus)
+        case .answerPortal(let answer): return .portal(try await reach.answer(answer))
         }
     }
+
+    public nonisolated func hasArrived(_ answer: SwitchStatus) async { await tellAnswered(answer.switchId) }
+
+    private func tellAnswered(_ switchID: String) { handle(.answered(switchID: switchID)) }
 
     private var capabilities: Capabilities {
         Capabilities(
@@ -40,39 +55,28 @@ extension DeviceAgent: DeviceService {
 
     /// The status with the signal measured now.
     private func measuredStatus() async -> NetworkStatus {
-        var status = currentStatus
+        refreshSurroundings()
+        var status = core.status(at: .now)
+        status.connectivity = reach.connectivity
         // It would be taken for the modem's, which is not known.
-        guard otherUplink != .cellular else { return status }
-        if status.bssid != nil { status.signal = try? await radio.station()?.strength }
+        guard core.otherUplink != .cellular else { return status }
+        if status.bssid != nil { status.signal = try? await station.radio.station()?.strength }
         return status
     }
 
-    /// The list with what is known of its networks now, written or not.
-    var backupList: BackupList {
-        var state = state
-        journal.update(&state, .now)
-        return BackupList(
-            max: settings.maximumBackups, revision: Int(clamping: state.backupsRevision),
-            networks: state.backups.map { network in
-                BackupNetwork(network, state.statistics[network.ssid], localKey: identity.localKey)
-            })
-    }
-
-    private func replaceBackups(_ update: PreparedUpdate) async throws(ProtocolError) -> BackupList {
-        let localKey = identity.localKey
-        try await commit { state throws(ProtocolError) in try state.apply(update, localKey: localKey) }
-        publishNetworks()
-        return backupList
+    /// What the kernel knows to be in range.
+    private func scanResults() async throws(ProtocolError) -> ScanResults {
+        do {
+            let now = Instant.now
+            let results = try await station.radio.scanResults()
+            return core.scanResults(results, claimedBy: { claims[$0] }, at: now)
+        } catch {
+            throw ProtocolError(error)
+        }
     }
 }
 
-extension BackupNetwork {
-    fileprivate init(_ network: StoredNetwork, _ statistics: NetworkStatistics?, localKey: Secret) {
-        self.init(
-            ssid: network.ssid, hash: network.hash(localKey: localKey),
-            security: network.security ?? (network.credential == .none ? .open : .wpa2wpa3),
-            isHidden: network.isHidden,
-            lastSeen: statistics?.lastSeen.map { Timestamp(millisecondsSince1970: Int64($0) * 1000) },
-            lastSignal: statistics?.lastSignal.map(Int.init), lastFailure: statistics?.lastFailure)
-    }
+private enum SwitchIdentifier {
+    /// Hard to guess and short enough to type.
+    static func random() -> String { Hex.string((0..<6).map { _ in UInt8.random(in: 0...255) }) }
 }

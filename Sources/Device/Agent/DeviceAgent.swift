@@ -1,3 +1,4 @@
+import AgentCore
 import AgentModel
 import AppProtocol
 import AppServer
@@ -8,8 +9,10 @@ import Linux
 import Logging
 import NIOCore
 import Netlink
+import Supplicant
 
-/// The agent: hands what happens to the policy, and has done what the policy wants.
+/// Runs the core on the device: what sockets, timers and files tell becomes events, and the core's effects are carried out
+/// strictly in the order given.
 ///
 /// All of it runs on the agent's loop. Whatever takes time (a scan, a join, a measurement) is a task whose end is one more
 /// event, marked with the order it answers, so that what comes too late is known to be late.
@@ -20,93 +23,67 @@ public final class DeviceAgent {
     let seals: SealOpener
     let store: Store
     let routes: RouteMonitor
-    /// The station in use, and the one by which the next network is joined, where there is one.
-    var station: Station
-    var spare: Station?
+    private let stations: [Station]
     var steering: RouteSteering?
-    /// How the device would move to another network, once that is known.
-    var handover: Handover?
-    var handoverReviews: UInt64 = 0
-    /// What the policy was told last.
-    var isSpareReady = false
     let reach: ConnectivityMonitor
     let outside: NetworkReadings
     let claims: HotspotClaims
     let reachability: ReachabilityMonitor
     var reachabilityChanges: Task<Void, Never>?
     let diagnoses = DiagnosisDesk()
-    /// Which interface reachability was told to be captive.
-    var captiveInterface: String?
-    private let inbox: Inbox
-    private let recording: Recording?
+    private let observations: ObservationQueue
+    let recording: Recording?
     let hub: EventHub
     let log: Logger
 
-    var policy: FailoverPolicy
-    /// The key file's content, as last stored.
-    var state: StoredState
-    var book = NetworkBook()
-    var journal: NetworkJournal
-    var noted = JournalNoted()
-    var journalTimer: LoopTimer?
-    var isWritingJournal = false
-    var ledger = SwitchLedger()
-    /// The switch that was accepted and has not begun.
-    var departure: Departure?
-    /// Outcomes of switches on their way to the disk, by the ledger's number.
-    var settlements: [UInt64: Task<Void, Never>] = [:]
-    /// Of which networks the policy was told where they were.
-    var remembered: Set<NetworkID> = []
-    /// Networks of which it was said that what bears their name is refused.
-    var refused: Set<NetworkID> = []
-    var history = DecisionHistory()
-    var scans = ScanDesk()
+    /// Everything that is known and decided.
+    private(set) var core: AgentCore
+    /// Events that came up while the effects of an earlier one were carried out.
+    private var events: [AgentEvent] = []
+    private var isHandling = false
+    private var told = Surroundings()
+    private var sleepWatch = SleepWatch()
+
+    /// Requests that the core has not answered.
+    private var unanswered: [RequestID: CheckedContinuation<Result<Response.Body, ProtocolError>, Never>] = [:]
+    private var requests: UInt64 = 0
+    var timers: [AgentTimer: LoopTimer] = [:]
+    /// The last change on its way to the disk; the next one waits for it.
+    var lastCommit: Task<Void, Never>?
     var signal: SignalWatcher?
     var beacons: BeaconWatcher?
-    /// What the policy was told last.
-    var otherUplink: Uplink?
-    var sleepWatch = SleepWatch()
-    /// The network in use, as far as the book knows.
-    private var used: NetworkID?
-
-    private var onAddressChange: (Set<String>) -> Void = { _ in }
-    var standing = Standing()
-    /// What keeps the agent from its work.
-    var troubles = TroubleDesk()
-    /// Before that, a switch that a restart cut short has the word.
-    private var hasBegun = false
-    /// Those who want to switch, and wait until it has.
-    private var early: [CheckedContinuation<Void, Never>] = []
-    private var status: NetworkStatus?
-    var wake: LoopTimer?
-    var wakeGuard = WakeGuard()
-    private var events: [PolicyEvent] = []
-    private(set) var isHandling = false
+    /// How many names the radio can call in one scan, the call to everybody included; nil until it was asked.
+    var maximumNames: Int?
+    var countryCheck: LoopTimer?
+    var published: NetworkStatus?
+    var onAddressChange: (Set<String>) -> Void = { _ in }
+    var onServiceStatus: (String) -> Void = { _ in }
 
     private init(
-        settings: AgentSettings, identity: DeviceIdentity, store: Store, state: StoredState, station: Station,
-        spare: Station?, routes: RouteMonitor, reach: ConnectivityMonitor, outside: NetworkReadings, inbox: Inbox,
-        recording: Recording?,
-        hub: EventHub, log: Logger
+        settings: AgentSettings, identity: DeviceIdentity, store: Store, state: StoredState, stations: [Station],
+        routes: RouteMonitor, reach: ConnectivityMonitor, outside: NetworkReadings, observations: ObservationQueue,
+        recording: Recording?, hub: EventHub, log: Logger
     ) {
         self.settings = settings
         self.identity = identity
         seals = SealOpener(identity.key)
         self.store = store
-        self.state = state
-        self.station = station
-        self.spare = spare
+        self.stations = stations
         self.routes = routes
         self.reach = reach
         self.outside = outside
         claims = HotspotClaims(of: reach.hotspots)
         reachability = ReachabilityMonitor(of: .internet, routes: routes)
-        self.inbox = inbox
+        self.observations = observations
         self.recording = recording
         self.hub = hub
         self.log = log
-        policy = FailoverPolicy(settings: settings.policy)
-        journal = NetworkJournal(state)
+        core = AgentCore(
+            settings: AgentCore.Settings(
+                policy: settings.policy, maximumBackups: settings.maximumBackups, spareGrace: settings.spareGrace,
+                watchesSilence: settings.silentBeacons > 0),
+            state: state, station: stations[0].id, spare: stations.dropFirst().first?.id, localKey: identity.localKey)
+        refreshSurroundings()
     }
 
     /// Puts an agent together. It touches nothing before `begin`, and then it keeps what link it finds.
@@ -117,12 +94,12 @@ public final class DeviceAgent {
         settings: AgentSettings, hub: EventHub, on group: any EventLoopGroup, log: Logger
     ) async throws -> DeviceAgent {
         try FactoryReset.requireNone(in: settings.stateDirectory)
-        let inbox = Inbox()
-        let routes = try await RouteMonitor { inbox.put(.route($0)) }
+        let observations = ObservationQueue()
+        let routes = try await RouteMonitor { observations.put(.route($0)) }
         // Before the store, which says what it found amiss each time it is opened.
         var radios: [WirelessRadio] = []
         for interface in [settings.interface] + [settings.spareInterface].compactMap(\.self) {
-            radios.append(try await WirelessRadio(interface: interface) { inbox.put(.radio($0, interface)) })
+            radios.append(try await WirelessRadio(interface: interface) { observations.put(.radio($0, interface)) })
         }
         let store = try Store(settings)
         for finding in await store.report { log.log(level: finding.isSerious ? .error : .warning, "\(finding)") }
@@ -133,188 +110,162 @@ public final class DeviceAgent {
             return Station(
                 settings, interface: interface, radio: radio,
                 network: InterfaceNetwork(interface: interface, on: group, watchedBy: outside.marks)
-            ) { inbox.put(.supplicant($0, interface)) }
+            ) { observations.put(.supplicant($0, interface)) }
         }
         return DeviceAgent(
-            settings: settings, identity: identity, store: store, state: await store.state, station: stations[0],
-            spare: stations.dropFirst().first, routes: routes,
+            settings: settings, identity: identity, store: store, state: await store.state, stations: stations,
+            routes: routes,
             reach: try reachWatch(
                 settings, through: stations[0].network, routes: routes, on: group, watchedBy: outside),
-            outside: outside, inbox: inbox,
+            outside: outside, observations: observations,
             recording: settings.recording(log: log), hub: hub, log: log)
     }
 
     /// Sets to work.
     /// - Parameters:
     ///   - onAddressChange: is told the addresses of all the device's interfaces, in text form, whenever they change.
-    ///   - onStandingChange: is told how the device stands, in a line for a person, whenever that changes.
+    ///   - onServiceStatus: is told the state of the device, in a line for a person, whenever that changes.
     public func begin(
         onAddressChange: @escaping @AgentLoop (Set<String>) -> Void = { _ in },
-        onStandingChange: @escaping @AgentLoop (String) -> Void = { _ in }
+        onServiceStatus: @escaping @AgentLoop (String) -> Void = { _ in }
     ) {
-        self.onAddressChange = onAddressChange
-        standing.onChange = onStandingChange
+        (self.onAddressChange, self.onServiceStatus) = (onAddressChange, onServiceStatus)
         reportLimits()
-        publishNetworks()
-        if let pending = state.pendingSwitch { resume(pending) }
         beginReachWatch()
-        beginStations()
-        inbox.deliver { [weak self] in self?.observe($0) }
-        handle(.interface(isUp: isInterfaceUp))
-        otherUplink = routes.uplink(besides: stations.compactMap(\.radio.interfaceIndex))
-        handle(.otherUplink(otherUplink))
-        for station in stations { station.supplicant.start() }
-        reviewHandover()
-        updateStatus()
-        hasBegun = true
-        for continuation in early { continuation.resume() }
-        early = []
+        handle(
+            .begin(inUse: StationID(RouteSteering.used(of: stations.map(\.interface), in: routes) ?? station.interface))
+        )
+        beginSteering()
+        observations.deliver { [weak self] in self?.observe($0) }
+        handle(.atWork)
     }
 
-    /// Returns when the agent has set to work, which is a moment after programs of this machine are answered.
-    func isAtWork() async {
-        guard !hasBegun else { return }
-        await withCheckedContinuation { early.append($0) }
+    private func beginSteering() {
+        guard stations.count > 1 else {
+            // What an agent with two stations left behind.
+            Task { do { try await RouteSteering.removeLeftovers(routes) } catch { log.warning("\(error)") } }
+            return
+        }
+        steering = RouteSteering(stations.map(\.interface), using: station.interface, routes: routes) { [log] in
+            log.warning("\($0)")
+        }
+    }
+
+    /// Goes by other settings from now on, as far as they need no new start.
+    public func apply(_ settings: AgentSettings) {
+        for station in stations { station.supplicant.timing.joinLimit = Supplicant.Timing(settings.policy).joinLimit }
+        handle(.settings(settings.policy))
     }
 
     /// Lets go of everything, and keeps what was learnt. The link stays up.
     public func stop() async {
         handle(.stop)
-        departure = nil
-        wake = nil
-        signal = nil
-        beacons = nil
+        (signal, beacons) = (nil, nil)
         reachabilityChanges?.cancel()
         reachability.stop()
         claims.stop()
         await reach.stop()
         steering = nil
-        for station in stations {
-            station.grace = nil
-            station.supplicant.stop()
-        }
-        journalTimer = nil
-        troubles.patience = nil
-        await writeJournal()
+        for station in stations { station.supplicant.stop() }
+        await lastCommit?.value
+        timers = [:]
         recording?.finish()
         outside.marks.finish()
     }
 
-    // MARK: Events and actions
+    // MARK: Events
 
-    /// Hands an event to the policy and carries out what it wants. An event that comes up meanwhile waits its turn.
-    func handle(_ event: PolicyEvent) {
+    /// Hands an event to the core and carries out what it wants. An event that comes up meanwhile waits its turn.
+    func handle(_ event: AgentEvent) {
         if sleepWatch.hasSlept() { events.append(.resumed) }
         events.append(event)
         guard !isHandling else { return }
         isHandling = true
-        var isNews = false
-        var last = (event: event, at: Instant.now)
         while !events.isEmpty {
             let event = events.removeFirst()
-            log.trace("event: \(event)")
-            let now = Instant.now
-            last = (event, now)
-            let actions = policy.handle(event, at: now)
-            recording?.append(event, at: now, actions)
-            if isLeaving(by: actions, after: event) { reach.logOff() }
-            if actions.contains(where: \.isSuccession) { useSuccessor(whileOldIsAlive: !event.endsLink) }
-            // Before the actions: a probe is answered on the path that it is about.
-            followPath()
-            isNews = note(event) || isNews
-            for action in actions { perform(action) }
+            refreshSurroundings()
+            let now = ClockReading.now
+            for effect in core.handle(event, at: now) { perform(effect, at: now.instant) }
         }
         isHandling = false
-        forgetWhatIsLeft()
-        switch policy.phase {
-        case .online, .proving: station.lastLinked = policy.phase.network
-        case .offline, .joining, .waitingForAddress: break
+    }
+
+    func refreshSurroundings() {
+        let new = surroundings
+        guard new != told else { return }
+        told = new
+        _ = core.handle(.surroundings(new), at: .now)
+    }
+
+    private var surroundings: Surroundings {
+        var surroundings = Surroundings()
+        let (addresses, defaultRoutes) = (routes.addresses, routes.defaultRoutes)
+        for station in stations {
+            let (radio, link) = (station.radio, routes.link(named: station.interface))
+            let index = radio.interfaceIndex
+            var facts = Surroundings.Station()
+            (facts.isSupported, facts.isPresent) = (radio.isSupported, index != nil)
+            (facts.hasLink, facts.isLinkUp) = (link != nil, link?.isUp ?? false)
+            facts.isScanning = radio.isScanning
+            facts.addresses = addresses.filter { $0.index == index && $0.scope == .global }
+                .sorted { ($0.bytes.count, Hex.string($0.bytes)) < ($1.bytes.count, Hex.string($1.bytes)) }
+                .map { LinkAddress($0) }
+            facts.routes = defaultRoutes.filter { $0.index == index && !$0.isOwn }
+                .map { LinkRoute(isIPv4: $0.family == .ipv4, gateway: $0.gateway) }
+            surroundings.stations[station.id] = facts
         }
-        sleep(after: last.event, at: last.at)
-        if isNews { reviewJournal() }
-        reviewTroubles()
-        updateStatus()
-        updateStanding()
-        beacons?.lookForTraffic()
-    }
-
-    /// A network that is not one to join any more is forgotten when the device leaves it.
-    private func forgetWhatIsLeft() {
-        guard policy.phase.network != used else { return }
-        used = policy.phase.network
-        book.forget(allBut: policy.networks.map(\.id) + [used].compactMap(\.self))
-    }
-
-    /// Tells the policy which networks there are now, and of the new ones where they were.
-    func publishNetworks() {
-        var state = state
-        // Also an outcome that could not be stored yet.
-        journal.settle(&state)
-        // And what joins have shown: that counts at once.
-        journal.raiseFloors(of: &state)
-        let command = state.pendingSwitch.flatMap { ledger[$0.id] }
-        let networks = book.known(
-            in: state, target: command?.target, origin: command?.origin, keeping: policy.phase.network)
-        handle(.networks(networks))
-        for network in networks where !remembered.contains(network.id) {
-            guard let statistics = state.statistics[network.ssid] else { continue }
-            if let frequency = statistics.lastFrequency { handle(.remembered(network.id, frequency)) }
-            // They speak for one key.
-            guard !state.hasTwoKeys(of: network.ssid) else { continue }
-            for bssid in statistics.provenAccessPoints { handle(.proven(network.id, bssid)) }
-        }
-        remembered = Set(networks.map(\.id))
-    }
-
-    // MARK: Status
-
-    var isInterfaceUp: Bool { isUp(station) }
-
-    /// The status as it follows from what is known, without a new measurement.
-    var currentStatus: NetworkStatus {
         let uplink = routes.uplink
-        let flags = NetworkFlags.allowed(
-            uplink: otherUplink, radioPresent: radio.interfaceIndex != nil, switchInProgress: ledger.current != nil)
-        var status = NetworkStatus(
-            state: policy.phase.linkState, uplink: uplink?.kind, carrier: uplink?.carrier?.kind, flags: flags,
-            addresses: addresses.map(\.text), since: status?.since ?? .now)
-        if let network = policy.phase.network.flatMap({ book[$0] }) {
-            status.ssid = network.ssid
-            status.hash = network.hash(localKey: identity.localKey)
-        }
-        if let accessPoint = policy.phase.accessPoint {
-            status.bssid = accessPoint.bssid
-            status.frequency = accessPoint.frequency
-        }
-        status.connectivity = reach.connectivity
-        status.handover = handover
-        return status
+        (surroundings.uplink, surroundings.carrier) = (uplink?.kind, uplink?.carrier?.kind)
+        surroundings.uplinkInterface = uplink?.interface
+        surroundings.otherUplink = routes.uplink(besides: stations.compactMap(\.radio.interfaceIndex))
+        return surroundings
     }
 
-    func updateStatus() {
-        var new = currentStatus
-        if new.bssid != status?.bssid { standing.signal = nil }
-        if new.state != status?.state || new.ssid != status?.ssid { new.since = .now }
-        guard new.news != status?.news else { return }
-        status = new
-        hub.publish(.networkChanged(new))
+    // MARK: Requests
+
+    /// Has the core answer an app.
+    func answer(to request: AgentRequest) async throws(ProtocolError) -> Response.Body {
+        requests += 1
+        let id = RequestID(requests)
+        return try await withCheckedContinuation { continuation in
+            unanswered[id] = continuation
+            handle(.request(id, request))
+        }.get()
     }
 
-    /// Tells whoever has to know which addresses the device has now.
-    func addressesChanged() { onAddressChange(Set(routes.addresses.map(\.text))) }
+    func answer(_ id: RequestID, _ result: Result<Response.Body, ProtocolError>) {
+        unanswered.removeValue(forKey: id)?.resume(returning: result)
+    }
 
-    /// Those of the interface in use.
-    var addresses: [Address] { addresses(of: station) }
+    // MARK: Stations
+
+    /// The one in use.
+    var station: Station { self[core.inUse] }
+    subscript(id: StationID) -> Station { stations.first { $0.id == id } ?? stations[0] }
+
+    func station(of address: Address) -> Station? { stations.first { $0.radio.interfaceIndex == address.index } }
+    func forEachStation(_ body: (Station) -> Void) { stations.forEach(body) }
+
+    /// The state of the device in a line.
+    public var serviceStatus: String { core.serviceStatus }
 }
 
-extension FailoverPolicy.Phase {
-    var linkState: LinkState {
-        switch self {
-        case .offline: .offline
-        case .joining: .joining
-        case .waitingForAddress: .waitingForAddress
-        // Whether the device stays there is another question, which the switch's progress answers.
-        case .proving, .online: .online
-        }
+extension LinkAddress {
+    init(_ address: Address) {
+        self.init(
+            isIPv4: address.family == .ipv4, bytes: address.bytes, prefixLength: address.prefixLength,
+            isGlobal: address.scope == .global, isTentative: address.isTentative, text: address.text)
+    }
+}
+
+extension ClockReading {
+    static var now: ClockReading { ClockReading(instant: .now, time: .now) }
+}
+
+extension Supplicant.Timing {
+    init(_ settings: PolicySettings) {
+        self.init()
+        // A little less than the policy's own limit, for wpa_supplicant can say better why it did not work.
+        joinLimit = max(.seconds(1), settings.joinLimit - .seconds(1))
     }
 }

@@ -58,7 +58,8 @@ final class SignalWatcher {
     }
 
     /// The kernel saw the signal cross the threshold, at this level where the driver says it.
-    func crossed(_ level: Int?) {
+    func crossed(_ level: Int?, on radio: WirelessRadio) {
+        guard radio === self.radio else { return }
         if let level { onReading(level) } else { measure() }
     }
 

@@ -88,12 +88,11 @@ struct Connection: Sendable {
         switch request.content {
         case .device(let body):
             let result = await respond(to: body)
-            try await write(Response(id: request.id, result: result).line())
+            let line = Response(id: request.id, result: result).line()
             if case .switchNetwork = body, case .success(.switchStatus(let answer)) = result {
-                if case .network = peer.origin {
-                    try? await channel.waitForAcknowledgement(within: .seconds(1), clock)
-                }
-                await service.hasArrived(answer)
+                try await deliver(line, of: answer)
+            } else {
+                try await write(line)
             }
             return nil
         case .subscribe where isSubscribed:
@@ -114,6 +113,29 @@ struct Connection: Sendable {
             return feed
         }
     }
+
+    /// Sends the answer after which the link may drop, and says when it has arrived. A client that is gone, or does not read,
+    /// does not hold up what it has asked for.
+    private func deliver(_ line: [UInt8], of answer: SwitchStatus) async throws {
+        let overdue = Task {
+            try await clock.sleep(for: Self.patience)
+            await service.hasArrived(answer)
+        }
+        defer { overdue.cancel() }
+        do {
+            try await write(line)
+            if case .network = peer.origin {
+                try? await channel.waitForAcknowledgement(within: .seconds(1), clock)
+            }
+        } catch {
+            await service.hasArrived(answer)
+            throw error
+        }
+        await service.hasArrived(answer)
+    }
+
+    /// Longer than an acknowledgement is waited for.
+    private static let patience = Duration.milliseconds(1500)
 
     /// Refuses a request over the rate limit, and reads no more before the limit allows the next one.
     private func putOff(_ line: [UInt8], for delay: Duration) async throws {

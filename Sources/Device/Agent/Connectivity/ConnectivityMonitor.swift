@@ -1,3 +1,4 @@
+import AgentCore
 import AgentModel
 import AppProtocol
 import Connectivity
@@ -11,14 +12,8 @@ import Linux
 /// Whatever is found belongs to the path it was found on; what comes late is dropped.
 @AgentLoop
 final class ConnectivityMonitor {
-    /// Where packets go now.
-    enum Path: Hashable, Sendable {
-        case none
-        /// The Wi-Fi link with this epoch: everything is bound to its interface.
-        case wifi(epoch: UInt64)
-        /// Another uplink carries the traffic, and nothing is bound.
-        case other(Uplink)
-    }
+    /// Where packets go now. Over Wi-Fi everything is bound to the interface; over another uplink nothing is.
+    typealias Path = TrafficPath
 
     /// How the world is asked. Each answers within the limit it is given.
     struct Means: Sendable {
@@ -133,9 +128,6 @@ final class ConnectivityMonitor {
 
     /// Another interface is the one in use from now on.
     func use(_ wifi: InterfaceNetwork) { means.wifi = wifi }
-
-    /// A join begins: what the DHCP client noted about another network says nothing of the new one.
-    func willJoin(another isAnother: Bool) { means.wifi.willJoin(another: isAnother) }
 
     var network: InterfaceNetwork? {
         switch path {

@@ -1,3 +1,4 @@
+import AgentCore
 import AgentModel
 import AppProtocol
 import Connectivity
@@ -19,15 +20,15 @@ extension DeviceAgent {
     }
 
     private func look(_ course: DiagnosisCourse) async {
+        refreshSurroundings()
         let interface = station.interface
         course.facts.radio = DiagnosisFacts.Radio(
-            interface: interface, isSupported: radio.isSupported, isThere: routes.link(named: interface) != nil,
-            isUp: isInterfaceUp,
-            isSupplicantAvailable: isSupplicantAvailable)
-        let signal = policy.phase.accessPoint == nil ? nil : try? await radio.station()?.strength
+            interface: interface, isSupported: station.radio.isSupported, isThere: routes.link(named: interface) != nil,
+            isUp: core.isInterfaceUp, isSupplicantAvailable: core.isSupplicantAvailable)
+        let signal = core.policy.phase.accessPoint == nil ? nil : try? await station.radio.station()?.strength
         course.facts.association = association(signal: signal)
         course.facts.addresses = DiagnosisFacts.Addresses(
-            own: addresses.map(\.text), hasRoute: routes.defaultRoutes.contains { $0.index == radio.interfaceIndex })
+            own: core.addresses, hasRoute: routes.defaultRoutes.contains { $0.index == station.radio.interfaceIndex })
         if course.facts.isJoined {
             course.facts.gatewayAnswers = await routes.gatewaysAnswer(on: interface, within: Limit.gateway)
         }
@@ -35,10 +36,11 @@ extension DeviceAgent {
     }
 
     private func association(signal: Int?) -> DiagnosisFacts.Association {
-        let name = policy.phase.network.flatMap { book[$0] }?.ssid.description ?? "a network"
+        let policy = core.policy
+        let name = policy.phase.network.flatMap { core.book[$0] }?.ssid.description ?? "a network"
         switch policy.phase {
         case .offline:
-            let refused = policy.refusals(at: .now).map { "\($0.network.ssid): \(Self.explanation($0))" }
+            let refused = policy.refusals(at: .now).map { "\($0.network.ssid): \(AgentCore.explanation($0))" }
             return .notConnected(known: policy.networks.count, refused: refused)
         case .joining: return .joining(name)
         case .waitingForAddress, .proving, .online:

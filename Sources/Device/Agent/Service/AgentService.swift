@@ -128,15 +128,15 @@ private struct RunningAgent: Sendable {
         try await server.start(inNetwork: false)
         await device.begin { [server] in
             server.addressesChanged(to: $0)
-        } onStandingChange: { standing in
-            manager?.tell(.status(standing))
+        } onServiceStatus: { status in
+            manager?.tell(.status(status))
         }
         log.notice("altnet \(Version.current) keeps \(settings.interface) online, answers at \(settings.socketPath)")
     }
 
     /// From now on the service is there for everybody.
     func serve(watchdog interval: Duration?) async {
-        manager?.tell(.ready, .status(await device.standingText))
+        manager?.tell(.ready, .status(await device.serviceStatus))
         tasks.add(Task { await ListenerRetry(server: server, log: log).open() })
         if let manager, let interval {
             let stations: [Watchdog.Station] = [

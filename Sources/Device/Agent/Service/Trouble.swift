@@ -1,3 +1,4 @@
+import AgentCore
 import Glibc
 import Linux
 
@@ -14,15 +15,6 @@ enum Trouble: Hashable {
         case notRunning
         case notPermitted
         case silent
-    }
-
-    /// For the service's status.
-    var summary: String {
-        switch self {
-        case .noWiFi: "waiting for Wi-Fi in the kernel"
-        case .noInterface(let name, _): "waiting for the interface \(name)"
-        case .noSupplicant: "waiting for wpa_supplicant"
-        }
     }
 
     /// What is wrong, and what to do about it.
@@ -50,37 +42,15 @@ enum Trouble: Hashable {
         }
     }
 
-    /// What is said when it has ended.
-    var relief: String {
-        switch self {
-        case .noWiFi: "the kernel has nl80211 now"
-        case .noInterface(let name, _): "the interface \(name) is there"
-        case .noSupplicant: "wpa_supplicant answers"
-        }
-    }
-
-    /// Whether it is the same thing that is missing, whatever the reason.
-    func isSame(as other: Trouble) -> Bool {
-        switch (self, other) {
-        case (.noWiFi, .noWiFi), (.noInterface, .noInterface), (.noSupplicant, .noSupplicant): true
-        case (.noWiFi, _), (.noInterface, _), (.noSupplicant, _): false
-        }
-    }
-
-    /// Whether this has ended, now that there is that other trouble or none: without nl80211 nothing is known of the interface,
-    /// and without that nothing of wpa_supplicant.
-    func isOver(given trouble: Trouble?) -> Bool {
-        switch (self, trouble) {
-        case (_, nil), (.noWiFi, .noInterface), (.noWiFi, .noSupplicant), (.noInterface, .noSupplicant): true
-        case (_, _): false
-        }
-    }
-
-    /// A restart of wpa_supplicant takes a second, and at boot it may come after the agent.
-    var patience: Duration {
-        switch self {
-        case .noWiFi, .noInterface: .zero
-        case .noSupplicant: .seconds(5)
+    /// Looks why the part is missing.
+    @AgentLoop
+    init(_ part: MissingPart, _ station: Station) {
+        switch part {
+        case .wifi: self = .noWiFi
+        case .interface: self = .noInterface(station.interface, others: DeviceAgent.wirelessInterfaces)
+        case .supplicant:
+            self = .noSupplicant(
+                .init(socket: station.controlSocket), interface: station.interface, socket: station.controlSocket)
         }
     }
 }
@@ -101,14 +71,4 @@ extension Trouble.SupplicantTrouble {
             self = programs.contains { access($0, X_OK) == 0 } ? .notRunning : .notInstalled
         }
     }
-}
-
-/// What trouble there is, and what of it was told.
-struct TroubleDesk {
-    /// What was said, and not yet that it has ended.
-    var told: Trouble?
-    /// What is waited for silently, and until when.
-    var waiting: Trouble?
-    var patience: LoopTimer?
-    var countryCheck: LoopTimer?
 }

@@ -2,7 +2,7 @@ import AgentModel
 import Failover
 import Testing
 
-@testable import Agent
+@testable import AgentCore
 
 @Suite struct ExplanationTests {
     private func decision(

@@ -1,7 +1,7 @@
+import AgentModel
 import Testing
 
-@testable import Agent
-@testable import Netlink
+@testable import AgentCore
 
 @Suite struct AddressGateTests {
     private let old = address([10, 1, 0, 17])
@@ -45,43 +45,37 @@ import Testing
 
     @Test func linkLocalAndTentativeAddressesDoNotCount() {
         let gate = AddressGate()
-        let linkLocal = Address(
-            family: .ipv4, bytes: [169, 254, 3, 4], prefixLength: 16, scope: .link, index: 3, isTentative: false)
-        let tentative = Address(
-            family: .ipv6, bytes: Array(repeating: 0x20, count: 16), prefixLength: 64, scope: .global, index: 3,
-            isTentative: true)
-        let route6 = DefaultRoute(
-            family: .ipv6, gateway: [0xfe, 0x80] + Array(repeating: 1, count: 14), index: 3, metric: 0)
+        let linkLocal = LinkAddress(
+            isIPv4: true, bytes: [169, 254, 3, 4], prefixLength: 16, isGlobal: false, isTentative: false, text: "")
+        let tentative = LinkAddress(
+            isIPv4: false, bytes: Array(repeating: 0x20, count: 16), prefixLength: 64, isGlobal: true,
+            isTentative: true, text: "")
+        let route6 = LinkRoute(isIPv4: false, gateway: [0xfe, 0x80] + Array(repeating: 1, count: 14))
         #expect(!gate.isReady(addresses: [linkLocal], routes: [route(via: [169, 254, 0, 1])]))
         #expect(!gate.isReady(addresses: [tentative], routes: [route6]))
     }
 
     @Test func ipv6RoutersAreLinkLocal() {
-        let address = Address(
-            family: .ipv6, bytes: Array(repeating: 0x20, count: 16), prefixLength: 64, scope: .global, index: 3,
-            isTentative: false)
-        let route = DefaultRoute(
-            family: .ipv6, gateway: [0xfe, 0x80] + Array(repeating: 1, count: 14), index: 3, metric: 0)
+        let address = LinkAddress(
+            isIPv4: false, bytes: Array(repeating: 0x20, count: 16), prefixLength: 64, isGlobal: true,
+            isTentative: false, text: "")
+        let route = LinkRoute(isIPv4: false, gateway: [0xfe, 0x80] + Array(repeating: 1, count: 14))
         #expect(AddressGate().isReady(addresses: [address], routes: [route]))
         #expect(!AddressGate().isReady(addresses: [address], routes: [newRoute]), "a route of the other family")
     }
 
     @Test(arguments: [(24, true), (25, false), (0, true), (32, true), (31, false)])
     func theGatewayIsWithinTheAddressesPrefix(length: Int, isReady: Bool) {
-        let address = Address(
-            family: .ipv4, bytes: [10, 2, 0, 200], prefixLength: length, scope: .global, index: 3, isTentative: false)
+        let address = LinkAddress(
+            isIPv4: true, bytes: [10, 2, 0, 200], prefixLength: length, isGlobal: true, isTentative: false, text: "")
         #expect(AddressGate().isReady(addresses: [address], routes: [newRoute]) == isReady)
     }
-
-    @Test func addressesReadAsUsual() {
-        #expect(new.text == "10.2.0.17")
-    }
 }
 
-private func address(_ bytes: [UInt8]) -> Address {
-    Address(family: .ipv4, bytes: bytes, prefixLength: 24, scope: .global, index: 3, isTentative: false)
+private func address(_ bytes: [UInt8]) -> LinkAddress {
+    LinkAddress(isIPv4: true, bytes: bytes, prefixLength: 24, isGlobal: true, isTentative: false, text: "")
 }
 
-private func route(via gateway: [UInt8]) -> DefaultRoute {
-    DefaultRoute(family: .ipv4, gateway: gateway, index: 3, metric: 3003)
+private func route(via gateway: [UInt8]) -> LinkRoute {
+    LinkRoute(isIPv4: true, gateway: gateway)
 }

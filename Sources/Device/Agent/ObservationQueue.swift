@@ -12,7 +12,7 @@ enum Observation: Sendable {
 
 /// Takes observations from the first moment on and keeps them until somebody is there to read them.
 @AgentLoop
-final class Inbox {
+final class ObservationQueue {
     private var waiting: [Observation] = []
     private var reader: ((Observation) -> Void)?
 

@@ -1,6 +1,3 @@
-import AgentModel
-import Netlink
-
 /// Tells when a link that was just made can carry traffic: an address that belongs to it, and a default route through a
 /// gateway that this address reaches.
 ///
@@ -11,38 +8,38 @@ struct AddressGate: Hashable {
     private var stale: Set<Key> = []
 
     private struct Key: Hashable {
-        let family: AddressFamily
+        let isIPv4: Bool
         let bytes: [UInt8]
 
-        init(_ address: Address) {
-            family = address.family
+        init(_ address: LinkAddress) {
+            isIPv4 = address.isIPv4
             bytes = address.bytes
         }
     }
 
     /// A join to another network begins: from now on only addresses that are set anew count.
-    mutating func close(over addresses: [Address]) { stale = Set(addresses.map(Key.init)) }
+    mutating func close(over addresses: [LinkAddress]) { stale = Set(addresses.map(Key.init)) }
 
     /// All addresses count: the link was there before anybody looked, or it leads to the same network as the last one.
     mutating func open() { stale = [] }
 
-    mutating func added(_ address: Address) { stale.remove(Key(address)) }
-    mutating func removed(_ address: Address) { stale.remove(Key(address)) }
+    mutating func added(_ address: LinkAddress) { stale.remove(Key(address)) }
+    mutating func removed(_ address: LinkAddress) { stale.remove(Key(address)) }
 
     /// - Parameters: those of the interface.
-    func isReady(addresses: [Address], routes: [DefaultRoute]) -> Bool {
+    func isReady(addresses: [LinkAddress], routes: [LinkRoute]) -> Bool {
         addresses.contains { address in
-            isUsable(address) && routes.contains { $0.family == address.family && reaches($0.gateway, from: address) }
+            isUsable(address) && routes.contains { $0.isIPv4 == address.isIPv4 && reaches($0.gateway, from: address) }
         }
     }
 
-    private func isUsable(_ address: Address) -> Bool {
-        address.scope == .global && !address.isTentative && !stale.contains(Key(address))
+    private func isUsable(_ address: LinkAddress) -> Bool {
+        address.isGlobal && !address.isTentative && !stale.contains(Key(address))
     }
 
-    private func reaches(_ gateway: [UInt8]?, from address: Address) -> Bool {
+    private func reaches(_ gateway: [UInt8]?, from address: LinkAddress) -> Bool {
         // IPv6 routers are link-local to every address, and an address of its own reaches its gateway by the link alone.
-        guard let gateway, address.family == .ipv4, address.prefixLength < 32 else { return true }
+        guard let gateway, address.isIPv4, address.prefixLength < 32 else { return true }
         return prefix(of: gateway, address.prefixLength) == prefix(of: address.bytes, address.prefixLength)
     }
 

@@ -4,7 +4,7 @@ import KeyFile
 
 /// Gives each stored network the number by which the policy knows it. A network that comes back with another password is
 /// another network: nothing that was held against it counts any more.
-struct NetworkBook {
+package struct NetworkBook {
     private var networks: [NetworkID: StoredNetwork] = [:]
     private var lastID = 0
 
@@ -48,7 +48,7 @@ struct NetworkBook {
         return id
     }
 
-    subscript(id: NetworkID) -> StoredNetwork? { networks[id] }
+    package subscript(id: NetworkID) -> StoredNetwork? { networks[id] }
 
     func id(of network: StoredNetwork) -> NetworkID? { networks.first { $0.value.isSame(as: network) }?.key }
 

@@ -1,14 +1,13 @@
 import AgentModel
 import AppProtocol
-import Linux
 
 /// What both clocks say at one moment: the monotonic one, which everything is ordered by, and the wall clock, which is
 /// for people and may be wrong until the device is online.
-struct ClockReading: Sendable {
-    let instant: Instant
-    let time: Timestamp
+package struct ClockReading: Sendable, Hashable {
+    package let instant: Instant
+    package let time: Timestamp
 
-    static var now: ClockReading { ClockReading(instant: .now, time: .now) }
+    package init(instant: Instant, time: Timestamp) { (self.instant, self.time) = (instant, time) }
 
     /// When another moment was, by what the wall clock says now, in seconds since 1970.
     func seconds(of moment: Instant) -> UInt32 {

@@ -6,12 +6,12 @@ import KeyFile
 extension StoredState {
     /// A link to a network was made that has this protection: with less it is not made again.
     /// - Parameter security: how the access point has authenticated the device, where that is known.
-    mutating func raise(_ network: StoredNetwork, to protection: LinkProtection, _ security: Security?) {
+    package mutating func raise(_ network: StoredNetwork, to protection: LinkProtection, _ security: Security?) {
         changeCopies { if $0.isSame(as: network) { $0.raise(to: protection, security) } }
     }
 
     /// The owner has sent a network with its password, or said that it has none: what was learnt of it counts no more.
-    mutating func takeWord(for network: StoredNetwork) {
+    package mutating func takeWord(for network: StoredNetwork) {
         changeCopies { if $0.isSame(as: network) { $0.takeWord(of: network) } }
     }
 
@@ -40,7 +40,7 @@ extension StoredNetwork {
     }
 
     /// - Parameter network: the same as its owner describes it.
-    mutating func takeWord(of network: StoredNetwork) {
+    package mutating func takeWord(of network: StoredNetwork) {
         // Its security of before says nothing where the owner allows less.
         security = network.security ?? (floor == network.floor ? security : nil)
         floor = network.floor

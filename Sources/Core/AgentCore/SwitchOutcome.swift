@@ -1,7 +1,7 @@
 import KeyFile
 
 /// How a commanded switch ended, as far as the key file has to know.
-struct SwitchOutcome: Sendable {
+package struct SwitchOutcome: Sendable, Equatable {
     let switchID: String
     let isCommitted: Bool
     /// A restart cut the switch short.

@@ -7,7 +7,7 @@ import KeyFile
 /// one, but not at once, and so is what a join has negotiated; when it was last seen and how strongly is not, and goes along
 /// with whatever else is written. What an access point says of itself before it has shown that it knows the password is
 /// never written.
-struct NetworkJournal: Sendable {
+package struct NetworkJournal: Sendable, Equatable {
     /// What is worth a write is collected for so long, and after a refused one the disk is left alone for as long: so
     /// there are at most three an hour.
     static let patience = Duration.seconds(20 * 60)
@@ -24,7 +24,7 @@ struct NetworkJournal: Sendable {
     private var isWorthWritingSince: Instant?
     private var lastRefusal: Instant?
 
-    fileprivate struct Note {
+    fileprivate struct Note: Equatable {
         let network: StoredNetwork
         var seen: Instant?
         var signal: Int8?
@@ -38,7 +38,7 @@ struct NetworkJournal: Sendable {
     }
 
     /// How the last attempt to join a network ended.
-    fileprivate enum Outcome {
+    fileprivate enum Outcome: Equatable {
         case joined
         case failed(JoinFailure)
     }

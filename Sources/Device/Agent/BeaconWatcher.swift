@@ -1,3 +1,4 @@
+import AgentCore
 import AgentModel
 import Linux
 import Logging
@@ -7,19 +8,9 @@ import Netlink
 /// seems silent.
 @AgentLoop
 final class BeaconWatcher {
-    /// What there is to tell.
-    enum Event {
-        /// The access point is to be asked, and the answer told by `asked(isThere:)`.
-        case suspected
-        /// It is gone.
-        case confirmed
-        /// The radio does not count what is needed.
-        case untold
-    }
-
     let radio: WirelessRadio
     let accessPoint: BSSID
-    private let onEvent: (Event) -> Void
+    private let onEvent: (SilenceReport) -> Void
     private var watch: BeaconWatch
     private var timer: LoopTimer?
     private var trafficTimer: LoopTimer?
@@ -33,7 +24,7 @@ final class BeaconWatcher {
         case over
     }
 
-    init(beacons: Int, of accessPoint: BSSID, radio: WirelessRadio, onEvent: @escaping (Event) -> Void) {
+    init(beacons: Int, of accessPoint: BSSID, radio: WirelessRadio, onEvent: @escaping (SilenceReport) -> Void) {
         self.accessPoint = accessPoint
         self.radio = radio
         self.onEvent = onEvent
@@ -120,7 +111,7 @@ final class BeaconWatcher {
         }
     }
 
-    private func end(_ event: Event) {
+    private func end(_ event: SilenceReport) {
         phase = .over
         (timer, trafficTimer) = (nil, nil)
         onEvent(event)

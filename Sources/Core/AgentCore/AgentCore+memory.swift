@@ -1,0 +1,210 @@
+import AgentModel
+import AppProtocol
+import Failover
+import KeyFile
+
+/// What is learnt of the stored networks, and what is on its way to the disk.
+struct Memory: Sendable {
+    var journal: NetworkJournal
+    /// What of the policy's state the journal knows: most events change nothing of it.
+    var noted = JournalNoted()
+    var isWriting = false
+    /// When the timer for the journal fires.
+    var due: Instant?
+    /// Of which networks the policy was told where they were.
+    var remembered: Set<NetworkID> = []
+    var commits: UInt64 = 0
+    var pending: [CommitID: PendingCommit] = [:]
+
+    init(journal: NetworkJournal) { self.journal = journal }
+}
+
+struct JournalNoted: Sendable {
+    var phase: FailoverPolicy.Phase?
+    /// Of the policy's networks, in their order.
+    var failures: [JoinFailure?] = []
+}
+
+/// A change that was handed to the key file.
+struct PendingCommit: Sendable {
+    enum Purpose: Sendable {
+        case journal
+        case accepted(RequestID, entry: UInt64)
+        case outcome(entry: UInt64)
+        case backups(RequestID)
+    }
+
+    let purpose: Purpose
+    /// As it went along.
+    let journal: NetworkJournal
+    /// As it was stored then.
+    let before: StoredState
+}
+
+extension AgentCore {
+    /// Tells the policy which networks there are now, and of the new ones where they were.
+    mutating func publishNetworks() {
+        var state = state
+        // Also an outcome that could not be stored yet.
+        memory.journal.settle(&state)
+        // And what joins have shown: that counts at once.
+        memory.journal.raiseFloors(of: &state)
+        let command = state.pendingSwitch.flatMap { switches.ledger[$0.id] }
+        let networks = book.known(
+            in: state, target: command?.target, origin: command?.origin, keeping: policy.phase.network)
+        tell(.networks(networks))
+        for network in networks where !memory.remembered.contains(network.id) {
+            guard let statistics = state.statistics[network.ssid] else { continue }
+            if let frequency = statistics.lastFrequency { tell(.remembered(network.id, frequency)) }
+            // They speak for one key.
+            guard !state.hasTwoKeys(of: network.ssid) else { continue }
+            for bssid in statistics.provenAccessPoints { tell(.proven(network.id, bssid)) }
+        }
+        memory.remembered = Set(networks.map(\.id))
+    }
+
+    /// Notes what an event, which the policy has taken in, says of the stored networks.
+    /// - Returns: whether it says anything that may be worth a write.
+    mutating func note(_ event: PolicyEvent) -> Bool {
+        var isNews = false
+        switch event {
+        case .signal(let signal):
+            if case .online(let link) = policy.phase, let network = book[link.network] {
+                memory.journal.measured(signal, of: network, at: now.instant)
+            }
+        case .scanned(_, let results):
+            for known in policy.networks {
+                guard let network = book[known.id], let bss = policy.lastSight(of: known.id), results.contains(bss),
+                    !policy.isStranger(bss.bssid, of: known.id)
+                else { continue }
+                memory.journal.saw(bss, of: network)
+            }
+            isNews = true
+        // What is stored may have changed.
+        case .networks: isNews = true
+        default: break
+        }
+        let failures = policy.networks.map { policy.lastFailure(of: $0.id) }
+        guard isNews || failures != memory.noted.failures || policy.phase != memory.noted.phase else { return false }
+        memory.noted = JournalNoted(phase: policy.phase, failures: failures)
+        for known in policy.networks {
+            let proven = policy.provenAccessPoints(of: known.id)
+            if !proven.isEmpty, let network = book[known.id] { memory.journal.proved(proven, of: network) }
+        }
+        for (known, failure) in zip(policy.networks, failures) {
+            if let failure, let network = book[known.id] { memory.journal.failed(network, failure) }
+        }
+        // Nothing is to be left on the disk of a network that is only visited.
+        if case .online(let link) = policy.phase, let network = book[link.network],
+            !policy.isVisiting || state.holds(network)
+        {
+            memory.journal.online(in: network, frequency: link.accessPoint.frequency)
+        } else {
+            memory.journal.offline()
+        }
+        return true
+    }
+
+    /// Writes the journal if that is due, or sets the timer for when it will be.
+    mutating func reviewJournal() {
+        guard !memory.isWriting else { return }
+        memory.journal.review(over: state, at: now)
+        guard let due = memory.journal.due, due > now.instant else {
+            if notes.timers.contains(.journal) { wait(.journal, until: nil) }
+            if memory.journal.due != nil { writeJournal() }
+            return
+        }
+        guard due != memory.due || !notes.timers.contains(.journal) else { return }
+        memory.due = due
+        wait(.journal, until: due, leeway: .seconds(10))
+    }
+
+    /// Writes all that was learnt, whether it is worth a write or not.
+    mutating func writeJournal() {
+        memory.isWriting = true
+        commit(.learnt, for: .journal)
+    }
+
+    /// Stores a change, and along with it what was learnt and how the last switch ended. A change that changes nothing
+    /// writes nothing.
+    @discardableResult
+    mutating func commit(_ kind: StateChange.Kind, for purpose: PendingCommit.Purpose) -> CommitID {
+        memory.commits += 1
+        let id = CommitID(memory.commits)
+        memory.pending[id] = PendingCommit(purpose: purpose, journal: memory.journal, before: state)
+        order(.commit(id, StateChange(kind: kind, journal: memory.journal, clock: now)))
+        return id
+    }
+
+    mutating func committed(_ id: CommitID, _ new: StoredState) {
+        guard let pending = memory.pending.removeValue(forKey: id) else { return }
+        takeOver(new)
+        switch pending.purpose {
+        case .journal:
+            memory.journal.written()
+            memory.journal.storedFloors(of: pending.journal)
+            memory.isWriting = false
+            reviewJournal()
+        case .accepted(let request, let entry):
+            if state != pending.before { memory.journal.storedFloors(of: pending.journal) }
+            accepted(request, entry)
+        case .outcome(let entry):
+            if state != pending.before { memory.journal.storedFloors(of: pending.journal) }
+            settled(entry)
+        case .backups(let request):
+            if state != pending.before { memory.journal.storedFloors(of: pending.journal) }
+            publishNetworks()
+            order(.answer(request, .success(.backups(backupList(at: now)))))
+        }
+    }
+
+    /// Leaves everything as it was.
+    mutating func refusedCommit(_ id: CommitID, _ error: ProtocolError) {
+        guard let pending = memory.pending.removeValue(forKey: id) else { return }
+        switch pending.purpose {
+        case .journal:
+            say(.error, "what was learnt of the networks could not be stored: \(error)")
+            memory.journal.refused(at: now.instant)
+            memory.isWriting = false
+            reviewJournal()
+        case .accepted(let request, let entry):
+            switches.ledger.remove(entry)
+            order(.answer(request, .failure(error)))
+        case .outcome(let entry):
+            say(.error, "the outcome of a switch could not be stored, which is tried again: \(error)")
+            settled(entry)
+        case .backups(let request): order(.answer(request, .failure(error)))
+        }
+    }
+
+    /// Takes over what is stored now. A switch can change the list of backups as well as an app can.
+    private mutating func takeOver(_ new: StoredState) {
+        let before = state.backupsRevision
+        state = new
+        guard new.backupsRevision != before else { return }
+        say(.notice, "the list of backups has \(new.backups.count) networks, revision \(new.backupsRevision)")
+        order(.publish(.backupsChanged(backupList(at: now))))
+    }
+
+    /// The list with what is known of its networks now, written or not.
+    package func backupList(at now: ClockReading) -> BackupList {
+        var state = state
+        memory.journal.update(&state, now)
+        return BackupList(
+            max: settings.maximumBackups, revision: Int(clamping: state.backupsRevision),
+            networks: state.backups.map { network in
+                BackupNetwork(network, state.statistics[network.ssid], localKey: localKey)
+            })
+    }
+}
+
+extension BackupNetwork {
+    fileprivate init(_ network: StoredNetwork, _ statistics: NetworkStatistics?, localKey: Secret) {
+        self.init(
+            ssid: network.ssid, hash: network.hash(localKey: localKey),
+            security: network.security ?? (network.credential == .none ? .open : .wpa2wpa3),
+            isHidden: network.isHidden,
+            lastSeen: statistics?.lastSeen.map { Timestamp(millisecondsSince1970: Int64($0) * 1000) },
+            lastSignal: statistics?.lastSignal.map(Int.init), lastFailure: statistics?.lastFailure)
+    }
+}

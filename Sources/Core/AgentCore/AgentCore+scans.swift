@@ -1,0 +1,148 @@
+import AgentModel
+import AppProtocol
+import Failover
+
+/// Which scans of the agent's are under way or wait for the radio.
+struct ScanDesk: Sendable {
+    var isScanning = false
+    /// The policy's scan that has to wait until another one has ended.
+    var deferred: ScanOrder?
+    /// The access point that is to be asked as soon as the scan under way has ended, before anything else comes of the end.
+    var urgent: AccessPoint?
+    /// Whether a timer is to look whether the radio is free.
+    var isWaitingToRetry = false
+    /// The app that is answered as soon as its scan has begun.
+    var unanswered: RequestID?
+    /// The last scan that an app asked for, and the last of those that ended.
+    var lastRequested = 0
+    var lastEnded: Int?
+}
+
+extension AgentCore {
+    /// Scans for the policy. Where the radio is busy with another scan, this one waits for its end.
+    mutating func scan(_ scan: ScanOrder) {
+        guard !scans.isScanning else {
+            scans.deferred = scan
+            return
+        }
+        begin(.policy(scan), ssids: scan.ssids, frequencies: scan.frequencies)
+    }
+
+    /// Scans for an app, which is answered when the kernel has taken the scan on.
+    mutating func startScan(_ request: AppProtocol.ScanRequest, _ id: RequestID) throws(ProtocolError) {
+        guard !scans.isScanning else { throw ProtocolError(.scanBusy, "a scan is running") }
+        if let missing = missingInterface { throw missing }
+        guard isInterfaceUp else { throw ProtocolError(.radioFailed, "\(inUse) is down") }
+        scans.lastRequested += 1
+        scans.unanswered = id
+        begin(.app(id, scans.lastRequested), ssids: request.ssids, frequencies: request.frequencies)
+    }
+
+    mutating func begin(
+        _ owner: ScanOwner, ssids: [SSID], frequencies: [Frequency], asksEverybody: Bool = true
+    ) {
+        scans.isScanning = true
+        order(.scan(inUse, owner, ssids: ssids, frequencies: frequencies, asksEverybody: asksEverybody))
+    }
+
+    mutating func scanBegan(_ owner: ScanOwner) {
+        guard case .app(let id, let number) = owner, scans.unanswered == id else { return }
+        scans.unanswered = nil
+        order(.answer(id, .success(.scanStarted(ScanStarted(scanId: number)))))
+    }
+
+    /// A scan of the agent's has ended; what waited for it comes next.
+    mutating func scanEnded(_ owner: ScanOwner, _ end: ScanEnd) {
+        scans.isScanning = false
+        if let urgent = scans.urgent {
+            scans.urgent = nil
+            ask(urgent)
+        }
+        switch owner {
+        case .policy(let scan): ended(scan, end)
+        case .app(let id, let number): ended(id, number, end)
+        case .silence(let accessPoint, let start):
+            guard case .finished(let results) = end else {
+                asked(accessPoint, isThere: true)
+                break
+            }
+            let observation = results.first { $0.bssid == accessPoint.bssid }
+            asked(accessPoint, isThere: observation.map { $0.lastSeen >= start } ?? false)
+        }
+        if !scans.isWaitingToRetry { startDeferredScan() }
+    }
+
+    private mutating func ended(_ scan: ScanOrder, _ end: ScanEnd) {
+        switch end {
+        case .finished(let results): scanned(results, for: scan)
+        case .busy:
+            // Its end may not be told where it is another interface's.
+            scans.deferred = scan
+            scans.isWaitingToRetry = true
+            wait(.scanRetry, until: now.instant + .seconds(1))
+        case .failed: tell(.scanFailed(id: scan.id))
+        case .aborted: order(.readScan(inUse, after: scan))
+        }
+    }
+
+    private mutating func ended(_ id: RequestID, _ number: Int, _ end: ScanEnd) {
+        if let error = end.error, scans.unanswered == id {
+            scans.unanswered = nil
+            return order(.answer(id, .failure(error)))
+        }
+        scanBegan(.app(id, number))
+        switch end {
+        case .finished(let results): scanned(results)
+        case .aborted: order(.readScan(inUse, after: nil))
+        case .busy, .failed: break
+        }
+        scans.lastEnded = number
+        order(.publish(.scanFinished(ScanFinished(scanId: number, outcome: end.outcome, networks: end.count))))
+    }
+
+    /// Another program scanned, or a scan of the agent's was cut short: what was found serves as well.
+    mutating func scanRead(_ results: [BSS]?, after scan: ScanOrder?) {
+        if let results { scanned(results) }
+        if let scan { tell(.scanFailed(id: scan.id)) }
+    }
+
+    /// Whatever program scanned, what was found is for the policy, and then for providers to claim.
+    private mutating func scanned(_ results: [BSS], for scan: ScanOrder? = nil) {
+        tell(.scanned(id: scan?.id, results))
+        reportRefusals()
+        order(.claim(results))
+    }
+
+    /// Ends a scan that is under way, also another program's; its end is reported like any other.
+    mutating func cancelScan() {
+        if let scan = scans.deferred {
+            forgetDeferred()
+            tell(.scanFailed(id: scan.id))
+        }
+        // It may have begun before the stations were exchanged.
+        if scans.isScanning { order(.abortScan([inUse, spare].compactMap(\.self))) }
+    }
+
+    mutating func startDeferredScan() {
+        guard !scans.isScanning, let scan = scans.deferred else { return }
+        forgetDeferred()
+        self.scan(scan)
+    }
+
+    private mutating func forgetDeferred() {
+        scans.deferred = nil
+        if scans.isWaitingToRetry { wait(.scanRetry, until: nil) }
+        scans.isWaitingToRetry = false
+    }
+
+    /// What is in range, strongest first, for an app.
+    package func scanResults(
+        _ results: [BSS], claimedBy providers: (BSSID) -> [String], at now: Instant
+    ) -> ScanResults {
+        let networks = results.sorted { ($0.signal, $1.bssid) > ($1.signal, $0.bssid) }
+            .map { bss in
+                ScannedNetwork(bss, now: now, providers: providers(bss.bssid), refusal: policy.refusal(of: bss))
+            }
+        return ScanResults(isScanning: scans.isScanning, lastScanId: scans.lastEnded, networks: networks)
+    }
+}

@@ -1,0 +1,348 @@
+import AgentModel
+import AppProtocol
+import Failover
+import KeyFile
+
+/// What the core knows of one of the device's stations.
+struct StationState: Sendable {
+    var gate = AddressGate()
+    var isSupplicantAvailable = false
+    /// How often wpa_supplicant was asked what it does: only the last answer counts.
+    var questions: UInt64 = 0
+    /// The network that the last link led to: joined again, its address still counts.
+    var lastLinked: NetworkID?
+    /// Whether its radio counts what tells a silent access point.
+    var countsBeacons = true
+    /// Whether its link was ended because the access point has fallen silent.
+    var isSilent = false
+}
+
+/// How the device would move to another network.
+struct HandoverState: Sendable {
+    /// Nil until that is known.
+    var found: Handover?
+    var reviews: UInt64 = 0
+    /// What the policy was told last.
+    var isSpareReady = false
+}
+
+// The station in use, and the spare one, by which the next network is joined before the present one is left.
+extension AgentCore {
+    var current: StationState {
+        get { stations[inUse] ?? StationState() }
+        set { stations[inUse] = newValue }
+    }
+
+    private var all: [StationID] { [inUse, spare].compactMap(\.self) }
+
+    package var isInterfaceUp: Bool { surroundings.stations[inUse]?.isUp ?? false }
+    package var isSupplicantAvailable: Bool { current.isSupplicantAvailable }
+
+    /// What is said where there is no Wi-Fi interface.
+    package var missingInterface: ProtocolError? {
+        let station = surroundings.stations[inUse]
+        guard station?.isSupported == true else {
+            return ProtocolError(.interfaceMissing, "there is no Wi-Fi in the kernel: it has no nl80211")
+        }
+        guard station?.isPresent == true else {
+            return ProtocolError(.interfaceMissing, "there is no interface \(inUse)")
+        }
+        return nil
+    }
+
+    /// Whether a station's link can carry traffic.
+    private func hasAddress(_ station: StationID) -> Bool {
+        guard let facts = surroundings.stations[station], let gate = stations[station]?.gate else { return false }
+        return gate.isReady(addresses: facts.addresses, routes: facts.routes)
+    }
+
+    // MARK: The policy's orders
+
+    mutating func join(_ target: LinkTarget) {
+        guard let network = book[target.network] else {
+            return tell(.joinFailed(epoch: target.epoch, .notFound))
+        }
+        prepare(inUse, for: target)
+        order(.join(inUse, request(network, target), attempt: target.epoch, afterSignOff: true))
+    }
+
+    mutating func joinBeside(_ target: LinkTarget) {
+        guard let spare, let network = book[target.network] else {
+            return tell(.joinFailed(epoch: target.epoch, .notFound))
+        }
+        prepare(spare, for: target)
+        // The link that was in use before goes with this.
+        wait(.grace(spare), until: nil)
+        order(.join(spare, request(network, target), attempt: target.epoch, afterSignOff: false))
+    }
+
+    /// Another access point of the same network is no other network: the address still counts there.
+    private mutating func prepare(_ station: StationID, for target: LinkTarget) {
+        let isAnother = target.network != stations[station]?.lastLinked
+        if isAnother {
+            stations[station]?.gate.close(over: surroundings.stations[station]?.addresses ?? [])
+        } else {
+            stations[station]?.gate.open()
+        }
+        order(.willJoin(station, another: isAnother))
+    }
+
+    private func request(_ network: StoredNetwork, _ target: LinkTarget) -> JoinRequest {
+        JoinRequest(
+            ssid: network.ssid, credential: network.credential, isHidden: network.isHidden, bssid: target.bssid,
+            frequencies: target.frequencies, offer: target.offer, floor: network.floor)
+    }
+
+    mutating func leave(_ station: StationID) {
+        wait(.grace(station), until: nil)
+        order(.leave(station, afterSignOff: station == inUse))
+    }
+
+    /// The link that was made beside is in use from now on.
+    /// - Parameter isAlive: whether the one before still is.
+    mutating func useSuccessor(whileOldIsAlive isAlive: Bool) {
+        guard spare != nil else { return }
+        let old = inUse
+        order(.leaveSuccessorProbe)
+        exchangeStations()
+        say(.notice, "\(inUse) carries the traffic from now on, not \(old)")
+        order(.use(inUse))
+        if isAlive {
+            wait(.grace(old), until: now.instant + settings.spareGrace, leeway: .seconds(1))
+        } else {
+            leave(old)
+        }
+        tell(.interface(isUp: isInterfaceUp))
+        tell(.supplicant(isAvailable: isSupplicantAvailable))
+        checkAddress()
+        reviewHandover()
+    }
+
+    mutating func exchangeStations() {
+        guard let other = spare else { return }
+        (inUse, spare) = (other, inUse)
+    }
+
+    // MARK: What the kernel reports
+
+    mutating func observe(_ report: RadioReport) {
+        switch report {
+        case .scanStarted: order(.beaconsDuringScan(true))
+        case .scanFinished(let isAborted):
+            order(.beaconsDuringScan(false))
+            if !isAborted, !scans.isScanning { order(.readScan(inUse, after: nil)) }
+            startDeferredScan()
+        // While wpa_supplicant is there, it reports the end of the link in order with everything else it does.
+        case .disconnected: if !isSupplicantAvailable { tell(.linkLost(.ownDoing)) }
+        case .appeared:
+            tell(.interface(isUp: isInterfaceUp))
+            reviewHandover()
+        case .removed:
+            tell(.interface(isUp: false))
+            reviewHandover()
+        case .resynchronise:
+            // Events were lost: ask for everything that the agent goes by.
+            tell(.interface(isUp: isInterfaceUp))
+            order(.beaconsDuringScan(false))
+            order(.readScan(inUse, after: nil))
+            askKernel()
+        }
+    }
+
+    mutating func observeSpare(_ report: RadioReport) {
+        switch report {
+        // It may be the same radio.
+        case .scanStarted: order(.beaconsDuringScan(true))
+        case .scanFinished:
+            order(.beaconsDuringScan(false))
+            startDeferredScan()
+        case .disconnected: if spare.flatMap({ stations[$0] })?.isSupplicantAvailable != true { successorLost() }
+        case .appeared, .removed, .resynchronise: reviewHandover()
+        }
+    }
+
+    mutating func observe(_ report: RouteReport) {
+        switch report {
+        case .linkChanged(inUse.interface, let isUp):
+            tell(.interface(isUp: isUp && surroundings.stations[inUse]?.isSupported == true))
+        case .linkRemoved(inUse.interface): tell(.interface(isUp: false))
+        case .linkChanged(let name, _), .linkRemoved(let name): if name == spare?.interface { reviewHandover() }
+        case .addressAdded(let station, let address):
+            if let station { stations[station]?.gate.added(address) }
+            order(.addressesChanged)
+        case .addressRemoved(let station, let address):
+            if let station { stations[station]?.gate.removed(address) }
+            order(.addressesChanged)
+        case .other: break
+        }
+        checkOtherUplink()
+        checkAddress()
+    }
+
+    /// Tells the policy what else carries the traffic, where that has changed.
+    private mutating func checkOtherUplink() {
+        guard surroundings.otherUplink != notes.otherUplink else { return }
+        notes.otherUplink = surroundings.otherUplink
+        tell(.otherUplink(notes.otherUplink))
+    }
+
+    /// Tells the policy whether the links can carry traffic.
+    mutating func checkAddress() {
+        tell(.address(isReady: hasAddress(inUse)))
+        guard let spare, let epoch = policy.successor?.epoch else { return }
+        tell(.successorAddress(epoch: epoch, isReady: hasAddress(spare)))
+    }
+
+    /// Whether the link that the policy believes in is still there.
+    private mutating func askKernel() {
+        guard case .online(let link) = policy.phase else { return }
+        order(.askKernel(inUse, link))
+    }
+
+    // MARK: What wpa_supplicant reports
+
+    mutating func observe(_ report: SupplicantReport) {
+        switch report {
+        case .available:
+            current.isSupplicantAvailable = true
+            askSupplicant()
+            order(.checkCountry)
+        case .unavailable:
+            current.isSupplicantAvailable = false
+            wait(.supplicantRetry(inUse), until: nil)
+            tell(.supplicant(isAvailable: false))
+            // Usually the link goes with it, and the kernel's word for that may have come before.
+            askKernel()
+        case .connected(let attempt, let bssid): linked(attempt: attempt, bssid, with: inUse)
+        case .waysClosed:
+            guard case .online(let link) = policy.phase, let network = book[link.network] else { return }
+            order(.askSupplicant(inUse, .protection(network, link.accessPoint.bssid)))
+        case .disconnected(let reason, let isOwn):
+            let isSilent = current.isSilent
+            current.isSilent = false
+            tell(.linkLost(isSilent ? .silence : Self.end(reason: reason, locallyGenerated: isOwn)))
+        case .joinFailed(let attempt, let failure, let detail): joinFailed(attempt, failure, detail)
+        }
+    }
+
+    mutating func observeSpare(_ report: SupplicantReport) {
+        guard let spare else { return }
+        switch report {
+        case .available:
+            stations[spare]?.isSupplicantAvailable = true
+            // No order of the agent's made what link it has.
+            leave(spare)
+            reviewHandover()
+        case .unavailable:
+            stations[spare]?.isSupplicantAvailable = false
+            wait(.grace(spare), until: nil)
+            tellSpare(isReady: false)
+            reviewHandover()
+        case .connected(let attempt?, let bssid): linked(attempt: attempt, bssid, with: spare)
+        case .connected(nil, _): leave(spare)
+        case .waysClosed: break
+        case .disconnected: successorLost()
+        case .joinFailed(let attempt, let failure, let detail): joinFailed(attempt, failure, detail)
+        }
+    }
+
+    private mutating func joinFailed(_ attempt: UInt64, _ failure: JoinFailure, _ detail: String) {
+        say(.notice, "join \(attempt) failed (\(failure.rawValue)): \(detail)")
+        tell(.joinFailed(epoch: attempt, failure))
+    }
+
+    private mutating func successorLost() {
+        if let epoch = policy.successor?.epoch { tell(.successorLost(epoch: epoch)) }
+    }
+
+    /// What this station itself gives as the reason (IEEE 802.11-2020, table 9-49): 3, "leaving", where it ends a link that
+    /// is in order, and 4, "inactivity", where its kernel hears the access point no more.
+    private static func end(reason: Int, locallyGenerated: Bool) -> LinkEnd {
+        switch reason {
+        case 3 where locallyGenerated: .ownDoing
+        case 4 where locallyGenerated: .silence
+        default: .other
+        }
+    }
+
+    private mutating func linked(attempt: UInt64?, _ bssid: BSSID, with station: StationID) {
+        // A link that no join of the agent's made.
+        guard let attempt else { return askSupplicant() }
+        let phase = [policy.phase, policy.successor].compactMap(\.self).first { $0.epoch == attempt }
+        if let network = phase?.network.flatMap({ book[$0] }) {
+            order(.askSupplicant(station, .protection(network, bssid)))
+        }
+        tell(.associated(epoch: attempt, AccessPoint(bssid: bssid, frequency: policy.frequency(of: bssid))))
+        checkAddress()
+    }
+
+    /// wpa_supplicant is there, for the first time or again: what is it doing?
+    mutating func askSupplicant() {
+        current.questions += 1
+        order(.askSupplicant(inUse, .whatIsThere(current.questions)))
+    }
+
+    mutating func answered(_ station: StationID, _ question: LinkQuestion, _ answer: LinkAnswer) {
+        switch question {
+        case .whatIsThere(let number):
+            // wpa_supplicant may have gone, or been asked again, in the meantime.
+            guard station == inUse, isSupplicantAvailable, number == current.questions else { return }
+            if case .none = answer {
+                return wait(.supplicantRetry(inUse), until: now.instant + .seconds(1))
+            }
+            adopt(answer)
+            tell(.supplicant(isAvailable: true))
+        case .protection(let network, let bssid):
+            guard case .linked(let facts) = answer, facts.ssid == network.ssid, facts.bssid == bssid else { return }
+            learn(facts, of: network)
+        }
+    }
+
+    private mutating func adopt(_ answer: LinkAnswer) {
+        guard case .linked(let facts) = answer, let bssid = facts.bssid,
+            let network = facts.ssid.flatMap(book.id(named:))
+            // A supplicant that was started anew took the old link down.
+        else { return tell(.linkLost(.ownDoing)) }
+        guard case .offline = policy.phase else { return }
+        let known = book[network]
+        if let known, !facts.protection.isSuperset(of: known.floor) {
+            say(
+                .warning,
+                "\(inUse) is connected to \(known.ssid) with \(facts.protection), and not with \(known.floor): the link is left"
+            )
+            leave(inUse)
+            return tell(.linkLost(.ownDoing))
+        }
+        say(.notice, "\(inUse) is connected to \(facts.ssid?.description ?? "") already")
+        current.gate.open()
+        if let known { learn(facts, of: known) }
+        tell(.linkFound(network, AccessPoint(bssid: bssid, frequency: facts.frequency)))
+        checkAddress()
+    }
+
+    // MARK: Which way to move the hardware allows
+
+    mutating func reviewHandover() {
+        handover.reviews += 1
+        order(
+            .reviewHandover(
+                handover.reviews, inUse: inUse, spare: spare,
+                isSpareAnswering: spare.flatMap { stations[$0] }?.isSupplicantAvailable ?? false))
+    }
+
+    mutating func handoverFound(_ number: UInt64, _ found: Handover) {
+        guard number == handover.reviews else { return }
+        if found != handover.found {
+            say(.info, "moving to another network: \(found)")
+            handover.found = found
+        }
+        tellSpare(isReady: found == .makeBeforeBreak)
+        updateStatus()
+    }
+
+    private mutating func tellSpare(isReady: Bool) {
+        guard spare != nil, isReady != handover.isSpareReady else { return }
+        handover.isSpareReady = isReady
+        tell(.spare(isReady: isReady))
+    }
+}

@@ -1,0 +1,270 @@
+import AgentModel
+import AppProtocol
+import Failover
+import KeyFile
+
+/// What was told last, and what else is remembered between events.
+struct Notes: Sendable {
+    var history = DecisionHistory()
+    /// What the policy was told last.
+    var otherUplink: Uplink?
+    /// The network in use, as far as the book knows.
+    var used: NetworkID?
+    /// Networks of which it was said that what bears their name is refused.
+    var refused: Set<NetworkID> = []
+    /// How far the network leads.
+    var connectivity = Connectivity()
+    /// Which interface reachability was told to be captive.
+    var captiveInterface: String?
+    var path = TrafficPath.none
+    var pathName = ""
+    var status: NetworkStatus?
+    var service = ServiceStatus()
+    /// The access point whose beacons are watched.
+    var beacons: (station: StationID, bssid: BSSID)?
+    /// When the policy is woken.
+    var wake: Instant?
+    /// Those that run.
+    var timers: Set<AgentTimer> = []
+}
+
+/// The last decisions, for apps that ask why.
+struct DecisionHistory: Sendable {
+    private static let capacity = ProtocolLimits.historyDecisions.upperBound
+    private var decisions: [Decision] = []
+    private var count = 0
+
+    mutating func append(_ decision: PolicyDecision, at time: Timestamp, name: (SSID) -> NetworkName) -> Decision {
+        count += 1
+        let entry = Decision(decision, seq: count, time: time, name: name)
+        if decisions.count == Self.capacity { decisions.removeFirst() }
+        decisions.append(entry)
+        return entry
+    }
+
+    func last(_ limit: Int) -> [Decision] { decisions.suffix(limit) }
+}
+
+/// The state of the device in a line, as the service manager shows it.
+struct ServiceStatus: Sendable {
+    /// What was told.
+    var text = ""
+    /// The signal as it is told, in dBm.
+    var signal: Int?
+
+    /// In dB: the service manager need not be woken for each measurement.
+    private static let newsworthyChange = 5
+
+    mutating func measured(_ reading: Int) {
+        if let signal, abs(reading - signal) < Self.newsworthyChange { return }
+        signal = reading
+    }
+}
+
+extension AgentCore {
+    /// The last decisions, the oldest first.
+    package func history(_ limit: Int) -> [Decision] { notes.history.last(limit) }
+
+    package var otherUplink: Uplink? { notes.otherUplink }
+
+    /// The addresses of the station in use, in text form.
+    package var addresses: [String] { surroundings.stations[inUse]?.addresses.map(\.text) ?? [] }
+
+    // MARK: Where packets go
+
+    /// Lets the connectivity monitor know where packets go now.
+    mutating func followPath() {
+        let name = policy.phase.network.flatMap { book[$0] }?.hash(localKey: localKey).base64 ?? ""
+        let path: TrafficPath =
+            switch policy.phase {
+            case .online, .proving: .wifi(epoch: policy.linkEpoch)
+            case .offline, .joining, .waitingForAddress: notes.otherUplink.map { .other($0) } ?? .none
+            }
+        guard path != notes.path || name != notes.pathName else { return }
+        (notes.path, notes.pathName) = (path, name)
+        order(.follow(path, name: name))
+    }
+
+    /// Lets reachability know at which interface a user has to sign in.
+    mutating func markCaptive() {
+        var interface: String?
+        if notes.connectivity.internet == .captive {
+            if case .wifi = notes.path { interface = inUse.interface } else { interface = surroundings.uplinkInterface }
+        }
+        guard interface != notes.captiveInterface else { return }
+        if let before = notes.captiveInterface { order(.setCaptive(false, interface: before)) }
+        if let interface { order(.setCaptive(true, interface: interface)) }
+        notes.captiveInterface = interface
+    }
+
+    mutating func measured(_ reading: Int) {
+        let accessPoint = policy.phase.accessPoint
+        notes.service.measured(reading)
+        order(
+            .publish(
+                .signal(SignalReading(signal: reading, bssid: accessPoint?.bssid, frequency: accessPoint?.frequency))))
+        tell(.signal(reading))
+    }
+
+    // MARK: Status
+
+    /// The status as it follows from what is known, without a new measurement.
+    package func status(at now: ClockReading) -> NetworkStatus {
+        let flags = NetworkFlags.allowed(
+            uplink: notes.otherUplink, radioPresent: surroundings.stations[inUse]?.isPresent ?? false,
+            switchInProgress: switches.ledger.current != nil)
+        var status = NetworkStatus(
+            state: policy.phase.linkState, uplink: surroundings.uplink, carrier: surroundings.carrier, flags: flags,
+            addresses: addresses, since: notes.status?.since ?? now.time)
+        if let network = policy.phase.network.flatMap({ book[$0] }) {
+            status.ssid = network.ssid
+            status.hash = network.hash(localKey: localKey)
+        }
+        if let accessPoint = policy.phase.accessPoint {
+            status.bssid = accessPoint.bssid
+            status.frequency = accessPoint.frequency
+        }
+        status.connectivity = notes.connectivity
+        status.handover = handover.found
+        return status
+    }
+
+    mutating func updateStatus() {
+        var new = status(at: now)
+        let old = notes.status
+        if new.bssid != old?.bssid { notes.service.signal = nil }
+        if new.state != old?.state || new.ssid != old?.ssid { new.since = now.time }
+        guard new != old else { return }
+        notes.status = new
+        order(.status(new))
+    }
+
+    mutating func updateServiceStatus() {
+        let new = serviceStatus
+        guard new != notes.service.text else { return }
+        notes.service.text = new
+        order(.service(new))
+    }
+
+    /// The state of the device in a line.
+    package var serviceStatus: String {
+        if let missing = troubles.told { return missing.summary(of: inUse) }
+        let name = policy.phase.network.flatMap { book[$0] }.map { "\"\($0.ssid)\"" } ?? "a network"
+        let fault = wakeGuard.isRepeated ? "; slowed down by a fault of altnet's, see the log" : ""
+        let uplink = (notes.otherUplink == nil ? "" : "; the traffic goes another way than Wi-Fi") + fault
+        switch policy.phase {
+        case .offline:
+            return (policy.networks.isEmpty ? "offline: no network is stored" : "offline, looking for a network")
+                + uplink
+        case .joining: return "joining \(name)" + uplink
+        case .waitingForAddress: return "waiting for an address in \(name)" + uplink
+        case .proving, .online: return "online in \(name)" + (notes.service.signal.map { ", \($0) dBm" } ?? "") + uplink
+        }
+    }
+}
+
+extension FailoverPolicy.Phase {
+    package var linkState: LinkState {
+        switch self {
+        case .offline: .offline
+        case .joining: .joining
+        case .waitingForAddress: .waitingForAddress
+        // Whether the device stays there is another question, which the switch's progress answers.
+        case .proving, .online: .online
+        }
+    }
+}
+
+// MARK: What is missing
+
+/// What keeps the agent from its work and may end by itself: it waits, and says once what would help.
+package enum MissingPart: Hashable, Sendable {
+    /// The kernel has no nl80211.
+    case wifi
+    case interface
+    case supplicant
+
+    /// For the service's status.
+    package func summary(of station: StationID) -> String {
+        switch self {
+        case .wifi: "waiting for Wi-Fi in the kernel"
+        case .interface: "waiting for the interface \(station)"
+        case .supplicant: "waiting for wpa_supplicant"
+        }
+    }
+
+    /// What is said when it has ended.
+    package func relief(of station: StationID) -> String {
+        switch self {
+        case .wifi: "the kernel has nl80211 now"
+        case .interface: "the interface \(station) is there"
+        case .supplicant: "wpa_supplicant answers"
+        }
+    }
+
+    /// Whether this has ended, now that that other part is missing or none: without nl80211 nothing is known of the interface,
+    /// and without that nothing of wpa_supplicant.
+    package func isOver(given missing: MissingPart?) -> Bool {
+        switch (self, missing) {
+        case (_, nil), (.wifi, .interface), (.wifi, .supplicant), (.interface, .supplicant): true
+        case (_, _): false
+        }
+    }
+
+    /// A restart of wpa_supplicant takes a second, and at boot it may come after the agent.
+    var patience: Duration {
+        switch self {
+        case .wifi, .interface: .zero
+        case .supplicant: .seconds(5)
+        }
+    }
+}
+
+/// What is missing, and what of it was told.
+struct TroubleWatch: Sendable {
+    /// What was said, and not yet that it has ended.
+    var told: MissingPart?
+    /// What is waited for silently.
+    var waiting: MissingPart?
+}
+
+extension AgentCore {
+    private var missingPart: MissingPart? {
+        let station = surroundings.stations[inUse]
+        guard station?.isSupported == true else { return .wifi }
+        guard station?.hasLink == true else { return .interface }
+        return isSupplicantAvailable ? nil : .supplicant
+    }
+
+    /// Says once what the agent waits for, and once that it is there.
+    mutating func reviewTroubles() {
+        let missing = missingPart
+        if let told = troubles.told {
+            guard missing != told else { return }
+            if told.isOver(given: missing) { say(.notice, told.relief(of: inUse)) }
+            troubles.told = nil
+        }
+        guard let missing else {
+            if troubles.waiting != nil { wait(.trouble, until: nil) }
+            troubles.waiting = nil
+            return
+        }
+        guard missing.patience > .zero else { return explain(missing) }
+        guard troubles.waiting != missing else { return }
+        troubles.waiting = missing
+        wait(.trouble, until: now.instant + missing.patience)
+    }
+
+    /// Its patience is over. By now another part may be missing.
+    mutating func explainTrouble() {
+        guard let missing = missingPart else { return }
+        explain(missing)
+        tell(.tick)
+    }
+
+    private mutating func explain(_ missing: MissingPart) {
+        order(.explain(missing, inUse))
+        if troubles.waiting != nil { wait(.trouble, until: nil) }
+        (troubles.told, troubles.waiting) = (missing, nil)
+    }
+}

@@ -1,0 +1,316 @@
+import AgentModel
+import AppProtocol
+import Failover
+import KeyFile
+
+/// Everything that the agent knows and decides.
+///
+/// A pure value: an event and the time go in, effects come out, in the order in which they are to be carried out, and nothing
+/// else has an influence. It never waits, asks, reads a clock or draws a number. `DeviceAgent` runs it on the device; a test
+/// or a simulated world runs it as well. Docs/architecture.md has the picture.
+package struct AgentCore: Sendable {
+    /// What is set when the agent starts.
+    package struct Settings: Sendable {
+        package var policy: PolicySettings
+        package var maximumBackups: Int
+        /// How long the link that was in use before is kept.
+        package var spareGrace: Duration
+        /// Whether an access point that falls silent is asked whether it is there.
+        package var watchesSilence: Bool
+
+        package init(
+            policy: PolicySettings = PolicySettings(), maximumBackups: Int = 10, spareGrace: Duration = .seconds(30),
+            watchesSilence: Bool = true
+        ) {
+            (self.policy, self.maximumBackups) = (policy, maximumBackups)
+            (self.spareGrace, self.watchesSilence) = (spareGrace, watchesSilence)
+        }
+    }
+
+    let settings: Settings
+    /// Names networks in hashes.
+    let localKey: Secret
+    package internal(set) var policy: FailoverPolicy
+    /// The key file's content, as last stored.
+    package internal(set) var state: StoredState
+    package internal(set) var book = NetworkBook()
+    var memory: Memory
+    var switches = Switches()
+    var scans = ScanDesk()
+    /// The station in use, and the one by which the next network is joined, where there is one.
+    package internal(set) var inUse: StationID
+    package internal(set) var spare: StationID?
+    var stations: [StationID: StationState]
+    var handover = HandoverState()
+    var surroundings = Surroundings()
+    var notes = Notes()
+    var troubles = TroubleWatch()
+    var wakeGuard = WakeGuard()
+
+    /// Of the event that is being handled.
+    var now = ClockReading(instant: Instant(milliseconds: 0), time: Timestamp(millisecondsSince1970: 0))
+    private var effects: [Effect] = []
+    private var waiting: [PolicyEvent] = []
+    private var isDeciding = false
+
+    /// - Parameters:
+    ///   - state: what the key file has.
+    ///   - spare: the station that joins the next network beside the one in use, if there is one.
+    ///   - localKey: the device's, by which hashes name networks.
+    package init(
+        settings: Settings, state: StoredState, station: StationID, spare: StationID? = nil, localKey: Secret
+    ) {
+        self.settings = settings
+        self.state = state
+        self.localKey = localKey
+        (inUse, self.spare) = (station, spare)
+        stations = [station: StationState()]
+        if let spare { stations[spare] = StationState() }
+        policy = FailoverPolicy(settings: settings.policy)
+        memory = Memory(journal: NetworkJournal(state))
+    }
+
+    /// Takes in one event.
+    /// - Parameter now: both clocks; nothing is ordered by the wall clock.
+    /// - Returns: what is to be done now, strictly in this order.
+    package mutating func handle(_ event: AgentEvent, at now: ClockReading) -> [Effect] {
+        self.now = now
+        take(event)
+        defer { effects = [] }
+        return effects
+    }
+
+    private mutating func take(_ event: AgentEvent) {
+        switch event {
+        case .surroundings(let new): surroundings = new
+        case .begin(let station): begin(with: station)
+        case .atWork: setToWork()
+        case .radio(let station, let report):
+            if station == inUse { observe(report) } else { observeSpare(report) }
+        case .route(let report): observe(report)
+        case .supplicant(let station, let report):
+            if station == inUse { observe(report) } else { observeSpare(report) }
+        case .linkAnswer(let station, let question, let answer): answered(station, question, answer)
+        case .linkGone(let link):
+            guard case .online(link) = policy.phase else { return }
+            tell(.linkLost(current.isSupplicantAvailable ? .other : .ownDoing))
+        case .joinRefused(let attempt, let failure): tell(.joinFailed(epoch: attempt, failure))
+        case .scanBegan(let owner): scanBegan(owner)
+        case .scanEnded(let owner, let end): scanEnded(owner, end)
+        case .scanRead(let results, let order): scanRead(results, after: order)
+        case .signal(let signal): measured(signal)
+        case .silence(let accessPoint, let report): observe(report, of: accessPoint)
+        case .found(let finding): tell(finding)
+        case .connectivity(let connectivity):
+            notes.connectivity = connectivity
+            markCaptive()
+            updateStatus()
+        case .handoverFound(let number, let found): handoverFound(number, found)
+        case .request(let id, let request): take(request, id)
+        case .answered(let switchID): answered(switchID)
+        case .committed(let id, let state): committed(id, state)
+        case .refusedCommit(let id, let error): refusedCommit(id, error)
+        case .timer(let timer): fired(timer)
+        case .resumed: tell(.resumed)
+        case .settings(let settings): tell(.settings(settings))
+        case .stop: stop()
+        }
+    }
+
+    mutating func order(_ effect: Effect) { effects.append(effect) }
+    mutating func say(_ level: LogLevel, _ text: String) { order(.say(level, text)) }
+    mutating func wait(_ timer: AgentTimer, until moment: Instant?, leeway: Duration = .milliseconds(1)) {
+        guard moment != nil || notes.timers.contains(timer) else { return }
+        if moment == nil { notes.timers.remove(timer) } else { notes.timers.insert(timer) }
+        order(.wait(timer, until: moment, leeway: leeway))
+    }
+
+    // MARK: The start and the end
+
+    private mutating func begin(with station: StationID) {
+        if station != inUse, station == spare {
+            exchangeStations()
+            order(.use(inUse))
+        }
+        publishNetworks()
+        if let pending = state.pendingSwitch { resume(pending) }
+    }
+
+    private mutating func setToWork() {
+        tell(.interface(isUp: isInterfaceUp))
+        notes.otherUplink = surroundings.otherUplink
+        tell(.otherUplink(notes.otherUplink))
+        order(.startSupplicants)
+        reviewHandover()
+        updateStatus()
+        switches.hasBegun = true
+        let early = switches.early
+        switches.early = []
+        for (id, request) in early { take(request, id) }
+    }
+
+    private mutating func stop() {
+        tell(.stop)
+        switches.accepted = nil
+        for timer in notes.timers { wait(timer, until: nil) }
+        writeJournal()
+    }
+
+    private mutating func fired(_ timer: AgentTimer) {
+        notes.timers.remove(timer)
+        switch timer {
+        case .policy:
+            notes.wake = nil
+            tell(.tick)
+        case .journal: reviewJournal()
+        case .grace(let station): leave(station)
+        case .supplicantRetry(let station): if station == inUse { askSupplicant() }
+        case .scanRetry:
+            // Another scan may have begun meanwhile, whose end is the next occasion.
+            scans.isWaitingToRetry = false
+            startDeferredScan()
+        case .trouble: explainTrouble()
+        }
+    }
+
+    // MARK: The policy
+
+    /// Hands an event to the policy, and has done what it wants. An event that comes up meanwhile waits its turn.
+    mutating func tell(_ event: PolicyEvent) {
+        waiting.append(event)
+        guard !isDeciding else { return }
+        isDeciding = true
+        var isNews = false
+        var last = event
+        while !waiting.isEmpty {
+            last = waiting.removeFirst()
+            isNews = decide(last) || isNews
+        }
+        isDeciding = false
+        conclude(after: last, isNews: isNews)
+    }
+
+    /// - Returns: whether something was learnt that may be worth a write.
+    private mutating func decide(_ event: PolicyEvent) -> Bool {
+        let actions = policy.handle(event, at: now.instant)
+        order(.record(event, actions))
+        // Whoever has to sign off needs the link, so it comes before all that ends it.
+        if isLeaving(by: actions, after: event) { order(.signOff) }
+        // What follows of a succession is for the link that is in use by then, and so is what is probed.
+        if actions.contains(where: \.isSuccession) { useSuccessor(whileOldIsAlive: !event.endsLink) }
+        followPath()
+        let isNews = note(event)
+        for action in actions { perform(action) }
+        return isNews
+    }
+
+    /// Whether a network that is there is left on purpose: for another one, or for none.
+    private func isLeaving(by actions: [PolicyAction], after event: PolicyEvent) -> Bool {
+        guard !event.endsLink else { return false }
+        return actions.contains { action in
+            switch action {
+            case .join(let target): target.network != current.lastLinked
+            case .leave, .useSuccessor: true
+            default: false
+            }
+        }
+    }
+
+    private mutating func perform(_ action: PolicyAction) {
+        switch action {
+        case .join(let target): join(target)
+        case .leave: leave(inUse)
+        case .joinBeside(let target): joinBeside(target)
+        // Its effects come before those of the others.
+        case .useSuccessor: break
+        case .leaveSuccessor:
+            order(.leaveSuccessorProbe)
+            if let spare { leave(spare) }
+        case .scan(let scan): self.scan(scan)
+        case .cancelScan: cancelScan()
+        case .watchSignal(let watch):
+            order(.watchSignal(inUse, watch))
+            watchBeacons(watch != nil)
+        case .bringInterfaceUp: bringInterfaceUp()
+        case .record(let decision): record(decision)
+        case .store(.switchEnded(let id, let isCommitted)): switchEnded(id, isCommitted: isCommitted)
+        case .probe(let epoch, let limit):
+            if let spare, epoch == policy.successor?.epoch {
+                order(.probeSuccessor(epoch: epoch, spare, within: limit))
+            } else {
+                order(.probe(epoch: epoch, within: limit))
+            }
+        case .switchProgress(let id, let progress): switchProgressed(id, progress)
+        }
+    }
+
+    private mutating func bringInterfaceUp() {
+        guard surroundings.stations[inUse]?.hasLink == true else { return }
+        say(.notice, "bringing \(inUse) up")
+        order(.bringUp(inUse))
+    }
+
+    private mutating func record(_ decision: PolicyDecision) {
+        let entry = notes.history.append(decision, at: now.time) { ssid in
+            NetworkName(ssid: ssid, hash: book.id(named: ssid).flatMap { book[$0] }?.hash(localKey: localKey))
+        }
+        say(.notice, entry.text)
+        order(.publish(.decision(entry)))
+    }
+
+    /// What is done once after everything that an event has led to.
+    private mutating func conclude(after event: PolicyEvent, isNews: Bool) {
+        forgetWhatIsLeft()
+        switch policy.phase {
+        case .online, .proving: current.lastLinked = policy.phase.network
+        case .offline, .joining, .waitingForAddress: break
+        }
+        sleep(after: event)
+        if isNews { reviewJournal() }
+        reviewTroubles()
+        updateStatus()
+        updateServiceStatus()
+        order(.lookForTraffic)
+    }
+
+    /// A network that is not one to join any more is forgotten when the device leaves it.
+    private mutating func forgetWhatIsLeft() {
+        guard policy.phase.network != notes.used else { return }
+        notes.used = policy.phase.network
+        book.forget(allBut: policy.networks.map(\.id) + [notes.used].compactMap(\.self))
+    }
+
+    /// Until the policy wants to be told the time, at the latest. A policy that wants it in the past has a fault, which must not
+    /// keep the device busy.
+    private mutating func sleep(after event: PolicyEvent) {
+        let moment = wakeGuard.moment(for: policy.nextWake, at: now.instant, isWoken: event == .tick)
+        if wakeGuard.isNews { say(.error, wishForThePast(after: event)) }
+        guard moment != notes.wake else { return }
+        notes.wake = moment
+        wait(.policy, until: moment)
+    }
+
+    /// What it takes to find the fault.
+    private func wishForThePast(after event: PolicyEvent) -> String {
+        """
+        the failover policy wants to be woken in the past (wish \(wakeGuard.count) of the kind) and is woken later; please report \
+        this with a recording (ALTNET_RECORD): after \(event.recorded.prefix { $0 != " " }) in state \
+        \(policy.phase.linkState.rawValue), successor \(policy.successor?.linkState.rawValue ?? "none"), validation \
+        \(policy.settings.validation == nil ? "off" : "on"), due are \(policy.deadlines(at: now.instant))
+        """
+    }
+}
+
+extension PolicyEvent {
+    /// Whether the link in use has ended with it.
+    fileprivate var endsLink: Bool {
+        switch self {
+        case .linkLost, .interface(isUp: false), .supplicant(isAvailable: false): true
+        default: false
+        }
+    }
+}
+
+extension PolicyAction {
+    fileprivate var isSuccession: Bool { if case .useSuccessor = self { true } else { false } }
+}

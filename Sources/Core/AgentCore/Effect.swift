@@ -1,0 +1,136 @@
+import AgentModel
+import AppProtocol
+import Failover
+import KeyFile
+
+/// Everything that the core wants done. The runner does it in the order given and decides nothing.
+package enum Effect: Sendable {
+    // MARK: Links
+
+    /// Tells the station's network that a join begins.
+    /// - Parameter another: whether to another network than the last one.
+    case willJoin(StationID, another: Bool)
+    /// Join this with the station. Replaces an earlier order to join or leave of the same station.
+    /// - Parameter afterSignOff: as soon as the sign-off under way, which needs the link as it is, has ended.
+    case join(StationID, JoinRequest, attempt: UInt64, afterSignOff: Bool)
+    /// Be joined to nothing. Replaces an earlier order as well.
+    case leave(StationID, afterSignOff: Bool)
+    case bringUp(StationID)
+    /// This station carries the traffic from now on: its network is the one to ask, and routes lead there.
+    case use(StationID)
+    case askSupplicant(StationID, LinkQuestion)
+    case askKernel(StationID, FailoverPolicy.Link)
+    /// Look what the hardware allows.
+    /// - Parameter isSpareAnswering: whether the spare station's wpa_supplicant does.
+    case reviewHandover(UInt64, inUse: StationID, spare: StationID?, isSpareAnswering: Bool)
+    /// Connect to wpa_supplicant for every station, and stay so.
+    case startSupplicants
+    /// wpa_supplicant takes any country; the kernel shows a moment later whether it has rules for it.
+    case checkCountry
+
+    // MARK: Scans and measurements
+
+    case scan(StationID, ScanOwner, ssids: [SSID], frequencies: [Frequency], asksEverybody: Bool)
+    /// End the scan under way on these radios, also another program's.
+    case abortScan([StationID])
+    case readScan(StationID, after: ScanOrder?)
+    /// Hotspot providers are asked about what was found.
+    case claim([BSS])
+    case watchSignal(StationID, SignalWatch?)
+    case watchBeacons(StationID, AccessPoint?)
+    /// Tells the watch over beacons that a scan begins or ends.
+    case beaconsDuringScan(Bool)
+    /// Tells it whether the access point that it suspects is there.
+    case beaconsAnswered(isThere: Bool)
+    /// The processor is awake: has the device come into use?
+    case lookForTraffic
+
+    // MARK: How far the network leads
+
+    /// The network that is about to be left is signed off from.
+    case signOff
+    /// Packets go this way now.
+    /// - Parameter name: the network's hash; empty where it is none of the device's.
+    case follow(TrafficPath, name: String)
+    /// Nothing is asked over the link beside any more.
+    case leaveSuccessorProbe
+    case probe(epoch: UInt64, within: Duration)
+    case probeSuccessor(epoch: UInt64, StationID, within: Duration)
+    case setCaptive(Bool, interface: String)
+
+    // MARK: Apps
+
+    case answer(RequestID, Result<Response.Body, ProtocolError>)
+    case publish(Event.Body)
+    /// The status as it is now. Its connectivity is the monitor's to add; it is published where it is news.
+    case status(NetworkStatus)
+    /// The service manager shows this line.
+    case service(String)
+    /// The device's addresses have changed.
+    case addressesChanged
+
+    // MARK: Memory and time
+
+    /// Store this change. Changes are stored one after the other, in this order.
+    case commit(CommitID, StateChange)
+    /// What the policy was told, and what it wants.
+    case record(PolicyEvent, [PolicyAction])
+    case say(LogLevel, String)
+    /// Say what is missing, and what to do about it.
+    case explain(MissingPart, StationID)
+    /// Replaces what the timer waited for; nil ends it.
+    case wait(AgentTimer, until: Instant?, leeway: Duration)
+}
+
+package enum LogLevel: Sendable, Equatable {
+    case debug, info, notice, warning, error
+}
+
+/// Where packets go.
+package enum TrafficPath: Hashable, Sendable {
+    case none
+    /// The Wi-Fi link with this epoch.
+    case wifi(epoch: UInt64)
+    /// Another uplink carries the traffic.
+    case other(Uplink)
+}
+
+/// A change of what the key file keeps: a condition that it checks still holds when the result is stored, for nothing else gets in
+/// between. What was learnt, and how the last switch ended, goes along.
+package struct StateChange: Sendable, Equatable {
+    package enum Kind: Sendable, Equatable {
+        /// All that was learnt, whether it is worth a write or not.
+        case learnt
+        /// How a switch ended.
+        case outcome
+        /// A switch is accepted.
+        /// - Parameter ownersWord: the target, where its owner has sent it.
+        case accepted(PendingSwitch, target: StoredNetwork, joinOnce: Bool, isOwnersWord: Bool)
+        case backups(PreparedUpdate, localKey: Secret)
+    }
+
+    package let kind: Kind
+    let journal: NetworkJournal
+    let clock: ClockReading
+
+    /// - Throws: where the change does not fit what is stored; then nothing is changed.
+    package func apply(to state: inout StoredState) throws(ProtocolError) {
+        switch kind {
+        case .learnt: journal.update(&state, clock)
+        case .outcome: journal.update(&state, clock) { _ in }
+        case .accepted(let pending, let target, let joinOnce, let isOwnersWord):
+            journal.update(&state, clock) { state in
+                state.pendingSwitch = pending
+                if isOwnersWord { state.takeWord(for: target) }
+                // This copy has the floor of the stored one, which joins may have raised.
+                if !joinOnce, let known = state.namedNetworks.first(where: { $0.isSame(as: target) }) {
+                    state.pendingSwitch?.target = known
+                }
+            }
+        case .backups(let update, let localKey):
+            try journal.update(&state, clock) { state throws(ProtocolError) in
+                try state.apply(update, localKey: localKey)
+            }
+        }
+    }
+}

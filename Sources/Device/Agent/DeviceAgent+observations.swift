@@ -1,0 +1,77 @@
+import AgentCore
+import AgentModel
+import Linux
+import Logging
+import Netlink
+import Supplicant
+
+// What the device's parts report, in the core's terms.
+extension DeviceAgent {
+    func observe(_ observation: Observation) {
+        log.trace("observed: \(observation)")
+        switch observation {
+        case .radio(let event, let interface): observe(event, of: self[StationID(interface)])
+        case .route(let event): observe(event)
+        case .supplicant(let event, let interface): observe(event, of: self[StationID(interface)])
+        }
+    }
+
+    private func observe(_ event: RadioEvent, of station: Station) {
+        let report: RadioReport
+        switch event {
+        case .scanStarted: report = .scanStarted
+        case .scanFinished(let isAborted): report = .scanFinished(aborted: isAborted)
+        case .signalLow(let level), .signalHigh(let level):
+            signal?.crossed(level, on: station.radio)
+            return
+        case .disconnected: report = .disconnected
+        case .interfaceAdded, .supported: report = .appeared
+        case .interfaceRemoved: report = .removed
+        case .resynchronise: report = .resynchronise
+        case .beaconLoss, .packetLoss, .connected, .connectionFailed, .regulatoryChanged: return
+        }
+        handle(.radio(station.id, report))
+    }
+
+    private func observe(_ event: RouteEvent) {
+        // A driver that brings an interface has brought nl80211 before.
+        if case .linkChanged = event { forEachStation { $0.radio.look() } }
+        let report: RouteReport =
+            switch event {
+            case .linkChanged(let link): .linkChanged(link.name, isUp: link.isUp)
+            case .linkRemoved(let link): .linkRemoved(link.name)
+            case .addressAdded(let address): .addressAdded(station(of: address)?.id, LinkAddress(address))
+            case .addressRemoved(let address): .addressRemoved(station(of: address)?.id, LinkAddress(address))
+            case .defaultRouteAdded, .defaultRouteRemoved, .uplinkChanged, .resynchronise: .other
+            }
+        handle(.route(report))
+    }
+
+    private func observe(_ event: SupplicantEvent, of station: Station) {
+        let report: SupplicantReport
+        switch event {
+        case .available: report = .available
+        case .unavailable: report = .unavailable
+        case .connected(let attempt, let bssid): report = .connected(attempt: attempt, bssid)
+        case .transitionDisabled(let disabled):
+            station.closedWays.formUnion(disabled)
+            report = .waysClosed
+        case .disconnected(let reason, let isOwn): report = .disconnected(reason: reason, locallyGenerated: isOwn)
+        case .joinFailed(let attempt, let failure, let detail):
+            report = .joinFailed(attempt: attempt, failure, detail: detail)
+        }
+        handle(.supplicant(station.id, report))
+    }
+}
+
+extension Logger.Level {
+    init(_ level: LogLevel) {
+        switch level {
+        case .debug: self = .debug
+        case .info: self = .info
+        case .notice: self = .notice
+        case .warning: self = .warning
+        case .error: self = .error
+        }
+    }
+}

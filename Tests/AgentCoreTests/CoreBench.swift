@@ -1,0 +1,200 @@
+import AgentModel
+import AppProtocol
+import Failover
+import KeyFile
+
+@testable import AgentCore
+
+/// A core with a disk, a clock that only the test moves, and stations whose addresses the test sets.
+struct CoreBench {
+    static let key = Secret(text: "0123456789abcdef")
+    static let access: [String: BSSID] = [
+        "Home": BSSID("02:00:00:00:01:00")!, "Backup": BSSID("02:00:00:00:02:00")!,
+        "Cafe": BSSID("02:00:00:00:03:00")!,
+    ]
+
+    var core: AgentCore
+    /// What survives a power cut.
+    var disk: StoredState
+    var now = Instant(milliseconds: 1_000_000)
+    var surroundings = Surroundings()
+    /// Changes that were ordered and neither stored nor refused yet.
+    var changes: [CommitID: StateChange] = [:]
+    /// The scans that were ordered and have not ended.
+    var scans: [ScanOwner] = []
+    /// The last join that was ordered, by station.
+    var joins: [StationID: (attempt: UInt64, ssid: SSID)] = [:]
+    /// The epoch that was probed last.
+    var probed: UInt64 = 0
+
+    let home: StoredNetwork
+    let backup: StoredNetwork
+
+    init(
+        spare: StationID? = nil, validates: Bool = true, disk: StoredState? = nil
+    ) throws {
+        home = try Self.network("Home")
+        backup = try Self.network("Backup")
+        self.disk = disk ?? StoredState(home: home, backups: [backup])
+        var policy = PolicySettings()
+        policy.validation = validates ? PolicySettings.Validation() : nil
+        core = AgentCore(
+            settings: AgentCore.Settings(policy: policy), state: self.disk, station: "wlan0", spare: spare,
+            localKey: Self.key)
+        surroundings.stations["wlan0"] = Surroundings.Station()
+        if let spare { surroundings.stations[spare] = Surroundings.Station() }
+    }
+
+    static func network(_ name: String) throws -> StoredNetwork {
+        StoredNetwork(
+            ssid: try SSID(name),
+            credential: .passphrase(Secret(text: "password-\(name)"), psk: Secret([UInt8](repeating: 7, count: 32))),
+            security: .wpa2)
+    }
+
+    func bss(_ name: String, signal: Int = -50) -> BSS {
+        BSS(
+            bssid: Self.access[name]!, ssid: try? SSID(name),
+            frequency: Frequency(megahertz: name == "Home" ? 2412 : 2437), signal: signal, lastSeen: now,
+            security: .wpa2)
+    }
+
+    // MARK: Events
+
+    /// Hands the core an event.
+    /// - Returns: the names of its effects, in order, without what every event brings.
+    @discardableResult
+    mutating func tell(_ event: AgentEvent) -> [String] {
+        now = now + .milliseconds(1)
+        let clock = ClockReading(
+            instant: now, time: Timestamp(millisecondsSince1970: 1_767_225_600_000 + now.milliseconds))
+        _ = core.handle(.surroundings(surroundings), at: clock)
+        let effects = core.handle(event, at: clock)
+        for effect in effects {
+            switch effect {
+            case .commit(let id, let change): changes[id] = change
+            case .scan(_, let owner, _, _, _): scans.append(owner)
+            case .join(let station, let request, let attempt, _): joins[station] = (attempt, request.ssid)
+            case .probe(let epoch, _), .probeSuccessor(let epoch, _, _): probed = epoch
+            default: break
+            }
+        }
+        return effects.compactMap(\.name)
+    }
+
+    /// The disk takes a change.
+    @discardableResult
+    mutating func store(_ id: CommitID) throws -> [String] {
+        try changes.removeValue(forKey: id)?.apply(to: &disk)
+        return tell(.committed(id, disk))
+    }
+
+    @discardableResult
+    mutating func refuse(_ id: CommitID) -> [String] {
+        changes[id] = nil
+        return tell(.refusedCommit(id, ProtocolError(.storageFailed, "the disk is full")))
+    }
+
+    /// The oldest scan that was ordered ends.
+    @discardableResult
+    mutating func endScan(_ end: ScanEnd) -> [String] {
+        scans.isEmpty ? [] : tell(.scanEnded(scans.removeFirst(), end))
+    }
+
+    /// DHCP gives a station an address and a route.
+    @discardableResult
+    mutating func lease(_ station: StationID, _ third: UInt8) -> [String] {
+        let address = LinkAddress(
+            isIPv4: true, bytes: [10, 0, third, 17], prefixLength: 24, text: "10.0.\(third).17")
+        surroundings.stations[station]?.addresses = [address]
+        surroundings.stations[station]?.routes = [LinkRoute(isIPv4: true, gateway: [10, 0, third, 1])]
+        return tell(.route(.addressAdded(station, address)))
+    }
+
+    /// The link of the station's last join is made.
+    @discardableResult
+    mutating func connect(_ station: StationID) -> [String] {
+        guard let (attempt, ssid) = joins[station] else { return [] }
+        return tell(.supplicant(station, .connected(attempt: attempt, Self.access[ssid.description]!)))
+    }
+
+    /// Starts, with the station in use in Home and online.
+    mutating func start(in name: String = "Home") throws {
+        tell(.begin(inUse: "wlan0"))
+        tell(.atWork)
+        lease("wlan0", 1)
+        tell(.supplicant("wlan0", .available))
+        tell(
+            .linkAnswer(
+                "wlan0", .whatIsThere(1),
+                .linked(LinkFacts(ssid: try SSID(name), bssid: Self.access[name]!, frequency: bss(name).frequency))))
+        tell(.found(.probed(epoch: core.policy.linkEpoch, .online)))
+    }
+
+    /// The spare station is ready to make the next link beside the one in use.
+    mutating func readySpare() {
+        tell(.supplicant("wlan1", .available))
+        tell(.handoverFound(core.handover.reviews, .makeBeforeBreak))
+    }
+
+    func command(_ name: String, id: String = "s-1", confirmWithin: Int? = nil, joinOnce: Bool = false) throws
+        -> AgentRequest
+    {
+        .switchNetwork(
+            .stored(try Self.network(name).hash(localKey: Self.key)), confirmWithin: confirmWithin, joinOnce: joinOnce,
+            switchID: id)
+    }
+
+    var network: String { core.policy.phase.network.flatMap { core.book[$0] }?.ssid.description ?? "none" }
+}
+
+extension Effect {
+    /// Nil for what every event brings: the record, the log, the policy's timer, the status.
+    var name: String? {
+        switch self {
+        case .record, .say, .lookForTraffic, .status, .service, .wait(.policy, _, _), .watchSignal, .watchBeacons,
+            .beaconsDuringScan, .willJoin, .claim, .addressesChanged, .wait(_, nil, _), .wait(.journal, _, _):
+            nil
+        case .join(let station, let request, _, _): "join \(station) \(request.ssid)"
+        case .leave(let station, _): "leave \(station)"
+        case .bringUp(let station): "bring up \(station)"
+        case .use(let station): "use \(station)"
+        case .askSupplicant(let station, .whatIsThere): "ask \(station)"
+        case .askSupplicant(let station, .protection): "ask protection \(station)"
+        case .askKernel(let station, _): "ask kernel \(station)"
+        case .reviewHandover: "review handover"
+        case .startSupplicants: "start supplicants"
+        case .checkCountry: "check country"
+        case .scan(_, .policy(let order), _, let frequencies, _):
+            "scan \(frequencies.isEmpty ? "all" : "known") \(order.reason)"
+        case .scan(_, .app, _, _, _): "scan for app"
+        case .scan(_, .silence, _, _, _): "scan for silence"
+        case .abortScan: "abort scan"
+        case .readScan: "read scan"
+        case .beaconsAnswered(let isThere): "access point \(isThere ? "is there" : "is silent")"
+        case .signOff: "sign off"
+        case .follow(.none, _): "follow none"
+        case .follow(.wifi, _): "follow wifi"
+        case .follow(.other(let uplink), _): "follow \(uplink)"
+        case .leaveSuccessorProbe: "leave successor probe"
+        case .probe: "probe"
+        case .probeSuccessor(_, let station, _): "probe \(station)"
+        case .setCaptive(let isCaptive, let interface): "captive \(isCaptive) \(interface)"
+        case .answer(let id, .failure(let error)): "answer \(id.rawValue) \(error.code)"
+        case .answer(let id, .success(.switchStatus(let status))): "answer \(id.rawValue) \(status.phase)"
+        case .answer(let id, .success): "answer \(id.rawValue)"
+        case .publish(.switchProgress(let status)): "publish \(status.phase)"
+        case .publish(.decision): nil
+        case .publish(let event): "publish \(event.name)"
+        case .commit(let id, let change):
+            switch change.kind {
+            case .learnt: "commit \(id.rawValue) learnt"
+            case .outcome: "commit \(id.rawValue) outcome"
+            case .accepted: "commit \(id.rawValue) pending switch"
+            case .backups: "commit \(id.rawValue) backups"
+            }
+        case .explain(let part, _): "explain \(part)"
+        case .wait(let timer, _, _): "wait \(timer)"
+        }
+    }
+}

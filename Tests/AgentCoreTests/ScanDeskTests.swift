@@ -1,0 +1,239 @@
+import AgentModel
+import AppProtocol
+import Failover
+import KeyFile
+import Testing
+
+@testable import AgentCore
+
+/// Who may scan next.
+@Suite struct ScanDeskTests {
+    private let wanted = AppProtocol.ScanRequest()
+
+    private func started() throws -> CoreBench {
+        var bench = try CoreBench()
+        try bench.start()
+        return bench
+    }
+
+    /// A device whose policy scans for a commanded switch.
+    private func searching() throws -> CoreBench {
+        var bench = try started()
+        bench.tell(.request(7, try bench.command("Backup")))
+        try bench.store(1)
+        #expect(bench.tell(.answered(switchID: "s-1")).last == "scan all commanded")
+        return bench
+    }
+
+    @Test func anAppIsAnsweredWhenTheRadioHasTakenTheScanOn() throws {
+        var bench = try started()
+        #expect(bench.tell(.request(1, .startScan(wanted))) == ["scan for app"])
+        #expect(bench.tell(.scanBegan(bench.scans[0])) == ["answer 1"])
+        #expect(bench.endScan(.finished([bench.bss("Home")])) == ["publish scan.finished"])
+    }
+
+    @Test func aScanThatTheRadioRefusesIsTheAnswer() throws {
+        var bench = try started()
+        bench.tell(.request(1, .startScan(wanted)))
+        #expect(bench.endScan(.busy(ProtocolError(.scanBusy, "busy"))) == ["answer 1 scanBusy"])
+        // It is not in the way of the next one.
+        #expect(bench.tell(.request(2, .startScan(wanted))) == ["scan for app"])
+    }
+
+    @Test func ofTwoAppsTheSecondIsToldThatAScanRuns() throws {
+        var bench = try started()
+        bench.tell(.request(1, .startScan(wanted)))
+        #expect(bench.tell(.request(2, .startScan(wanted))) == ["answer 2 scanBusy"])
+        #expect(bench.tell(.scanBegan(bench.scans[0])) == ["answer 1"])
+    }
+
+    @Test func withoutAnInterfaceThereIsNoScan() throws {
+        var bench = try started()
+        bench.surroundings.stations["wlan0"]?.isPresent = false
+        #expect(bench.tell(.request(1, .startScan(wanted))) == ["answer 1 interfaceMissing"])
+        bench.surroundings.stations["wlan0"]?.isPresent = true
+        bench.surroundings.stations["wlan0"]?.isLinkUp = false
+        #expect(bench.tell(.request(2, .startScan(wanted))) == ["answer 2 radioFailed"])
+    }
+
+    @Test func thePolicysScanWaitsForTheEndOfAnApps() throws {
+        var bench = try started()
+        bench.tell(.request(1, .startScan(wanted)))
+        bench.tell(.request(7, try bench.command("Backup")))
+        try bench.store(1)
+        #expect(bench.tell(.answered(switchID: "s-1")) == ["publish accepted"])
+        #expect(
+            bench.endScan(.finished([])) == ["answer 1", "publish scan.finished", "scan all commanded"])
+    }
+
+    @Test func aBusyRadioIsTriedAgain() throws {
+        var bench = try searching()
+        #expect(bench.endScan(.busy(ProtocolError(.scanBusy, "busy"))) == ["wait scanRetry"])
+        #expect(bench.tell(.timer(.scanRetry)) == ["scan all commanded"])
+    }
+
+    @Test func theEndOfAnotherProgramsScanIsTheEarlierOccasion() throws {
+        var bench = try searching()
+        bench.endScan(.busy(ProtocolError(.scanBusy, "busy")))
+        #expect(bench.tell(.radio("wlan0", .scanFinished(aborted: false))) == ["read scan", "scan all commanded"])
+    }
+
+    /// What was heard until then serves as well.
+    @Test func anAbortedScanIsReadBeforeItCountsAsFailed() throws {
+        var bench = try searching()
+        let owner = bench.scans[0]
+        guard case .policy(let order) = owner else { return #expect(Bool(false), "\(owner)") }
+        #expect(bench.endScan(.aborted) == ["read scan"])
+        #expect(bench.tell(.scanRead([bench.bss("Backup")], after: order)).contains("join wlan0 Backup"))
+    }
+
+    @Test func aFailedScanIsTheFailureOfTheSwitchInTheEnd() throws {
+        var bench = try searching()
+        var effects: [String] = []
+        for _ in 0..<5 where !bench.scans.isEmpty {
+            effects = bench.endScan(.failed(ProtocolError(.radioFailed, "no")))
+            bench.now = bench.now + .seconds(5)
+            effects += bench.tell(.timer(.policy))
+        }
+        #expect(effects.contains("commit 2 outcome"), "\(effects)")
+        #expect(bench.network == "Home")
+    }
+
+    // MARK: An access point that falls silent
+
+    private func suspicion(_ bench: CoreBench) -> AgentEvent {
+        .silence(AccessPoint(bssid: bench.bss("Home").bssid, frequency: bench.bss("Home").frequency), .suspected)
+    }
+
+    @Test func aSilentAccessPointIsAskedAndLeft() throws {
+        var bench = try started()
+        #expect(bench.tell(suspicion(bench)) == ["scan for silence"])
+        #expect(bench.endScan(.finished([])) == ["access point is silent"])
+        let accessPoint = try #require(bench.core.policy.phase.accessPoint)
+        #expect(bench.tell(.silence(accessPoint, .confirmed)) == ["leave wlan0"])
+        // The end that this brings counts as silence, not as the device's own doing.
+        bench.tell(.supplicant("wlan0", .disconnected(reason: 3, locallyGenerated: true)))
+        #expect(bench.core.history(1).first?.reason.rawValue == "linkLost" || bench.network == "none")
+    }
+
+    @Test func oneThatAnswersIsThere() throws {
+        var bench = try started()
+        bench.tell(suspicion(bench))
+        bench.now = bench.now + .milliseconds(30)
+        #expect(bench.endScan(.finished([bench.bss("Home")])) == ["access point is there"])
+    }
+
+    /// The scan of an app is ended for it, and the app is told that.
+    @Test func theQuestionComesBeforeAScanOfTheAgentsOwn() throws {
+        var bench = try started()
+        bench.tell(.request(1, .startScan(wanted)))
+        bench.tell(.scanBegan(bench.scans[0]))
+        bench.surroundings.stations["wlan0"]?.isScanning = true
+        #expect(bench.tell(suspicion(bench)) == ["abort scan"])
+        bench.surroundings.stations["wlan0"]?.isScanning = false
+        #expect(bench.endScan(.aborted) == ["scan for silence", "read scan", "publish scan.finished"])
+    }
+
+    @Test func anotherProgramsScanIsNotEndedForIt() throws {
+        var bench = try started()
+        bench.tell(.request(1, .startScan(wanted)))
+        #expect(bench.tell(suspicion(bench)) == ["access point is there"])
+    }
+}
+
+/// What the agent finds, loses and waits for.
+@Suite struct AgentCoreTests {
+    @Test func anExistingLinkIsKept() throws {
+        var bench = try CoreBench()
+        try bench.start()
+        #expect(bench.network == "Home" && bench.joins.isEmpty)
+        #expect(bench.core.status(at: bench.core.now).state == .online)
+        #expect(bench.core.serviceStatus.hasPrefix("online in \"Home\""))
+    }
+
+    @Test func onlyTheLastAnswerOfWpaSupplicantCounts() throws {
+        var bench = try CoreBench()
+        bench.tell(.begin(inUse: "wlan0"))
+        bench.tell(.atWork)
+        bench.tell(.supplicant("wlan0", .available))
+        bench.tell(.supplicant("wlan0", .available))
+        #expect(bench.tell(.linkAnswer("wlan0", .whatIsThere(1), .notLinked)) == [])
+        #expect(bench.tell(.linkAnswer("wlan0", .whatIsThere(2), .none)) == ["wait supplicantRetry(wlan0)"])
+        #expect(bench.tell(.timer(.supplicantRetry("wlan0"))) == ["ask wlan0"])
+    }
+
+    /// A link with less than the network has had is another one's.
+    @Test func aLinkBelowTheFloorIsLeft() throws {
+        var home = try CoreBench.network("Home")
+        home.floor = [.sae, .pmf]
+        var bench = try CoreBench(disk: StoredState(home: home))
+        bench.tell(.begin(inUse: "wlan0"))
+        bench.tell(.atWork)
+        bench.tell(.supplicant("wlan0", .available))
+        let facts = LinkFacts(ssid: home.ssid, bssid: bench.bss("Home").bssid, security: .wpa2, protection: [])
+        #expect(bench.tell(.linkAnswer("wlan0", .whatIsThere(1), .linked(facts))).contains("leave wlan0"))
+    }
+
+    @Test func whatIsMissingIsSaidOnceAndAfterAWhile() throws {
+        var bench = try CoreBench()
+        bench.tell(.begin(inUse: "wlan0"))
+        #expect(bench.core.troubles.waiting == .supplicant)
+        #expect(bench.tell(.timer(.trouble)) == ["explain supplicant"])
+        #expect(bench.tell(.timer(.trouble)) == ["explain supplicant"] || bench.core.troubles.told == .supplicant)
+        #expect(bench.core.serviceStatus == "waiting for wpa_supplicant")
+    }
+
+    /// That the interface has gone does not mean that wpa_supplicant is back.
+    @Test func whatHasNotEndedIsNotSaidToHave() {
+        #expect(MissingPart.supplicant.isOver(given: nil) && MissingPart.interface.isOver(given: nil))
+        #expect(MissingPart.interface.isOver(given: .supplicant) && !MissingPart.supplicant.isOver(given: .interface))
+        #expect(MissingPart.wifi.isOver(given: .interface) && MissingPart.wifi.isOver(given: .supplicant))
+        #expect(!MissingPart.interface.isOver(given: .wifi) && !MissingPart.supplicant.isOver(given: .wifi))
+    }
+
+    @Test func anotherUplinkIsToldAndFollowed() throws {
+        var bench = try CoreBench()
+        bench.tell(.begin(inUse: "wlan0"))
+        bench.tell(.atWork)
+        bench.surroundings.otherUplink = .wired
+        #expect(bench.tell(.route(.other)) == ["follow wired"])
+        #expect(bench.tell(.route(.other)) == [], "it is told once")
+    }
+
+    @Test func aLoginPageMarksTheInterface() throws {
+        var bench = try CoreBench()
+        try bench.start()
+        #expect(bench.tell(.connectivity(Connectivity(internet: .captive))) == ["captive true wlan0"])
+        #expect(bench.tell(.connectivity(Connectivity(internet: .yes))) == ["captive false wlan0"])
+    }
+
+    @Test func whatTheKernelLostIsAskedAfterOverflow() throws {
+        var bench = try CoreBench()
+        try bench.start()
+        #expect(bench.tell(.radio("wlan0", .resynchronise)) == ["read scan", "ask kernel wlan0"])
+        guard case .online(let link) = bench.core.policy.phase else { return #expect(Bool(false)) }
+        bench.tell(.linkGone(link))
+        #expect(bench.network != "Home" || !bench.scans.isEmpty)
+    }
+
+    /// What was learnt is written at the end, whether it is worth a write or not.
+    @Test func theEndWritesWhatWasLearnt() throws {
+        var bench = try CoreBench()
+        try bench.start()
+        #expect(bench.tell(.stop) == ["commit 1 learnt"])
+        try bench.store(1)
+        #expect(bench.disk.current?.isSame(as: bench.home) == true)
+    }
+
+    /// The same events at the same times have the same effects.
+    @Test func nothingElseHasAnInfluence() throws {
+        func run() throws -> [[String]] {
+            var bench = try CoreBench(spare: "wlan1")
+            try bench.start()
+            bench.readySpare()
+            let request = try bench.command("Backup")
+            return [bench.tell(.request(7, request)), try bench.store(1), bench.tell(.answered(switchID: "s-1"))]
+        }
+        #expect(try run() == run())
+    }
+}

@@ -1,0 +1,261 @@
+import AgentModel
+import AppProtocol
+import Failover
+import KeyFile
+import Testing
+
+@testable import AgentCore
+
+/// A commanded switch from the command to the outcome, row by row (Docs/architecture.md), and what a power cut leaves of it.
+@Suite struct SwitchTransactionTests {
+    /// The rows, each with the effects that it is to have.
+    private enum Row: Int, CaseIterable {
+        case request, committed, answered, scanned, associated, lease, online, stored
+
+        var effects: [String] {
+            switch self {
+            case .request: ["commit 1 pending switch"]
+            case .committed: ["answer 7 accepted"]
+            case .answered: ["publish accepted", "scan all commanded"]
+            case .scanned: ["sign off", "follow none", "join wlan0 Backup", "publish joining"]
+            case .associated: ["ask protection wlan0", "publish waitingForAddress"]
+            case .lease: ["follow wifi", "probe", "publish validating"]
+            case .online: ["commit 2 outcome"]
+            case .stored: ["publish committed"]
+            }
+        }
+
+        func happen(to bench: inout CoreBench) throws -> [String] {
+            switch self {
+            case .request: bench.tell(.request(7, try bench.command("Backup")))
+            case .committed: try bench.store(1)
+            case .answered: bench.tell(.answered(switchID: "s-1"))
+            case .scanned: bench.endScan(.finished([bench.bss("Home"), bench.bss("Backup")]))
+            case .associated: bench.connect("wlan0")
+            case .lease: bench.lease("wlan0", 2)
+            case .online: bench.tell(.found(.probed(epoch: bench.probed, .online)))
+            case .stored: try bench.store(2)
+            }
+        }
+    }
+
+    /// - Returns: a device in Home after this many rows.
+    private func bench(after count: Int) throws -> CoreBench {
+        var bench = try CoreBench()
+        try bench.start()
+        for row in Row.allCases.prefix(count) { _ = try row.happen(to: &bench) }
+        return bench
+    }
+
+    @Test(arguments: 0..<Row.allCases.count) func eachRowHasItsEffects(number: Int) throws {
+        var bench = try bench(after: number)
+        let row = Row.allCases[number]
+        #expect(try row.happen(to: &bench) == row.effects)
+    }
+
+    @Test func theDeviceBelongsWhereItWasSent() throws {
+        let bench = try bench(after: Row.allCases.count)
+        #expect(bench.network == "Backup")
+        #expect(bench.disk.chosen == bench.backup && bench.disk.pendingSwitch == nil)
+        #expect(try bench.core.switchStatus("s-1").phase == .committed)
+    }
+
+    /// What was stored is what the next core begins from.
+    @Test(arguments: 0...Row.allCases.count) func aPowerCutBetweenAnyTwoRows(number: Int) throws {
+        var next = try CoreBench(disk: bench(after: number).disk)
+        try next.start()
+        let isPending = (Row.committed.rawValue + 1...Row.online.rawValue + 1).contains(number)
+        let isDone = number == Row.allCases.count
+        #expect(next.network == "Home")
+        guard isPending else {
+            #expect(throws: ProtocolError.self) { try next.core.switchStatus("s-1") }
+            #expect((next.disk.chosen == next.backup) == isDone)
+            return
+        }
+        // It was cut short, and failed. That is told once it is stored, and nothing of it is left.
+        let ids = next.changes.keys.sorted { $0.rawValue < $1.rawValue }
+        for id in ids { try next.store(id) }
+        #expect(try next.core.switchStatus("s-1").phase.isOutcome)
+        #expect(try next.core.switchStatus("s-1").phase != .committed)
+        #expect(next.disk.pendingSwitch == nil && next.disk.chosen == nil)
+    }
+
+    @Test func aRefusedCommitLeavesEverythingAsItWas() throws {
+        var bench = try bench(after: 1)
+        let before = bench.core.policy.phase
+        #expect(bench.refuse(1) == ["answer 7 storageFailed"])
+        #expect(throws: ProtocolError.self) { try bench.core.switchStatus("s-1") }
+        #expect(bench.tell(.answered(switchID: "s-1")) == [])
+        #expect(bench.core.policy.phase == before && bench.disk.pendingSwitch == nil)
+        #expect(!bench.core.status(at: bench.core.now).flags.contains(.switchInProgress))
+        // The next one is taken on.
+        #expect(bench.tell(.request(8, try bench.command("Backup", id: "s-2"))) == ["commit 2 pending switch"])
+    }
+
+    /// The outcome is told all the same, with just that, and goes along with whatever is written next.
+    @Test func anOutcomeThatCannotBeStoredIsToldWithThat() throws {
+        var bench = try bench(after: Row.stored.rawValue)
+        #expect(bench.refuse(2) == ["publish committed"])
+        let text = try bench.core.switchStatus("s-1").text
+        #expect(text?.contains("could not be stored at once") == true)
+        #expect(bench.disk.pendingSwitch != nil)
+        #expect(
+            bench.tell(.request(9, .updateBackups(PreparedUpdate(entries: [], ifRevision: nil)))) == [
+                "commit 3 backups"
+            ])
+        try bench.store(3)
+        #expect(bench.disk.pendingSwitch == nil && bench.disk.chosen?.isSame(as: bench.backup) == true)
+    }
+
+    @Test func theSwitchBeginsWithTheAnswerAndOnce() throws {
+        var bench = try bench(after: 2)
+        #expect(bench.tell(.answered(switchID: "s-0")) == [], "the answer of another command")
+        #expect(bench.tell(.answered(switchID: "s-1")).contains("publish accepted"))
+        #expect(bench.tell(.answered(switchID: "s-1")) == [])
+    }
+
+    @Test func aSecondCommandIsRefusedWhileTheFirstIsOnItsWayToTheDisk() throws {
+        var bench = try bench(after: 1)
+        #expect(bench.tell(.request(8, try bench.command("Backup", id: "s-2"))) == ["answer 8 switchInProgress"])
+        #expect(try bench.store(1) == ["answer 7 accepted"])
+    }
+
+    @Test func whereTheDeviceIsAlreadyThereIsNothingToDo() throws {
+        var bench = try bench(after: 0)
+        #expect(bench.tell(.request(7, try bench.command("Home"))) == ["answer 7 alreadyAssociated"])
+        #expect(bench.tell(.request(8, try bench.command("Cafe"))) == ["answer 8 unknownNetwork"])
+    }
+
+    @Test func aCommandBeforeTheAgentIsAtWorkWaits() throws {
+        var bench = try CoreBench()
+        bench.tell(.begin(inUse: "wlan0"))
+        #expect(bench.tell(.request(7, try bench.command("Backup"))) == [])
+        #expect(bench.tell(.atWork).last == "commit 1 pending switch")
+    }
+
+    // MARK: Failure
+
+    @Test func aNetworkThatIsNotThereIsNotJoined() throws {
+        var bench = try bench(after: 3)
+        #expect(bench.endScan(.finished([bench.bss("Home")])) == ["commit 2 outcome"])
+        #expect(try bench.store(2) == ["publish rolledBack"])
+        #expect(bench.network == "Home" && bench.disk.chosen == nil && bench.disk.pendingSwitch == nil)
+    }
+
+    @Test func aRefusedJoinLeadsBack() throws {
+        var bench = try bench(after: 4)
+        let attempt = try #require(bench.joins["wlan0"]?.attempt)
+        let effects = bench.tell(.supplicant("wlan0", .joinFailed(attempt: attempt, .rejected, detail: "no")))
+        #expect(effects == ["join wlan0 Home"])
+        bench.connect("wlan0")
+        #expect(bench.lease("wlan0", 1).last == "commit 2 outcome")
+        #expect(try bench.store(2) == ["publish rolledBack"])
+        #expect(bench.network == "Home" && bench.disk.chosen == nil)
+    }
+
+    @Test func aJoinThatWasNotEvenTakenOnCountsAsFailed() throws {
+        var bench = try bench(after: 4)
+        let attempt = try #require(bench.joins["wlan0"]?.attempt)
+        #expect(bench.tell(.joinRefused(attempt: attempt, .rejected)) == ["join wlan0 Home"])
+    }
+
+    /// The address of the network before looks as good as new until DHCP has noticed.
+    @Test func theOldAddressDoesNotCount() throws {
+        var bench = try bench(after: 5)
+        #expect(bench.tell(.route(.other)) == [])
+        #expect(bench.lease("wlan0", 2).contains("probe"))
+    }
+
+    // MARK: Confirmation and visits
+
+    private func waiting() throws -> CoreBench {
+        var bench = try CoreBench()
+        try bench.start()
+        bench.tell(.request(7, try bench.command("Backup", confirmWithin: 60)))
+        for row in Row.allCases.dropFirst().prefix(5) { _ = try row.happen(to: &bench) }
+        #expect(try Row.online.happen(to: &bench) == ["publish waitingForConfirmation"])
+        return bench
+    }
+
+    @Test func aConfirmationIsAnsweredWhenTheOutcomeIsStored() throws {
+        var bench = try waiting()
+        #expect(bench.tell(.request(8, .confirmSwitch("s-1"))) == ["commit 2 outcome"])
+        #expect(try bench.store(2) == ["publish committed", "answer 8 committed"])
+        #expect(bench.tell(.request(9, .confirmSwitch("s-1"))) == ["answer 9 committed"])
+    }
+
+    @Test func twoConfirmationsAreBothAnswered() throws {
+        var bench = try waiting()
+        bench.tell(.request(8, .confirmSwitch("s-1")))
+        #expect(bench.tell(.request(9, .confirmSwitch("s-1"))) == [])
+        #expect(try bench.store(2) == ["publish committed", "answer 8 committed", "answer 9 committed"])
+    }
+
+    @Test func withoutAConfirmationTheDeviceGoesBack() throws {
+        var bench = try waiting()
+        bench.now = bench.now + .seconds(61)
+        #expect(bench.tell(.timer(.policy)).contains("join wlan0 Home"))
+        #expect(bench.tell(.request(8, .confirmSwitch("s-1"))) == ["answer 8 notWaiting"])
+        #expect(bench.tell(.request(9, .confirmSwitch("s-9"))) == ["answer 9 unknownSwitch"])
+    }
+
+    @Test func aVisitLeavesNothingOnTheDisk() throws {
+        var bench = try CoreBench()
+        try bench.start()
+        let cafe = try CoreBench.network("Cafe")
+        bench.tell(
+            .request(
+                7, .switchNetwork(.new(cafe), confirmWithin: nil, joinOnce: true, switchID: "s-1")))
+        _ = try bench.store(1)
+        #expect(bench.disk.pendingSwitch?.id == "s-1" && bench.disk.pendingSwitch?.target == nil)
+        bench.tell(.answered(switchID: "s-1"))
+        bench.endScan(.finished([bench.bss("Home"), bench.bss("Cafe")]))
+        bench.connect("wlan0")
+        bench.lease("wlan0", 3)
+        bench.tell(.found(.probed(epoch: bench.probed, .online)))
+        #expect(try bench.store(2) == ["publish committed"])
+        #expect(bench.network == "Cafe")
+        #expect(!bench.disk.holds(cafe) && bench.disk.current?.ssid != cafe.ssid && bench.disk.pendingSwitch == nil)
+    }
+}
+
+/// The list of backups, and what several connections ask at once.
+@Suite struct BackupCommitTests {
+    private func started() throws -> CoreBench {
+        var bench = try CoreBench()
+        try bench.start()
+        return bench
+    }
+
+    @Test func aListIsAnsweredWhenItIsStored() throws {
+        var bench = try started()
+        let update = PreparedUpdate(entries: [.new(try CoreBench.network("Cafe"))], ifRevision: 0)
+        #expect(bench.tell(.request(7, .updateBackups(update))) == ["commit 1 backups"])
+        #expect(bench.core.state.backups.map(\.ssid.description) == ["Backup"])
+        #expect(try bench.store(1) == ["publish backups.changed", "answer 7"])
+        #expect(bench.core.policy.networks.map(\.ssid.description) == ["Home", "Cafe"])
+    }
+
+    /// The second was made from what the first has replaced.
+    @Test func ofTwoListsTheSecondIsRefused() throws {
+        var bench = try started()
+        let update = PreparedUpdate(entries: [], ifRevision: 0)
+        bench.tell(.request(7, .updateBackups(update)))
+        #expect(bench.tell(.request(8, .updateBackups(update))) == ["commit 2 backups"])
+        try bench.store(1)
+        let second = try #require(bench.changes[2])
+        let error = #expect(throws: ProtocolError.self) {
+            var disk = bench.disk
+            try second.apply(to: &disk)
+        }
+        #expect(error?.code == .revisionConflict)
+        #expect(bench.tell(.refusedCommit(2, try #require(error))) == ["answer 8 revisionConflict"])
+    }
+
+    @Test func aListThatIsNotStoredChangesNothing() throws {
+        var bench = try started()
+        bench.tell(.request(7, .updateBackups(PreparedUpdate(entries: [], ifRevision: nil))))
+        #expect(bench.refuse(1) == ["answer 7 storageFailed"])
+        #expect(bench.core.policy.networks.map(\.ssid.description) == ["Home", "Backup"])
+    }
+}
