@@ -1,13 +1,15 @@
 import AgentModel
 import Failover
 import PolicyProperties
+import Randomness
 import Testing
 
 /// What must hold in every history, in as many as there is time for here; `altnet-lab torture-policy` runs millions.
 @Suite struct PropertyTests {
     @Test(arguments: 0..<8)
     func holdWhateverHappens(part: UInt64) throws {
-        _ = try Campaign.hostile.run(seeds: (part * 50)..<(part * 50 + 50))
+        let histories = UInt64(Rounds.of(50))
+        _ = try Campaign.hostile.run(seeds: (part * 50)..<(part * 50 + histories))
     }
 
     /// What is tried here is worth what it goes through: in the drawing before this one 8033 histories did not see what a handover
