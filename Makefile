@@ -81,21 +81,23 @@ torture-policy: deps ## Look for a history in which the failover policy breaks a
 FUZZER := .build/fuzz/release/altnet-fuzz
 
 fuzz: deps ## Fuzz every decoder of outside bytes (SECONDS=600 each, ONLY=dns,json, JOBS=2)
-	ALTNET_FUZZ=1 $(SWIFT) build -c release $(COMPILE) --scratch-path .build/fuzz --product altnet-fuzz
+	$(SWIFT) build --package-path Tests/Fuzz --scratch-path .build/fuzz -c release $(COMPILE)
 	Tests/Fuzz/run --seconds $(or $(SECONDS),600) --jobs $(or $(JOBS),1) $(if $(RUNS),--runs $(RUNS)) $(if $(ONLY),--only $(ONLY)) $(FUZZER)
 
 fuzz-count: ## Add what the fuzzers have run since the last time to the table in Docs/fuzzing.md (FROM=folders)
 	Tests/Fuzz/count $(FROM)
 
+BENCHMARKS := $(SWIFT) build --package-path Tests/Benchmarks --scratch-path .build/benchmarks -c release $(COMPILE) --product
+
 bench-keyfile: deps ## Measure the key file beside SQLite, a rewritten file and bare writes (BENCH=--markdown)
 	@board/install-dependencies libsqlite3-dev strace
-	ALTNET_BENCH=1 $(SHIP) keyfile-bench
-	$(SHIPPED)/keyfile-bench $(BENCH)
+	$(BENCHMARKS) keyfile-bench
+	.build/benchmarks/release/keyfile-bench $(BENCH)
 
 bench-protocol: deps ## Measure the app protocol beside a message through mosquitto (BENCH=--markdown)
 	@board/install-dependencies mosquitto libsqlite3-dev
-	ALTNET_BENCH=1 $(SHIP) protocol-bench
-	ulimit -n 8192 && $(SHIPPED)/protocol-bench $(BENCH)
+	$(BENCHMARKS) protocol-bench
+	ulimit -n 8192 && .build/benchmarks/release/protocol-bench $(BENCH)
 
 bench-policy: deps ## Hold the failover policy against others and against the optimum (BENCH="--seeds 5")
 	$(SHIP) altnet-lab

@@ -32,12 +32,7 @@ func tests(_ name: String, on dependencies: [Target.Dependency]) -> Target {
     .testTarget(name: name, dependencies: dependencies, swiftSettings: strict)
 }
 
-/// The modules that read bytes from outside.
-let decoders = [
-    "Agent", "AgentModel", "AppProtocol", "AppServer", "Connectivity", "DNS", "Failover", "Hotspots", "KeyFile",
-    "Netlink", "Supplicant",
-]
-
+// The fuzz program and the benchmarks are packages of their own, in Tests/Fuzz and Tests/Benchmarks.
 let package = Package(
     name: "altnet",
     platforms: [.macOS(.v15), .iOS(.v18)],
@@ -125,12 +120,14 @@ let package = Package(
         support("PipedPrograms", on: ["Linux"]),
         support("PolicyProperties", on: ["AgentModel", "Failover", "Randomness"]),
         support("KeyFileSimulation", on: ["AgentModel", "KeyFile", "Randomness"]),
-        .target(
-            name: "Fuzzing",
-            dependencies: decoders.map { .target(name: $0) } + [
-                "CNetlink", "KeyFileSimulation", "Randomness", crypto, nioCore, nioEmbedded, nioHTTP1, nioTLS,
+        support(
+            "Fuzzing",
+            on: [
+                "Agent", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DNS", "Failover",
+                "Hotspots", "KeyFile", "KeyFileSimulation", "Netlink", "Randomness", "Supplicant", crypto, nioCore,
+                nioEmbedded, nioHTTP1, nioTLS,
             ],
-            path: "Tests/Fuzz", exclude: ["Dictionaries", "run", "count"], swiftSettings: strict),
+            exclude: ["Dictionaries"]),
 
         tests("AgentModelTests", on: ["AgentModel", "Randomness"]),
         tests("FailoverTests", on: ["AgentModel", "Failover", "PolicyProperties", "Randomness"]),
@@ -178,32 +175,3 @@ let package = Package(
     ],
     swiftLanguageModes: [.v6]
 )
-
-// The benchmarks, with ALTNET_BENCH set only: SQLite is not needed to build altnet.
-if Context.environment["ALTNET_BENCH"] != nil {
-    package.targets += [
-        .systemLibrary(name: "CSQLite", providers: [.apt(["libsqlite3-dev"])]),
-        .executableTarget(
-            name: "keyfile-bench",
-            dependencies: ["AgentModel", "CSQLite", "KeyFile", "Linux", "Measuring", "Randomness", argumentParser],
-            path: "Tests/KeyFileBenchmark", swiftSettings: strict),
-        .executableTarget(
-            name: "protocol-bench",
-            dependencies: [
-                "AgentModel", "AppClient", "AppProtocol", "AppServer", "Measuring", "PipedPrograms", argumentParser,
-            ],
-            path: "Tests/ProtocolBenchmark", swiftSettings: strict),
-    ]
-}
-
-// The fuzzers, with ALTNET_FUZZ set only (Docs/fuzzing.md): what they test is instrumented, and linked with libFuzzer.
-if Context.environment["ALTNET_FUZZ"] != nil {
-    let instrumented: SwiftSetting = .unsafeFlags(["-sanitize=fuzzer", "-parse-as-library", "-enable-testing"])
-    for target in package.targets where decoders.contains(target.name) || target.name == "Fuzzing" {
-        target.swiftSettings = strict + [instrumented]
-    }
-    package.targets.append(
-        .executableTarget(
-            name: "altnet-fuzz", dependencies: ["Fuzzing"], path: "Tests/FuzzDriver",
-            swiftSettings: strict + [instrumented], linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]))
-}

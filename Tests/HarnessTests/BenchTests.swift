@@ -6,7 +6,7 @@ import Testing
 @testable import Harness
 
 /// What a run may do to a device, and what it is told of its surroundings. One after the other: a program that is
-/// started holds open, until it runs, the script that another test writes, which nobody can run then.
+/// started holds open, until it runs, the script that another test writes, which cannot be run then.
 @Suite(.serialized) struct BenchTests {
     @Test func whatCannotBePutBackIsNotRisked() async throws {
         try await withModel(prepare: { try $0.storeOne() }) { target, device in
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    /// It would read for ever what nobody types, or wait for what the access point's program, still running, says.
+    /// It would read for ever what is never typed, or wait for what the access point's program, still running, says.
     @Test(.timeLimit(.minutes(1))) func aHookNeedsNobodyElse() async throws {
         let path = try hook("cat; sleep 20 & echo one")
         defer { unlink(path) }

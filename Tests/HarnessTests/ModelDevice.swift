@@ -1,7 +1,11 @@
 import AgentModel
 import AppProtocol
 import AppServer
+import Foundation
 import Synchronization
+import Testing
+
+@testable import Harness
 
 /// A device in memory that does what Docs/protocol.md says, or all of it but one thing.
 final class ModelDevice: DeviceService {
@@ -149,5 +153,150 @@ final class ModelDevice: DeviceService {
                 security: .wpa2, ageMs: 12)
         }
         return ScanResults(isScanning: state.isScanning, lastScanId: state.lastEndedScan, networks: networks)
+    }
+}
+
+/// Runs `body` with the harness's view of a model device, over a Unix socket of its own.
+func withModel<Value>(
+    _ defect: Defect? = nil, meddling: Meddling? = nil, overNetwork: Bool = false, key: DeviceKey? = ModelDevice.key,
+    prepare: (ModelDevice) throws -> Void = { _ in },
+    _ body: (Target, ModelDevice) async throws -> Value
+) async throws -> Value {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("h\(UInt32.random(in: 0 ... .max))").path
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    let hub = EventHub()
+    let device = try ModelDevice(hub: hub, defect: defect)
+    try prepare(device)
+    let lan = LANListenerSettings(port: 0, device: ModelDevice.key)
+    let server = AppServer(
+        unix: UnixListenerSettings(path: folder + "/device"), lan: overNetwork ? lan : nil, service: device, hub: hub,
+        limits: .brisk)
+    try await server.start()
+    var path = folder + "/device"
+    var proxy: MeddlingProxy?
+    if let meddling {
+        path = folder + "/proxy"
+        proxy = try await MeddlingProxy(at: path, before: folder + "/device", meddling)
+    }
+    let patience = Duration.seconds(meddling == .silent ? 1 : 10)
+    let target =
+        if overNetwork, let port = server.lanPort {
+            Target(
+                host: "127.0.0.1", port: port, key: ModelDevice.key, patience: patience, switchTime: .seconds(8))
+        } else {
+            Target(socket: path, key: key, patience: patience, switchTime: .seconds(8))
+        }
+    let result: Result<Value, any Error>
+    do { result = .success(try await body(target, device)) } catch { result = .failure(error) }
+    try await proxy?.stop()
+    await server.stop()
+    return try result.get()
+}
+
+extension AppServer.Limits {
+    /// Those of a device in all but how long it makes others wait, for the harness waits as long.
+    fileprivate static var brisk: Self {
+        var lan = AppServer.LANLimits()
+        lan.requests = AppServer.RequestRate(perSecond: 500, burst: 60)
+        lan.requestsPerAddress = AppServer.RequestRate(perSecond: 1000, burst: 120)
+        lan.backOff.first = .milliseconds(10)
+        lan.backOff.most = .milliseconds(100)
+        return Self(lingering: .milliseconds(200), lan: lan)
+    }
+}
+
+/// The model's surroundings.
+func bench(_ device: ModelDevice) throws -> Bench {
+    Bench(
+        networks: try ModelDevice.air.map { name, password in
+            BenchNetwork(name: name, ssid: try SSID(name), password: Secret(text: password))
+        }, accessPoints: ModelAir(device: device))
+}
+
+extension Report {
+    var failures: [String] {
+        results.compactMap { result in
+            guard case .failed(let expected, let got, let exchange) = result.outcome else { return nil }
+            return "\(result.id): expected \(expected), got \(got)\n" + exchange.suffix(8).joined(separator: "\n")
+        }
+    }
+
+    func outcome(of id: String) -> CheckResult.Outcome? { results.first { $0.id == id }?.outcome }
+}
+
+func checks(_ ids: [String]) -> [Check] { Check.all.filter { ids.contains($0.id) } }
+
+/// The networks around the model, as something that can be turned on and off.
+struct ModelAir: AccessPointSwitch {
+    let device: ModelDevice
+
+    func names() async throws -> [String] { ModelDevice.air.map(\.0) }
+
+    func turn(_ name: String, on isOn: Bool) async throws {
+        guard let (_, password) = ModelDevice.air.first(where: { $0.0 == name }) else { return }
+        try device.turn(SSID(name), Secret(text: password), on: isOn)
+    }
+}
+
+extension ModelDevice {
+    func turn(_ ssid: SSID, _ password: Secret, on isOn: Bool) {
+        state.withLock { $0.air[ssid] = isOn ? password : nil }
+        let isLost = state.withLock { !isOn && $0.current.ssid == ssid }
+        if isLost, !has(.staysLost) { failOver() }
+    }
+
+    /// The network in use is gone: the first stored one that is on the air takes its place.
+    private func failOver() {
+        let next = state.withLock { state in
+            ([state.home] + state.backups).first { $0.password != nil && state.air[$0.ssid] == $0.password }
+        }
+        guard let next else { return }
+        let origin = state.withLock { $0.current }
+        enter(next, .online)
+        decide(from: origin, to: next)
+    }
+}
+
+// How far the model's network leads, and the portal that stands in the way.
+extension ModelDevice {
+    private static let broker = TargetStatus(
+        name: "broker", host: "mqtt.example.com", port: 8883, state: .waiting, reason: .captive, since: .now)
+    private static let hotspot = Portal(url: "https://portal.example.net/", state: .presentingUI, provider: "cafe")
+
+    static let connectivity = Connectivity(
+        level: .lan, required: .target, internet: .captive, problem: .captive, portal: hotspot, targets: [broker],
+        reachability: [.reachable, .interventionRequired], checked: .now)
+
+    var diagnosis: Diagnosis {
+        let steps = Diagnosis.Layer.allCases.map { layer in
+            layer < .internet
+                ? Diagnosis.Step(layer: layer, result: .good, found: "it works")
+                : Diagnosis.Step(layer: layer, result: .broken, found: "a portal answers", remedy: "Sign in.")
+        }
+        return Diagnosis(steps: has(.layersDisordered) ? steps.reversed() : steps)
+    }
+
+    var portal: PortalStatus {
+        var request = PortalRequest(
+            id: 4, provider: "cafe", network: NetworkName(ssid: state.withLock { $0.current.ssid }, hash: nil),
+            title: "Sign in", message: "",
+            fields: [PortalRequest.Field(name: "terms", label: "I accept", kind: .checkbox, isRequired: true)])
+        if has(.portalNamesTwice) { request.fields += request.fields }
+        if has(.portalTooLong) { request.fields[0].label = String(repeating: "a", count: 201) }
+        return PortalStatus(portal: Self.hotspot, request: has(.portalUntold) ? nil : request)
+    }
+
+    func answer(_ answer: PortalAnswer) throws(ProtocolError) -> PortalStatus {
+        guard has(.anyPortalAnswered) || answer.id == portal.request?.id else {
+            throw ProtocolError(.unknownPortal, "the request was answered or is no longer needed")
+        }
+        return portal
+    }
+}
+
+extension Diagnosis.Layer {
+    fileprivate static func < (left: Self, right: Self) -> Bool {
+        allCases.firstIndex(of: left)! < allCases.firstIndex(of: right)!
     }
 }

@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    /// What the check keeps secret is said to nobody but the caretaker, who brings the device back.
+    /// What the check keeps secret is said only to the caretaker, which brings the device back.
     @Test func aPasswordInTheCaretakersAnswersFailsTheCheck() async throws {
         let told = Check("told", "nothing is told", section: "Lines") { $0.transcript.keepSecret("HomeNet") }
         let innocent = Check("innocent", "nothing happens", section: "Lines") { _ in }

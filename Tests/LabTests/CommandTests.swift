@@ -1,6 +1,8 @@
 import AgentModel
 import AppClient
 import AppProtocol
+import FoundationEssentials
+import Glibc
 import Lab
 import Testing
 
@@ -165,6 +167,193 @@ extension Radios {
                 #expect(backup.frequency.channel == 6)
                 #expect(networks.first { $0.ssid == house.home.ssid }?.security == .wpa2)
                 await client.close()
+            }
+        }
+    }
+}
+
+extension Radios {
+    /// An app in the network that the device is in commands it over TLS, and goes after it.
+    @Suite struct PhoneTests {
+        private func address(of lab: Lab, in network: AccessPoint) async throws -> IPv4Address {
+            var found: IPv4Address?
+            try await eventually(within: .seconds(10), "an address of \(network.ssid)") {
+                found = await lab.station.address
+                return found.map { $0.value >> 8 == network.gateway.value >> 8 } ?? false
+            }
+            return try #require(found)
+        }
+
+        @Test func switchesAndConfirmsOverTheNewNetwork() async throws {
+            try await scenario("a phone switches", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                let key = try await house.device.key
+                let atHome = Phone(in: house.home, of: lab, knowing: key)
+                let home = try await address(of: lab, in: house.home)
+                let network: NetworkStatus = try await atHome.ask(.getNetwork, at: home)
+                #expect(network.ssid == house.home.ssid && network.uplink == .wifi)
+                #expect(network.flags == [.canUpdateBackups, .canSwitch])
+                let backups: BackupList = try await atHome.ask(.getBackups, at: home)
+                let hash = try #require(backups.networks.first?.hash)
+
+                // The answer comes before the link drops.
+                let request = SwitchRequest(target: .stored(hash), confirmWithin: 60)
+                let accepted: SwitchStatus = try await atHome.ask(.switchNetwork(request), at: home)
+                #expect(accepted.phase == .accepted)
+                try await house.device.phase(.waitingForConfirmation, of: accepted, within: .seconds(30))
+
+                // The listener is where the device is, and has let go of the one that was left behind.
+                let atBackup = Phone(in: house.backup, of: lab, knowing: key)
+                let query = SwitchQuery(switchId: accepted.switchId)
+                let there = try await address(of: lab, in: house.backup)
+                let status: SwitchStatus = try await atBackup.ask(.getSwitch(query), at: there)
+                #expect(status.phase == .waitingForConfirmation)
+                try await eventually(within: .seconds(10), "the connection from home to be closed") {
+                    await house.device.log.contains("closed, for the device has left that address")
+                }
+                let confirmed: SwitchStatus = try await atBackup.ask(.confirmSwitch(query), at: there)
+                #expect(confirmed.phase == .committed)
+                try await house.expectTraffic(through: house.backup)
+            }
+        }
+
+        @Test func readsThatItWasRolledBack() async throws {
+            try await scenario("a phone does not confirm", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                let phone = Phone(in: house.home, of: lab, knowing: try await house.device.key)
+                let home = try await address(of: lab, in: house.home)
+                let backups: BackupList = try await phone.ask(.getBackups, at: home)
+                let hash = try #require(backups.networks.first?.hash)
+                let request = SwitchRequest(target: .stored(hash), confirmWithin: 5)
+                let accepted: SwitchStatus = try await phone.ask(.switchNetwork(request), at: home)
+                let outcome = try await house.device.outcome(of: accepted, within: .seconds(60))
+                #expect(outcome.phase == .rolledBack)
+                try await house.expectTraffic(through: house.home)
+
+                let query = SwitchQuery(switchId: accepted.switchId)
+                let back = try await address(of: lab, in: house.home)
+                let status: SwitchStatus = try await phone.ask(.getSwitch(query), at: back)
+                #expect(status == outcome)
+                await #expect(throws: ProtocolError.self) {
+                    let _: SwitchStatus = try await phone.ask(.confirmSwitch(query), at: back)
+                }
+            }
+        }
+
+        @Test func aStrangerGetsNoAnswer() async throws {
+            try await scenario("a stranger's phone", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                let home = try await address(of: lab, in: house.home)
+                let key = try await house.device.key
+                let other = try DeviceKey(deviceId: key.deviceId, localKey: Secret(text: "0123456789abcdef"))
+                let stranger = Phone(in: house.home, of: lab, knowing: other)
+                await #expect(throws: LabError.self) {
+                    let _: NetworkStatus = try await stranger.ask(.getNetwork, at: home, within: .seconds(5))
+                }
+                try await eventually(within: .seconds(20), "the wrong key to be logged") {
+                    await house.device.log.contains("its key is wrong")
+                }
+                let owner = Phone(in: house.home, of: lab, knowing: key)
+                let network: NetworkStatus = try await owner.ask(.getNetwork, at: home)
+                #expect(network.ssid == house.home.ssid)
+            }
+        }
+    }
+}
+
+extension Radios {
+    /// What comes from the air and from a machine that is not in order.
+    @Suite struct BadInputTests {
+        @Test(
+            arguments: [
+                Array(repeating: 0xff, count: 32), [0, 10, 0], Array("\u{1b}]0;owned\u{7}\u{1b}[2J".utf8),
+            ] as [[UInt8]])
+        func anySSIDIsJoinedAndShownSafely(_ bytes: [UInt8]) async throws {
+            try await scenario("SSID \(Hex.string(bytes.prefix(4)))") { lab in
+                let home = try await lab.accessPoint(
+                    SSID(bytes: bytes), security: .wpa2("home-password"), channel: 6)
+                try await home.powerOn()
+                let device = try await Device.atHome(home, in: lab)
+                try await lab.pinger(to: home.gateway).reply(within: .seconds(5))
+                for arguments in [["status"], ["scan"], ["history"], ["status", "--json"]] {
+                    let shown = try await device.commandLine(arguments)
+                    #expect(shown.contains(arguments.contains("--json") ? "ssid" : home.ssid.description))
+                    #expect(!shown.unicodeScalars.contains { $0.value < 32 && $0 != "\n" || $0 == "\u{7f}" })
+                }
+            }
+        }
+
+        @Test func aMissingInterfaceIsWaitedFor() async throws {
+            try await scenario("missing interface") { lab in
+                let device = Device(in: lab, settings: ["ALTNET_INTERFACE": "wlan9"])
+                try await device.start()
+                let client = try await device.client()
+                do throws(ClientError) {
+                    _ = try await client.startScan()
+                    Issue.record("a scan started on an interface that does not exist")
+                } catch {
+                    #expect(error.code == .interfaceMissing)
+                }
+                #expect(try await client.network().state == .offline)
+                await client.close()
+                #expect(await device.isRunning)
+            }
+        }
+
+        /// The key file has all of its room from the start.
+        @Test func aFullDiskStopsNothing() async throws {
+            try await scenario("full disk") { lab in
+                let home = try await lab.accessPoint("HomeNet", security: .open, channel: 6)
+                try await home.powerOn()
+                let folder = "\(lab.directory)/flash"
+                try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+                try #require(mount("tmpfs", folder, "tmpfs", 0, "size=64k") == 0)
+                defer { umount2(folder, Int32(MNT_DETACH)) }
+                let device = Device(in: lab, settings: ["ALTNET_STATE_DIR": folder])
+                try await lab.station.startDHCPClient()
+                try await lab.station.startSupplicant()
+                try await device.start()
+                try await device.provision(home)
+                try fill(folder + "/ballast")
+
+                let network = NewNetwork(ssid: try SSID("BackupNet"), password: nil)
+                #expect(try await device.store([network]).networks.count == 1)
+                await device.kill()
+                try await device.start()
+                let client = try await device.client()
+                #expect(try await client.backups().networks.map(\.ssid) == [network.ssid])
+                await client.close()
+            }
+        }
+
+        /// Writes until there is no room left.
+        private func fill(_ path: String) throws {
+            let file = open(path, O_WRONLY | O_CREAT, 0o600)
+            defer { close(file) }
+            let block = [UInt8](repeating: 0xaa, count: 1024)
+            while write(file, block, block.count) > 0 {}
+            try #require(errno == ENOSPC)
+        }
+
+        @Test func withoutPermissionItSaysWhichIsMissing() async throws {
+            try await scenario("no permission") { lab in
+                let home = try await lab.accessPoint("HomeNet", security: .open, channel: 6)
+                try await home.powerOn()
+                try await lab.station.startSupplicant()
+                let device = Device(in: lab, runAs: 65534)
+                try await device.start()
+                let client = try await device.client()
+                do throws(ClientError) {
+                    _ = try await client.startScan()
+                    Issue.record("a scan was started")
+                } catch {
+                    #expect(error.code == .radioFailed)
+                    #expect("\(error)".contains("CAP_NET_ADMIN"))
+                }
+                #expect(try await client.scanResults().lastScanId == nil, "none has begun, so none ends")
+                await client.close()
+                #expect(await device.log.contains("CAP_NET_ADMIN"))
+                #expect(await device.isRunning)
             }
         }
     }

@@ -160,3 +160,162 @@ extension Radios {
         }
     }
 }
+
+extension Radios {
+    /// Parts of the device itself die and come back.
+    @Suite struct OutageTests {
+        @Test func supplicantIsKilledAndRestarted() async throws {
+            try await scenario("supplicant killed and restarted", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                let mark = house.mark
+                await lab.station.killSupplicant()
+                try await lab.station.startSupplicant()
+                try await house.device.decision("online", since: mark, within: .seconds(30))
+                try await house.expectTraffic(through: house.home)
+                #expect(house.device.stations(since: mark) == [house.home.ssid])
+
+                // And it is in command again: the next failover works.
+                try await house.expectFailover(within: .seconds(20))
+            }
+        }
+
+        @Test func agentIsKilledWhileConnected() async throws {
+            try await scenario("agent killed while connected", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                let kill = ContinuousClock.now
+                await house.device.kill()
+                try await house.device.start()
+                try await house.device.decision("online", within: .seconds(10))
+                try await house.pinger.reply(within: .seconds(2))
+                #expect(house.pinger.longestGap(since: kill) < .seconds(1), "the link must not drop")
+                #expect(house.device.way() == [], "nothing is joined anew")
+                #expect(house.device.decisions.first?.reason.rawValue == "linkFound")
+
+                // What it knew, it knows.
+                try await house.expectFailover(within: .seconds(20))
+            }
+        }
+
+        @Test func interfaceGoesDownAndUp() async throws {
+            try await scenario("interface down and up", accessPoints: 2) { lab in
+                let house = try await House(lab)
+                let mark = house.mark
+                try await lab.station.setInterface(up: false)
+                let lost = try await house.device.decision("lost", since: mark, within: .seconds(5))
+                #expect(["interfaceDown", "linkLost"].contains(lost.reason.rawValue))
+                try await house.pinger.silence(of: .milliseconds(500), within: .seconds(5))
+                try await lab.station.setInterface(up: true)
+                try await house.device.decision("online", since: mark, within: .seconds(30))
+                try await house.expectTraffic(through: house.home)
+                #expect(house.device.stations(since: mark) == [house.home.ssid])
+            }
+        }
+
+        @Test func theDHCPServerIsDead() async throws {
+            try await scenario("backup gives no address", accessPoints: 3) { lab in
+                let house = try await House(lab, backupSignal: -40, settings: ["ALTNET_ADDRESS_LIMIT_S": "5"])
+                let spare = try await lab.accessPoint("SpareNet", security: .open, channel: 11, signal: -65)
+                try await spare.powerOn()
+                try await house.backup.dhcp(false)
+                try await house.device.store([await house.backup.asStored(), await spare.asStored()])
+                let mark = house.mark
+                try await house.home.powerOff()
+                try await house.device.online(on: spare, within: .seconds(60))
+                try await house.expectTraffic(through: spare)
+                #expect(house.device.stations(since: mark) == [spare.ssid], "without an address a network is not up")
+                #expect(house.device.decisions.dropFirst(mark).contains { $0.reason.rawValue == "noAddress" })
+            }
+        }
+
+        @Test func backupIsFull() async throws {
+            try await scenario("backup is full", accessPoints: 3) { lab in
+                let house = try await House(lab, backupSignal: -40)
+                let spare = try await lab.accessPoint("SpareNet", security: .open, channel: 11, signal: -65)
+                try await spare.powerOn()
+                try await house.backup.limitStations(to: 0)
+                try await house.device.store([await house.backup.asStored(), await spare.asStored()])
+                let mark = house.mark
+                try await house.home.powerOff()
+                try await house.device.online(on: spare, within: .seconds(60))
+                try await house.expectTraffic(through: spare)
+                let failed = try await house.device.decision("failed", since: mark, within: .seconds(1))
+                #expect(failed.reason.rawValue == "accessPointFull")
+            }
+        }
+    }
+}
+
+extension Radios {
+    /// A sender in range ends the link again and again, or bears the network's name without its key.
+    @Suite struct DeauthenticationTests {
+        /// Ten in 250 s and one every four seconds: the device is back each time, and never held off by anything of its
+        /// own.
+        @Test(arguments: [(count: 10, every: 25), (count: 25, every: 4)])
+        func aStormBlocksNothing(count: Int, every seconds: Int) async throws {
+            try await scenario("deauthentication every \(seconds) s") { lab in
+                let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 1)
+                try await home.powerOn()
+                let device = try await Device.atHome(home, in: lab)
+                let pinger = try await lab.pinger()
+                try await pinger.reply(within: .seconds(5))
+                let mark = device.decisions.count
+                let start = ContinuousClock.now
+                for number in 1...count {
+                    _ = try await home.ask("DEAUTHENTICATE ff:ff:ff:ff:ff:ff")
+                    try await Task.sleep(until: start + .seconds(seconds * number), clock: .continuous)
+                }
+                let offline = Pinger.interval * pinger.lost(since: start)
+                lab.report("altnet: \(count) deauthentications, one every \(seconds) s, without answers", offline)
+                lab.report("altnet: longest gap of them", pinger.longestGap(since: start))
+                let decisions = device.decisions.dropFirst(mark)
+                #expect(!decisions.contains { $0.kind.rawValue == "blocked" })
+                #expect(decisions.count { $0.kind.rawValue == "lost" } >= count / 2, "it was thrown out")
+                #expect(offline < .seconds(seconds * count / 2))
+                try await device.online(on: home, within: .seconds(10))
+            }
+        }
+
+        /// Eight networks of the right name and a wrong key, all stronger than the real one, on its channel and on
+        /// others; the real one is cut for a moment.
+        @Test func roguesDoNotLockTheRealOneOut() async throws {
+            try await scenario("rogues of the right name", accessPoints: 5) { lab in
+                let home = try await lab.accessPoint(
+                    "HomeNet", security: .wpa2("home-password"), channel: 1, signal: -60)
+                try await home.powerOn()
+                let device = try await Device.atHome(home, in: lab)
+                let pinger = try await lab.pinger(to: home.gateway)
+                try await pinger.reply(within: .seconds(5))
+                for (number, channel) in [1, 6, 11, 36].enumerated() {
+                    let twin = [
+                        "bss=twin\(number)", "ssid=HomeNet", "wpa=2", "rsn_pairwise=CCMP", "wpa_key_mgmt=WPA-PSK",
+                        "wpa_passphrase=somebody-elses-\(number)",
+                    ]
+                    let rogue = try await lab.accessPoint(
+                        "HomeNet", security: .wpa2("not-the-password"), channel: channel, signal: -30 - number,
+                        settings: twin)
+                    try await rogue.powerOn()
+                }
+                let mark = device.decisions.count
+                for _ in 0..<3 {
+                    try await home.powerOff()
+                    try await Task.sleep(for: .seconds(1))
+                    try await home.powerOn()
+                    let back = ContinuousClock.now
+                    let online = try await pinger.reply(after: back, within: .seconds(10))
+                    lab.report("altnet: back on the real one among eight rogues", online - back)
+                    try await Task.sleep(for: .seconds(5))
+                }
+                // Away for longer: meanwhile the device tries what bears the name.
+                try await home.powerOff()
+                try await Task.sleep(for: .seconds(60))
+                try await home.powerOn()
+                let back = ContinuousClock.now
+                let online = try await pinger.reply(after: back, within: .seconds(10))
+                lab.report("altnet: back on the real one after a minute with eight rogues alone", online - back)
+                let decisions = device.decisions.dropFirst(mark)
+                #expect(!decisions.contains { $0.kind.rawValue == "blocked" })
+                #expect(decisions.contains { $0.kind.rawValue == "failed" }, "it met a rogue")
+            }
+        }
+    }
+}

@@ -6,7 +6,8 @@ import Lab
 import Testing
 
 extension Radios {
-    /// The conformance suite against the agent: from an access point's network, as a phone would, and on its own socket.
+    /// The conformance suite against the agent: from an access point's network, as a phone would, and on its own
+    /// socket.
     @Suite struct HarnessTests {
         @Test(arguments: [
             ["lines"], ["limits", "capabilities", "network", "history", "switch.get", "events", "scan"],

@@ -22,7 +22,7 @@ extension Radios {
                 for folder in [programs, directory, started] {
                     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
                 }
-                // Whoever is not root gets there, and leaves word of it.
+                // Programs that are not root get there, and leave word of it.
                 try #require(chmod(lab.directory, 0o711) == 0 && chmod(started, 0o777) == 0)
                 let altnet = "\(programs)/altnet"
                 try FileManager.default.copyItem(atPath: Device.binary, toPath: altnet)
@@ -160,13 +160,12 @@ extension Radios {
             }
         }
 
-        /// The network says over DHCP where it can be asked (RFC 8910), and there where to sign in and how long it lasts.
+        /// The network says over DHCP where it can be asked (RFC 8910), and there where to sign in and how long it
+        /// lasts.
         @Test func theNetworkSaysWhereAndForHowLong() async throws {
             try await scenario("captive portal API") { lab in
                 let providers = try await Providers(["click-through": Self.clickThrough], in: lab)
-                let upstream = try await lab.upstream()
-                let home = try await lab.accessPoint("HomeNet", security: .open, channel: 1)
-                try await home.connect(to: upstream)
+                let home = try await House.openHome(in: lab)
                 try await home.captivePortal()
                 try await home.powerOn()
                 let page = "https://portal1.lab.example/splash"
@@ -187,7 +186,7 @@ extension Radios {
                 try await device.broker(.ready, within: .seconds(30))
                 #expect(pages.withLock { $0 } == [page], "what the API says, and not what the page is redirected to")
 
-                // How the time goes by is told to whoever asks, and is no event.
+                // The time that is left is in the answer to a question, and is no event.
                 let client = try await device.client()
                 try await eventually(within: .seconds(70), every: .milliseconds(200), "the rest of the time") {
                     let connectivity = try await client.network().connectivity
@@ -204,9 +203,7 @@ extension Radios {
         @Test func aPersonFillsIn() async throws {
             try await scenario("portal wants a room") { lab in
                 let providers = try await Providers(["click-through": Self.clickThrough], in: lab)
-                let upstream = try await lab.upstream()
-                let home = try await lab.accessPoint("HomeNet", security: .open, channel: 1)
-                try await home.connect(to: upstream)
+                let home = try await House.openHome(in: lab)
                 try await home.powerOn()
                 let requests = Mutex<[PortalRequest]>([])
                 let device = Device(
@@ -221,7 +218,7 @@ extension Radios {
                 try await device.provision(home)
                 try await device.broker(.ready, within: .seconds(30))
                 try await home.captivePortal(.room)
-                try await eventually(within: .seconds(60), "somebody to be asked") {
+                try await eventually(within: .seconds(60), "the user to be asked") {
                     requests.withLock { !$0.isEmpty }
                 }
                 let request = try #require(requests.withLock { $0.first })
@@ -240,11 +237,9 @@ extension Radios {
             }
         }
 
-        @Test func nobodySignsIn() async throws {
-            try await scenario("nobody signs in") { lab in
-                let upstream = try await lab.upstream()
-                let home = try await lab.accessPoint("HomeNet", security: .open, channel: 1)
-                try await home.connect(to: upstream)
+        @Test func withoutSignInThePortalIsTold() async throws {
+            try await scenario("without sign-in") { lab in
+                let home = try await House.openHome(in: lab)
                 try await home.powerOn()
                 let device = try await Device.atHome(home, in: lab, settings: House.servers)
                 try await device.broker(.ready, within: .seconds(15))
@@ -255,6 +250,51 @@ extension Radios {
                 let broken = try await device.diagnosis().steps.first { $0.result == .broken }
                 #expect(broken?.layer == .internet)
                 #expect(try await device.commandLine(["status"]).contains("http://\(home.gateway)/splash"))
+            }
+        }
+    }
+}
+
+extension Radios {
+    /// A network that the device joins, and that lies to it to end its agent.
+    @Suite struct HostileNetworkTests {
+        /// Answers of the captive portal's API (RFC 8908) that end a careless reader: each number overflows an
+        /// exponent, an integer or a duration, and each form is one that another reader takes.
+        private static let answers = [
+            #"{"captive": false, "seconds-remaining": 10e9223372036854775807}"#,
+            #"{"captive": false, "seconds-remaining": -0.0e9223372036854775808, "bytes-remaining": 0e99999999999999999999}"#,
+            #"{"captive": false, "seconds-remaining": 9223372036854775807, "bytes-remaining": 9223372036854775807}"#,
+            #"{"captive": true, "seconds-remaining": -9223372036854775808, "x": 1e400,}"#,
+            String(repeating: "[", count: 16_000),
+        ]
+
+        /// The attack that ended the agent in every try: the network announces the API by DHCP (RFC 8910), the device
+        /// asks, and after each restart it asks again.
+        @Test func theCaptivePortalAPIAnswersHostileNumbers() async throws {
+            try await scenario("hostile captive portal API") { lab in
+                let home = try await House.openHome(in: lab)
+                try await home.powerOn()
+                let device = try await Device.atHome(home, in: lab, settings: House.servers)
+                try await device.broker(.ready, within: .seconds(15))
+                let agent = try #require(await device.program?.pid)
+                for answer in Self.answers {
+                    let before = await home.timesAskedOfPortal
+                    try await home.powerOff()
+                    try await home.captivePortal(apiSays: answer)
+                    try await home.powerOn()
+                    try await device.online(on: home, within: .seconds(60))
+                    try await eventually(within: .seconds(60), "the device to ask the portal's API") {
+                        await home.timesAskedOfPortal > before
+                    }
+                    // The answer has been read once the device goes on to say what its network is like.
+                    try await device.connectivity(within: .seconds(30), "the device to know the portal") {
+                        $0.internet == .captive
+                    }
+                    #expect(await device.isRunning, "\(answer.prefix(80))")
+                    #expect(await device.program?.pid == agent)
+                }
+                try await home.endCaptivePortal()
+                try await device.broker(.ready, within: .seconds(120))
             }
         }
     }

@@ -1,6 +1,9 @@
+import AppClient
+import AppProtocol
 import Failover
 import Glibc
 import Lab
+import Linux
 import Synchronization
 import Testing
 
@@ -29,7 +32,8 @@ extension Trait where Self == IssueHandlingTrait {
 /// There is one air, so one scenario runs at a time.
 private let hasFailed = Mutex(false)
 
-/// Runs `body` in a fresh lab; the records of a scenario that failed are kept. What the agent recorded must replay exactly.
+/// Runs `body` in a fresh lab; the records of a scenario that failed are kept. What the agent recorded must replay
+/// exactly.
 func scenario(
     _ name: String, accessPoints: Int = 1, country: String = "CN", spare: SpareStation? = nil,
     isolation: isolated (any Actor)? = #isolation,
@@ -61,4 +65,51 @@ private func expectReplay(in lab: Lab) {
     } catch {
         Issue.record("\(error)")
     }
+}
+
+extension Device {
+    /// A device with everything it needs, told of its first network, which is on.
+    static func atHome(
+        _ home: AccessPoint, in lab: Lab, settings: [String: String] = [:], ipv6: Bool = false,
+        isolation: isolated (any Actor)? = #isolation
+    ) async throws -> Device {
+        let device = Device(in: lab, settings: settings)
+        try await lab.station.startDHCPClient(ipv6: ipv6)
+        try await lab.station.startSupplicant()
+        try await device.start()
+        try await device.provision(home)
+        return device
+    }
+}
+
+/// Events in the order in which they came, to wait for the next one that matters.
+@AgentLoop
+final class Journal<Event: Sendable> {
+    private(set) var events: [Event] = []
+    /// How many of them a wait has passed over.
+    private var read = 0
+
+    nonisolated init() {}
+
+    func record(_ event: Event) { events.append(event) }
+
+    /// The next event that matches, past or to come; those before it are passed over.
+    @discardableResult
+    func next(within limit: Duration = .seconds(20), where matches: (Event) -> Bool) async throws -> Event {
+        let start = read
+        do {
+            try await eventually(within: limit, "an event") {
+                read = events[start...].firstIndex(where: matches).map { $0 + 1 } ?? start
+                return read > start
+            }
+        } catch LabError.timedOut {
+            throw LabError.unexpected("an event was waited for in vain; what came: \(events[start...])")
+        }
+        return events[read - 1]
+    }
+}
+
+extension ClientError {
+    /// The device's own error code, if it was the device that refused.
+    var code: ErrorCode? { if case .refused(let error) = self { error.code } else { nil } }
 }

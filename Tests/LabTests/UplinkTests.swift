@@ -55,3 +55,129 @@ extension Radios {
         }
     }
 }
+
+extension Radios {
+    /// A cable, a modem and a VPN come and go beside a Wi-Fi link that is good.
+    @Suite struct OtherWaysOutTests {
+        /// By address: whom to ask for names, a cable and a modem do not say.
+        private static func servers(of upstream: Upstream) -> [String: String] {
+            [
+                "ALTNET_TARGETS": "broker=mqtt://\(upstream.broker.address):1883",
+                "ALTNET_VALIDATION_URL": "http://\(Upstream.mirror)/generate_204",
+            ]
+        }
+
+        @Test func aCableIsPluggedInAndOut() async throws {
+            try await scenario("cable in and out", accessPoints: 2) { lab in
+                let upstream = try await lab.upstream()
+                let house = try await House(lab, upstream: upstream)
+                try await house.expectBroker(through: house.home, within: .seconds(15))
+                let mark = house.mark
+                let cable = try await lab.cable(to: upstream)
+                try await eventually(within: .seconds(10), "the cable to carry the traffic") {
+                    house.device.status?.uplink == .wired
+                }
+                try await lab.station.seen(as: "\(Cable.address)", within: .seconds(10))
+                #expect(house.device.status?.state == .online)
+                try cable.pull()
+                try await eventually(within: .seconds(10), "Wi-Fi to carry the traffic again") {
+                    house.device.status?.uplink == .wifi
+                }
+                try await house.expectBroker(through: house.home, within: .seconds(15))
+                house.expectWay([], since: mark)
+            }
+        }
+
+        /// No Wi-Fi network is known, and none is in range.
+        @Test func aDeviceHasACableAlone() async throws {
+            try await scenario("cable alone") { lab in
+                let upstream = try await lab.upstream()
+                let device = Device(in: lab, settings: Self.servers(of: upstream))
+                try await lab.station.startDHCPClient()
+                try await lab.station.startSupplicant()
+                try await device.start()
+                let cable = try await lab.cable(to: upstream)
+                try await device.broker(.ready, within: .seconds(30))
+                try await device.connectivity(within: .seconds(30), "the levels by cable") {
+                    $0.level == .target && $0.internet == .yes
+                }
+                #expect(device.status?.uplink == .wired)
+                try await lab.station.seen(as: "\(Cable.address)", within: .seconds(10))
+                let said = try await device.commandLine(["status"])
+                #expect(said.contains("internet: yes") && said.contains("broker: answering"), "\(said)")
+                try cable.pull()
+                try await device.connectivity(within: .seconds(30), "nothing to be left") {
+                    $0.level == nil && $0.internet != .yes && $0.targets.allSatisfy { !$0.isOnline }
+                }
+            }
+        }
+
+        /// Nothing is behind the modem. Beside it Wi-Fi leads on; then it is all there is.
+        @Test func aModemIsPluggedInAndOut() async throws {
+            try await scenario("modem in and out") { lab in
+                let upstream = try await lab.upstream()
+                let home = try await lab.accessPoint("HomeNet", security: .open, channel: 1)
+                try await home.connect(to: upstream)
+                try await home.powerOn()
+                let device = try await Device.atHome(home, in: lab, settings: Self.servers(of: upstream))
+                try await device.broker(.ready, within: .seconds(15))
+                let modem = try await lab.modem()
+                try await device.connectivity(within: .seconds(10), "a way that costs money") {
+                    $0.reachability.contains([.reachable, .isCellular])
+                }
+                try await eventually(within: .seconds(10), "the modem to carry the traffic") {
+                    device.status?.uplink == .cellular
+                }
+                let beside = try await device.network()
+                #expect(beside.carrier == nil && beside.state == .online)
+                #expect(beside.connectivity?.level == .target, "by Wi-Fi")
+                try await home.powerOff()
+                try await device.connectivity(within: .seconds(30), "the modem to lead nowhere") {
+                    $0.reachability.contains([.reachable, .isCellular]) && $0.level == .lan && $0.internet == .no
+                        && $0.targets.allSatisfy { !$0.isOnline }
+                }
+                try modem.remove()
+                try await device.connectivity(within: .seconds(10), "nothing to be left") {
+                    !$0.reachability.contains(.reachable) && $0.level == nil
+                }
+                try await home.powerOn()
+                try await device.broker(.ready, within: .seconds(60))
+                try await device.connectivity(within: .seconds(10), "Wi-Fi alone") {
+                    $0.reachability == .reachable && $0.level == .target
+                }
+                #expect(device.status?.uplink == .wifi)
+                let address = try #require(await lab.station.address)
+                try await lab.station.seen(as: "\(address)", within: .seconds(10))
+            }
+        }
+
+        @Test func aTunnelIsMadeAndEnded() async throws {
+            try await scenario("tunnel up and down", accessPoints: 2) { lab in
+                let upstream = try await lab.upstream()
+                let house = try await House(lab, upstream: upstream)
+                try await house.expectBroker(through: house.home, within: .seconds(15))
+                let mark = house.mark
+                let tunnel = try await lab.tunnel(to: upstream, through: house.home)
+                try await lab.station.seen(as: "\(Tunnel.address)", within: .seconds(15))
+                try await house.device.connectivity(within: .seconds(10), "something that comes and goes on Wi-Fi") {
+                    $0.reachability.contains([.reachable, .transient])
+                }
+                try await eventually(within: .seconds(10), "Wi-Fi to be named underneath") {
+                    house.device.status?.uplink == .other && house.device.status?.carrier == .wifi
+                }
+                let above = try await house.device.network()
+                #expect(above.carrier == .wifi && above.state == .online)
+                #expect(above.flags.contains(.canSwitch), "Wi-Fi is what carries it")
+                try tunnel.disconnect()
+                try await house.device.connectivity(within: .seconds(10), "Wi-Fi alone") {
+                    $0.reachability.contains(.reachable) && !$0.reachability.contains(.transient)
+                }
+                try await eventually(within: .seconds(10), "nothing to be underneath") {
+                    house.device.status?.uplink == .wifi && house.device.status?.carrier == nil
+                }
+                try await house.expectBroker(through: house.home, within: .seconds(15))
+                house.expectWay([], since: mark)
+            }
+        }
+    }
+}

@@ -7,7 +7,7 @@ import Testing
     private func runs(_ figure: Figure, _ values: [StackName: Double?]) -> [Run] {
         values.map { stack, value in
             let measured = value.map(Measured.value) ?? .never(limit: .seconds(120))
-            return Run(trial: "t", stack: stack.rawValue, time: .virtual, readings: [Reading(figure, measured)])
+            return Run(caseName: "t", stack: stack.rawValue, time: .virtual, readings: [Reading(figure, measured)])
         }
     }
 
@@ -93,7 +93,7 @@ import Testing
     }
 
     @Test func aRunThatFailedIsTold() {
-        let runs = [Run(trial: "restart", stack: "iwd", time: .virtual, failure: "it broke\nin two lines")]
+        let runs = [Run(caseName: "restart", stack: "iwd", time: .virtual, failure: "it broke\nin two lines")]
         let page = BenchmarkPage(runs, machine: "", command: "make bench")
         #expect(page.markdown.contains("- restart, iwd, virtual time: it broke\n"))
     }
@@ -110,5 +110,57 @@ import Testing
 
     @Test func anEmptyPlotIsAPicture() {
         #expect(BenchmarkPlot([], time: .virtual).svg.hasSuffix("</svg>\n"))
+    }
+}
+
+@Suite struct SummaryTests {
+    private func readings(_ values: [Double?], waited: Int = 120) -> [Reading] {
+        values.map { Reading(.hardLoss24CN, $0.map(Measured.value) ?? .never(limit: .seconds(waited))) }
+    }
+
+    @Test func theMedianOfAnOddNumberIsTheMiddleOne() throws {
+        let summary = try #require(Summary(readings([3, 1, 2])))
+        #expect(summary.median == 2)
+        #expect(summary.text(.seconds) == "2.00 (1.00..3.00)")
+    }
+
+    @Test func theMedianOfAnEvenNumberIsBetweenTheMiddleOnes() throws {
+        let summary = try #require(Summary(readings([4, 1, 2, 3])))
+        #expect(summary.median == 2.5)
+    }
+
+    @Test func oneRunIsNoRange() throws {
+        #expect(try #require(Summary(readings([12.34]))).text(.seconds) == "12.3")
+    }
+
+    @Test func neverIsLongerThanAnything() throws {
+        let summary = try #require(Summary(readings([nil, 2, 3])))
+        #expect(summary.median == 3)
+        #expect(summary.text(.seconds) == "3.00 (2.00..never)")
+        let mostly = try #require(Summary(readings([nil, nil, 3])))
+        #expect(mostly.median == .infinity)
+        #expect(mostly.text(.seconds) == "never (3.00..never)")
+    }
+
+    @Test func aMedianBetweenSomethingAndNeverIsNever() throws {
+        #expect(try #require(Summary(readings([1, nil]))).median == .infinity)
+    }
+
+    @Test func neverSaysHowLongWasWaited() throws {
+        let summary = try #require(Summary(readings([nil, nil], waited: 180)))
+        #expect(summary.text(.seconds) == "never in 180 s")
+    }
+
+    @Test func nothingHasNoSummary() { #expect(Summary([]) == nil) }
+
+    @Test func runsOfOtherStacksAndTimesDoNotCount() throws {
+        let runs = [
+            Run(caseName: "t", stack: "iwd", time: .virtual, readings: readings([1])),
+            Run(caseName: "t", stack: "iwd", time: .clock, readings: readings([5])),
+            Run(caseName: "t", stack: "altnet", time: .virtual, readings: readings([7])),
+            Run(caseName: "t", stack: "iwd", time: .virtual, failure: "it broke"),
+        ]
+        let summary = try #require(runs.summary(.hardLoss24CN, of: .iwd, in: .virtual))
+        #expect(summary.median == 1 && summary.runs == 1)
     }
 }

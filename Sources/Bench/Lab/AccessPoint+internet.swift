@@ -1,6 +1,6 @@
 /// What is behind an access point, and what its router does with it.
 extension AccessPoint {
-    /// Whether its name servers answer, its way to the internet is open, and who may use it.
+    /// Whether its name servers answer, its way to the internet is open, and which clients may use it.
     struct Internet {
         let upstream: Upstream
         var blockage: Blockage?
@@ -10,7 +10,8 @@ extension AccessPoint {
         var portalAnswersForEverybody = false
     }
 
-    /// Lays a wire to the internet: from now on it routes there and tells its stations the name server. Before `powerOn`.
+    /// Lays a wire to the internet: from now on it routes there and tells its stations the name server. Before
+    /// `powerOn`.
     public func connect(to upstream: Upstream) throws {
         try upstream.connect(to: namespace, over: Upstream.Wire(number: number), network: networkNumber)
         try namespace.enter { () throws(LabError) in
@@ -35,7 +36,7 @@ extension AccessPoint {
         try applyRules()
     }
 
-    /// How name servers answer those who ask through it; all else is as it was.
+    /// How name servers answer questions through it; all else is as it was.
     public func names(_ service: NameService) throws {
         internet?.liar?.end()
         internet?.liar = try namespace.enter { () throws(LabError) in try LyingNameServer(service) }
@@ -45,8 +46,8 @@ extension AccessPoint {
 
     /// A page has to be filled in before anything but questions to name servers goes through.
     ///
-    /// Everybody has to do so anew when it is switched on. Who gets an address after that is told where to ask how it
-    /// stands (RFC 8910).
+    /// Every client has to do so anew when it is switched on. A client that gets an address after that is told where to
+    /// ask how it stands (RFC 8910).
     ///
     /// - Parameters:
     ///   - page: what it asks for.
@@ -68,7 +69,7 @@ extension AccessPoint {
     /// How often devices have asked the API of its captive portal.
     public var timesAskedOfPortal: Int { internet?.portal?.timesAsked ?? 0 }
 
-    /// It is open to everybody again.
+    /// It is open to every client again.
     public func endCaptivePortal() async throws {
         await internet?.portal?.end()
         internet?.portal = nil
@@ -81,7 +82,7 @@ extension AccessPoint {
         if endDHCP() { try startDHCP() }
     }
 
-    /// Everybody's time at the captive portal is over: they have to fill in its page again.
+    /// All sessions at the captive portal end: clients have to fill in its page again.
     public func signEverybodyOut() throws { try applyRules() }
 
     private func applyRules() throws(LabError) {

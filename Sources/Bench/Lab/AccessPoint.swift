@@ -74,7 +74,7 @@ public actor AccessPoint {
         try startDHCP()
     }
 
-    /// A power cut: nothing is sent any more, and nobody is told.
+    /// A power cut: nothing is sent any more, and no station is told.
     public func powerOff() throws {
         hostapd?.kill()
         hostapd = nil
@@ -111,7 +111,7 @@ public actor AccessPoint {
         try await restartIfOn()
     }
 
-    /// How many stations may be associated; with 0 it turns everybody away as a full one does (IEEE 802.11 status 17).
+    /// How many stations may be associated; with 0 it turns all away as a full one does (IEEE 802.11 status 17).
     public func limitStations(to count: Int) async throws {
         settings.maximumStations = count
         try await restartIfOn()
@@ -123,14 +123,15 @@ public actor AccessPoint {
         if on { try startDHCP() } else { endDHCP() }
     }
 
-    /// Its network has IPv6 alone from now on: addresses by SLAAC, name servers by RDNSS (RFC 8106), no DHCP. Before `powerOn`.
+    /// Its network has IPv6 alone from now on: addresses by SLAAC, name servers by RDNSS (RFC 8106), no DHCP. Before
+    /// `powerOn`.
     public func haveOnlyIPv6() { hasOnlyIPv6 = true }
 
     /// hostapd's own control interface, for what has no word here (hostapd_cli's commands).
     public func ask(_ command: String) throws -> String { try control.ask(command) }
 
-    /// Starts a program in its network, as on a machine that is connected to it by cable; it is ended with the lab at the
-    /// latest. What it writes goes to `<log>.log` among the lab's records.
+    /// Starts a program in its network, as on a machine that is connected to it by cable; it is ended with the lab at
+    /// the latest. What it writes goes to `<log>.log` among the lab's records.
     ///
     /// - Parameter input: a file that it may read as its input.
     public func start(
@@ -204,5 +205,77 @@ public actor AccessPoint {
         [
             "--enable-ra", "--dhcp-range=2001:db8:\(network)::,ra-only,64", "--ra-param=\(radio.interface),5,600",
         ] + (internet == nil ? [] : ["--dhcp-option=option6:dns-server,[\(Upstream.nameServer6)]"])
+    }
+}
+
+/// What a person sets on an access point.
+struct AccessPointSettings {
+    let ssid: SSID
+    var security: NetworkSecurity
+    var channel: Int
+    var hidden: Bool
+    /// How many stations may be associated at once.
+    var maximumStations = 2007
+    /// More lines of hostapd.conf, after all others.
+    let more: [String]
+
+    /// The configuration that hostapd reads (hostapd.conf).
+    func hostapdConfiguration(interface: String, controlDirectory: String) -> String {
+        let common = """
+            interface=\(interface)
+            driver=nl80211
+            ctrl_interface=\(controlDirectory)
+            ssid2=\(Hex.string(ssid.bytes))
+            hw_mode=\(channel > 14 ? "a" : "g")
+            channel=\(channel)
+            ignore_broadcast_ssid=\(hidden ? 1 : 0)
+            max_num_sta=\(maximumStations)
+
+            """
+        return common + (securityLines + more).map { $0 + "\n" }.joined()
+    }
+
+    private var securityLines: [String] {
+        switch security {
+        case .open:
+            []
+        case .wpa2(let password):
+            ["wpa=2", "rsn_pairwise=CCMP", "wpa_key_mgmt=WPA-PSK", "wpa_passphrase=\(password)"]
+        case .wpa3(let password):
+            ["wpa=2", "rsn_pairwise=CCMP", "wpa_key_mgmt=SAE", "ieee80211w=2", "sae_pwe=2", "sae_password=\(password)"]
+        case .transition(let password):
+            [
+                "wpa=2", "rsn_pairwise=CCMP", "wpa_key_mgmt=WPA-PSK SAE", "ieee80211w=1", "sae_require_mfp=1",
+                "sae_pwe=2", "wpa_passphrase=\(password)",
+            ]
+        }
+    }
+}
+
+/// How a network in the lab authenticates its stations. The passwords are made up and guard nothing.
+public enum NetworkSecurity: Hashable, Sendable {
+    case open
+    /// WPA2 with a pre-shared key.
+    case wpa2(String)
+    /// WPA3: SAE only, management frames protected.
+    case wpa3(String)
+    /// WPA2 and WPA3 side by side.
+    case transition(String)
+
+    /// What a person types in; nil for an open network.
+    public var password: String? {
+        switch self {
+        case .open: nil
+        case .wpa2(let password), .wpa3(let password), .transition(let password): password
+        }
+    }
+
+    func replacing(password: String) -> NetworkSecurity {
+        switch self {
+        case .open: .open
+        case .wpa2: .wpa2(password)
+        case .wpa3: .wpa3(password)
+        case .transition: .transition(password)
+        }
     }
 }

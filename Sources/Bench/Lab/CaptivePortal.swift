@@ -12,7 +12,7 @@ public enum PortalPage: Hashable, Sendable {
 }
 
 /// The captive portal of an access point: nginx shows a page with a form, as nodogsplash does, whatever a client asks
-/// for, and a CGI program lets those through who filled it in. A machine may ask how it stands over TLS (RFC 8908).
+/// for, and a CGI program lets clients through that filled it in. A machine may ask how it stands over TLS (RFC 8908).
 actor CaptivePortal {
     private let namespace: NetworkNamespace
     private let directory: String
@@ -89,7 +89,7 @@ actor CaptivePortal {
         return try namespace.enter { () throws(LabError) in try Program(program, arguments, log: log) }
     }
 
-    /// What was asked of somebody else is sent to the portal's page.
+    /// What was asked of another server is sent to the portal's page.
     private var sites: String {
         """
         server {

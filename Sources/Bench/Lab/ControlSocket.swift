@@ -51,3 +51,76 @@ struct ControlSocket: Sendable {
         }
     }
 }
+
+/// An open file or socket that closes itself.
+final class FileDescriptor: Sendable {
+    let number: Int32
+
+    /// - Parameter number: what `open` or `socket` returned; negative means that the call failed.
+    init(_ number: Int32, attempt: @autoclosure () -> String) throws(LabError) {
+        guard number >= 0 else { throw .lastCall(attempt()) }
+        self.number = number
+    }
+
+    deinit { close(number) }
+
+    static func open(_ path: String, _ flags: Int32) throws(LabError) -> FileDescriptor {
+        try FileDescriptor(Glibc.open(path, flags | O_CLOEXEC), attempt: "open \(path)")
+    }
+
+    static func socket(
+        _ domain: Int32, _ type: __socket_type, _ protocol: Int32 = 0
+    ) throws(LabError) -> FileDescriptor {
+        let flags = Int32(type.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        return try FileDescriptor(Glibc.socket(domain, flags, `protocol`), attempt: "open a socket")
+    }
+}
+
+/// An IPv4 address.
+public struct IPv4Address: Hashable, Sendable {
+    /// Most significant byte first: 10.1.0.1 is 0x0a010001.
+    public let value: UInt32
+
+    init(value: UInt32) { self.value = value }
+
+    public init(_ a: UInt8, _ b: UInt8, _ c: UInt8, _ d: UInt8) {
+        value = UInt32(a) << 24 | UInt32(b) << 16 | UInt32(c) << 8 | UInt32(d)
+    }
+
+    /// Calls `body` with the address and port as the system calls want them.
+    func withSocketAddress<Value>(port: UInt16 = 0, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Value) -> Value {
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
+        address.sin_addr.s_addr = value.bigEndian
+        return withUnsafePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                body($0, socklen_t(MemoryLayout<sockaddr_in>.size))
+            }
+        }
+    }
+}
+
+extension IPv4Address: CustomStringConvertible {
+    public var description: String {
+        stride(from: 24, through: 0, by: -8).map { String(value >> UInt32($0) & 0xff) }.joined(separator: ".")
+    }
+}
+
+/// An `errno`, shown in words.
+struct ErrorNumber: CustomStringConvertible {
+    let number: Int32
+
+    init(_ number: Int32) { self.number = number }
+
+    var description: String {
+        var text = [CChar](repeating: 0, count: 128)
+        guard strerror_r(number, &text, text.count) == 0 else { return "errno \(number)" }
+        return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    }
+}
+
+extension LabError {
+    /// The failure of the call just made, with the `errno` that it left.
+    static func lastCall(_ attempt: String) -> LabError { .system(attempt: attempt, errno: errno) }
+}

@@ -1,6 +1,6 @@
 /// How a firewall turns something away.
 public enum Blockage: String, Hashable, Sendable {
-    /// In silence: whoever sends it never hears of it.
+    /// In silence: the sender never hears of it.
     case drop
     /// With an answer: a reset for TCP, "prohibited" (ICMP) for all else.
     case reject
@@ -21,8 +21,8 @@ struct FirewallRules {
     var inputs: [Rule] = []
     /// About what goes through it, both ways.
     var forwards: [Rule] = []
-    /// Those who have to sign in first: nothing of theirs goes through before that but questions to name servers, and
-    /// what they ask a web server for comes to the machine itself.
+    /// Clients that have to sign in first: nothing of theirs goes through before that but questions to name servers,
+    /// and what they ask a web server for comes to the machine itself.
     var portal: Gate?
     /// The interface whose clients' questions to name servers, whichever they ask, come to the machine itself.
     var ownNames: String?
@@ -30,7 +30,8 @@ struct FirewallRules {
     struct Gate {
         /// Whose clients.
         var interface: String
-        /// Whether the machine itself answers for everybody in the internet, on every TCP port: TLS on 443, else HTTP.
+        /// Whether the machine itself answers for every server in the internet, on every TCP port: TLS on 443, else
+        /// HTTP.
         var answersForEverybody = false
     }
 

@@ -28,7 +28,7 @@ public actor Lab {
     public static let everywhere = IPv4Address(10, 99, 0, 1)
 
     /// The folder of the sources that this was built from.
-    public static let checkout = #filePath.split(separator: "/").dropLast(3).reduce("") { "\($0)/\($1)" }
+    public static let checkout = #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" }
 
     /// What is noted and logged about the scenario, on a file system in memory.
     public nonisolated let directory: String
@@ -51,13 +51,13 @@ public actor Lab {
 
     /// Starts a lab, runs `scenario` in it and ends it, whatever happens.
     ///
-    /// If the scenario throws, or calls `keepRecords`, or the kernel complained meanwhile, the logs of all daemons and a
-    /// capture of the air are kept under `$LAB_RESULTS`.
+    /// If the scenario throws, or calls `keepRecords`, or the kernel complained meanwhile, the logs of all daemons and
+    /// a capture of the air are kept under `$LAB_RESULTS`.
     ///
     /// - Parameters:
     ///   - name: For the folder of the records.
-    ///   - accessPoints: How many access points the scenario will set up, at most 90. Until one is, its radio is an idle
-    ///     one of the device's.
+    ///   - accessPoints: How many access points the scenario will set up, at most 90. Until one is, its radio is an
+    ///     idle one of the device's.
     ///   - spare: Whether the device has a second station interface.
     ///   - country: The regulatory domain, which decides how long a full scan takes: CN 2 s, DE 5 s, US 14 s.
     /// - Throws: What the scenario throws, and `LabError`.
@@ -174,8 +174,8 @@ public actor Lab {
     }
 
     /// Connects a program on the device to an access point, over whichever network is in use now.
-    public nonisolated func conversation(with accessPoint: AccessPoint) async throws -> Conversation {
-        try await Conversation(with: accessPoint.gateway)
+    public nonisolated func echoConnection(with accessPoint: AccessPoint) async throws -> EchoConnection {
+        try await EchoConnection(with: accessPoint.gateway)
     }
 
     /// Starts a program of the scenario's own, such as the agent; it is ended with the lab at the latest.
@@ -200,8 +200,8 @@ public actor Lab {
         report(what, "\(duration.milliseconds) ms (\(isVirtual ? "virtual" : "clock") time)")
     }
 
-    /// Waits until the clock is so many tenths into a second: the kernel looks for missing beacons on whole seconds, so what it
-    /// takes to call a link lost depends on when in a second it broke.
+    /// Waits until the clock is so many tenths into a second: the kernel looks for missing beacons on whole seconds, so
+    /// what it takes to call a link lost depends on when in a second it broke.
     public nonisolated func wait(untilTenth tenth: Int) async throws {
         var now = timespec()
         clock_gettime(CLOCK_MONOTONIC, &now)

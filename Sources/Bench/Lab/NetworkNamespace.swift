@@ -1,3 +1,5 @@
+import AgentModel
+import FoundationEssentials
 import Glibc
 
 /// A network namespace: what makes one kernel into several machines that only meet in the air.
@@ -16,7 +18,7 @@ struct NetworkNamespace: Sendable {
         return try result.get()
     }
 
-    /// Whether somebody accepts connections at this address of the namespace's own; such an answer comes at once.
+    /// Whether a program accepts connections at this address of the namespace's own; such an answer comes at once.
     func isListening(_ address: IPv4Address, port: UInt16) throws(LabError) -> Bool {
         let socket = try enter { () throws(LabError) in try FileDescriptor.socket(AF_INET, SOCK_STREAM) }
         let result = address.withSocketAddress(port: port) { connect(socket.number, $0, $1) }
@@ -35,4 +37,124 @@ struct NetworkNamespace: Sendable {
             throw .lastCall("enter network namespace \(name)")
         }
     }
+}
+
+/// One network interface, worked through a socket in its namespace: no program has to be started for it.
+final class NetworkInterface: Sendable {
+    let name: String
+    private let control: FileDescriptor
+
+    /// The interface is looked for in the namespace in which this is called.
+    init(_ name: String) throws(LabError) {
+        self.name = name
+        control = try FileDescriptor.socket(AF_INET, SOCK_DGRAM)
+    }
+
+    func setUp(_ up: Bool) throws(LabError) {
+        var request = request()
+        try perform(SIOCGIFFLAGS, &request, "read the flags of \(name)")
+        let flags = Int32(request.ifr_ifru.ifru_flags)
+        let wanted = up ? flags | Int32(IFF_UP) : flags & ~Int32(IFF_UP)
+        request.ifr_ifru.ifru_flags = Int16(truncatingIfNeeded: wanted)
+        try perform(SIOCSIFFLAGS, &request, "set \(name) \(up ? "up" : "down")")
+    }
+
+    /// Renames it, which the kernel allows while it is down.
+    func rename(to newName: String) throws(LabError) -> NetworkInterface {
+        var request = request()
+        withUnsafeMutableBytes(of: &request.ifr_ifru.ifru_newname) { field in
+            field.copyBytes(from: newName.utf8.prefix(field.count - 1))
+        }
+        try perform(SIOCSIFNAME, &request, "rename \(name) to \(newName)")
+        return try NetworkInterface(newName)
+    }
+
+    var isUp: Bool {
+        var request = request()
+        return ioctl(control.number, UInt(SIOCGIFFLAGS), &request) == 0
+            && Int32(request.ifr_ifru.ifru_flags) & Int32(IFF_UP) != 0
+    }
+
+    /// The first IPv4 address.
+    var address: IPv4Address? {
+        var request = request()
+        guard ioctl(control.number, UInt(SIOCGIFADDR), &request) == 0 else { return nil }
+        return withUnsafeBytes(of: &request.ifr_ifru.ifru_addr) { bytes in
+            IPv4Address(value: UInt32(bigEndian: bytes.load(as: sockaddr_in.self).sin_addr.s_addr))
+        }
+    }
+
+    /// Adds an address. The second and later ones go by a label of their own.
+    func add(_ address: IPv4Address, prefix: Int, label: String = "") throws(LabError) {
+        var request = request(label: label)
+        Self.put(address, into: &request)
+        try perform(SIOCSIFADDR, &request, "give \(name) the address \(address)")
+        Self.put(IPv4Address(value: ~0 << UInt32(32 - prefix)), into: &request)
+        try perform(SIOCSIFNETMASK, &request, "give \(name) its netmask")
+    }
+
+    private func perform(_ number: Int32, _ request: inout ifreq, _ attempt: String) throws(LabError) {
+        guard ioctl(control.number, UInt(number), &request) == 0 else { throw .lastCall(attempt) }
+    }
+
+    private func request(label: String = "") -> ifreq {
+        var request = ifreq()
+        let full = label.isEmpty ? name : "\(name):\(label)"
+        withUnsafeMutableBytes(of: &request.ifr_ifrn.ifrn_name) { field in
+            field.copyBytes(from: full.utf8.prefix(field.count - 1))
+        }
+        return request
+    }
+
+    private static func put(_ address: IPv4Address, into request: inout ifreq) {
+        address.withSocketAddress { socketAddress, _ in request.ifr_ifru.ifru_addr = socketAddress.pointee }
+    }
+}
+
+/// One simulated radio (mac80211_hwsim) with its one interface.
+struct Radio: Sendable {
+    /// The kernel's name for it, such as `phy1`.
+    let phy: String
+    let interface: String
+    let address: BSSID
+
+    private static let root = "/sys/class/ieee80211"
+
+    /// All simulated radios in the order in which the kernel made them.
+    static func all() throws(LabError) -> [Radio] {
+        let files = FileManager.default
+        let names = ((try? files.contentsOfDirectory(atPath: root)) ?? []).filter { phy in
+            files.fileExists(atPath: "/sys/kernel/debug/ieee80211/\(phy)/hwsim")
+        }
+        let radios = names.compactMap { phy -> Radio? in
+            guard let interface = interface(of: phy),
+                let text = try? String(contentsOfFile: "\(root)/\(phy)/macaddress", encoding: .utf8),
+                let address = BSSID(text.trimmingLine)
+            else { return nil }
+            return Radio(phy: phy, interface: interface, address: address)
+        }
+        return radios.sorted { $0.address < $1.address }
+    }
+
+    /// The interface that it has now: the program that took the first one away may have made one of another name.
+    var currentInterface: String? { Self.interface(of: phy) }
+
+    private static func interface(of phy: String) -> String? {
+        try? FileManager.default.contentsOfDirectory(atPath: "\(root)/\(phy)/device/net").first
+    }
+
+    /// Makes stations hear everything that this radio sends at `signal` (dBm, -100...-1), given a tx power of 0 dBm.
+    ///
+    /// debugfs takes negative values only as 64-bit numbers in hex.
+    func setReceivedSignal(_ signal: Int) throws(LabError) {
+        let file = try FileDescriptor.open("/sys/kernel/debug/ieee80211/\(phy)/hwsim/rx_rssi", O_WRONLY)
+        let text = "0x" + String(UInt64(bitPattern: Int64(signal)), radix: 16)
+        guard write(file.number, text, text.utf8.count) == text.utf8.count else {
+            throw .lastCall("set the signal of \(phy) to \(signal) dBm")
+        }
+    }
+}
+
+extension String {
+    var trimmingLine: Substring { prefix { !$0.isNewline } }
 }

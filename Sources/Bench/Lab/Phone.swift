@@ -2,8 +2,8 @@ import AgentModel
 import AppProtocol
 import FoundationEssentials
 
-/// A phone in the network of an access point. It talks to the device through `openssl s_client`, which has nothing in common
-/// with this project.
+/// A phone in the network of an access point. It talks to the device through `openssl s_client`, which has nothing in
+/// common with this project.
 public actor Phone {
     private let accessPoint: AccessPoint
     private let device: DeviceKey

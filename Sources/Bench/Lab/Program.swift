@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import Linux
 import Synchronization
 
 /// A program that the lab started and will end, with whatever processes it starts itself: a process group.
@@ -119,4 +120,53 @@ public final class Program: Sendable {
         }
         unlink(list)
     }
+}
+
+extension Program {
+    private static let folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"]
+
+    /// The path of a system program; a path stays as it is.
+    static func locate(_ name: String) throws(LabError) -> String {
+        let paths: [String] = name.contains("/") ? [name] : folders.map { "\($0)/\(name)" }
+        guard let path = paths.first(where: { access($0, X_OK) == 0 }) else { throw .missing(program: name) }
+        return path
+    }
+
+    /// Starts a program in a process group of its own, with nothing of the lab's but the network namespace.
+    static func spawn(
+        _ path: String, _ arguments: [String], environment: [String: String], input: String, log: String
+    ) throws(LabError) -> pid_t {
+        let defaults = ["PATH": folders.joined(separator: ":"), "LANG": "C.UTF-8"]
+        let variables = defaults.merging(environment) { $1 }.map { "\($0.key)=\($0.value)" }
+        do {
+            return try ChildProcess.start(
+                path, arguments, environment: variables, input: .file(input, flags: O_RDONLY),
+                output: .file(log, flags: O_WRONLY | O_CREAT | O_APPEND))
+        } catch {
+            throw .system(attempt: "start \(path)", errno: error.errno)
+        }
+    }
+}
+
+/// What the package's unit sets for the agent's C library, in the sources that this was built from: memory on a board
+/// is used with these settings.
+enum UnitEnvironment {
+    /// Read once, because a scenario's time goes on meanwhile.
+    static let memory: [String: String] = {
+        let unit = (try? String(contentsOfFile: Lab.checkout + "/board/systemd/altnet.service", encoding: .utf8)) ?? ""
+        return memory(in: unit)
+    }()
+
+    /// - Parameter unit: the text of a unit (systemd.unit(5)).
+    static func memory(in unit: String) -> [String: String] {
+        let lines = unit.split(separator: "\n").filter { $0.hasPrefix("Environment=") }
+        let variables = lines.flatMap { $0.dropFirst("Environment=".count).split(separator: " ") }.compactMap {
+            variable -> (String, String)? in
+            guard let equals = variable.firstIndex(of: "="), isOfMemory(variable[..<equals]) else { return nil }
+            return (String(variable[..<equals]), String(variable[variable.index(after: equals)...]))
+        }
+        return Dictionary(variables) { $1 }
+    }
+
+    private static func isOfMemory(_ name: Substring) -> Bool { name.hasPrefix("MALLOC_") || name == "GLIBC_TUNABLES" }
 }

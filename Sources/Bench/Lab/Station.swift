@@ -4,8 +4,8 @@ import Glibc
 
 /// The device: one simulated radio with the real wpa_supplicant and the real dhcpcd, in the lab's own namespace.
 ///
-/// Nothing runs until it is started here. wpa_supplicant starts the way altnet needs it: no networks, nothing saved, its
-/// control socket in a private folder.
+/// Nothing runs until it is started here. wpa_supplicant starts the way altnet needs it: no networks, nothing saved,
+/// its control socket in a private folder.
 public actor Station {
     /// The network interface, usually `wlan0`.
     public nonisolated let interface: String
@@ -43,8 +43,8 @@ public actor Station {
 
     /// Starts wpa_supplicant and returns once its control socket answers.
     ///
-    /// - Parameter networks: What it is to know and to choose from by itself: altnet wants none, the peer to compare with
-    ///   wants all.
+    /// - Parameter networks: What it is to know and to choose from by itself: altnet wants none, the peer to compare
+    ///   with wants all.
     public func startSupplicant(knowing networks: [KnownNetwork] = []) async throws {
         let path = "\(directory)/wpa_supplicant.conf"
         let configuration = """
@@ -128,8 +128,8 @@ public actor Station {
         dhcpcd = nil
     }
 
-    /// What makes dhcpcd give the right address soonest after a join, each line measured (Docs/lab.md), with altnet's own
-    /// hook, which notes down what the network told.
+    /// What makes dhcpcd give the right address soonest after a join, each line measured (Docs/lab.md), with altnet's
+    /// own hook, which notes down what the network told.
     private static let quickestDHCP = """
         define 114 string captive_portal_uri
         definend 37 string captive_portal_uri
@@ -193,8 +193,8 @@ public actor Station {
     /// - Parameters:
     ///   - options: more of curl's.
     ///   - limit: whole seconds; the start of curl alone can take one on an emulated processor.
-    /// - Returns: curl's exit status (0 for an answer, 7 for a connection that was refused, 28 for one that timed out) and what
-    ///   it wrote.
+    /// - Returns: curl's exit status (0 for an answer, 7 for a connection that was refused, 28 for one that timed out)
+    ///   and what it wrote.
     public func curl(
         _ url: String, _ options: [String] = [], within limit: Duration = .seconds(5)
     ) async throws -> (status: Int32, text: String) {
@@ -229,4 +229,75 @@ public actor Station {
     }
 
     private var control: ControlSocket { ControlSocket(path: "\(controlDirectory)/\(interface)", directory: directory) }
+}
+
+/// A network that wpa_supplicant is told of when it starts, to choose by itself.
+public struct KnownNetwork: Sendable {
+    public let ssid: SSID
+    public let security: NetworkSecurity
+    /// The higher one is preferred.
+    public let priority: Int
+    public let hidden: Bool
+
+    public init(_ ssid: SSID, security: NetworkSecurity, priority: Int = 0, hidden: Bool = false) {
+        self.ssid = ssid
+        self.security = security
+        self.priority = priority
+        self.hidden = hidden
+    }
+
+    /// The network block of wpa_supplicant.conf.
+    var supplicantBlock: String {
+        let authentication =
+            switch security {
+            case .open: "key_mgmt=NONE"
+            case .wpa2(let password): "key_mgmt=WPA-PSK\n psk=\"\(password)\""
+            case .wpa3(let password): "key_mgmt=SAE\n ieee80211w=2\n sae_password=\"\(password)\""
+            case .transition(let password): "key_mgmt=WPA-PSK SAE\n ieee80211w=1\n psk=\"\(password)\""
+            }
+        return """
+            network={
+             ssid=\(Hex.string(ssid.bytes))
+             scan_ssid=\(hidden ? 1 : 0)
+             priority=\(priority)
+             \(authentication)
+            }
+
+            """
+    }
+}
+
+/// How soon mac80211 notices that an access point is gone: some of its parameters, which it reads when a network is
+/// joined.
+struct LossDetection {
+    private let values: [String: Substring]
+
+    /// As the kernel has them by itself.
+    static let kernels = Self(values: ["beacon_loss_count": "7", "max_nullfunc_tries": "2", "probe_wait_ms": "500"])
+
+    /// As a board has them where altnet is installed: what its udev rule says, in the sources that this was built from.
+    static func boards() throws(LabError) -> Self {
+        guard let rule else { throw LabError.lastCall("read \(rulePath)") }
+        // ATTR{[module/mac80211]parameters/NAME}="VALUE"
+        let settings = rule.split(separator: "ATTR{[module/mac80211]parameters/").dropFirst().compactMap { text in
+            let words = text.split(separator: "\"", maxSplits: 2, omittingEmptySubsequences: false)
+            return words.count > 1 && words[0].hasSuffix("}=") ? (String(words[0].dropLast(2)), words[1]) : nil
+        }
+        return Self(values: Dictionary(settings) { $1 })
+    }
+
+    /// Read once, because a scenario's time goes on meanwhile.
+    private static let rule = try? String(contentsOfFile: rulePath, encoding: .utf8)
+    private static let rulePath = Lab.checkout + "/board/udev/90-altnet-radio.rules"
+
+    /// Counts for what is joined from now on.
+    func apply() throws(LabError) {
+        for (name, value) in values {
+            let path = "/sys/module/mac80211/parameters/\(name)"
+            let file = try FileDescriptor.open(path, O_WRONLY)
+            guard write(file.number, String(value), value.utf8.count) == value.utf8.count else {
+                throw .lastCall("set \(name) to \(value)")
+            }
+        }
+    }
 }

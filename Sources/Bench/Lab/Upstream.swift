@@ -4,15 +4,16 @@ import Glibc
 /// The internet as the lab has it: a network namespace with a name server, a web server and a broker at public-looking
 /// addresses (RFC 5737, RFC 3849), reached through each access point that is connected to it.
 ///
-/// Access points route and translate no addresses, so what a server sees as its client tells which network the data took.
+/// Access points route and translate no addresses, so what a server sees as its client tells which network the data
+/// took.
 public actor Upstream {
-    /// The name of the broker, for those who ask this internet's name server.
+    /// The broker's name at this internet's name server.
     public static let brokerName = "broker.lab.example"
     /// The name of the app's server, which speaks HTTP over TLS alone (`appServer`).
     public static let appName = "app.lab.example"
     /// Answers 204 and nothing else, on port 80: what a device asks to know whether it is online.
     public static let validationURL = "http://check.lab.example/generate_204"
-    /// Tells the address of whoever asks.
+    /// Tells the address of the client.
     public static let mirror = IPv4Address(203, 0, 113, 80)
     /// The same, over IPv6.
     public static let mirror6 = "2001:db8:ffff::80"
@@ -59,7 +60,8 @@ public actor Upstream {
         }
     }
 
-    /// An nginx behind TLS, on port 443 of `appName`, started by the first call. Whoever trusts `authority` trusts it.
+    /// An nginx behind TLS, on port 443 of `appName`, started by the first call. Clients that trust `authority` trust
+    /// it.
     public func appServer() async throws -> (server: InternetServer, authority: String) {
         let (certificate, key) = ("\(directory)/app.crt", "\(directory)/app.key")
         if let app { return (app, certificate) }

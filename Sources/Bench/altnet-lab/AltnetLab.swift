@@ -1,4 +1,6 @@
 import ArgumentParser
+import Glibc
+import Simulation
 
 @main
 struct AltnetLab: AsyncParsableCommand {
@@ -10,4 +12,50 @@ struct AltnetLab: AsyncParsableCommand {
             BenchPolicyCommand.self, TortureCommand.self,
             PolicyPropertiesCommand.self, HarnessCommand.self,
         ])
+}
+
+/// How much a command does side by side.
+struct JobsOption: ParsableArguments {
+    @Option(help: "How many runs at once.")
+    var jobs = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
+
+    func validate() throws {
+        if !(1...256).contains(jobs) { throw ValidationError("run 1 to 256 jobs at once") }
+    }
+}
+
+/// How far long work has come, on standard error while a person watches there.
+struct Progress {
+    private let what: String
+    private let wanted: Double
+    private let isShown = isatty(STDERR_FILENO) == 1
+    private var done = 0.0
+    private var shown = -1
+
+    /// - Parameter what: Follows the number: `of 1000 device-hours`.
+    init(_ what: String, wanted: Double) {
+        self.what = what
+        self.wanted = wanted
+    }
+
+    mutating func add(_ amount: Double) {
+        done += amount
+        let percent = Int(min(100, done * 100 / max(wanted, .leastNonzeroMagnitude)))
+        guard isShown, percent != shown else { return }
+        shown = percent
+        write("\r\(Int(done)) \(what), \(percent) %")
+    }
+
+    func end() { if isShown { write("\r\u{1b}[K") } }
+
+    private func write(_ text: String) { _ = text.withCString { Glibc.write(STDERR_FILENO, $0, strlen($0)) } }
+}
+
+extension TextStyle {
+    /// What standard output can show, by what it is and by the environment (https://no-color.org).
+    static var terminal: TextStyle {
+        func environment(_ name: String) -> String { getenv(name).map { String(cString: $0) } ?? "" }
+        return TextStyle(
+            hasColour: isatty(STDOUT_FILENO) == 1 && environment("NO_COLOR").isEmpty && environment("TERM") != "dumb")
+    }
 }

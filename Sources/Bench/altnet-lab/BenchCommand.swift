@@ -9,12 +9,12 @@ struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Measures altnet beside the other network stacks of Linux.",
         discussion: """
-            Each trial is played on real kernel radios in a virtual machine, with altnet, iwd, wpa_supplicant and dhcpcd, \
+            Each case is played on real kernel radios in a virtual machine, with altnet, iwd, wpa_supplicant and dhcpcd, \
             NetworkManager and ConnMan in turn; `make bench` prepares everything that it needs. What was measured is kept, \
             and a run that is interrupted goes on where it was. Docs/benchmarks.md says what the figures mean.
             """)
 
-    @Option(help: "Trials by name or by the beginning of it, such as hard-loss; all if none is given.")
+    @Option(help: "Cases by name or by the beginning of it, such as hard-loss; all if none is given.")
     var only: [String] = []
 
     @Option(help: "Which stacks: \(StackName.allCases.map(\.rawValue).joined(separator: ", ")); all if none is given.")
@@ -47,9 +47,9 @@ struct BenchCommand: AsyncParsableCommand {
     func validate() throws {
         if !(1...1000).contains(runs) { throw ValidationError("run 1 to 1000 times") }
         if !(1...64).contains(jobs ?? 1) { throw ValidationError("start 1 to 64 virtual machines") }
-        for name in only where !BenchmarkPlan.trials.contains(where: { $0.hasPrefix(name) }) {
-            let names = BenchmarkPlan.trials.joined(separator: ", ")
-            throw ValidationError("there is no trial “\(name)”; there are \(names)")
+        for name in only where !BenchmarkPlan.caseNames.contains(where: { $0.hasPrefix(name) }) {
+            let names = BenchmarkPlan.caseNames.joined(separator: ", ")
+            throw ValidationError("there is no benchmark case “\(name)”; there are \(names)")
         }
     }
 
@@ -70,10 +70,10 @@ struct BenchCommand: AsyncParsableCommand {
 
     private func measure(build: String?) async throws {
         let done = again ? [] : store.runs.current(altnet: build)
-        let plan = BenchmarkPlan(trials: only, stacks: stack, runs: runs, time: time, done: done)
+        let plan = BenchmarkPlan(cases: only, stacks: stack, runs: runs, time: time, done: done)
         if again { try plan.jobs.forEach { try store.forget($0, in: time) } }
         let total = plan.jobs.reduce(0) { $0 + $1.runs }
-        tell("\(total) runs of \(plan.jobs.count) trials in \(time.rawValue) time")
+        tell("\(total) runs of \(plan.jobs.count) cases in \(time.rawValue) time")
         var ended = 0
         try await withThrowingTaskGroup(of: BenchmarkPlan.Job.self) { group in
             var waiting = plan.jobs[...]
@@ -82,7 +82,7 @@ struct BenchCommand: AsyncParsableCommand {
             }
             while let job = try await group.next() {
                 ended += job.runs
-                tell("\(ended) of \(total): \(job.trial)")
+                tell("\(ended) of \(total): \(job.caseName)")
                 if let job = waiting.popFirst() { group.addTask { try await play(job) } }
             }
         }
@@ -90,20 +90,20 @@ struct BenchCommand: AsyncParsableCommand {
 
     /// One virtual machine, from its boot to its end. What it measures it writes down itself.
     private func play(_ job: BenchmarkPlan.Job) async throws -> BenchmarkPlan.Job {
-        let results = store.folder(of: job.trial, in: time)
+        let results = store.folder(of: job.caseName, in: time)
         let log = "\(results)/machine.log"
         try FileManager.default.createDirectory(atPath: results, withIntermediateDirectories: true)
         let wanted = job.wanted.map(\.description)
         var arguments = ["--timeout", "14400", "--memory", "1536", "--results", results]
         if time == .virtual { arguments.append("--virtual-time") }
-        arguments += options + ["--", CommandLine.arguments[0], "bench-play", job.trial] + wanted
+        arguments += options + ["--", CommandLine.arguments[0], "bench-play", job.caseName] + wanted
         let words = arguments
         let status = try await withCheckedThrowingContinuation { continuation in
             DispatchQueue.global().async {
                 continuation.resume(with: Result { try Self.run(words, log: log) })
             }
         }
-        if status != 0 { tell("\(job.trial): the virtual machine ended with status \(status); see \(log)") }
+        if status != 0 { tell("\(job.caseName): the virtual machine ended with status \(status); see \(log)") }
         return job
     }
 
@@ -126,3 +126,36 @@ struct BenchCommand: AsyncParsableCommand {
 
 extension StackName: ExpressibleByArgument {}
 extension Run.Time: ExpressibleByArgument {}
+
+/// The part of `bench` that runs in the virtual machine.
+struct BenchPlayCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bench-play", abstract: "Plays one case of the benchmark on this kernel.", shouldDisplay: false)
+
+    @Argument(help: "The case.")
+    var caseName: String
+
+    @Argument(help: "Which stacks, how many runs there are already, and how many more: iwd=2+3.")
+    var wanted: [BenchmarkPlan.Wanted]
+
+    func validate() throws {
+        if let obstacle = Lab.obstacle { throw ValidationError("no benchmark here: \(obstacle); use make bench") }
+    }
+
+    func run() async throws {
+        let environment = ProcessInfo.processInfo.environment
+        guard let results = environment["LAB_RESULTS"] else { throw ValidationError("LAB_RESULTS is not set") }
+        let time: Run.Time = environment["LAB_TIME"] == "virtual" ? .virtual : .clock
+        // In turns, so that whatever changes as time goes by meets all alike.
+        for round in 0..<(wanted.map(\.count).max() ?? 0) {
+            for wanted in wanted where wanted.count > round {
+                let number = wanted.done + round
+                let run = await Run.play(caseName, stack: wanted.stack, number: number, time: time)
+                try RunStore.append(run.stamped(altnet: environment["LAB_ALTNET_BUILD"]), in: results)
+                print("\(caseName), \(wanted.stack), run \(number + 1): \(run.summary)")
+            }
+        }
+    }
+}
+
+extension BenchmarkPlan.Wanted: ExpressibleByArgument {}

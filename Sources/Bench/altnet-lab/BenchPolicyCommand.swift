@@ -56,13 +56,13 @@ struct BenchPolicyCommand: AsyncParsableCommand {
 
     private func printJSON(_ comparisons: [Comparison], _ goals: PolicyGoals) throws {
         let report = Report(
-            comparisons: ComparisonsDocument(comparisons).comparisons, standings: goals.standings, goals: goals.goals)
+            comparisons: ComparisonsDocument(comparisons).comparisons, standings: goals.scores, goals: goals.goals)
         print(try JSONText.of(report))
     }
 
     private struct Report: Encodable {
         let comparisons: [ComparisonDocument]
-        let standings: [PolicyGoals.Standing]
+        let standings: [PolicyGoals.ScenarioScore]
         let goals: [PolicyGoals.Goal]
     }
 }

@@ -1,6 +1,11 @@
+import AgentModel
+import AppClient
+import AppProtocol
 import ArgumentParser
 import FoundationEssentials
+import Glibc
 import Lab
+import Synchronization
 
 struct DemoCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -27,5 +32,279 @@ struct DemoCommand: AsyncParsableCommand {
         if let picture {
             try Data(TerminalPicture(lines: stage.lines).svg.utf8).write(to: URL(filePath: picture))
         }
+    }
+}
+
+/// A day in the life of a device, in two minutes.
+struct Demo {
+    let stage: Stage
+
+    func run() async throws {
+        stage.title("altnet: a device that stays online")
+        stage.note("Real hostapd, wpa_supplicant and dhcpcd on a real kernel; only the radio waves are simulated.")
+        try await Lab.run("demo", accessPoints: 3) { lab in
+            stage.scene("Three access points start to send")
+            let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 1, signal: -50)
+            let backup = try await lab.accessPoint(
+                "BackupNet", security: .wpa2("backup-password"), channel: 6, signal: -55)
+            let garage = try await lab.accessPoint(
+                "GarageNet", security: .wpa3("garage-password"), channel: 36, signal: -72)
+            for accessPoint in [home, backup, garage] {
+                try await accessPoint.powerOn()
+                stage.note("         \(accessPoint.ssid)")
+            }
+            let device = Device(in: lab, onEvent: show)
+            try await Play(stage: stage, lab: lab, device: device, home: home, backup: backup, garage: garage).run()
+        }
+        stage.note("")
+        stage.note("The same scenarios are tests: make test")
+    }
+
+    private func show(_ event: Event.Body) {
+        switch event {
+        case .decision(let decision): stage.agent(decision.text, decision.style)
+        case .signal(let reading): stage.signal(of: "link", reading.signal)
+        case .switchProgress(let status):
+            stage.app("switch \(status.switchId): \(status.text ?? status.phase.rawValue)")
+        case .networkChanged, .scanFinished, .backupsChanged, .targetChanged, .portalRequest, .portalEnded, .gap: break
+        }
+    }
+}
+
+extension Decision {
+    fileprivate var style: Stage.Style {
+        switch kind.rawValue {
+        case "online": .green
+        case "lost", "failed", "blocked": .red
+        case "stay", "search": .yellow
+        default: .blue
+        }
+    }
+}
+
+/// The scenes, one after the other.
+private struct Play {
+    let stage: Stage
+    let lab: Lab
+    let device: Device
+    let home: AccessPoint
+    let backup: AccessPoint
+    let garage: AccessPoint
+
+    func run() async throws {
+        let pinger = try await lab.pinger()
+        let joined = try await joinHome(pinger)
+        try await storeBackups()
+        let moved = try await fade()
+        let gap = try await switchBack(pinger)
+        try await overfill()
+        let back = try await cutPower(pinger)
+        let memory = await device.residentMemory
+        await device.stop()
+        stage.title("What it took")
+        stage.table([
+            ("first network, from nothing to a ping", "\(joined.inSeconds) s"),
+            ("critical signal to online on the stronger network", "\(moved.inSeconds) s"),
+            ("longest gap of the commanded switch", "\(gap.inSeconds) s"),
+            ("power cut to a ping through the backup", "\(back.inSeconds) s"),
+            ("agent's resident memory", memory.map { "\($0 / 1024) MB" } ?? "?"),
+        ])
+    }
+
+    private func joinHome(_ pinger: Pinger) async throws -> Duration {
+        stage.scene("The device starts, and the app tells it its home network")
+        try await lab.station.startDHCPClient()
+        try await lab.station.startSupplicant()
+        try await device.start()
+        let start = ContinuousClock.now
+        try await device.provision(home)
+        return try await prove(pinger, through: home, since: start)
+    }
+
+    private func storeBackups() async throws {
+        stage.scene("The app stores two backups")
+        let list = try await device.store([await backup.asStored(), await garage.asStored()])
+        stage.app(
+            "\(list.networks.count) of \(list.max): " + list.networks.map { "\($0.ssid)" }.joined(separator: ", "))
+    }
+
+    private func fade() async throws -> Duration {
+        stage.scene("Home fades")
+        let mark = device.decisions.count
+        for signal in [-60, -68, -76, -85] {
+            try await home.setSignal(signal)
+            stage.signal(of: "HomeNet", signal)
+            try await Task.sleep(for: .milliseconds(700))
+        }
+        let critical = ContinuousClock.now
+        let join = try await device.decision("join", since: mark, within: .seconds(40))
+        for candidate in join.candidates {
+            stage.note(
+                "                  \(candidate.ssid): \(candidate.signal.map { "\($0) dBm, " } ?? "")\(candidate.verdict)"
+            )
+        }
+        try await device.online(on: backup, within: .seconds(20))
+        let moved = ContinuousClock.now - critical
+        try await proveNetwork(is: backup)
+        return moved
+    }
+
+    private func switchBack(_ pinger: Pinger) async throws -> Duration {
+        stage.scene("Home is strong again, and the app commands the device back")
+        try await home.setSignal(-50)
+        let start = ContinuousClock.now
+        let accepted = try await device.switchNetwork(to: home)
+        let outcome = try await device.outcome(of: accepted, within: .seconds(30))
+        guard outcome.phase == .committed else { throw LabError.unexpected("the switch ended with \(outcome.phase)") }
+        try await device.online(on: home, within: .seconds(5))
+        try await pinger.reply(within: .seconds(5))
+        try await proveNetwork(is: home)
+        return pinger.longestGap(since: start)
+    }
+
+    private func overfill() async throws {
+        stage.scene("The app sends four backups, and three is the maximum")
+        let more = try ["One", "Two"].map { NewNetwork(ssid: try SSID($0), password: nil) }
+        var refusal: ClientError?
+        do throws(ClientError) {
+            try await device.store([await backup.asStored(), await garage.asStored()] + more)
+        } catch {
+            refusal = error
+        }
+        guard let refusal else { throw LabError.unexpected("the device took a list that is too long") }
+        stage.app("refused: \(refusal)")
+        let client = try await device.client()
+        let list = try await client.backups()
+        await client.close()
+        stage.proof("the old list stands: " + list.networks.map { "\($0.ssid)" }.joined(separator: ", "))
+    }
+
+    private func cutPower(_ pinger: Pinger) async throws -> Duration {
+        stage.scene("Home's power is cut")
+        let cut = ContinuousClock.now
+        try await home.powerOff()
+        try await device.online(on: backup, within: .seconds(40))
+        return try await prove(pinger, through: backup, since: cut + .milliseconds(100)) + .milliseconds(100)
+    }
+
+    private func prove(
+        _ pinger: Pinger, through network: AccessPoint, since moment: ContinuousClock.Instant
+    ) async throws -> Duration {
+        let first = try await pinger.reply(after: moment, within: .seconds(10))
+        stage.proof("a ping came back \((first - moment).inSeconds) s after it")
+        try await proveNetwork(is: network)
+        return first - moment
+    }
+
+    private func proveNetwork(is network: AccessPoint) async throws {
+        let answering = try await lab.station.network(within: .seconds(5))
+        guard answering == network.ssid else {
+            throw LabError.unexpected("data flows through \(answering?.description ?? "nothing"), not \(network.ssid)")
+        }
+        stage.proof("data flows through \(network.ssid)")
+    }
+}
+
+extension Duration {
+    /// In seconds with two decimals.
+    fileprivate var inSeconds: String {
+        let hundredths = milliseconds / 10
+        return "\(hundredths / 100).\(hundredths % 100 < 10 ? "0" : "")\(hundredths % 100)"
+    }
+}
+
+/// Prints what happens in the demo: one line each, with the time since it began; in colour on a terminal.
+final class Stage: Sendable {
+    private let start = ContinuousClock.now
+    private let isColoured = isatty(STDOUT_FILENO) == 1 && ProcessInfo.processInfo.environment["NO_COLOR"] == nil
+    private let printed = Mutex<[[Span]]>([])
+
+    /// A piece of a line in one style.
+    struct Span: Sendable {
+        let text: String
+        let style: Style
+    }
+
+    enum Style: Int, Sendable {
+        case plain = 0
+        case bold = 1
+        case faint = 2
+        case red = 31
+        case green = 32
+        case yellow = 33
+        case blue = 34
+        case magenta = 35
+        case cyan = 36
+    }
+
+    /// Every line so far, in colour.
+    var lines: [String] { printed.withLock { $0 }.map { $0.map(Self.paint).joined() } }
+
+    func title(_ text: String) { put([], [Span(text: "  " + text, style: .bold)], []) }
+
+    func note(_ text: String) { put([Span(text: "  " + text, style: .faint)]) }
+
+    /// Something that the demo does to the world.
+    func scene(_ text: String) { put([], [stamp, Span(text: "▶ " + text, style: .cyan)]) }
+
+    /// Something that the agent decided.
+    func agent(_ text: String, _ style: Style = .blue) { put(from: "agent", [Span(text: text, style: style)]) }
+
+    /// Something that the app sent or got.
+    func app(_ text: String) { put(from: "app", [Span(text: text, style: .magenta)]) }
+
+    /// Something that was measured from outside.
+    func proof(_ text: String) { put([stamp, Span(text: "✔ " + text, style: .green)]) }
+
+    func failure(_ text: String) { put([stamp, Span(text: "✘ " + text, style: .red)]) }
+
+    func signal(of name: String, _ dBm: Int) {
+        let style: Style = dBm >= -65 ? .green : dBm >= -75 ? .yellow : .red
+        put(
+            from: "radio",
+            [
+                Span(text: name + " ", style: .plain), Span(text: Self.bar(dBm), style: style),
+                Span(text: " \(dBm) dBm", style: .plain),
+            ])
+    }
+
+    func table(_ rows: [(String, String)]) {
+        let width = rows.map(\.0.count).max() ?? 0
+        for (name, value) in rows {
+            let padding = String(repeating: " ", count: width - name.count + 2)
+            put([Span(text: "  " + name + padding, style: .plain), Span(text: value, style: .bold)])
+        }
+    }
+
+    /// Ten blocks from -95 to -35 dBm.
+    private static func bar(_ dBm: Int) -> String {
+        let full = min(max((dBm + 95) / 6, 0), 10)
+        return String(repeating: "█", count: full) + String(repeating: "░", count: 10 - full)
+    }
+
+    private var stamp: Span {
+        let tenths = Int((ContinuousClock.now - start) / .milliseconds(100))
+        let text = "\(tenths / 10).\(tenths % 10) s  "
+        return Span(text: String(repeating: " ", count: max(0, 10 - text.count)) + text, style: .faint)
+    }
+
+    private func put(from source: String, _ spans: [Span]) {
+        let name = source + String(repeating: " ", count: max(0, 7 - source.count))
+        put([stamp, Span(text: name, style: .faint)] + spans)
+    }
+
+    private func put(_ lines: [Span]...) {
+        printed.withLock { printed in
+            for line in lines {
+                printed.append(line)
+                print(line.map { isColoured ? Self.paint($0) : $0.text }.joined())
+            }
+            fflush(nil)
+        }
+    }
+
+    private static func paint(_ span: Span) -> String {
+        guard span.style != .plain else { return span.text }
+        return "\u{1b}[\(span.style.rawValue)m\(span.text)\u{1b}[0m"
     }
 }

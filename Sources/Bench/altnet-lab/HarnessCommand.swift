@@ -115,8 +115,8 @@ struct HarnessCommand: AsyncParsableCommand {
     }
 }
 
-/// Control-C, or the end of the machine: the first lets the check that runs end and the device be brought back, the second
-/// is obeyed at once.
+/// Control-C, or the end of the machine: the first lets the check that runs end and the device be brought back, the
+/// second is obeyed at once.
 private enum Interruption {
     private static let hasArrived = Atomic(false)
 

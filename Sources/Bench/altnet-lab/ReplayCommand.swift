@@ -75,3 +75,105 @@ struct SettingChange: ExpressibleByArgument {
         value = String(parts[1])
     }
 }
+
+/// What this build's policy makes of one recorded run.
+struct ReplayReport: Encodable {
+    /// The version of the agent that recorded it.
+    let agent: String
+    let events: Int
+    let decisions: [Entry]
+    /// Where this policy does something else than was recorded; what follows the first is hypothetical.
+    let differences: [Difference]
+    /// Why the record does not go on to the end of the run, where it does not.
+    let end: String?
+
+    var isSame: Bool { differences.isEmpty }
+
+    struct Entry: Encodable {
+        /// Since the run's first event.
+        let milliseconds: Int64
+        let decision: String
+    }
+
+    struct Difference: Encodable {
+        let milliseconds: Int64
+        /// In the file.
+        let line: Int
+        let recorded: [String]
+        let now: [String]
+    }
+
+    init(_ run: RecordedRun, settings: PolicySettings) {
+        var replay = Replay(of: run, settings: settings)
+        let start = run.steps.first?.at.milliseconds ?? 0
+        var decisions: [Entry] = []
+        var differences: [Difference] = []
+        for step in run.steps {
+            let outcome = replay.handle(step)
+            let time = step.at.milliseconds - start
+            decisions += outcome.actions.compactMap { action in
+                Self.decision(action).map { Entry(milliseconds: time, decision: $0) }
+            }
+            guard outcome.isDifferent else { continue }
+            differences.append(
+                Difference(milliseconds: time, line: step.line, recorded: step.actions, now: outcome.actions))
+        }
+        agent = run.agent
+        events = run.steps.count
+        self.decisions = decisions
+        self.differences = differences
+        end = run.end.map(Self.sentence)
+    }
+
+    private static func sentence(_ end: RecordedRun.End) -> String {
+        switch end {
+        case .gap(let line, let missed): "line \(line): \(missed) events are missing, what follows is not compared"
+        case .full: "the file had reached its limit"
+        case .cut(let line): "line \(line) was cut short"
+        }
+    }
+
+    /// A decision without what was held against the other networks; nil for any other action.
+    private static func decision(_ action: String) -> String? {
+        let words = action.split(separator: " ").map(String.init)
+        guard words.count >= 8, words[0] == "decide" else { return nil }
+        func place(_ ssid: String, _ bssid: String) -> String { bssid == "-" ? ssid : "\(ssid) (\(bssid))" }
+        let signal = words[7] == "-" ? "" : " at \(words[7]) dBm"
+        return "\(words[1]): \(words[2])\(signal), \(place(words[3], words[4])) -> \(place(words[5], words[6]))"
+    }
+}
+
+extension ReplayReport {
+    /// For a person.
+    var text: String {
+        var lines = ["altnet \(printable(agent)), \(events) events"]
+        var rest = decisions[...]
+        for (number, difference) in differences.enumerated() {
+            let before = rest.prefix { $0.milliseconds < difference.milliseconds }
+            lines += before.map(Self.line)
+            rest = rest.dropFirst(before.count)
+            lines.append("\(Self.time(difference.milliseconds))  DIFFERENT, line \(difference.line)")
+            lines += difference.recorded.map { "              recorded: \(printable($0))" }
+            lines += difference.now.map { "              now:      \(printable($0))" }
+            if number == 0 { lines.append("              what follows is hypothetical") }
+        }
+        lines += rest.map(Self.line)
+        if let end { lines.append("the record ends early: \(end)") }
+        lines.append(isSame ? "decides as recorded" : "decides otherwise \(differences.count) times")
+        return lines.joined(separator: "\n")
+    }
+
+    private static func line(_ entry: Entry) -> String { "\(time(entry.milliseconds))  \(entry.decision)" }
+
+    /// Seconds, right-aligned.
+    private static func time(_ milliseconds: Int64) -> String {
+        let fraction = String(1000 + milliseconds % 1000).dropFirst()
+        let text = "\(milliseconds / 1000).\(fraction)"
+        return String(repeating: " ", count: max(0, 12 - text.count)) + text
+    }
+
+    /// A file can hold anything, and a terminal may be reading.
+    private func printable(_ text: String) -> String {
+        String(decoding: text.utf8.map { (0x20...0x7e).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
+    }
+}

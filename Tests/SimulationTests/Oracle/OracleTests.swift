@@ -4,14 +4,15 @@ import Testing
 @testable import Simulation
 
 @Suite struct OracleTests {
-    /// Whoever decides, and whatever the air is like: nobody loses less.
+    /// No policy loses less, whatever the air is like.
     @Test(arguments: ScenarioLibrary.names) func nobodyBeatsIt(name: String) throws {
         var scenario = try ScenarioLibrary.scenario(named: name)
         scenario.duration = min(scenario.duration, .seconds(7200))
         for seed in UInt64(1)...2 {
             let heat = Heat(scenario, seed: seed)
             for result in heat.results {
-                // A move that saves less than a millisecond is not made, and moves begin every 200 ms while a quality changes.
+                // A move that saves less than a millisecond is not made, and moves begin every 200 ms while a quality
+                // changes.
                 let moves = Double(result.switches + result.roams + heat.oracle.way.count)
                 let tolerance = 0.001 * moves + 0.0005 * heat.oracle.outage.inSeconds + 0.001
                 #expect(
@@ -29,7 +30,8 @@ import Testing
             Scenario.Happening(at: .seconds(70), .power(ap: "backup", isOn: true)),
         ]
         let outcome = Oracle.run(scenario, seed: 1)
-        // 0.1 s of association and 0.3 s for the address at the start; ten seconds; association while the power returns.
+        // 0.1 s of association and 0.3 s for the address at the start; ten seconds; association while the power
+        // returns.
         #expect(abs(outcome.outage.inSeconds - 10.8) < 0.11)
         #expect(outcome.switches == 1)
         #expect(outcome.way.map(\.accessPoint) == [0, 1])
@@ -54,5 +56,63 @@ import Testing
         #expect(abs(reacting.outage.inSeconds - (0.4 + 0.2 + 0.4)) < 0.11)
         #expect(reacting.way.map(\.accessPoint) == [0, 1])
         #expect(Oracle.run(scenario, seed: 1).way.map(\.accessPoint) == [1])
+    }
+}
+
+@Suite struct PolicyGoalsTests {
+    @Test func ratiosCarryTheGraceAndArePerPass() throws {
+        // Half a day: figures a day are twice those of a pass.
+        let goals = PolicyGoals(
+            of: [Self.comparison("one", altnet: (7, 8, 2), peer: 19, oracle: (1, 4))], hard: ["one"])
+        let score = try #require(goals.scores.first)
+        #expect(score.overOracle == 4)
+        #expect(score.overBestPeer == 0.4)
+        #expect(score.bestPeer == "iwd")
+        #expect(score.switches == 4)
+        #expect(score.returns == 1)
+        #expect(score.oracleSwitches == 2)
+        #expect(goals.goals.map(\.isMet) == [false, false, false, true, false, true])
+        #expect(goals.goals[1].furthest == ["one 4.00"])
+    }
+
+    @Test func whatIsGoodEnoughMeetsAllGoals() {
+        let good = Self.comparison("good", altnet: (1.2, 3, 0), peer: 20, oracle: (1, 2))
+        let goals = PolicyGoals(of: [good], hard: ["good"])
+        #expect(goals.goals.filter { !$0.isMet }.isEmpty)
+    }
+
+    @Test func whoLosesMoreThanAPeerIsNamed() {
+        let bad = Self.comparison("bad", altnet: (4, 0, 0), peer: 3, oracle: (3, 0))
+        let goals = PolicyGoals(of: [bad], hard: [])
+        #expect(goals.goals[3].furthest == ["bad 1.25 (iwd)"])
+        #expect(goals.goals[2].isMet, "there is no hard scenario")
+    }
+
+    /// About weak signal or dead internet, or not.
+    @Test(arguments: [
+        ("dead-internet", true), ("lab-fade", true), ("robot-four-cells", true), ("slow-fading", true),
+        ("quiet", false), ("lab-power-cut", false), ("router-update", false), ("near-equal", false),
+    ])
+    func hardScenarios(name: String, isHard: Bool) throws {
+        let scenario = try ScenarioLibrary.scenario(named: name)
+        #expect(scenario.isHard == isHard)
+    }
+
+    private static func comparison(
+        _ name: String, altnet: (outage: Double, switches: Double, returns: Double), peer: Double,
+        oracle: (outage: Double, switches: Double)
+    ) -> Comparison {
+        func row(_ policy: String, _ outage: Double, _ switches: Double = 0, _ returns: Double = 0) -> Comparison.Row {
+            Comparison.Row(
+                policy: policy, outagePerDay: outage, switchesPerDay: switches, returnsPerDay: returns, roamsPerDay: 0,
+                regretPerDay: outage - oracle.outage)
+        }
+        return Comparison(
+            scenario: name, title: name, seeds: 1, duration: .seconds(43_200),
+            rows: [
+                row("altnet", altnet.outage, altnet.switches, altnet.returns), row("iwd", peer),
+                row("ESPHome", peer + 5),
+                row("oracle", oracle.outage, oracle.switches),
+            ])
     }
 }

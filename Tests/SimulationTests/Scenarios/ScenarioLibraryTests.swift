@@ -1,8 +1,9 @@
 import AgentModel
 import Failover
 import Foundation
-import Simulation
 import Testing
+
+@testable import Simulation
 
 @Suite struct ScenarioLibraryTests {
     @Test(arguments: ScenarioLibrary.names)
@@ -41,7 +42,8 @@ import Testing
 
     @Test func aNameStandsForTheFileOfThatName() throws {
         for name in ScenarioLibrary.names {
-            let path = SimulationDocument.root.appendingPathComponent("Sources/Bench/Simulation/Scenarios/\(name).scenario")
+            let path = SimulationDocument.root.appendingPathComponent(
+                "Sources/Bench/Simulation/Scenarios/\(name).scenario")
             #expect(try ScenarioLibrary.scenario(named: path.path) == ScenarioLibrary.scenario(named: name))
         }
     }
@@ -107,5 +109,114 @@ import Testing
         } catch {
             return error.description
         }
+    }
+}
+
+/// A link that is cut for a second again and again: what `bench-policy` shows over 20 seeds, over a few in a short
+/// time.
+@Suite struct LostLinkScenarioTests {
+    @Test(arguments: [5, 10, 20, 30, 40, 55, 70, 300]) func aCutLinkIsNoFailure(every seconds: Int) throws {
+        var scenario = try ScenarioLibrary.scenario(named: "cuts-\(seconds)s")
+        scenario.duration = .seconds(seconds < 100 ? 600 : 1500)
+        let heats = (UInt64(1)...3).map { Heat(scenario, seed: $0) }
+        func total(_ outage: (Heat) -> Duration) -> Double { heats.map { outage($0).inSeconds }.reduce(0, +) }
+        let altnet = total { $0.results[0].outage }
+        #expect(altnet <= 1.5 * total(\.reacting.outage))
+        for (index, peer) in Peer.all.enumerated() {
+            #expect(altnet <= total { $0.results[index + 1].outage }, "\(peer.name)")
+        }
+    }
+
+    /// With a backup that is as good there is no reason to go back and forth.
+    @Test func aRouterThatThrowsTheDeviceOutIsNoDance() throws {
+        let scenario = try ScenarioLibrary.scenario(named: "thrown-out")
+        for seed in UInt64(1)...3 {
+            let result = Simulation.run(scenario, seed: seed)
+            #expect(result.switches <= 12)
+            #expect(result.outage <= .seconds(30))
+        }
+    }
+}
+
+/// Access points of the home's name, stronger than it and with another key.
+@Suite struct RogueScenarioTests {
+    @Test(arguments: ["rogues-static", "rogues-changing"], [UInt64(1), 2, 3])
+    func theDeviceIsBackWithinTenSeconds(name: String, seed: UInt64) throws {
+        let scenario = try ScenarioLibrary.scenario(named: name)
+        let result = Simulation.run(scenario, seed: seed, recordsTimeline: true)
+        let returns = scenario.happenings.compactMap { happening in
+            if case .power("home", isOn: true) = happening.change { happening.at } else { nil }
+        }
+        #expect(returns.count == 7)
+        for outage in try #require(result.timeline).outages where outage.upperBound < scenario.duration {
+            let back = returns.last { $0 <= outage.upperBound } ?? .zero
+            #expect(outage.upperBound - back <= .seconds(10), "outage from \(outage.lowerBound)")
+        }
+        #expect(result.timeline?.decisions.contains { $0.kind == .blocked } == false)
+    }
+
+    @Test(arguments: ["rogues-static", "rogues-changing", "rogues-backup"])
+    func nobodyFaresBetter(name: String) throws {
+        let scenario = try ScenarioLibrary.scenario(named: name)
+        func outage(_ run: (UInt64) -> RunResult) -> Duration {
+            (UInt64(1)...3).map { run($0).outage }.reduce(.zero, +)
+        }
+        let altnet = outage { Simulation.run(scenario, seed: $0) }
+        for peer in Peer.all {
+            let other = outage { seed in
+                Simulation.run(scenario, seed: seed, policyName: peer.name, timing: peer.timing) { _ in
+                    peer.makePolicy()
+                }
+            }
+            #expect(altnet <= other, "\(peer.name)")
+        }
+    }
+
+    /// The device was in its networks before the scenario begins, and in none that its password does not open.
+    @Test func whatTheDeviceKnowsAtTheBeginning() throws {
+        let scenario = try ScenarioLibrary.scenario(named: "rogues-static")
+        var proven: [PolicyEvent] = []
+        _ = Simulation.run(scenario, seed: 1, duration: .seconds(1)) { _ in
+            Listener { if case .proven = $0 { proven.append($0) } }
+        }
+        let home = World(scenario, seed: 1).tracks[0].bssid
+        #expect(proven == [.proven(NetworkID(1), home)])
+    }
+
+    private struct Listener: LinkPolicy {
+        let nextWake: Instant? = nil
+        let hear: (PolicyEvent) -> Void
+
+        init(_ hear: @escaping (PolicyEvent) -> Void) { self.hear = hear }
+
+        mutating func handle(_ event: PolicyEvent, at now: Instant) -> [PolicyAction] {
+            hear(event)
+            return []
+        }
+    }
+}
+
+/// Docs/simulation.md, whose example and whose table are tested.
+enum SimulationDocument {
+    static let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+        .deletingLastPathComponent().deletingLastPathComponent()
+
+    static func lines() throws -> [Substring] {
+        try String(contentsOf: root.appendingPathComponent("Docs/simulation.md"), encoding: .utf8)
+            .split(separator: "\n", omittingEmptySubsequences: false)
+    }
+
+    /// The scenario that explains the format.
+    static func example() throws -> String {
+        let lines = try lines()
+        let start = try #require(lines.firstIndex(of: "```scenario"))
+        return lines[(start + 1)...].prefix { $0 != "```" }.joined(separator: "\n")
+    }
+
+    /// The rows that tell of the library.
+    static func libraryRows() throws -> [Substring] {
+        let lines = try lines()
+        let head = try #require(lines.firstIndex(of: "| scenario | lasts | what it is |"))
+        return Array(lines[(head + 2)...].prefix { $0.hasPrefix("|") })
     }
 }

@@ -1,5 +1,6 @@
 import AgentModel
 import Failover
+import Randomness
 import Testing
 
 @testable import Simulation
@@ -149,4 +150,208 @@ import Testing
             return error.description
         }
     }
+}
+
+/// The format, as Docs/simulation.md explains it by its example.
+@Suite struct ScenarioFormatTests {
+    let scenario: Scenario
+
+    init() throws {
+        scenario = try Scenario(parsing: SimulationDocument.example().utf8, name: "shed", file: "shed.scenario")
+    }
+
+    @Test func theHead() {
+        #expect(scenario.name == "shed")
+        #expect(scenario.title == "The shed")
+        #expect(
+            scenario.about
+                == "The device stands in the shed, hears the house only with the door open, and drives out now and then. "
+                + "Indented lines go on with the text.")
+        #expect(scenario.duration == .seconds(4 * 3600))
+        #expect(scenario.position == Scenario.Point(x: 0, y: 0))
+        var radio = Scenario.Radio()
+        radio.channels = 13
+        radio.dwell = .milliseconds(60)
+        radio.hasFiveGigahertz = false
+        #expect(scenario.radio == radio)
+    }
+
+    @Test func theSettings() {
+        var settings = PolicySettings()
+        settings.margin = 10
+        settings.twoPointFour.weak = -72
+        settings.weakScan = BackOff(first: .seconds(30), last: .seconds(120))
+        var validation = PolicySettings.Validation()
+        validation.interval = .seconds(20)
+        settings.validation = validation
+        #expect(scenario.settings == settings)
+    }
+
+    @Test func theNetworks() throws {
+        let cafe = try SSID("Café \"Sol\"")
+        #expect(
+            scenario.networks == [
+                Scenario.Network(ssid: try SSID("House"), isPreferred: true, password: "garden-gnome"),
+                Scenario.Network(ssid: cafe),
+                Scenario.Network(ssid: try SSID("Attic"), isHidden: true, password: "cobweb-corner"),
+            ])
+    }
+
+    @Test func theAccessPoints() throws {
+        var house = Scenario.AccessPoint(
+            name: "house", ssid: try SSID("House"), frequency: Frequency(megahertz: 2437), place: .signal(-63),
+            password: "garden-gnome")
+        house.shadowing = 3
+        house.shadowingTime = .seconds(60)
+        house.fading = 2
+        var cafe = Scenario.AccessPoint(
+            name: "cafe", ssid: try SSID("Café \"Sol\""), frequency: Frequency(megahertz: 2462),
+            place: .position(Scenario.Point(x: 40, y: -9.5), atOneMetre: -35, exponent: 3.2))
+        cafe.internet = .captive
+        var attic = Scenario.AccessPoint(
+            name: "attic", ssid: try SSID("Attic"), frequency: Frequency(megahertz: 2412), place: .signal(-71),
+            password: "moth-balls-9")
+        attic.addressTime = .seconds(2)
+        attic.isFull = true
+        attic.isOn = false
+        #expect(Array(scenario.accessPoints.prefix(3)) == [house, cafe, attic])
+    }
+
+    @Test func theCrowd() throws {
+        let crowd = scenario.accessPoints.dropFirst(3)
+        #expect(crowd.map(\.name) == ["next1", "next2", "next3"])
+        #expect(try crowd.map(\.ssid) == ["next1", "next2", "next3"].map { try SSID($0) })
+        #expect(crowd.map(\.frequency.channel) == [1, 6, 11])
+        #expect(crowd.allSatisfy { $0.password == "not-for-the-device" })
+    }
+
+    @Test func theHappenings() throws {
+        let house = try SSID("House")
+        let attic = try SSID("Attic")
+        let minute = Duration.seconds(60)
+        let expected: [(Duration, Scenario.Change)] = [
+            (minute * 10, .signal(ap: "house", -85, over: .seconds(30))),
+            (minute * 12, .signal(ap: "house", -63, over: .zero)),
+            (minute * 20, .power(ap: "house", isOn: false)),
+            (minute * 20, .power(ap: "attic", isOn: false)),
+            (minute * 21, .power(ap: "house", isOn: true)),
+            (minute * 25, .internet(ap: "cafe", .online)),
+            (minute * 26, .address(ap: "cafe", nil)),
+            (minute * 27, .address(ap: "cafe", .milliseconds(300))),
+            (minute * 30, .power(ap: "attic", isOn: true)),
+            (minute * 30, .full(ap: "attic", false)),
+            (minute * 35, .password(ap: "house", "garden-dwarf")),
+            (minute * 38, .newPassword(network: house, "garden-dwarf")),
+            (minute * 40, .move(to: Scenario.Point(x: 30, y: -5), over: .seconds(60))),
+            (minute * 50, .interference(2400...2483, loss: 0.3, for: .seconds(90))),
+            (minute * 60, .command(network: attic, confirmWithin: .seconds(30), confirmAfter: .seconds(5))),
+            (minute * 65, .otherUplink(.wired)),
+            (minute * 66, .otherUplink(nil)),
+            (minute * 120, .suspend(for: .seconds(600))),
+            (minute * 150, .supplicantDies(backAfter: .seconds(3))),
+            (minute * 180, .restart),
+        ]
+        var again: [(Duration, Scenario.Change)] = []
+        for second in [0, 20, 40] {
+            for number in 1...3 {
+                again.append((.seconds(3 * 3600 + 1800 + second), .power(ap: "next\(number)", isOn: false)))
+            }
+        }
+        #expect(scenario.happenings == (expected + again).map { Scenario.Happening(at: $0, $1) })
+    }
+}
+
+/// Whatever a file holds, it is a scenario within its limits or an error: never a crash.
+@Suite struct ScenarioFuzzTests {
+    @Test func randomBytes() {
+        var random = SeededRandom(seed: 1)
+        for _ in 0..<3000 {
+            let bytes = (0..<Int.random(in: 0...300, using: &random)).map { _ in
+                UInt8.random(in: 0...255, using: &random)
+            }
+            expectScenarioOrError(bytes)
+        }
+    }
+
+    @Test func randomWords() {
+        var random = SeededRandom(seed: 2)
+        let words = Self.words
+        var accepted = 0
+        for _ in 0..<3000 {
+            let lines = (0..<3).map { _ in
+                (0..<Int.random(in: 1...9, using: &random)).compactMap { _ in words.randomElement(using: &random) }
+                    .joined(separator: " ")
+            }
+            let head = "title T\nabout A\nduration 4h\nnetwork Home password made-up-word\n"
+            accepted += expectScenarioOrError(Array((head + lines.joined(separator: "\n")).utf8)) ? 1 : 0
+        }
+        #expect(accepted < 3000)
+    }
+
+    @Test(arguments: ScenarioLibrary.names)
+    func mutatedLibrary(name: String) throws {
+        var random = SeededRandom(seed: 3)
+        let original = try #require(ScenarioLibrary.files[name])
+        for _ in 0..<60 {
+            var bytes = original
+            for _ in 0..<Int.random(in: 1...4, using: &random) { Self.mutate(&bytes, &random) }
+            expectScenarioOrError(bytes)
+        }
+    }
+
+    @discardableResult
+    private func expectScenarioOrError(_ bytes: [UInt8]) -> Bool {
+        do throws(ScenarioError) {
+            let scenario = try Scenario(parsing: bytes, name: "fuzz", file: "fuzz.scenario")
+            #expect(scenario.duration > .zero && scenario.duration <= ScenarioParser.longestDuration)
+            #expect(scenario.happenings.count <= ScenarioParser.happeningLimit)
+            #expect(scenario.happenings.allSatisfy { $0.at >= .zero && $0.at < scenario.duration })
+            #expect(zip(scenario.happenings, scenario.happenings.dropFirst()).allSatisfy { $0.at <= $1.at })
+            #expect(scenario.accessPoints.count <= ScenarioParser.accessPointLimit)
+            return true
+        } catch {
+            let lines = bytes.count { $0 == UInt8(ascii: "\n") } + 1
+            #expect(error.line.map { (1...lines).contains($0) } ?? true)
+            #expect(error.description.hasPrefix("fuzz.scenario:"))
+            #expect(error.description.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
+            return false
+        }
+    }
+
+    private static func mutate(_ bytes: inout [UInt8], _ random: inout SeededRandom) {
+        guard !bytes.isEmpty else { return }
+        let place = Int.random(in: 0..<bytes.count, using: &random)
+        switch Int.random(in: 0..<6, using: &random) {
+        case 0: bytes[place] = UInt8.random(in: 0...255, using: &random)
+        case 1: bytes[place] = Array("0123456789-.,% \n\"\\#ms".utf8).randomElement(using: &random) ?? 0
+        case 2: bytes.remove(at: place)
+        case 3: bytes.insert(UInt8.random(in: 0x20...0x7e, using: &random), at: place)
+        case 4: bytes.removeSubrange(place..<min(place + 20, bytes.count))
+        default:
+            var lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+            lines.swapAt(
+                Int.random(in: 0..<lines.count, using: &random), Int.random(in: 0..<lines.count, using: &random))
+            bytes = Array(lines.joined(separator: [UInt8(ascii: "\n")]))
+        }
+    }
+
+    /// Words of the format, and numbers at and past their bounds.
+    private static let words =
+        ScenarioParser.Statement.allCases.map(\.rawValue) + ScenarioParser.HappeningSubject.allCases.map(\.rawValue)
+        + [
+            "Home", "home", "home*", "*", "channel", "channels", "1", "6,11", "36", "signal", "-50", "to", "-110",
+            "over",
+        ]
+        + [
+            "0s", "1ms", "366d", "999999999d", "4h", "password", "open", "short", "long-enough", "\"\"", "\"\\x00\"",
+            "\"",
+        ]
+        + [
+            "power", "exponent", "3.2", "99999999999999999999", "-9223372036854775808", "0,0", "-1e9,nan", "from",
+            "until",
+        ]
+        + [
+            "on", "off", "full", "not", "moves", "loss", "30%", "2400-2483", "for", "confirm", "within", "dies", "#",
+            "margin",
+        ]
 }

@@ -91,7 +91,7 @@ import Testing
         let off = try #require(failure(.power(ap: "home", isOn: false)).first)
         #expect(off.1 == .notFound)
         #expect(off.0 == 10_240)
-        // Gone after it was seen: nobody answers.
+        // Gone after it was seen: there is no answer.
         let gone = try #require(failure(.power(ap: "home", isOn: false), seconds: 10.15).first)
         #expect(gone.1 == .timeout)
         #expect((11_220...11_270).contains(gone.0))

@@ -109,7 +109,7 @@ import Testing
                     (20, .password(ap: "home", "new")), (30, .newPassword(network: home, "new")),
                     (40, .newPassword(network: home, "new")),
                 ]), [(0, .join(1)), (25_000, .join(1, on: [2412], epoch: 2)), (31_000, .join(3, on: [2412], epoch: 3))])
-        #expect(log.moments { $0 == .linkLost() } == [20_000], "the access point throws everybody out")
+        #expect(log.moments { $0 == .linkLost() } == [20_000], "the access point throws all devices out")
         #expect(log.moments { $0 == .joinFailed(epoch: 2, .wrongKey) }.count == 1)
         let lists = log.moments { if case .networks = $0 { true } else { false } }
         #expect(lists == [0, 30_000], "told twice, it is no news")

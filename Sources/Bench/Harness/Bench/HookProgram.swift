@@ -12,7 +12,7 @@ import NIOPosix
 /// A person's program that turns access points on and off: `PROGRAM list`, `PROGRAM on NAME`, `PROGRAM off NAME`.
 ///
 /// It finds the networks, passwords included, in the file that `ALTNET_NETWORKS` in its environment names: never in its
-/// arguments, which everybody on the machine can read.
+/// arguments, which every user of the machine can read.
 public struct HookProgram: AccessPointSwitch {
     private let path: String
     private let networksFile: String?
@@ -52,7 +52,8 @@ public struct HookProgram: AccessPointSwitch {
         var text: [UInt8] = []
         var status: Int32 = 0
         while true {
-            // Asked before it is read, so that what it wrote last is read. What it leaves running may keep the pipe open.
+            // Asked before it is read, so that what it wrote last is read. What it leaves running may keep the pipe
+            // open.
             let hasEnded = waitpid(pid, &status, WNOHANG) == pid
             Self.take(from: ends[0], into: &text)
             if hasEnded { break }
@@ -67,7 +68,7 @@ public struct HookProgram: AccessPointSwitch {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Takes what is there, as far as anybody needs it.
+    /// Takes what is there, as far as it is needed.
     private static func take(from pipe: Int32, into text: inout [UInt8]) {
         var buffer = [UInt8](repeating: 0, count: 4096)
         // As much as a pipe can hold; a program that writes without end is not followed without end.

@@ -4,95 +4,95 @@ import AppProtocol
 extension Check {
     /// Updates that succeed.
     static let lists = [
-        update("answer", "the answer is the new list, with the next revision") { trial in
-            let wire = try await trial.open()
+        update("answer", "the answer is the new list, with the next revision") { check in
+            let wire = try await check.open()
             let before: BackupList = try await wire.get(.getBackups)
-            let network = try trial.fresh()
-            let after = try await trial.update([network], on: wire)
+            let network = try check.fresh()
+            let after = try await check.update([network], on: wire)
             try expect("a higher revision", after.revision > before.revision, got: "\(after.revision)")
             try expect("the last network", after.networks.last?.ssid, is: network.ssid)
             let read: BackupList = try await wire.get(.getBackups)
             try expect("the list that is read afterwards", read.shown, is: after.shown)
         },
-        update("replaces", "a list replaces the whole list before") { trial in
-            let wire = try await trial.open()
-            let (first, second) = (try trial.fresh(), try trial.fresh())
-            _ = try await trial.update([first], on: wire)
-            let list = try await trial.update([second], on: wire)
+        update("replaces", "a list replaces the whole list before") { check in
+            let wire = try await check.open()
+            let (first, second) = (try check.fresh(), try check.fresh())
+            _ = try await check.update([first], on: wire)
+            let list = try await check.update([second], on: wire)
             try expect("the first network gone", !list.networks.contains { $0.ssid == first.ssid }, got: "it stayed")
         },
-        update("order", "the networks keep their order") { trial in
-            let wire = try await trial.open()
-            let networks = [try trial.fresh(), try trial.fresh()]
-            let kept = try trial.kept(leaving: 2)
+        update("order", "the networks keep their order") { check in
+            let wire = try await check.open()
+            let networks = [try check.fresh(), try check.fresh()]
+            let kept = try check.kept(leaving: 2)
             // Both ways, so that no order of the device's own can be the one that was sent.
             for (first, last) in [(networks[0], networks[1]), (networks[1], networks[0])] {
-                let entries = [try await trial.entry(first, on: wire)] + kept
-                let body: JSONValue = .networks(entries + [try await trial.entry(last, on: wire)])
+                let entries = [try await check.entry(first, on: wire)] + kept
+                let body: JSONValue = .networks(entries + [try await check.entry(last, on: wire)])
                 let list: BackupList = try await wire.get(.updateBackups, body)
                 try expect("the network sent first", list.networks.first?.ssid, is: first.ssid)
                 try expect("the network sent last", list.networks.last?.ssid, is: last.ssid)
             }
         },
-        update("empty", "an empty list is a list") { trial in
-            let list: BackupList = try await trial.open().get(
-                .updateBackups, .networks(trial.kept(leaving: trial.baseline.backups.max)))
+        update("empty", "an empty list is a list") { check in
+            let list: BackupList = try await check.open().get(
+                .updateBackups, .networks(check.kept(leaving: check.baseline.backups.max)))
             try expect("an empty list", list.networks.isEmpty, got: "\(list.networks.count) networks")
         },
-        update("maximum", "the list can be filled to its maximum") { trial in
-            let wire = try await trial.open()
-            let list = try await trial.fill(on: wire)
+        update("maximum", "the list can be filled to its maximum") { check in
+            let wire = try await check.open()
+            let list = try await check.fill(on: wire)
             try expect("a full list", list.networks.count, is: list.max)
         },
-        update("hidden", "a network stays hidden or not, as it was sent") { trial in
-            let wire = try await trial.open()
-            let fresh = try trial.fresh()
-            let hidden = TrialNetwork(ssid: fresh.ssid, password: fresh.password, isHidden: true)
-            try expect("hidden", try await trial.update([hidden], on: wire).networks.last?.isHidden, is: true)
-            try expect("hidden", try await trial.update([fresh], on: wire).networks.last?.isHidden, is: false)
+        update("hidden", "a network stays hidden or not, as it was sent") { check in
+            let wire = try await check.open()
+            let fresh = try check.fresh()
+            let hidden = CheckNetwork(ssid: fresh.ssid, password: fresh.password, isHidden: true)
+            try expect("hidden", try await check.update([hidden], on: wire).networks.last?.isHidden, is: true)
+            try expect("hidden", try await check.update([fresh], on: wire).networks.last?.isHidden, is: false)
         },
-        update("open", "an open network is stored without a password") { trial in
-            let wire = try await trial.open()
-            let open = TrialNetwork(ssid: try trial.fresh().ssid, password: nil)
-            let list = try await trial.update([open], on: wire)
+        update("open", "an open network is stored without a password") { check in
+            let wire = try await check.open()
+            let open = CheckNetwork(ssid: try check.fresh().ssid, password: nil)
+            let list = try await check.update([open], on: wire)
             try expect("security", list.networks.last?.security, is: .open)
         },
         update("ssid.notText", "an SSID that is not UTF-8 comes back byte by byte", section: "Names of networks") {
-            trial in
-            try await trial.roundTrip([
+            check in
+            try await check.roundTrip([
                 [0xff, 0x00, 0xfe], [0x80], Array(repeating: 0xff, count: 32), [0x63, 0x61, 0x66, 0xe9],
                 [0xed, 0xa0, 0x80],
             ])
         },
-        update("ssid.anyText", "any other SSID comes back as text", section: "Names of networks") { trial in
-            try await trial.roundTrip([
+        update("ssid.anyText", "any other SSID comes back as text", section: "Names of networks") { check in
+            try await check.roundTrip([
                 Array(repeating: 0x41, count: 32), [0x20], Array("\u{1f4f6}\u{202e}\u{1b}[2J".utf8), [0x00],
                 Array("\"\\/".utf8),
                 Array("e\u{301}".utf8), Array("\u{e9}".utf8),
             ])
         },
-        update("ssid.hexOfText", "text may come in hexadecimal digits, too", section: "Names of networks") { trial in
-            let wire = try await trial.open()
-            let network = try trial.fresh()
+        update("ssid.hexOfText", "text may come in hexadecimal digits, too", section: "Names of networks") { check in
+            let wire = try await check.open()
+            let network = try check.fresh()
             let entry: JSONValue = ["ssidHex": .text(Hex.string(network.ssid.bytes).uppercased()), "security": "open"]
-            let list: BackupList = try await wire.get(.updateBackups, .networks(trial.kept(leaving: 1) + [entry]))
+            let list: BackupList = try await wire.get(.updateBackups, .networks(check.kept(leaving: 1) + [entry]))
             try expect("the SSID", list.networks.last?.ssid, is: network.ssid)
         },
-        update("ifRevision", "an update for the present revision is accepted") { trial in
-            let wire = try await trial.open()
+        update("ifRevision", "an update for the present revision is accepted") { check in
+            let wire = try await check.open()
             let before: BackupList = try await wire.get(.getBackups)
-            let entry = try await trial.entry(try trial.fresh(), on: wire)
-            let body = JSONValue.networks(try trial.kept(leaving: 1) + [entry]).with([
+            let entry = try await check.entry(try check.fresh(), on: wire)
+            let body = JSONValue.networks(try check.kept(leaving: 1) + [entry]).with([
                 "ifRevision": .integer(before.revision)
             ])
             let _: BackupList = try await wire.get(.updateBackups, body)
         },
-        update("race", "of two updates for one revision exactly one wins") { trial in
-            let wires = [try await trial.open(), try await trial.open()]
+        update("race", "of two updates for one revision exactly one wins") { check in
+            let wires = [try await check.open(), try await check.open()]
             let before: BackupList = try await wires[0].get(.getBackups)
             for wire in wires {
-                let entry = try await trial.entry(try trial.fresh(), on: wire)
-                let body = JSONValue.networks(try trial.kept(leaving: 1) + [entry]).with([
+                let entry = try await check.entry(try check.fresh(), on: wire)
+                let body = JSONValue.networks(try check.kept(leaving: 1) + [entry]).with([
                     "ifRevision": .integer(before.revision)
                 ])
                 await wire.send(line: .request(.updateBackups, body, id: "race"))
@@ -109,9 +109,9 @@ extension Check {
             }
             try expect("one refusal", refusals, is: 1)
         },
-        update("event", "each subscriber hears of a change", section: "Events") { trial in
-            let (wire, other) = (try await trial.listening(), try await trial.listening())
-            let list = try await trial.update([try trial.fresh()], on: wire)
+        update("event", "each subscriber hears of a change", section: "Events") { check in
+            let (wire, other) = (try await check.listening(), try await check.listening())
+            let list = try await check.update([try check.fresh()], on: wire)
             for wire in [wire, other] {
                 let told = try await wire.event("backups.changed") { $0.backups }
                 try expect("the list in the event", told.shown, is: list.shown)
@@ -121,15 +121,15 @@ extension Check {
 
     static func update(
         _ name: String, _ title: String, section: String = "backups.update",
-        _ body: @escaping @Sendable (Trial) async throws -> Void
+        _ body: @escaping @Sendable (CheckRun) async throws -> Void
     ) -> Check {
         Check("backups.update.\(name)", title, section: section, touchesBackups: true, body)
     }
 }
 
-extension Trial {
+extension CheckRun {
     /// Has the device store these networks besides its own.
-    func update(_ networks: [TrialNetwork], on wire: Wire) async throws -> BackupList {
+    func update(_ networks: [CheckNetwork], on wire: Wire) async throws -> BackupList {
         var entries = try kept(leaving: networks.count)
         for network in networks { entries.append(try await entry(network, on: wire)) }
         let list: BackupList = try await wire.get(.updateBackups, .networks(entries))
@@ -146,7 +146,7 @@ extension Trial {
     fileprivate func roundTrip(_ names: [[UInt8]]) async throws {
         let wire = try await open()
         for bytes in names {
-            let network = TrialNetwork(ssid: try SSID(bytes: bytes), password: freshPassword())
+            let network = CheckNetwork(ssid: try SSID(bytes: bytes), password: freshPassword())
             let list = try await update([network], on: wire)
             try expect("the SSID", list.networks.last?.ssid, is: network.ssid)
             let read: BackupList = try await wire.get(.getBackups)
@@ -170,4 +170,181 @@ extension Event {
     var progress: SwitchStatus? { if case .switchProgress(let status) = body { status } else { nil } }
     var scan: ScanFinished? { if case .scanFinished(let scan) = body { scan } else { nil } }
     var gap: Gap? { if case .gap(let gap) = body { gap } else { nil } }
+}
+
+extension Check {
+    /// Updates that are refused, each by its own error.
+    static let listRefusals: [Check] =
+        BadEntry.all.map { bad in
+            update(bad.name, "\(bad.what) is refused as \(bad.code.rawValue)") { check in
+                let wire = try await check.open()
+                let entries = try check.kept(leaving: 1) + [try await bad.entry(check, wire)]
+                let field = bad.field.map { "body.networks[\(entries.count - 1)].\($0)" }
+                try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(bad.code, field: field)
+            }
+        } + [
+            update("tooManyNetworks", "one network more than the maximum is refused, and the list stands") { check in
+                let wire = try await check.open()
+                let full = try await check.fill(on: wire)
+                let entries = full.references + [try await check.entry(try check.fresh(), on: wire)]
+                try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(
+                    .tooManyNetworks, details: ["max": .integer(full.max), "count": .integer(entries.count)])
+                let read: BackupList = try await wire.get(.getBackups)
+                try expect("the list as it was", read.shown, is: full.shown)
+            },
+            update("duplicateNetwork", "a network that is named twice is refused") { check in
+                let wire = try await check.open()
+                let network = try check.fresh()
+                let kept = try check.kept(leaving: 2)
+                let twice = [try await check.entry(network, on: wire), try await check.entry(network, on: wire)]
+                try await wire.ask(.updateBackups, .networks(kept + twice)).expectRefusal(.duplicateNetwork)
+            },
+            update("duplicateHash", "also where it is named by its hash and by its SSID") { check in
+                let wire = try await check.open()
+                let network = try check.fresh()
+                let list = try await check.update([network], on: wire)
+                _ = try check.kept(leaving: 2)
+                let entries = list.references + [try await check.entry(network, on: wire)]
+                try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(.duplicateNetwork)
+            },
+            update("revisionConflict", "an update for another revision is refused, with the present one") { check in
+                let wire = try await check.open()
+                let before: BackupList = try await wire.get(.getBackups)
+                for revision in [before.revision - 1, before.revision + 1, -1, Int.max] {
+                    let body = JSONValue.networks(before.references).with(["ifRevision": .integer(revision)])
+                    try await wire.ask(.updateBackups, body).expectRefusal(
+                        .revisionConflict, details: ["revision": .integer(before.revision)])
+                }
+            },
+        ]
+
+    /// The same behind a good entry: the list and its revision must be what they were, and no change is told.
+    static let atomicity: [Check] =
+        BadEntry.all.map { bad in
+            Check(
+                "backups.atomic.\(bad.name)", "\(bad.what) behind a good entry changes nothing",
+                section: "backups.update", touchesBackups: true
+            ) { check in
+                try await check.changesNothing(bad)
+            }
+        } + [
+            Check(
+                "backups.atomic.revisionConflict", "nor does an update for another revision", section: "backups.update",
+                touchesBackups: true
+            ) { check in
+                let wire = try await check.listening()
+                let before: BackupList = try await wire.get(.getBackups)
+                let entry = try await check.entry(try check.fresh(), on: wire)
+                let body = JSONValue.networks(try check.kept(leaving: 1) + [entry]).with([
+                    "ifRevision": .integer(before.revision + 1)
+                ])
+                try await wire.ask(.updateBackups, body).expectRefusal(.revisionConflict)
+                try await check.expectUnchanged(before, on: wire)
+            }
+        ]
+}
+
+/// One way in which an entry of an update can be wrong.
+private struct BadEntry: Sendable {
+    let name: String
+    let what: String
+    let code: ErrorCode
+    /// The member that the error names; nil where it names none.
+    let field: String?
+    let entry: @Sendable (CheckRun, Wire) async throws -> JSONValue
+
+    init(
+        _ name: String, _ what: String, _ code: ErrorCode, field: String? = nil,
+        _ entry: @escaping @Sendable (CheckRun, Wire) async throws -> JSONValue
+    ) {
+        self.name = name
+        self.what = what
+        self.code = code
+        self.field = field
+        self.entry = entry
+    }
+
+    static let all = [
+        BadEntry("unknownNetwork", "a hash that the device does not know", .unknownNetwork) { _, _ in
+            ["hash": .text(Check.unknownHash)]
+        },
+        BadEntry("hash.notBase64", "a hash that is none", .malformed, field: "hash") { _, _ in ["hash": "deadbeef"] },
+        BadEntry("hash.short", "a hash of 31 bytes", .malformed, field: "hash") { _, _ in
+            ["hash": .text(String(repeating: "A", count: 42) + "==")]
+        },
+        BadEntry("nameless", "an entry without name and hash", .malformed, field: "ssid") { _, _ in [:] },
+        BadEntry("notAnObject", "an entry that is text", .malformed) { _, _ in "Attic" },
+        BadEntry("passwordMissing", "a new network without password", .passwordMissing, field: "password") { check, _ in
+            try check.fresh().json
+        },
+        BadEntry("ssid.empty", "an empty SSID", .invalidSsid, field: "ssid") { _, _ in ["ssid": "", "security": "open"]
+        },
+        BadEntry("ssid.tooLong", "an SSID of 33 bytes", .invalidSsid, field: "ssid") { _, _ in
+            ["ssid": .text(String(repeating: "s", count: 33)), "security": "open"]
+        },
+        BadEntry("ssid.tooLongInBytes", "an SSID of 17 characters and 34 bytes", .invalidSsid, field: "ssid") { _, _ in
+            ["ssid": .text(String(repeating: "\u{e9}", count: 17)), "security": "open"]
+        },
+        BadEntry("ssidHex.tooLong", "33 bytes in hexadecimal digits", .invalidSsid, field: "ssidHex") { _, _ in
+            ["ssidHex": .text(String(repeating: "ff", count: 33)), "security": "open"]
+        },
+        BadEntry("ssidHex.odd", "an odd number of hexadecimal digits", .malformed, field: "ssidHex") { _, _ in
+            ["ssidHex": "fff", "security": "open"]
+        },
+        BadEntry("ssidHex.notHex", "hexadecimal digits that are none", .malformed, field: "ssidHex") { _, _ in
+            ["ssidHex": "zz", "security": "open"]
+        },
+        BadEntry("ssid.both", "ssid and ssidHex at once", .malformed, field: "ssid") { _, _ in
+            ["ssid": "A", "ssidHex": "41", "security": "open"]
+        },
+        BadEntry("password.short", "a password of 7 characters", .invalidPassword, field: "password") { check, _ in
+            try check.fresh().json.with(["password": "7777777"])
+        },
+        BadEntry("password.long", "a password of 64 characters", .invalidPassword, field: "password") { check, _ in
+            try check.fresh().json.with(["password": .text(String(repeating: "p", count: 64))])
+        },
+        BadEntry("password.notASCII", "a password with other than ASCII", .invalidPassword, field: "password") {
+            check, _ in
+            try check.fresh().json.with(["password": "\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}\u{e9}"])
+        },
+        BadEntry("password.control", "a password with a line feed", .invalidPassword, field: "password") { check, _ in
+            try check.fresh().json.with(["password": "12345678\n"])
+        },
+        BadEntry("password.ofOpen", "an open network with a password", .invalidPassword, field: "password") {
+            check, _ in
+            try check.fresh().json.with(["password": "12345678", "security": "open"])
+        },
+        BadEntry("security.enterprise", "a network that asks for a user", .unsupported, field: "security") { check, _ in
+            try check.fresh().json.with(["password": "12345678", "security": "enterprise"])
+        },
+    ]
+}
+
+extension CheckRun {
+    /// Sends a good entry and, after it, a bad one.
+    fileprivate func changesNothing(_ bad: BadEntry) async throws {
+        let wire = try await listening()
+        let before: BackupList = try await wire.get(.getBackups)
+        let entries =
+            try kept(leaving: 2) + [
+                try await entry(try fresh(), on: wire), try await bad.entry(self, wire),
+            ]
+        try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(bad.code)
+        try await expectUnchanged(before, on: wire)
+    }
+
+    /// Checks that the list is as it was and that no event says otherwise: the next change that is told is one that
+    /// this makes.
+    fileprivate func expectUnchanged(_ before: BackupList, on wire: Wire) async throws {
+        let after: BackupList = try await wire.get(.getBackups)
+        try expect("the list as it was", after.shown, is: before.shown)
+        let change = try await update([try fresh()], on: wire)
+        let told = try await wire.event("backups.changed") { $0.backups }
+        try expect("no event of an update that was refused", told.shown, is: change.shown)
+    }
+}
+
+extension BackupList {
+    /// Entries of an update that keep the list as it is.
+    var references: [JSONValue] { networks.map { ["hash": .text($0.hash.base64)] } }
 }

@@ -3,8 +3,8 @@ import AppProtocol
 
 extension Check {
     static let questions = [
-        Check("capabilities.get", "says what the device can do", section: "capabilities.get") { trial in
-            let wire = try await trial.open()
+        Check("capabilities.get", "says what the device can do", section: "capabilities.get") { check in
+            let wire = try await check.open()
             let capabilities: Capabilities = try await wire.get(.getCapabilities)
             try expect(
                 "version 1 among the versions", capabilities.versions.contains(ProtocolLimits.version),
@@ -15,13 +15,13 @@ extension Check {
             let list: BackupList = try await wire.get(.getBackups)
             try expect("the maximum in backups.get", list.max, is: capabilities.maxBackupNetworks)
         },
-        Check("capabilities.deviceId", "names the device that was asked for", section: "capabilities.get") { trial in
-            let key = try trial.key()
-            let capabilities: Capabilities = try await trial.open().get(.getCapabilities)
+        Check("capabilities.deviceId", "names the device that was asked for", section: "capabilities.get") { check in
+            let key = try check.key()
+            let capabilities: Capabilities = try await check.open().get(.getCapabilities)
             try expect("deviceId", capabilities.deviceId, is: key.deviceId)
         },
-        Check("network.get", "says where the device is connected", section: "network.get") { trial in
-            let wire = try await trial.open()
+        Check("network.get", "says where the device is connected", section: "network.get") { check in
+            let wire = try await check.open()
             let answer = try await wire.ask(.getNetwork)
             let status = try answer.body(of: .getNetwork, as: NetworkStatus.self)
             let body = answer.json["body"]
@@ -34,8 +34,8 @@ extension Check {
                 try expect("an address while it is online", !status.addresses.isEmpty, got: "none")
             }
         },
-        Check("network.get.flags", "the flags are those of the uplink and the state", section: "network.get") { trial in
-            let status: NetworkStatus = try await trial.open().get(.getNetwork)
+        Check("network.get.flags", "the flags are those of the uplink and the state", section: "network.get") { check in
+            let status: NetworkStatus = try await check.open().get(.getNetwork)
             if status.flags.contains(.switchInProgress) {
                 try expect("no second switch during one", !status.flags.contains(.canSwitch), got: "flag 2 with flag 4")
             }
@@ -43,25 +43,25 @@ extension Check {
                 try expect("no switch over this uplink", !status.flags.contains(.canSwitch), got: "flag 2")
             }
         },
-        Check("backups.get", "says what is stored, and no password", section: "backups.get") { trial in
-            let list: BackupList = try await trial.open().get(.getBackups)
+        Check("backups.get", "says what is stored, and no password", section: "backups.get") { check in
+            let list: BackupList = try await check.open().get(.getBackups)
             try expect("at most \(list.max) networks", list.networks.count <= list.max, got: "\(list.networks.count)")
             try expect(
                 "each name once", Set(list.networks.map(\.ssid)).count == list.networks.count, got: "one twice")
         },
         Check("backups.get.hashes", "the hashes are those of the known passwords", section: "Names of networks") {
-            trial in
-            let key = try trial.key()
-            let list: BackupList = try await trial.open().get(.getBackups)
-            let known = list.networks.compactMap { network in trial.bench.network(network.ssid).map { (network, $0) } }
+            check in
+            let key = try check.key()
+            let list: BackupList = try await check.open().get(.getBackups)
+            let known = list.networks.compactMap { network in check.bench.network(network.ssid).map { (network, $0) } }
             guard !known.isEmpty else { throw Obstacle("needs a stored network that is in --networks") }
             for (stored, network) in known {
                 let hash = NetworkHash(localKey: key.localKey, ssid: network.ssid, password: network.password)
                 try expect("the hash of \(network.ssid)", stored.hash, is: hash)
             }
         },
-        Check("history.get", "tells the last decisions, oldest first", section: "history.get") { trial in
-            let wire = try await trial.open()
+        Check("history.get", "tells the last decisions, oldest first", section: "history.get") { check in
+            let wire = try await check.open()
             let history: History = try await wire.get(.getHistory)
             let numbers = history.decisions.map(\.seq)
             try expect("rising numbers", zip(numbers, numbers.dropFirst()).allSatisfy(<), got: "\(numbers)")
@@ -69,8 +69,8 @@ extension Check {
             let moments = history.decisions.map(\.monotonicMs)
             try expect("moments in order", zip(moments, moments.dropFirst()).allSatisfy(<=), got: "\(moments)")
         },
-        Check("history.get.limit", "tells no more than is asked for, the newest", section: "history.get") { trial in
-            let wire = try await trial.open()
+        Check("history.get.limit", "tells no more than is asked for, the newest", section: "history.get") { check in
+            let wire = try await check.open()
             let one: History = try await wire.get(.getHistory, ["limit": 1])
             try expect("at most one decision", one.decisions.count <= 1, got: "\(one.decisions.count)")
             let all: History = try await wire.get(.getHistory, ["limit": 200])
@@ -83,14 +83,153 @@ extension Check {
                     "some decision, or none, in both", one.decisions.isEmpty == all.decisions.isEmpty, got: "not so")
             }
         },
-        Check("switch.get.unknown", "a switch that never was is an unknownSwitch", section: "switch.get") { trial in
-            let wire = try await trial.open()
+        Check("switch.get.unknown", "a switch that never was is an unknownSwitch", section: "switch.get") { check in
+            let wire = try await check.open()
             for id in ["harness-none", "", String(repeating: "s", count: 1000), "../..", "\u{0}"] {
                 try await wire.ask(.getSwitch, ["switchId": .text(id)]).expectRefusal(.unknownSwitch)
             }
         },
-        Check("switch.confirm.unknown", "nor can it be confirmed", section: "switch.confirm") { trial in
-            try await trial.open().ask(.confirmSwitch, ["switchId": "harness-none"]).expectRefusal(.unknownSwitch)
+        Check("switch.confirm.unknown", "nor can it be confirmed", section: "switch.confirm") { check in
+            try await check.open().ask(.confirmSwitch, ["switchId": "harness-none"]).expectRefusal(.unknownSwitch)
         },
     ]
+}
+
+extension Check {
+    static let connectivity = [
+        Check("network.get.connectivity", "says how far the network leads", section: "connectivity") { check in
+            try check.needsFeature("connectivity")
+            let answer = try await check.open().ask(.getNetwork)
+            let status = try answer.body(of: .getNetwork, as: NetworkStatus.self)
+            guard let connectivity = status.connectivity else {
+                throw Deviation("connectivity, which the features promise", got: "none")
+            }
+            let told = answer.json["body"]?["connectivity"]?["targets"]?.array?.map { $0["online"] } ?? []
+            try expect("online for the state of each target", told, is: connectivity.targets.map { .bool($0.isOnline) })
+            let names = connectivity.targets.map(\.name)
+            try expect("each target once", Set(names).count == names.count, got: "\(names)")
+            for target in connectivity.targets where target.isOnline {
+                try expect("no reason for \(target.name), which answers", target.reason == nil, got: "one")
+            }
+        },
+        Check("diagnosis.get", "tells of every layer, from the radio upwards", section: "diagnosis.get") { check in
+            try check.needsFeature("connectivity")
+            let patience = check.target.patience + .seconds(ProtocolLimits.diagnosisSeconds)
+            let wire: Wire
+            do { wire = try await check.open(handshake: nil, patience: patience) } catch {
+                throw Deviation("the owner's connection", got: "none")
+            }
+            let diagnosis: Diagnosis = try await wire.get(.getDiagnosis)
+            let order = diagnosis.steps.compactMap { Diagnosis.Layer.allCases.firstIndex(of: $0.layer) }
+            try expect("the layers in their order", order == order.sorted(), got: "\(diagnosis.steps.map(\.layer))")
+            let once = diagnosis.steps.filter { $0.layer != .target }.map(\.layer)
+            try expect("each layer once", Set(once).count == once.count, got: "\(once)")
+            let missing = Diagnosis.Layer.allCases.filter { layer in !diagnosis.steps.contains { $0.layer == layer } }
+            try expect("every layer", missing.isEmpty, got: "none of \(missing)")
+            for step in diagnosis.steps where step.result == .broken {
+                try expect("what to do about \(step.layer)", step.remedy != nil, got: "nothing")
+            }
+        },
+        Check("portal.get", "says what the user is asked for", section: "portal.get, portal.answer") { check in
+            try check.needsFeature("portal")
+            let status: PortalStatus = try await check.open().get(.getPortal)
+            guard let request = status.request else {
+                try expect(
+                    "a request where the user is asked", status.portal?.state != .presentingUI, got: "none")
+                return
+            }
+            try expect("the state while the user is asked", status.portal?.state, is: .presentingUI)
+            let count = request.fields.count
+            try expect(
+                "at most \(ProtocolLimits.portalFields) fields", count <= ProtocolLimits.portalFields, got: "\(count)")
+            let names = request.fields.map(\.name)
+            try expect("each field once", Set(names).count == names.count, got: "\(names)")
+        },
+        Check(
+            "portal.answer.unknown", "an answer to no request is an unknownPortal", section: "portal.get, portal.answer"
+        ) { check in
+            try check.needsFeature("portal")
+            let wire = try await check.open()
+            let open = (try await wire.get(.getPortal, as: PortalStatus.self)).request?.id
+            for id in [0, -1, .max, (open ?? 0) + 1_000_000] {
+                try await wire.ask(.answerPortal, ["id": .integer(id), "values": [:]]).expectRefusal(.unknownPortal)
+                try await wire.ask(.answerPortal, ["id": .integer(id), "cancel": true]).expectRefusal(.unknownPortal)
+            }
+            let after: PortalStatus = try await wire.get(.getPortal)
+            if let open { try expect("the open request still", after.request?.id, is: open) }
+        },
+    ]
+}
+
+extension Check {
+    static let scans = [
+        scan("finished", "a scan is numbered, and its end is told with that number") { check in
+            let wire = try await check.listening()
+            let started = try await check.startScan(wire)
+            let finished = try await wire.event("scan.finished", within: scanTime) { $0.scan }
+            try expect("the number of the scan", finished.scanId, is: started.scanId)
+            let results: ScanResults = try await wire.get(.getScan)
+            try expect("lastScanId", results.lastScanId, is: started.scanId)
+        },
+        scan("results", "what is in range is told strongest first, with its quality") { check in
+            let wire = try await check.listening()
+            _ = try await check.startScan(wire)
+            _ = try await wire.event("scan.finished", within: scanTime) { $0.scan }
+            let answer = try await wire.ask(.getScan)
+            let results = try answer.body(of: .getScan, as: ScanResults.self)
+            let signals = results.networks.map(\.signal)
+            try expect("the strongest first", zip(signals, signals.dropFirst()).allSatisfy(>=), got: "\(signals)")
+            let qualities = answer.json["body"]?["networks"]?.array?.map { $0["quality"]?.integer } ?? []
+            try expect("the quality of each signal", qualities, is: signals.map { SignalQuality.percent(signal: $0) })
+        },
+        scan("busy", "during a scan another one is refused as scanBusy") { check in
+            let wire = try await check.listening()
+            let started = try await check.startScan(wire)
+            try await wire.ask(.startScan).expectRefusal(.scanBusy)
+            let during: ScanResults = try await wire.get(.getScan)
+            try expect("scanning", during.isScanning, is: true)
+            let finished = try await wire.event("scan.finished", within: scanTime) { $0.scan }
+            try expect("the scan that was accepted", finished.scanId, is: started.scanId)
+        },
+        scan("again", "after its end the next scan has the next number") { check in
+            let wire = try await check.listening()
+            let first = try await check.startScan(wire)
+            _ = try await wire.event("scan.finished", within: scanTime) { $0.scan }
+            let second = try await check.startScan(wire)
+            try expect("a higher number", second.scanId > first.scanId, got: "\(second.scanId) after \(first.scanId)")
+            _ = try await wire.event("scan.finished", within: scanTime) { $0.scan }
+        },
+        scan("invalid", "impossible names and frequencies are refused") { check in
+            let wire = try await check.open()
+            try await wire.ask(.startScan, ["frequencies": [0]]).expectRefusal(.malformed)
+            try await wire.ask(.startScan, ["frequencies": [-2412]]).expectRefusal(.malformed)
+            try await wire.ask(.startScan, ["ssids": [["ssid": ""]]]).expectRefusal(.invalidSsid)
+            try await wire.ask(.startScan, ["ssids": ["Attic"]]).expectRefusal(.malformed)
+        },
+    ]
+
+    /// How long a scan of every channel may take, in the regulatory domain that allows most of them.
+    private static let scanTime = Duration.seconds(30)
+
+    private static func scan(
+        _ name: String, _ title: String, _ body: @escaping @Sendable (CheckRun) async throws -> Void
+    ) -> Check {
+        Check("scan.\(name)", title, section: "scan.start, scan.get", body)
+    }
+}
+
+extension CheckRun {
+    /// Starts a scan, once whatever scan runs has ended.
+    fileprivate func startScan(_ wire: Wire) async throws -> ScanStarted {
+        try needsFeature("scan")
+        let deadline = ContinuousClock.now + .seconds(30)
+        while true {
+            let answer = try await wire.ask(.startScan)
+            switch answer.code {
+            case .interfaceMissing, .radioFailed: throw Obstacle("the device cannot scan: \(answer.summary)")
+            case .scanBusy where .now < deadline: await pause(.milliseconds(200))
+            default: return try answer.body(of: .startScan)
+            }
+        }
+    }
 }

@@ -2,71 +2,71 @@ import AgentModel
 import AppProtocol
 
 extension Check {
-    /// Nobody without the key gets anything.
+    /// Without the key there is no answer.
     static let refusals = [
-        secure("plain", "a request in plain text is not answered") { trial in
-            let wire = try await trial.open(handshake: .plain)
+        secure("plain", "a request in plain text is not answered") { check in
+            let wire = try await check.open(handshake: .plain)
             await wire.send(line: .request(.getNetwork, id: "plain"))
             try await wire.expectNoAnswer(within: .seconds(3))
         },
-        secure("silent", "nothing is said before the handshake") { trial in
-            let wire = try await trial.open(handshake: .plain)
+        secure("silent", "nothing is said before the handshake") { check in
+            let wire = try await check.open(handshake: .plain)
             try await wire.expectNoAnswer(within: .seconds(1))
         },
-        secure("certificate", "a handshake without the pre-shared key fails") { trial in
-            try await trial.expectNoWay(in: .certificate(newestOnly: false))
+        secure("certificate", "a handshake without the pre-shared key fails") { check in
+            try await check.expectNoWay(in: .certificate(newestOnly: false))
         },
-        secure("tls13", "so does one in TLS 1.3") { trial in
-            try await trial.expectNoWay(in: .certificate(newestOnly: true))
+        secure("tls13", "so does one in TLS 1.3") { check in
+            try await check.expectNoWay(in: .certificate(newestOnly: true))
         },
-        secure("wrongKey", "a handshake with another key fails") { trial in
-            let device = try trial.key()
-            try await trial.expectNoWay(in: .key(identity: device.deviceId, key: Secret(text: trial.freshPassword())))
+        secure("wrongKey", "a handshake with another key fails") { check in
+            let device = try check.key()
+            try await check.expectNoWay(in: .key(identity: device.deviceId, key: Secret(text: check.freshPassword())))
         },
-        secure("longerKey", "so does one with a key that begins like the right one") { trial in
-            let device = try trial.key()
+        secure("longerKey", "so does one with a key that begins like the right one") { check in
+            let device = try check.key()
             let longer = device.localKey.withBytes { Secret(Array($0) + [0]) }
-            try await trial.expectNoWay(in: .key(identity: device.deviceId, key: longer))
+            try await check.expectNoWay(in: .key(identity: device.deviceId, key: longer))
         },
-        secure("wrongIdentity", "the right key under another identity fails") { trial in
-            let device = try trial.key()
+        secure("wrongIdentity", "the right key under another identity fails") { check in
+            let device = try check.key()
             for identity in [device.deviceId + "x", "harness"] {
-                try await trial.expectNoWay(in: .key(identity: identity, key: device.localKey))
+                try await check.expectNoWay(in: .key(identity: identity, key: device.localKey))
             }
         },
-        secure("otherCipher", "the right key with another cipher fails") { trial in
-            let device = try trial.key()
+        secure("otherCipher", "the right key with another cipher fails") { check in
+            let device = try check.key()
             for cipher in ["PSK-AES128-CBC-SHA", "PSK-AES256-CBC-SHA", "ECDHE-PSK-AES128-CBC-SHA"] {
-                try await trial.expectNoWay(
+                try await check.expectNoWay(
                     in: .key(identity: device.deviceId, key: device.localKey, ciphers: cipher))
             }
         },
-        secure("owner", "after many wrong keys the owner is let in all the same") { trial in
-            let device = try trial.key()
+        secure("owner", "after many wrong keys the owner is let in all the same") { check in
+            let device = try check.key()
             for _ in 0..<6 {
-                try await trial.expectNoWay(
-                    in: .key(identity: device.deviceId, key: Secret(text: trial.freshPassword())))
+                try await check.expectNoWay(
+                    in: .key(identity: device.deviceId, key: Secret(text: check.freshPassword())))
             }
             let start = ContinuousClock.now
-            try await trial.open().ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
+            try await check.open().ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
             let took = ContinuousClock.now - start
             try expect("the owner within 10 s", took < .seconds(10), got: "after \(took)")
         },
-        secure("truncated", "handshakes that break off leave the owner's way open") { trial in
+        secure("truncated", "handshakes that break off leave the owner's way open") { check in
             for length in [0, 1, 5, 6, 40] {
-                let wire = try await trial.open(handshake: .plain)
+                let wire = try await check.open(handshake: .plain)
                 await wire.send(Array(beginningOfHello.prefix(length)))
                 await wire.close()
             }
-            try await trial.open().ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
+            try await check.open().ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
         },
-        secure("halfOpen", "handshakes that never end leave the owner's way open") { trial in
+        secure("halfOpen", "handshakes that never end leave the owner's way open") { check in
             for _ in 0..<20 {
                 // The device may turn some of them away.
-                guard let wire = try? await trial.open(handshake: .plain) else { continue }
+                guard let wire = try? await check.open(handshake: .plain) else { continue }
                 await wire.write(Array(beginningOfHello))
             }
-            try await trial.open().ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
+            try await check.open().ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
         },
     ]
 
@@ -75,12 +75,12 @@ extension Check {
         [0x16, 0x03, 0x01, 0x01, 0x00, 0x01, 0x00, 0x00, 0xfc, 0x03, 0x03] + Array(repeating: 0x5a, count: 32)
 
     private static func secure(
-        _ name: String, _ title: String, _ body: @escaping @Sendable (Trial) async throws -> Void
+        _ name: String, _ title: String, _ body: @escaping @Sendable (CheckRun) async throws -> Void
     ) -> Check {
-        Check("security.\(name)", title, section: "The network") { trial in
-            guard trial.target.isNetwork else { throw Obstacle("needs a device in the network: --device") }
+        Check("security.\(name)", title, section: "The network") { check in
+            guard check.target.isNetwork else { throw Obstacle("needs a device in the network: --device") }
             do {
-                try await body(trial)
+                try await body(check)
             } catch ConnectFailure.unreachable(let why) {
                 throw Deviation("a connection", got: why)
             }
@@ -88,7 +88,7 @@ extension Check {
     }
 }
 
-extension Trial {
+extension CheckRun {
     /// Tries a handshake that must fail, and a request after one that does not.
     fileprivate func expectNoWay(in handshake: Handshake) async throws {
         let wire: Wire
@@ -110,6 +110,211 @@ extension Wire {
         let deadline = ContinuousClock.now + limit
         while case .line(let line) = try await next(within: deadline - .now) {
             try expect("nothing", JSONValue(line: line)?.object == nil, got: Redaction.printable(line.prefix(200)))
+        }
+    }
+}
+
+extension Check {
+    /// Lines that are no requests, each in its own way. Each is answered `malformed`, with its id where it has one.
+    static let malformedLines = [
+        malformed("notJSON", "text that is no JSON", "hello"),
+        malformed("truncated", "JSON that ends too soon", #"{"v":1,"id":"a","type":"#),
+        malformed("twoObjects", "two objects on a line", #"{"v":1,"id":"a","type":"network.get"}{}"#),
+        malformed("array", "a list", #"[{"v":1,"id":"a","type":"network.get"}]"#),
+        malformed("text", "a JSON string", #""network.get""#),
+        malformed("number", "a number", "1"),
+        malformed("null", "null", "null"),
+        malformed("spaces", "a line of spaces", "   "),
+        malformed("empty", "an object without members", "{}"),
+        malformed("noID", "no id", #"{"v":1,"type":"network.get"}"#),
+        malformed("numericID", "an id that is a number", #"{"v":1,"id":7,"type":"network.get"}"#),
+        malformed("nullID", "an id that is null", #"{"v":1,"id":null,"type":"network.get"}"#),
+        malformed("noVersion", "no version", #"{"id":"a","type":"network.get"}"#, id: "a", field: "v"),
+        malformed(
+            "textVersion", "a version that is text", #"{"v":"1","id":"a","type":"network.get"}"#, id: "a", field: "v"),
+        malformed(
+            "fraction", "a version that is no whole number", #"{"v":1.5,"id":"a","type":"network.get"}"#, id: "a",
+            field: "v"),
+        malformed("noType", "no type", #"{"v":1,"id":"a"}"#, id: "a", field: "type"),
+        malformed("numericType", "a type that is a number", #"{"v":1,"id":"a","type":1}"#, id: "a", field: "type"),
+        malformed(
+            "noBody", "no body where one is needed", #"{"v":1,"id":"a","type":"switch.get"}"#, id: "a", field: "body"),
+        malformed(
+            "textBody", "a body that is text", #"{"v":1,"id":"a","type":"switch.get","body":"s-1"}"#, id: "a",
+            field: "body"),
+        malformed(
+            "listBody", "a body that is a list", #"{"v":1,"id":"a","type":"history.get","body":[5]}"#, id: "a",
+            field: "body"),
+        malformed(
+            "wrongMember", "a member of the wrong type",
+            #"{"v":1,"id":"a","type":"switch.get","body":{"switchId":12}}"#, id: "a", field: "body.switchId"),
+        malformed(
+            "hugeNumber", "a number beyond 64 bits",
+            #"{"v":1,"id":"a","type":"events.subscribe","body":{"since":99999999999999999999}}"#, id: "a",
+            field: "body.since"),
+        malformed(
+            "endlessNumber", "a number beyond all others",
+            #"{"v":1,"id":"a","type":"history.get","body":{"limit":1e400}}"#, id: "a", field: "body.limit"),
+        malformed(
+            "fractionalEntry", "a list with a number that is not whole",
+            #"{"v":1,"id":"a","type":"scan.start","body":{"frequencies":[2412,2417.5]}}"#, id: "a",
+            field: "body.frequencies[1]"),
+        malformed(
+            "textNumber", "text in the place of a number",
+            #"{"v":1,"id":"a","type":"backups.update","body":{"networks":[],"ifRevision":"5"}}"#, id: "a",
+            field: "body.ifRevision", touchesBackups: true),
+        malformed(
+            "nullNumber", "null in the place of a number that is needed",
+            #"{"v":1,"id":"a","type":"portal.answer","body":{"id":null,"cancel":true}}"#, id: "a", field: "body.id"),
+        malformed(
+            "networksNoList", "networks that are no list",
+            #"{"v":1,"id":"a","type":"backups.update","body":{"networks":{}}}"#, id: "a", field: "body.networks",
+            touchesBackups: true),
+        malformed(
+            "noNetworks", "an update without networks", #"{"v":1,"id":"a","type":"backups.update","body":{}}"#, id: "a",
+            field: "body.networks", touchesBackups: true),
+        malformed(
+            "portalBoth", "an answer to a portal that is none",
+            #"{"v":1,"id":"a","type":"portal.answer","body":{"id":0,"cancel":true,"values":{}}}"#, id: "a",
+            field: "body.values"),
+        malformed(
+            "portalNumber", "a value for a portal that is a number",
+            #"{"v":1,"id":"a","type":"portal.answer","body":{"id":0,"values":{"pin":1234}}}"#, id: "a",
+            field: "body.values"),
+        malformed(
+            "deep", "nesting without end", String(repeating: "[", count: 30_000) + String(repeating: "]", count: 30_000)
+        ),
+        malformed("deepObject", "objects in objects without end", String(repeating: #"{"a":"#, count: 12_000)),
+        malformed(
+            "invalidUTF8", "bytes that are not UTF-8",
+            Array(#"{"v":1,"id":""#.utf8) + [0xff, 0xc0] + Array(#""}"#.utf8)),
+        malformed(
+            "surrogate", "half a surrogate pair in UTF-8",
+            Array(#"{"v":1,"id":""#.utf8) + [0xed, 0xa0, 0x80] + Array(#"","type":"network.get"}"#.utf8)),
+        malformed("zeroByte", "a zero byte", Array(#"{"v":1,"id":"a","type":"network.get"}"#.utf8) + [0]),
+        malformed("utf16", "UTF-16", Array(#"{"v":1,"id":"a","type":"network.get"}"#.utf8).flatMap { [$0, 0] }),
+        malformed("markup", "another protocol's request", "GET / HTTP/1.1\r"),
+    ]
+
+    private static func malformed(
+        _ name: String, _ what: String, _ line: String, id: String? = nil, field: String? = nil,
+        touchesBackups: Bool = false
+    ) -> Check {
+        malformed(name, what, Array(line.utf8), id: id, field: field, touchesBackups: touchesBackups)
+    }
+
+    private static func malformed(
+        _ name: String, _ what: String, _ line: [UInt8], id: String? = nil, field: String? = nil,
+        touchesBackups: Bool = false
+    ) -> Check {
+        Check(
+            "lines.malformed.\(name)", "\(what): answered malformed, the connection stays usable", section: "Lines",
+            touchesBackups: touchesBackups
+        ) { check in
+            try await check.refuses(line, .malformed, id: id, field: field)
+        }
+    }
+}
+
+extension Check {
+    /// What others do to the device does not reach its owner.
+    static let robustness = [
+        robust("connections", "of too many connections the last ones are told busy, the first is served") { check in
+            let first = try await check.open()
+            try await first.ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
+            var refused = 0
+            for _ in 0..<64 {
+                let wire = try await check.open()
+                await wire.send(line: .request(.getNetwork, id: "many"))
+                let answer = try await wire.answer()
+                switch answer.code {
+                case .busy:
+                    try answer.expectID(nil)
+                    try await wire.expectEnd()
+                    refused += 1
+                case .tooManyRequests: try await answer.waitAsTold()
+                default: try answer.expectSuccess(of: .getNetwork, id: "many")
+                }
+                if refused == 3 { break }
+            }
+            try expect("busy, long before the 64th connection", refused == 3, got: "\(refused) times")
+            // It is told before it says anything.
+            let silent = try await check.open()
+            try await silent.answer().expectRefusal(.busy)
+            try await silent.expectEnd()
+            try await first.ask(.getNetwork).expectSuccess(of: .getNetwork, id: nil)
+            await check.closeConnections()
+            try await check.expectServed()
+        },
+        robust("abrupt", "connections that come and go leave nothing behind") { check in
+            for _ in 0..<100 { await (try await check.open()).close() }
+            try await check.expectServed()
+        },
+        robust("garbage", "bytes of any sort are answered with errors, or with the end") { check in
+            // The same bytes in every run: xorshift64 (Marsaglia, 2003).
+            var state: UInt64 = 0x9e37_79b9_7f4a_7c15
+            for _ in 0..<10 {
+                let wire = try await check.open()
+                let bytes = (0..<2000).map { _ in
+                    state ^= state << 13
+                    state ^= state >> 7
+                    state ^= state << 17
+                    return UInt8(truncatingIfNeeded: state)
+                }
+                await wire.send(bytes)
+                await wire.finishSending()
+                let deadline = ContinuousClock.now + wire.patience
+                while case .line(let line) = try await wire.next(within: deadline - .now) {
+                    let code = try Answer(line).code
+                    try expect(
+                        "malformed", code == .malformed || code == .tooManyRequests, got: code?.rawValue ?? "success")
+                }
+            }
+            try await check.expectServed()
+        },
+        robust("slowReader", "an app that does not read holds up no other") { check in
+            let deaf = try await check.open()
+            await deaf.stopReading()
+            deaf.flood((0..<5000).flatMap { JSONValue.request(.getHistory, id: "\($0)").line + [UInt8(ascii: "\n")] })
+            try await check.expectServed()
+        },
+        robust("flood", "an app that asks too fast is told when to go on, or is answered") { check in
+            let wire = try await check.open()
+            wire.flood(
+                (0..<1000).flatMap { JSONValue.request(.getCapabilities, id: "\($0)").line + [UInt8(ascii: "\n")] })
+            var refused: Answer?
+            for number in 0..<1000 {
+                guard case .line(let line) = try await wire.next() else { break }
+                let answer = try Answer(line)
+                try answer.expectID(.text("\(number)"))
+                if answer.code == .tooManyRequests {
+                    refused = answer
+                } else {
+                    try answer.expectSuccess(of: .getCapabilities, id: nil)
+                }
+            }
+            try await refused?.waitAsTold()
+            try await check.expectServed()
+        },
+    ]
+
+    private static func robust(
+        _ name: String, _ title: String, _ body: @escaping @Sendable (CheckRun) async throws -> Void
+    ) -> Check {
+        Check("robustness.\(name)", title, section: "The network", body)
+    }
+}
+
+extension CheckRun {
+    /// Checks that the device serves a new connection, as soon as it has noticed that others have gone.
+    fileprivate func expectServed() async throws {
+        let deadline = ContinuousClock.now + target.patience
+        while true {
+            let wire = try await open()
+            let id = wire.newID()
+            let answer = try await wire.exchange(.request(.getNetwork, id: id))
+            if answer.code != .busy || .now > deadline { return try answer.expectSuccess(of: .getNetwork, id: id) }
+            await pause(.milliseconds(100))
         }
     }
 }

@@ -4,15 +4,15 @@ import AppProtocol
 extension Check {
     /// Switches that go nowhere, for which no other network is needed.
     static let switches = [
-        to("unknownNetwork", "a hash that the device does not know is an unknownNetwork") { trial in
-            let wire = try await trial.open()
-            _ = try await trial.online(wire)
+        to("unknownNetwork", "a hash that the device does not know is an unknownNetwork") { check in
+            let wire = try await check.open()
+            _ = try await check.online(wire)
             try await wire.ask(.switchNetwork, ["hash": .text(unknownHash)]).expectRefusal(
                 .unknownNetwork, details: ["hash": .text(unknownHash)])
         },
-        to("invalid", "an impossible network is refused by name") { trial in
-            let wire = try await trial.open()
-            let name = try trial.fresh().json
+        to("invalid", "an impossible network is refused by name") { check in
+            let wire = try await check.open()
+            let name = try check.fresh().json
             let refusals: [(body: JSONValue, code: ErrorCode, field: String)] = [
                 ([:], .malformed, "ssid"), (name, .passwordMissing, "password"),
                 (["ssid": "", "security": "open"], .invalidSsid, "ssid"),
@@ -25,19 +25,19 @@ extension Check {
                 try await wire.ask(.switchNetwork, body).expectRefusal(code, field: "body.\(field)")
             }
         },
-        to("uplink", "another uplink forbids a switch, whatever else is missing") { trial in
-            let wire = try await trial.open()
+        to("uplink", "another uplink forbids a switch, whatever else is missing") { check in
+            let wire = try await check.open()
             let status: NetworkStatus = try await wire.get(.getNetwork)
             guard status.flags.isDisjoint(with: [.canSwitch, .switchInProgress]) else {
                 throw Obstacle("needs a device with another uplink than Wi-Fi, or without a Wi-Fi interface")
             }
             let code: ErrorCode = status.uplink == nil || status.uplink == .wifi ? .interfaceMissing : .cannotSwitch
-            let network = try trial.fresh().json.with(["security": "open"])
+            let network = try check.fresh().json.with(["security": "open"])
             try await wire.ask(.switchNetwork, network).expectRefusal(code)
         },
-        to("alreadyAssociated", "a switch to where the device is says so, and changes nothing") { trial in
-            let wire = try await trial.listening()
-            let status = try await trial.online(wire)
+        to("alreadyAssociated", "a switch to where the device is says so, and changes nothing") { check in
+            let wire = try await check.listening()
+            let status = try await check.online(wire)
             guard let hash = status.hash else { throw Obstacle("the device is in a network that it has not stored") }
             for body: JSONValue in [["hash": .text(hash.base64)], ["hash": .text(hash.base64), "confirmWithin": 60]] {
                 try await wire.ask(.switchNetwork, body).expectRefusal(.alreadyAssociated)
@@ -45,18 +45,18 @@ extension Check {
             let after: NetworkStatus = try await wire.get(.getNetwork)
             try expect("the link as it was", after.since, is: status.since)
         },
-        to("notFound", "a switch to what is not there ends where it began, as notFound") { trial in
-            let (home, journey) = try await trial.goNowhere()
+        to("notFound", "a switch to what is not there ends where it began, as notFound") { check in
+            let (home, journey) = try await check.goNowhere()
             try expect("the outcome", journey.outcome.phase, is: .rolledBack)
             try expect("the reason", journey.outcome.reason, is: ReasonCode(.notFound))
             try expect("a sentence", journey.outcome.text?.isEmpty == false, got: "none")
-            try await trial.waitUntilOnline(in: home, on: nil)
+            try await check.waitUntilOnline(in: home, on: nil)
         },
-        to("oneOutcome", "a switch has one outcome, which can be read afterwards") { trial in
-            let (home, journey) = try await trial.goNowhere()
-            try await trial.waitUntilOnline(in: home, on: nil)
+        to("oneOutcome", "a switch has one outcome, which can be read afterwards") { check in
+            let (home, journey) = try await check.goNowhere()
+            try await check.waitUntilOnline(in: home, on: nil)
             let id: JSONValue = ["switchId": .text(journey.outcome.switchId)]
-            let read: SwitchStatus = try await trial.open().get(.getSwitch, id)
+            let read: SwitchStatus = try await check.open().get(.getSwitch, id)
             try expect("the outcome", read, is: journey.outcome)
             // Whatever else was told meanwhile.
             _ = try await journey.wire.ask(.getNetwork)
@@ -66,12 +66,12 @@ extension Check {
                     got: event.progress?.phase.rawValue ?? "")
             }
         },
-        to("inProgress", "a second switch is refused while one runs") { trial in
-            let wire = try await trial.open()
+        to("inProgress", "a second switch is refused while one runs") { check in
+            let wire = try await check.open()
             let position = try await wire.subscribe()
-            let home = try await trial.online(wire)
-            let accepted = try await trial.command(try await trial.entry(try trial.fresh(), on: wire), on: wire)
-            let second = try await trial.entry(try trial.fresh(), on: wire)
+            let home = try await check.online(wire)
+            let accepted = try await check.command(try await check.entry(try check.fresh(), on: wire), on: wire)
+            let second = try await check.entry(try check.fresh(), on: wire)
             try await wire.ask(.switchNetwork, second).expectRefusal(
                 .switchInProgress, details: ["switchId": .text(accepted.switchId)])
             let during: NetworkStatus = try await wire.get(.getNetwork)
@@ -79,37 +79,37 @@ extension Check {
                 "flag 4, and not flag 2",
                 during.flags.isDisjoint(with: .canSwitch) && during.flags.contains(.switchInProgress),
                 got: "flags \(during.flags.rawValue)")
-            let journey = try await trial.follow(accepted, on: wire, stream: position.stream, to: nil)
+            let journey = try await check.follow(accepted, on: wire, stream: position.stream, to: nil)
             try expect("the outcome", journey.outcome.phase, is: .rolledBack)
-            try await trial.waitUntilOnline(in: try home.name, on: nil)
+            try await check.waitUntilOnline(in: try home.name, on: nil)
         },
         Check("switch.confirm.notWaiting", "what does not wait cannot be confirmed", section: "switch.confirm") {
-            trial in
-            let (home, journey) = try await trial.goNowhere(confirmWithin: 30)
+            check in
+            let (home, journey) = try await check.goNowhere(confirmWithin: 30)
             let id: JSONValue = ["switchId": .text(journey.outcome.switchId)]
-            try await trial.waitUntilOnline(in: home, on: nil)
-            try await trial.open().ask(.confirmSwitch, id).expectRefusal(
+            try await check.waitUntilOnline(in: home, on: nil)
+            try await check.open().ask(.confirmSwitch, id).expectRefusal(
                 .notWaiting, details: ["phase": .text(journey.outcome.phase.rawValue)])
         },
-        to("listStands", "a switch that is rolled back leaves nothing in the list") { trial in
-            let wire = try await trial.open()
+        to("listStands", "a switch that is rolled back leaves nothing in the list") { check in
+            let wire = try await check.open()
             let before: BackupList = try await wire.get(.getBackups)
-            let (home, _) = try await trial.goNowhere()
-            try await trial.waitUntilOnline(in: home, on: nil)
-            let after: BackupList = try await trial.open().get(.getBackups)
+            let (home, _) = try await check.goNowhere()
+            try await check.waitUntilOnline(in: home, on: nil)
+            let after: BackupList = try await check.open().get(.getBackups)
             try expect("the list as it was", after.shown, is: before.shown)
         },
     ]
 
     static func to(
         _ name: String, _ title: String, touchesBackups: Bool = false,
-        _ body: @escaping @Sendable (Trial) async throws -> Void
+        _ body: @escaping @Sendable (CheckRun) async throws -> Void
     ) -> Check {
         Check("switch.\(name)", title, section: "network.switch", touchesBackups: touchesBackups, body)
     }
 }
 
-extension Trial {
+extension CheckRun {
     /// Commands a switch to a network that is not there, and follows it to its outcome.
     fileprivate func goNowhere(confirmWithin: Int? = nil) async throws -> (home: SSID, Journey) {
         let wire = try await open()
@@ -129,5 +129,222 @@ extension NetworkStatus {
             guard let ssid else { throw Obstacle("the device is in no network") }
             return ssid
         }
+    }
+}
+
+extension Check {
+    /// Switches to networks that are there.
+    static let journeys = [
+        to("committed", "a switch by name and password ends on the new network") { check in
+            let (network, home, wire, position) = try await check.switchSetup()
+            let accepted = try await check.command(try await check.entry(network.asCheckNetwork, on: wire), on: wire)
+            let journey = try await check.follow(accepted, on: wire, stream: position.stream, to: network)
+            try expect("the outcome", journey.outcome.phase, is: .committed)
+            try await check.waitUntilOnline(in: network.ssid, on: network)
+            try await check.goHome(to: home)
+        },
+        to("byHash", "a switch by hash ends on the stored network", touchesBackups: true) { check in
+            let (network, home, wire, position) = try await check.switchSetup()
+            let hash = try await check.store(network, on: wire)
+            let accepted = try await check.command(["hash": .text(hash.base64)], on: wire)
+            let journey = try await check.follow(accepted, on: wire, stream: position.stream, to: network)
+            try expect("the outcome", journey.outcome.phase, is: .committed)
+            try await check.waitUntilOnline(in: network.ssid, on: network)
+            try await check.goHome(to: home)
+        },
+        to("events", "a switch is told: its progress, the decision, the network") { check in
+            let (network, home, wire, position) = try await check.switchSetup()
+            let accepted = try await check.command(try await check.entry(network.asCheckNetwork, on: wire), on: wire)
+            let journey = try await check.follow(accepted, on: wire, stream: position.stream, to: network)
+            try expect("joining among the phases", journey.phases.contains(.joining), got: "\(journey.phases)")
+            try await check.waitUntilOnline(in: network.ssid, on: network)
+            let listener = try await check.open()
+            try await listener.subscribe(since: position.seq, stream: position.stream)
+            var missing: Set = ["network.changed", "switch.progress", "decision"]
+            let deadline = ContinuousClock.now + .seconds(5)
+            while !missing.isEmpty, let event = try await listener.nextEvent(within: deadline - .now) {
+                missing.remove(event.body.name)
+            }
+            try expect("an event of each kind", missing.isEmpty, got: "no \(missing.sorted().joined(separator: ", "))")
+            try await check.goHome(to: home)
+        },
+        to("confirmed", "a switch that is confirmed over the new network stands") { check in
+            let (network, home, wire, position) = try await check.switchSetup()
+            let entry = try await check.entry(network.asCheckNetwork, on: wire).with(["confirmWithin": 60])
+            let accepted = try await check.command(entry, on: wire)
+            let arrival = try await check.follow(
+                accepted, on: wire, stream: position.stream, to: network, until: .waitingForConfirmation)
+            try expect("the phase", arrival.outcome.phase, is: .waitingForConfirmation)
+            let id: JSONValue = ["switchId": .text(accepted.switchId)]
+            let confirmed: SwitchStatus = try await arrival.wire.get(.confirmSwitch, id)
+            try expect(
+                "committed, or heard", [.committed, .validating, .waitingForAddress].contains(confirmed.phase),
+                got: confirmed.phase.rawValue)
+            let journey = try await check.follow(accepted, on: arrival.wire, stream: position.stream, to: network)
+            try expect("the outcome", journey.outcome.phase, is: .committed)
+            try await check.waitUntilOnline(in: network.ssid, on: network)
+            let again: SwitchStatus = try await check.open().get(.confirmSwitch, id)
+            try expect("a second confirmation answered as the first", again.phase, is: .committed)
+            try await check.goHome(to: home)
+        },
+        to("unconfirmed", "a switch without confirmation ends where it began") { check in
+            let (network, home, wire, position) = try await check.switchSetup()
+            let entry = try await check.entry(network.asCheckNetwork, on: wire).with(["confirmWithin": 5])
+            let accepted = try await check.command(entry, on: wire)
+            let journey = try await check.follow(accepted, on: wire, stream: position.stream, to: network)
+            try expect("the outcome", journey.outcome.phase, is: .rolledBack)
+            try expect("the reason", journey.outcome.reason, is: ReasonCode(.unconfirmed))
+            try await check.waitUntilOnline(in: try home.name, on: nil)
+        },
+        to("wrongKey", "a switch with a wrong password ends where it began, as wrongKey") { check in
+            let (network, home, wire, position) = try await check.switchSetup()
+            guard network.password != nil else { throw Obstacle("\(network.name) has no password") }
+            let wrong = CheckNetwork(ssid: network.ssid, password: check.freshPassword())
+            let accepted = try await check.command(try await check.entry(wrong, on: wire), on: wire)
+            let journey = try await check.follow(accepted, on: wire, stream: position.stream, to: network)
+            try expect("the outcome", journey.outcome.phase, is: .rolledBack)
+            try expect("the reason", journey.outcome.reason, is: ReasonCode(.wrongKey))
+            try await check.waitUntilOnline(in: try home.name, on: nil)
+        },
+        to("joinOnce", "a network that is joined once is forgotten afterwards", touchesBackups: true) { check in
+            try check.needsFeature("joinOnce")
+            let (network, home, wire, position) = try await check.switchSetup()
+            try await check.remove(network, on: wire)
+            let entry = try await check.entry(network.asCheckNetwork, on: wire).with(["joinOnce": true])
+            let accepted = try await check.command(entry, on: wire)
+            let journey = try await check.follow(accepted, on: wire, stream: position.stream, to: network)
+            try expect("the outcome", journey.outcome.phase, is: .committed)
+            try await check.waitUntilOnline(in: network.ssid, on: network)
+            try await check.goHome(to: home)
+            let hash = NetworkHash(
+                localKey: try check.key().localKey, ssid: network.ssid, password: network.password)
+            try await check.open().ask(.switchNetwork, ["hash": .text(hash.base64)]).expectRefusal(.unknownNetwork)
+        },
+    ]
+
+    /// What the device does when access points come and go.
+    static let accessPoints = [
+        Check("accessPoints.gone", "a network whose access point is off is notFound", section: "switch.get") { check in
+            let (network, home, wire, position) = try await check.switchSetup()
+            try await check.withAccessPoint(network, on: false) {
+                let accepted = try await check.command(
+                    try await check.entry(network.asCheckNetwork, on: wire), on: wire)
+                let journey = try await check.follow(accepted, on: wire, stream: position.stream, to: nil)
+                try expect("the outcome", journey.outcome.phase, is: .rolledBack)
+                try expect("the reason", journey.outcome.reason, is: ReasonCode(.notFound))
+                try await check.waitUntilOnline(in: try home.name, on: nil)
+            }
+        },
+        Check(
+            "accessPoints.failover", "a device whose access point goes joins a stored network", section: "history.get",
+            touchesBackups: true
+        ) { check in
+            let (network, home, wire, position) = try await check.switchSetup()
+            guard let own = check.bench.network(try home.name) else {
+                throw Obstacle("needs the network that the device is in among --networks")
+            }
+            _ = try await check.store(network, on: wire)
+            try await check.withAccessPoint(own, on: false) {
+                try await check.waitUntilOnline(in: network.ssid, on: network)
+                let listener = try await check.open()
+                try await listener.subscribe(since: position.seq, stream: position.stream)
+                _ = try await listener.event("the decision to join \(network.name)") { event in
+                    if case .decision(let decision) = event.body {
+                        decision.to?.ssid == network.ssid ? true : nil
+                    } else {
+                        nil
+                    }
+                }
+            }
+            try await check.goHome(to: home)
+        },
+    ]
+}
+
+extension CheckRun {
+    typealias SwitchSetup = (network: BenchNetwork, home: NetworkStatus, wire: Wire, position: Subscribed)
+
+    /// A network to switch to, where the device is now, and a connection that carries events.
+    fileprivate func switchSetup() async throws -> SwitchSetup {
+        let wire = try await open()
+        let position = try await wire.subscribe()
+        let home = try await online(wire)
+        guard home.hash != nil else { throw Obstacle("the device is in a network that it has not stored") }
+        let others = bench.networks.filter { $0.ssid != home.ssid }
+        // One that it can be sent to from outside its own list comes first: it leaves no trace.
+        let stored = Set(baseline.backups.networks.map(\.ssid))
+        guard let network = others.first(where: { !stored.contains($0.ssid) }) ?? others.first else {
+            throw Obstacle("needs another network in --networks")
+        }
+        return (network, home, wire, position)
+    }
+
+    /// Has the device store a network, beside its own or as one of them.
+    fileprivate func store(_ network: BenchNetwork, on wire: Wire) async throws -> NetworkHash {
+        if let stored = baseline.backups.networks.first(where: { $0.ssid == network.ssid }) { return stored.hash }
+        guard let stored = try await update([network.asCheckNetwork], on: wire).networks.last else {
+            throw Deviation("the network that was stored", got: "an empty list")
+        }
+        return stored.hash
+    }
+
+    /// Has the device store a network no longer, for the time of the check.
+    fileprivate func remove(_ network: BenchNetwork, on wire: Wire) async throws {
+        guard let others = try entries(without: network) else { return }
+        let after: BackupList = try await wire.get(.updateBackups, .networks(others))
+        try expect("\(network.name) in the list", after.networks.contains { $0.ssid == network.ssid }, is: false)
+    }
+
+    /// The device's own list without a network; nil where it is not in the list. A function of its own that is not inlined:
+    /// as a part of `remove` it crashes the optimiser (Swift 6.3.1, LLVM's CoroSplit).
+    @inline(never)
+    private func entries(without network: BenchNetwork) throws(Obstacle) -> [JSONValue]? {
+        guard let stored = baseline.backups.networks.first(where: { $0.ssid == network.ssid }) else { return nil }
+        guard isDestructive || baseline.passwordKnown(of: stored.hash) != nil else {
+            throw Obstacle("\(network.name) is stored, and could not be stored again: give its password and --key-file")
+        }
+        return baseline.backups.networks.filter { $0.ssid != network.ssid }.map { ["hash": .text($0.hash.base64)] }
+    }
+
+    /// Sends the device back where it was. Frames get lost in the air, and the way back is no check: it is tried again.
+    func goHome(to home: NetworkStatus) async throws {
+        guard let hash = home.hash else { return }
+        var outcome = SwitchPhase.committed
+        for _ in 1...3 {
+            let wire = try await open()
+            let now: NetworkStatus = try await wire.get(.getNetwork)
+            guard now.ssid != home.ssid else { return }
+            let position = try await wire.subscribe()
+            let accepted = try await command(["hash": .text(hash.base64)], on: wire)
+            outcome = try await follow(accepted, on: wire, stream: position.stream, to: nil).outcome.phase
+            if outcome == .committed { break }
+        }
+        try expect("the way back", outcome, is: .committed)
+        try await waitUntilOnline(in: try home.name, on: nil)
+    }
+
+    /// Runs `body` with an access point turned off or on, and turns it back.
+    fileprivate func withAccessPoint(
+        _ network: BenchNetwork, on isOn: Bool, _ body: () async throws -> Void
+    ) async throws {
+        guard let accessPoints = bench.accessPoints, try await accessPoints.names().contains(network.name) else {
+            throw Obstacle("needs --hook for the access point \(network.name)")
+        }
+        transcript.note("\(network.name) is turned \(isOn ? "on" : "off")")
+        try await accessPoints.turn(network.name, on: isOn)
+        do {
+            try await body()
+        } catch {
+            try await accessPoints.turn(network.name, on: !isOn)
+            throw error
+        }
+        transcript.note("\(network.name) is turned \(isOn ? "off" : "on")")
+        try await accessPoints.turn(network.name, on: !isOn)
+    }
+}
+
+extension BenchNetwork {
+    fileprivate var asCheckNetwork: CheckNetwork {
+        CheckNetwork(ssid: ssid, password: password?.withBytes { String(decoding: $0, as: UTF8.self) })
     }
 }

@@ -7,7 +7,7 @@ public struct Harness: Sendable {
     private let bench: Bench
     private let isDestructive: Bool
 
-    /// - Parameter isDestructive: whether stored networks whose passwords nobody here knows may be lost.
+    /// - Parameter isDestructive: whether stored networks whose passwords are unknown here may be lost.
     public init(target: Target, bench: Bench = Bench(), isDestructive: Bool = false) {
         self.target = target
         self.bench = bench
@@ -28,7 +28,7 @@ public struct Harness: Sendable {
             throw .wouldRisk(baseline.irreplaceable.map(\.ssid))
         }
         // One for the whole run: its connection stays, which saves a device hundreds of handshakes.
-        let caretaker = Trial(target: target, bench: bench, baseline: baseline, isDestructive: isDestructive)
+        let caretaker = CheckRun(target: target, bench: bench, baseline: baseline, isDestructive: isDestructive)
         var results: [CheckResult] = []
         var obstacle: String?
         for check in checks {
@@ -74,14 +74,14 @@ public struct Harness: Sendable {
         }
     }
 
-    private func run(_ check: Check, _ baseline: inout Baseline, _ caretaker: Trial) async -> CheckResult {
-        let trial = Trial(target: target, bench: bench, baseline: baseline, isDestructive: isDestructive)
+    private func run(_ check: Check, _ baseline: inout Baseline, _ caretaker: CheckRun) async -> CheckResult {
+        let checkRun = CheckRun(target: target, bench: bench, baseline: baseline, isDestructive: isDestructive)
         let start = ContinuousClock.now
-        var outcome = await outcome(of: check, trial)
-        await trial.closeConnections()
+        var outcome = await outcome(of: check, checkRun)
+        await checkRun.closeConnections()
         let took = ContinuousClock.now - start
         var isLeftChanged = false
-        caretaker.transcript.keepSecrets(of: trial.transcript)
+        caretaker.transcript.keepSecrets(of: checkRun.transcript)
         do {
             baseline = try await caretaker.restore(to: baseline)
         } catch {
@@ -89,21 +89,21 @@ public struct Harness: Sendable {
             let wrong = Self.failure(error, caretaker.transcript)
             if !outcome.isFailed { outcome = wrong }
         }
-        for transcript in [trial.transcript, caretaker.transcript] where !outcome.isFailed {
+        for transcript in [checkRun.transcript, caretaker.transcript] where !outcome.isFailed {
             guard let leak = transcript.leak else { continue }
             outcome = .failed(expected: "that no password ever comes back", got: leak, exchange: transcript.lines)
         }
-        return CheckResult(check, outcome, took: took, codes: trial.transcript.codes, isLeftChanged: isLeftChanged)
+        return CheckResult(check, outcome, took: took, codes: checkRun.transcript.codes, isLeftChanged: isLeftChanged)
     }
 
-    private func outcome(of check: Check, _ trial: Trial) async -> CheckResult.Outcome {
+    private func outcome(of check: Check, _ checkRun: CheckRun) async -> CheckResult.Outcome {
         do {
-            try await check.body(trial)
+            try await check.body(checkRun)
             return .passed
         } catch let obstacle as Obstacle {
             return .skipped(why: obstacle.why)
         } catch {
-            return Self.failure(error, trial.transcript)
+            return Self.failure(error, checkRun.transcript)
         }
     }
 
@@ -120,7 +120,7 @@ public enum HarnessError: Error, Sendable, Equatable {
     case unreachable(String)
     /// What the device said to the first questions is not the protocol.
     case notUnderstood(expected: String, got: String, exchange: [String])
-    /// The device stores networks that it could lose if it has a defect, and that nobody here could give it again.
+    /// The device stores networks that it could lose if it has a defect, and that cannot be given to it again.
     case wouldRisk([SSID])
 }
 

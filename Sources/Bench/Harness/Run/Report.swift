@@ -1,5 +1,11 @@
 import AppProtocol
 
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
 /// What a run found out about a device.
 public struct Report: Sendable {
     public let deviceId: String
@@ -27,5 +33,178 @@ public struct Report: Sendable {
     public var unseenCodes: [String] {
         let seen = results.reduce(into: Set<String>()) { $0.formUnion($1.codes) }
         return ErrorCode.allCases.map(\.rawValue).filter { !seen.contains($0) }
+    }
+}
+
+/// What became of one check.
+public struct CheckResult: Sendable {
+    public let id: String
+    public let title: String
+    /// The heading in Docs/protocol.md.
+    public let section: String
+    public let outcome: Outcome
+    public let took: Duration
+    /// The error codes that the device answered with.
+    public let codes: Set<String>
+    /// The device is not what it was before, and could not be brought back.
+    public let isLeftChanged: Bool
+
+    public enum Outcome: Sendable, Equatable {
+        case passed
+        /// - exchange: the last lines that went over the check's connections, without passwords.
+        case failed(expected: String, got: String, exchange: [String])
+        case skipped(why: String)
+
+        public var isPassed: Bool { self == .passed }
+        public var isFailed: Bool { if case .failed = self { true } else { false } }
+    }
+
+    init(
+        _ check: Check, _ outcome: Outcome, took: Duration = .zero, codes: Set<String> = [],
+        isLeftChanged: Bool = false
+    ) {
+        id = check.id
+        title = check.title
+        section = check.section
+        self.outcome = outcome
+        self.took = took
+        self.codes = codes
+        self.isLeftChanged = isLeftChanged
+    }
+}
+
+extension CheckResult {
+    /// One line for a terminal, and more where the check failed.
+    /// - Parameter paint: colours a word by the ANSI code of its colour, or leaves it.
+    public func text(_ paint: (String, _ colour: Int) -> String = { text, _ in text }) -> String {
+        switch outcome {
+        case .passed: return "\(paint("passed", 32))   \(id): \(title)"
+        case .skipped(let why): return "\(paint("skipped", 33))  \(id): \(why)"
+        case .failed(let expected, let got, let exchange):
+            let lines = [
+                "\(paint("FAILED", 31))   \(id): \(title)", "         promised in Docs/protocol.md, \(section)",
+                "         expected \(expected)", "         got      \(got)",
+            ]
+            return (lines + exchange.map { "           \($0)" }).joined(separator: "\n")
+        }
+    }
+}
+
+extension Report {
+    /// What there is to say at the end.
+    public var summary: String {
+        let seconds = took.components.seconds
+        var lines = [
+            "\(deviceId), firmware \(firmware), at \(endpoint):",
+            "\(passed) passed, \(failed) failed, \(skipped) skipped, in \(seconds) s.",
+        ]
+        let names = results.filter(\.outcome.isFailed).map(\.id)
+        if !names.isEmpty { lines.append("Failed: \(names.joined(separator: ", ")).") }
+        if !unseenCodes.isEmpty { lines.append("Errors that were not seen: \(unseenCodes.joined(separator: ", ")).") }
+        return lines.joined(separator: "\n")
+    }
+}
+
+// The report for machines.
+extension Report {
+    /// JSON, documented in Docs/harness.md.
+    public func json() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes, .prettyPrinted]
+        return String(decoding: try encoder.encode(Document(self)), as: UTF8.self) + "\n"
+    }
+
+    /// The XML that build servers read from test runs (JUnit's, in the form that Jenkins and GitLab accept).
+    public var junit: String {
+        let head = #"<?xml version="1.0" encoding="UTF-8"?>"#
+        let suite =
+            #"<testsuite name="altnet-harness" tests="\#(results.count)" failures="\#(failed)" errors="0" "#
+            + #"skipped="\#(skipped)" time="\#(took.inSeconds)">"#
+        let device =
+            #"<properties><property name="deviceId" value="\#(deviceId.xml)"/>"#
+            + #"<property name="firmware" value="\#(firmware.xml)"/></properties>"#
+        return ([head, suite, device] + results.map(\.junit) + ["</testsuite>", ""]).joined(separator: "\n")
+    }
+
+    private struct Document: Encodable {
+        let deviceId, firmware, endpoint: String
+        let passed, failed, skipped: Int
+        let seconds: Double
+        let unseenCodes: [String]
+        let checks: [Entry]
+
+        init(_ report: Report) {
+            deviceId = report.deviceId
+            firmware = report.firmware
+            endpoint = report.endpoint
+            passed = report.passed
+            failed = report.failed
+            skipped = report.skipped
+            seconds = report.took.inSeconds
+            unseenCodes = report.unseenCodes
+            checks = report.results.map(Entry.init)
+        }
+    }
+
+    private struct Entry: Encodable {
+        let id, title, section, outcome: String
+        let seconds: Double
+        var why, expected, got: String?
+        var exchange: [String]?
+
+        init(_ result: CheckResult) {
+            id = result.id
+            title = result.title
+            section = result.section
+            seconds = result.took.inSeconds
+            switch result.outcome {
+            case .passed: outcome = "passed"
+            case .skipped(let reason):
+                outcome = "skipped"
+                why = reason
+            case .failed(let wanted, let found, let lines):
+                outcome = "failed"
+                (expected, got, exchange) = (wanted, found, lines)
+            }
+        }
+    }
+}
+
+extension CheckResult {
+    fileprivate var junit: String {
+        let group = id.split(separator: ".").dropLast().joined(separator: ".")
+        let open = #"<testcase classname="\#(group.xml)" name="\#(id.xml)" time="\#(took.inSeconds)">"#
+        switch outcome {
+        case .passed: return open + "</testcase>"
+        case .skipped(let why): return open + #"<skipped message="\#(why.xml)"/></testcase>"#
+        case .failed(let expected, let got, let exchange):
+            let text = "\(title) (Docs/protocol.md, \(section))\n" + exchange.joined(separator: "\n")
+            return open
+                + #"<failure message="\#("expected \(expected), got \(got)".xml)">\#(text.xml)</failure></testcase>"#
+        }
+    }
+}
+
+extension Duration {
+    /// To the millisecond.
+    fileprivate var inSeconds: Double {
+        Double(components.seconds) + (Double(components.attoseconds) / 1e15).rounded() / 1000
+    }
+}
+
+extension String {
+    /// As text or as an attribute in XML 1.0, which has no way to say most control characters.
+    fileprivate var xml: String {
+        unicodeScalars.reduce(into: "") { result, scalar in
+            switch scalar {
+            case "&": result += "&amp;"
+            case "<": result += "&lt;"
+            case ">": result += "&gt;"
+            case "\"": result += "&quot;"
+            case "\n": result += "&#10;"
+            case "\u{0}"..<" ", "\u{fffe}", "\u{ffff}": result += "\u{fffd}"
+            default: result.unicodeScalars.append(scalar)
+            }
+        }
     }
 }

@@ -11,7 +11,7 @@ enum Arrival: Sendable, Equatable {
     case nothing
 }
 
-/// Lines that have arrived, in order, and whoever waits for the next one.
+/// Lines that have arrived, in order, and the task that waits for the next one.
 final class Mailbox: Sendable {
     private struct State {
         var lines: [[UInt8]] = []
@@ -44,8 +44,8 @@ final class Mailbox: Sendable {
     }
 
     /// - Parameters:
-    ///   - limit: nothing comes in time where it is not positive, however much is there: a device that never stops sending
-    ///     does not hold up whoever reads to a deadline.
+    ///   - limit: nothing comes in time where it is not positive, however much is there: a device that never stops
+    ///     sending does not hold up a reader with a deadline.
     ///   - loop: where the time is kept.
     func next(within limit: Duration, on loop: any EventLoop) async -> Arrival {
         guard limit > .zero else { return .nothing }
@@ -77,7 +77,7 @@ final class MailboxHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     private let mailbox: Mailbox
-    /// A device that sends longer lines than it may is caught by whoever reads them, not here.
+    /// A device that sends longer lines than it may is caught where they are read, not here.
     private var lines = LineSplitter(maximumLength: 4 * ProtocolLimits.lineLength)
 
     init(_ mailbox: Mailbox) { self.mailbox = mailbox }

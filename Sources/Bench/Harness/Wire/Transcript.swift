@@ -1,3 +1,4 @@
+import AgentModel
 import Synchronization
 
 /// What went over the connections of one check, for the report: the last lines, shortened, without passwords.
@@ -28,8 +29,8 @@ final class Transcript: Sendable {
     /// From now on this text is left out of the transcript, and a device that says it is found out.
     func keepSecret(_ text: String) { state.withLock { $0.secrets.append(Array(text.utf8)) } }
 
-    /// From now on it is the other transcript's secrets that are left out and looked for; a leak that was found before is
-    /// forgotten.
+    /// From now on it is the other transcript's secrets that are left out and looked for; a leak that was found before
+    /// is forgotten.
     func keepSecrets(of other: Transcript) {
         let secrets = other.state.withLock { $0.secrets }
         state.withLock { state in
@@ -72,4 +73,48 @@ final class Transcript: Sendable {
 
 extension [UInt8] {
     fileprivate func contains(_ other: [UInt8]) -> Bool { firstRange(of: other) != nil }
+}
+
+/// Lines as they can stand in a report.
+enum Redaction {
+    private static let placeholder = Array("<redacted>".utf8)
+
+    /// The line with the value of every member named `password` left out, whether or not it is JSON besides.
+    static func hidingPasswords(in line: [UInt8]) -> [UInt8] {
+        let name = Array(#""password""#.utf8)
+        var result: [UInt8] = []
+        var rest = line[...]
+        while let found = rest.firstRange(of: name) {
+            result += rest[..<found.upperBound]
+            rest = rest[found.upperBound...]
+            let opening = rest.prefix { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: ":") }
+            guard !opening.isEmpty, rest.dropFirst(opening.count).first == UInt8(ascii: "\"") else { continue }
+            result += opening + [UInt8(ascii: "\"")] + placeholder
+            rest = rest.dropFirst(opening.count + 1)
+            var isEscaped = false
+            rest = rest.drop { byte in
+                if !isEscaped, byte == UInt8(ascii: "\"") { return false }
+                isEscaped = !isEscaped && byte == UInt8(ascii: "\\")
+                return true
+            }
+        }
+        return result + rest
+    }
+
+    static func hiding(_ secret: [UInt8], in line: [UInt8]) -> [UInt8] {
+        guard !secret.isEmpty else { return line }
+        var result: [UInt8] = []
+        var rest = line[...]
+        while let found = rest.firstRange(of: secret) {
+            result += rest[..<found.lowerBound] + placeholder
+            rest = rest[found.upperBound...]
+        }
+        return result + rest
+    }
+
+    /// The bytes as text in which nothing moves a cursor or reorders the line.
+    static func printable(_ bytes: some Collection<UInt8>) -> String {
+        if let text = String(validating: bytes, as: UTF8.self) { return text.printable }
+        return bytes.map { (0x20...0x7e).contains($0) ? String(UnicodeScalar($0)) : "\\x" + Hex.string([$0]) }.joined()
+    }
 }

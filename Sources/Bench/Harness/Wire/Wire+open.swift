@@ -48,7 +48,7 @@ enum Handshake: Sendable {
 /// Why there is no connection.
 enum ConnectFailure: Error {
     case unreachable(String)
-    /// There is somebody, who broke off before the connection was secure.
+    /// The other side broke off before the connection was secure.
     case handshake
 }
 
@@ -105,7 +105,8 @@ extension Wire {
             }
             .connect(unixDomainSocketPath: path)
         case .network(let host, let port, _):
-            // Reads nothing yet: of the addresses of one host several may be tried at once, and only the winner is set up.
+            // Reads nothing yet: of the addresses of one host several may be tried at once, and only the winner is set
+            // up.
             return bootstrap.channelOption(.autoRead, value: false).connect(host: host, port: port).flatMap { channel in
                 prepare(channel)
                 return channel.setOption(.autoRead, value: true).map { channel }

@@ -106,8 +106,8 @@ final class Wire: Sendable {
         }
     }
 
-    /// Sends a line and returns its answer. Where the device says that requests come too fast, it is sent again when that
-    /// is welcome.
+    /// Sends a line and returns its answer. Where the device says that requests come too fast, it is sent again when
+    /// that is welcome.
     /// - Parameter limit: how long the device may go on to say so.
     func exchange(
         _ line: [UInt8], refusedFor limit: Duration = Answer.longestWait * 2
@@ -143,7 +143,7 @@ final class Wire: Sendable {
 
     // MARK: Events
 
-    /// Whether events came that nobody has taken yet.
+    /// Whether events came that are not taken yet.
     var hasEvents: Bool { state.withLock { !$0.events.isEmpty } }
 
     /// Has this connection carry events from here on.
@@ -175,7 +175,7 @@ final class Wire: Sendable {
         if let event = state.withLock({ $0.events.isEmpty ? nil : $0.events.removeFirst() }) { return event }
         guard case .line(let line) = try await next(within: limit) else { return nil }
         guard let event = try event(from: line) else {
-            throw Deviation("an event", got: "an answer that nobody asked for")
+            throw Deviation("an event", got: "an answer to no request")
         }
         return event
     }

@@ -1,13 +1,13 @@
 /// What altnet's policy has to reach over a library of scenarios, and how near it is.
 public struct PolicyGoals: Sendable {
     /// One scenario's figures, by pass.
-    public struct Standing: Sendable, Hashable, Encodable {
+    public struct ScenarioScore: Sendable, Hashable, Encodable {
         public let scenario: String
         /// altnet's outage over the oracle's.
         public let overOracle: Double
         /// The same over that of an oracle that begins at home and does not foresee what comes suddenly.
         public let overReacting: Double?
-        /// altnet's outage over that of the peer that fared best, and who that is.
+        /// altnet's outage over that of the peer that fared best, and its name.
         public let overBestPeer: Double
         public let bestPeer: String
         /// Whether the scenario is about weak signal or dead internet.
@@ -27,15 +27,15 @@ public struct PolicyGoals: Sendable {
         public let furthest: [String]
     }
 
-    /// Where the optimum loses next to nothing, a ratio says nothing: so much is added to both sides of it for every pass, in
-    /// seconds.
+    /// Where the optimum loses next to nothing, a ratio says nothing: so much is added to both sides of it for every
+    /// pass, in seconds.
     public static let grace = 0.5
 
-    public let standings: [Standing]
+    public let scores: [ScenarioScore]
 
     /// - Parameter hard: names of the scenarios that are about weak signal or dead internet.
     public init(of comparisons: [Comparison], hard: Set<String>) {
-        standings = comparisons.compactMap { Standing($0, isHard: hard.contains($0.scenario)) }
+        scores = comparisons.compactMap { ScenarioScore($0, isHard: hard.contains($0.scenario)) }
     }
 
     public var goals: [Goal] {
@@ -47,7 +47,7 @@ public struct PolicyGoals: Sendable {
     }
 
     private var medianOutage: Goal {
-        let ratios = standings.map(\.overOracle).sorted()
+        let ratios = scores.map(\.overOracle).sorted()
         let median = ratios.isEmpty ? 1 : ratios[ratios.count / 2]
         return Goal(
             name: "outage over the oracle's, median scenario", wanted: "at most 1.25", reached: median.fixed(2),
@@ -55,15 +55,15 @@ public struct PolicyGoals: Sendable {
     }
 
     private var worstOutage: Goal {
-        let far = standings.filter { $0.overOracle > 2 }.sorted { $0.overOracle > $1.overOracle }
+        let far = scores.filter { $0.overOracle > 2 }.sorted { $0.overOracle > $1.overOracle }
         return Goal(
             name: "outage over the oracle's, worst scenario", wanted: "at most 2",
-            reached: (standings.map(\.overOracle).max() ?? 1).fixed(2), isMet: far.isEmpty,
+            reached: (scores.map(\.overOracle).max() ?? 1).fixed(2), isMet: far.isEmpty,
             furthest: far.map { "\($0.scenario) \($0.overOracle.fixed(2))" })
     }
 
     private var hardScenarios: Goal {
-        let hard = standings.filter(\.isHard)
+        let hard = scores.filter(\.isHard)
         let far = hard.filter { $0.overBestPeer > 0.2 }.sorted { $0.overBestPeer > $1.overBestPeer }
         let best = hard.map { 1 / $0.overBestPeer }.min() ?? .infinity
         return Goal(
@@ -74,30 +74,30 @@ public struct PolicyGoals: Sendable {
     }
 
     private var everyPeer: Goal {
-        let far = standings.filter { $0.overBestPeer > 1.05 }.sorted { $0.overBestPeer > $1.overBestPeer }
+        let far = scores.filter { $0.overBestPeer > 1.05 }.sorted { $0.overBestPeer > $1.overBestPeer }
         return Goal(
             name: "outage over the best peer's, every scenario", wanted: "at most 1.05",
-            reached: (standings.map(\.overBestPeer).max() ?? 1).fixed(2), isMet: far.isEmpty,
+            reached: (scores.map(\.overBestPeer).max() ?? 1).fixed(2), isMet: far.isEmpty,
             furthest: far.map { "\($0.scenario) \($0.overBestPeer.fixed(2)) (\($0.bestPeer))" })
     }
 
-    /// Less than half a switch a pass is nobody's fault: the mean over seeds.
-    private func switches(_ name: String, _ count: (Standing) -> Double) -> Goal {
-        let far = standings.filter { count($0) > 1.5 * $0.oracleSwitches + 0.5 }.sorted {
+    /// Less than half a switch a pass is no fault: the mean over seeds.
+    private func switches(_ name: String, _ count: (ScenarioScore) -> Double) -> Goal {
+        let far = scores.filter { count($0) > 1.5 * $0.oracleSwitches + 0.5 }.sorted {
             count($0) - 1.5 * $0.oracleSwitches > count($1) - 1.5 * $1.oracleSwitches
         }
-        let mine = standings.map(count).reduce(0, +)
-        let best = standings.map(\.oracleSwitches).reduce(0, +)
+        let mine = scores.map(count).reduce(0, +)
+        let best = scores.map(\.oracleSwitches).reduce(0, +)
         return Goal(
             name: "\(name) over the oracle's switches", wanted: "at most 1.5",
-            reached: "\((mine / max(best, 1)).fixed(2)) in all, in \(standings.count - far.count) of "
-                + "\(standings.count) scenarios",
+            reached: "\((mine / max(best, 1)).fixed(2)) in all, in \(scores.count - far.count) of "
+                + "\(scores.count) scenarios",
             isMet: far.isEmpty,
             furthest: far.map { "\($0.scenario) \(count($0).fixed(2)) to \($0.oracleSwitches.fixed(2))" })
     }
 }
 
-extension PolicyGoals.Standing {
+extension PolicyGoals.ScenarioScore {
     /// Nil where altnet or the oracle is missing.
     fileprivate init?(_ comparison: Comparison, isHard: Bool) {
         let rows = comparison.rows
@@ -115,5 +115,31 @@ extension PolicyGoals.Standing {
             overBestPeer: outage / weighed(best.outagePerDay), bestPeer: best.policy, isHard: isHard,
             switches: altnet.switchesPerDay / passes, returns: altnet.returnsPerDay / passes,
             oracleSwitches: oracle.switchesPerDay / passes)
+    }
+}
+
+extension PolicyGoals {
+    /// Each scenario's score and the goals, for a terminal.
+    public func render(_ style: TextStyle) -> String {
+        var table = TextTable(headings: [
+            "SCENARIO", "TO ORACLE", "REACTING", "TO BEST PEER", "BEST PEER", "SWITCHES", "RETURNS", "ORACLE'S",
+        ])
+        table.rows = scores.sorted { $0.overOracle > $1.overOracle }.map { score in
+            [
+                .init("  " + score.scenario + (score.isHard ? " +" : "")), .init(score.overOracle.fixed(2)),
+                .init(score.overReacting?.fixed(2) ?? "-"), .init(score.overBestPeer.fixed(2)),
+                .init(score.bestPeer), .init(score.switches.fixed(1)),
+                .init(score.returns.fixed(1)), .init(score.oracleSwitches.fixed(1)),
+            ]
+        }
+        let heading =
+            style.bold("altnet's outage over the oracle's and the best peer's") + " (+: weak signal or dead internet)"
+        return ([heading] + table.lines(style) + [""] + goals.flatMap { lines($0, style) }).joined(separator: "\n")
+    }
+
+    private func lines(_ goal: Goal, _ style: TextStyle) -> [String] {
+        let verdict = goal.isMet ? style.green("met    ") : "not met"
+        return ["\(verdict)  \(goal.name): \(goal.reached) (wanted: \(goal.wanted))"]
+            + (goal.furthest.isEmpty ? [] : ["         " + goal.furthest.joined(separator: ", ")])
     }
 }

@@ -1,7 +1,8 @@
-/// The way of least outage through a course of cells, for one who knows them all; among equals the one with the fewest moves.
+/// The way of least outage through a course of cells, for one who knows them all; among equals the one with the fewest
+/// moves.
 ///
-/// Dynamic programming over time: for every access point, the best way that ends there. A move begins where a cell begins;
-/// what it takes is dead time. A move has to save more than `worth`, so that ties go to the quiet way.
+/// Dynamic programming over time: for every access point, the best way that ends there. A move begins where a cell
+/// begins; what it takes is dead time. A move has to save more than `worth`, so that ties go to the quiet way.
 struct Optimum {
     /// What the device can be associated with: by access point, the network it belongs to.
     private let networks: [Int]
@@ -37,17 +38,17 @@ struct Optimum {
     struct Place: Hashable {
         /// Share of the traffic that gets through.
         var quality: Double
-        /// Whether who is associated, or about to be, when the cell begins stays so.
+        /// Whether a device that is associated, or about to be, when the cell begins stays so.
         var keepsLink: Bool
-        /// From the order to join until everything gets through, coming from elsewhere and from the same network; nil if
-        /// it cannot be joined.
+        /// From the order to join until everything gets through, coming from elsewhere and from the same network; nil
+        /// if it cannot be joined.
         var joinTime: Double?
         var roamTime: Double?
-        /// Whether who is there may go elsewhere.
+        /// Whether a device that is there may go elsewhere.
         var mayBeLeft = true
     }
 
-    struct Way: Sendable, Hashable {
+    struct Itinerary: Sendable, Hashable {
         /// In seconds.
         var outage: Double
         var switches: Int
@@ -77,7 +78,7 @@ struct Optimum {
     }
 
     private struct Move {
-        let stop: Way.Stop
+        let stop: Itinerary.Stop
         let previous: Int?
     }
 
@@ -89,17 +90,17 @@ struct Optimum {
     }
 
     /// The best way through all cells so far.
-    var best: Way {
+    var best: Itinerary {
         let paths = on + off + flights.flatMap(\.self).map(\.path)
         // `off` is never empty of paths: being on nothing is always possible.
         let best = paths.compactMap(\.self).min { $0.score < $1.score } ?? Path()
-        var stops: [Way.Stop] = []
+        var stops: [Itinerary.Stop] = []
         var next = best.lastMove
         while let index = next {
             stops.append(moves[index].stop)
             next = moves[index].previous
         }
-        return Way(outage: best.lost, switches: best.switches, roams: best.roams, moves: stops.reversed())
+        return Itinerary(outage: best.lost, switches: best.switches, roams: best.roams, moves: stops.reversed())
     }
 
     private mutating func dropLinks(in cell: Cell) {
@@ -162,14 +163,14 @@ struct Optimum {
         let arrival = start + time
         guard !flights[place].contains(where: { $0.arrival <= arrival && $0.path.score <= path.score }) else { return }
         var path = path
-        let stop = Way.Stop(start: start, arrival: arrival, accessPoint: place)
+        let stop = Itinerary.Stop(start: start, arrival: arrival, accessPoint: place)
         moves.append(Move(stop: stop, previous: path.lastMove))
         path.lastMove = moves.count - 1
         flights[place].removeAll { $0.arrival >= arrival && $0.path.score >= path.score }
         flights[place].append(Flight(arrival: arrival, path: path))
     }
 
-    /// Lets the cell's time pass for everybody.
+    /// Lets the cell's time pass on every path.
     private mutating func pass(_ cell: Cell) {
         let dead = cell.counts ? cell.end - cell.start : 0
         for network in off.indices { off[network]?.lost += dead }

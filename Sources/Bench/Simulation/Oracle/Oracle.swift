@@ -2,18 +2,19 @@ import AgentModel
 
 /// The least outage that a device could have had in a scenario, had it known what would come, with the fewest moves.
 ///
-/// It needs no scans, knows at once when a link is dead, and every join works at the first try and takes the shortest time. It is
-/// bound by physics only: a move takes association and address, during which nothing gets through, and an access
-/// point can be joined while it is on and heard, takes stations, accepts the password that the device has been told, and
-/// gives out addresses. What it loses nobody can save; what a policy loses more is its regret.
+/// It needs no scans, knows at once when a link is dead, and every join works at the first try and takes the shortest
+/// time. It is bound by physics only: a move takes association and address, during which nothing gets through, and an
+/// access point can be joined while it is on and heard, takes stations, accepts the password that the device has been
+/// told, and gives out addresses. What it loses no policy can save; what a policy loses more is its regret.
 public struct Oracle: Sendable {
     /// What is known beforehand.
     public enum Foresight: Sendable, Hashable {
         /// Everything.
         case complete
-        /// Nothing sudden: the optimum begins in the preferred network where that is good, and joins no other one while it is; a link
-        /// at which everything gets through is not left; and after a power cut or the internet's death the device stays where it is
-        /// until it can know. Where it goes then, it chooses well. It shows how much of a regret is not knowing the future.
+        /// Nothing sudden: the optimum begins in the preferred network where that is good, and joins no other one while
+        /// it is; a link at which everything gets through is not left; and after a power cut or the internet's death
+        /// the device stays where it is until it can know. Where it goes then, it chooses well. It shows how much of a
+        /// regret is not knowing the future.
         case none
     }
 
@@ -51,5 +52,179 @@ public struct Oracle: Sendable {
                     start: .seconds(move.start), arrival: .seconds(move.arrival),
                     accessPoint: course.accessPoints[move.accessPoint])
             })
+    }
+}
+
+/// A pass of the simulated air, cut into cells in which next to nothing changes: at every change, so long before it
+/// that a move can end there, and every 200 ms while a quality is changing.
+struct OracleCourse {
+    private let world: World
+    /// Those that the device can be on at all, and their networks.
+    let accessPoints: [Int]
+    let networks: [Int]
+    /// When links break, by access point, in milliseconds.
+    private let breaks: [Set<Int64>]
+    private let pauses: [Range<Int64>]
+    /// Times by access point in which a device that is there cannot know yet that nothing gets through; nil with
+    /// foresight.
+    private let surprises: [[Range<Int64>]]?
+    private let preferred: Set<Int>
+
+    private static let step: Int64 = 200
+
+    init(_ world: World, foresight: Oracle.Foresight) {
+        self.world = world
+        let known = world.accessPoints.compactMap { ap in world.network(of: ap).map { (ap, $0) } }
+        accessPoints = known.map(\.0)
+        networks = known.map(\.1)
+        let pauses = world.pauses
+        self.pauses = pauses
+        breaks = accessPoints.map { Set(world.linkBreaks(of: $0) + pauses.map(\.lowerBound)) }
+        surprises = foresight == .complete ? nil : accessPoints.map(world.surprises)
+        preferred = Set(world.scenario.networks.indices.filter { world.scenario.networks[$0].isPreferred })
+    }
+
+    func forEachCell(_ body: (Optimum.Cell) -> Void) {
+        let times = times
+        for (start, end) in zip(times, times.dropFirst()) {
+            let isPaused = pauses.contains { $0.contains(start) }
+            var places = accessPoints.indices.map { place(at: $0, from: start, to: end, isPaused: isPaused) }
+            if let surprises { blind(&places, surprises, at: start) }
+            body(
+                Optimum.Cell(
+                    start: Double(start) / 1000, end: Double(end) / 1000,
+                    counts: world.isInDemand(at: .milliseconds(start)), places: places))
+        }
+    }
+
+    /// Takes away what only knowing the future makes possible.
+    private func blind(_ places: inout [Optimum.Place], _ surprises: [[Range<Int64>]], at moment: Int64) {
+        let isHomeGood = places.indices.contains { index in
+            preferred.contains(networks[index]) && places[index].joinTime != nil && places[index].quality >= Self.good
+        }
+        for index in places.indices {
+            places[index].mayBeLeft =
+                places[index].quality < Self.good && !surprises[index].contains { $0.contains(moment) }
+            if isHomeGood, !preferred.contains(networks[index]) { places[index].joinTime = nil }
+        }
+    }
+
+    private static let good = 0.999
+
+    private func place(at index: Int, from start: Int64, to end: Int64, isPaused: Bool) -> Optimum.Place {
+        let ap = accessPoints[index]
+        let length = Double(end - start)
+        var place = Optimum.Place(
+            quality: max(0, 1 - world.lostTime(of: ap, in: start..<end) / length),
+            keepsLink: !breaks[index].contains(start))
+        // What the access point says counts when it is asked; when that is, the pass may be over.
+        let asked = min(start + Oracle.association, world.passLength - 1)
+        let state = world.state(of: ap, at: .milliseconds(asked))
+        guard !isPaused, state.isOn, !state.isFull, state.admission == .admitted,
+            world.loss(of: ap, at: asked) < World.deafness
+        else { return place }
+        place.roamTime = Double(Oracle.association) / 1000
+        place.joinTime = state.addressTime.map { Double(Oracle.association + $0.milliseconds) / 1000 }
+        return place
+    }
+
+    /// Where cells begin and end.
+    private var times: [Int64] {
+        var marks: Set<Int64> = [0, world.passLength]
+        for (index, ap) in accessPoints.enumerated() {
+            let edges = world.edges(of: ap) + breaks[index].sorted()
+            let moves = Set(world.addressTimes(of: ap)).map { Oracle.association + $0 } + [0, Oracle.association]
+            for edge in edges { marks.formUnion(moves.map { edge - $0 }) }
+        }
+        for range in (surprises ?? []).joined() { marks.insert(range.upperBound) }
+        for range in pauses { marks.formUnion([range.lowerBound, range.upperBound]) }
+        marks.formUnion(changingTimes)
+        return marks.filter { (0...world.passLength).contains($0) }.sorted()
+    }
+
+    private var changingTimes: [Int64] {
+        var times: [Int64] = []
+        var moment: Int64 = 0
+        while moment < world.passLength {
+            times.append(moment)
+            let steady = accessPoints.map { world.steadyUntil(of: $0, from: .milliseconds(moment)).milliseconds }
+            moment = max(moment + Self.step, min(steady.min() ?? world.passLength, world.passLength))
+        }
+        return times
+    }
+}
+
+extension World {
+    /// When links break and nothing can be joined: wpa_supplicant is dead, or the device asleep.
+    fileprivate var pauses: [Range<Int64>] {
+        happenings.compactMap { happening in
+            let (start, time): (Int64, Duration)
+            switch happening.change {
+            case .supplicantDies(let backAfter): (start, time) = (happening.at.milliseconds, backAfter)
+            case .suspend(let duration): (start, time) = (happening.at.milliseconds, duration)
+            default: return nil
+            }
+            return start..<(start + max(0, time.milliseconds))
+        }
+    }
+
+    /// When something other than the signal changes.
+    fileprivate func edges(of accessPoint: Int) -> [Int64] {
+        var edges: [Int64] = []
+        var moment: Int64 = 0
+        while moment < passLength {
+            moment = span(of: accessPoint, at: moment).end
+            edges.append(moment)
+        }
+        moment = 0
+        while moment < passLength {
+            moment = demand.step(at: moment).end
+            edges.append(min(moment, passLength))
+        }
+        return edges
+    }
+
+    fileprivate func addressTimes(of accessPoint: Int) -> [Int64] {
+        edges(of: accessPoint).compactMap { edge in
+            state(of: accessPoint, at: .milliseconds(max(0, edge - 1))).addressTime?.milliseconds
+        }
+    }
+
+    /// When a link there ends by itself, or because the access point's password changes.
+    fileprivate func linkBreaks(of accessPoint: Int) -> [Int64] {
+        var breaks: [Int64] = []
+        var from: Int64 = 0
+        while from < passLength {
+            guard let moment = linkLoss(of: accessPoint, in: from..<passLength).at else { break }
+            breaks.append(moment)
+            from = audible(accessPoint, from: moment) ?? passLength
+        }
+        for edge in edges(of: accessPoint) where edge < passLength {
+            let before = state(of: accessPoint, at: .milliseconds(edge - 1)).key
+            if state(of: accessPoint, at: .milliseconds(edge)).key != before { breaks.append(edge) }
+        }
+        return breaks
+    }
+
+    /// From every sudden end of an access point's usefulness until the device can know: the kernel misses its beacons,
+    /// or a probe that began right then has failed.
+    fileprivate func surprises(of accessPoint: Int) -> [Range<Int64>] {
+        let probe = scenario.settings.validation?.limit.milliseconds
+        return edges(of: accessPoint).filter { $0 < passLength }.compactMap { edge in
+            let before = state(of: accessPoint, at: .milliseconds(edge - 1))
+            let after = state(of: accessPoint, at: .milliseconds(edge))
+            if before.isOn, !after.isOn { return edge..<(edge + Oracle.lossDetection) }
+            // Without probes it is never known.
+            guard before.internet == .online, after.internet != .online else { return nil }
+            return edge..<(probe.map { edge + $0 } ?? passLength)
+        }
+    }
+
+    private func audible(_ accessPoint: Int, from moment: Int64) -> Int64? {
+        firstMoment(of: accessPoint, in: moment..<passLength) { span in
+            guard span.state.isOn, span.interference < Self.deafness else { return .never }
+            let bearable = 1 - (1 - Self.deafness) / (1 - span.interference)
+            return .above(tracks[accessPoint].loss.signal(losing: bearable))
+        }
     }
 }

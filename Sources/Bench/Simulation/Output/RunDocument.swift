@@ -3,8 +3,8 @@ import Failover
 
 /// What `altnet-lab simulate --json` prints: `{"results": [...]}`. Keys stay what they are; new ones may come.
 ///
-/// Times and durations are in seconds, signals in dBm. Names of networks are written as altnet shows them, so that nothing in
-/// the document can play tricks on a terminal.
+/// Times and durations are in seconds, signals in dBm. Names of networks are written as altnet shows them, so that
+/// nothing in the document can play tricks on a terminal.
 public struct RunsDocument: Codable, Hashable, Sendable {
     public let results: [RunDocument]
 

@@ -85,3 +85,66 @@ public struct RunPlan {
         }
     }
 }
+
+/// Every policy and the oracle through the same air, so many passes of each scenario.
+public struct ComparisonPlan: Sendable {
+    private let scenarios: [Scenario]
+    private let seed: UInt64
+    private let runs: Int
+
+    /// - Parameter seed: of each scenario's first pass; the others have the numbers that follow.
+    public init(_ scenarios: [Scenario], seed: UInt64, runs: Int) {
+        self.scenarios = scenarios
+        self.seed = seed
+        self.runs = runs
+    }
+
+    private struct Pass: Sendable {
+        let scenario: Int
+        let seed: UInt64
+    }
+
+    /// - Parameters:
+    ///   - jobs: how many passes at once.
+    ///   - progress: called when all policies have run a pass.
+    public func run(jobs: Int, progress: () -> Void = {}) async -> [Comparison] {
+        var heats = [[Heat]](repeating: [], count: scenarios.count)
+        let (scenarios, seed, runs) = (scenarios, seed, runs)
+        let passes = scenarios.indices.lazy.flatMap { scenario in
+            (0..<runs).lazy.map { Pass(scenario: scenario, seed: seed &+ UInt64($0)) }
+        }
+        await Work(passes) { Heat(scenarios[$0.scenario], seed: $0.seed) }.run(jobs: jobs) { pass, heat in
+            heats[pass.scenario].append(heat)
+            progress()
+        }
+        // The sums are the same in every run, in whatever order tasks finish.
+        return zip(scenarios, heats).map { Comparison(of: $0, $1.sorted { $0.seed < $1.seed }) }
+    }
+}
+
+/// The same thing to be done for many items, some at once.
+struct Work<Items: Sequence, Result: Sendable> where Items.Element: Sendable {
+    private let items: Items
+    private let work: @Sendable (Items.Element) -> Result
+
+    init(_ items: Items, work: @escaping @Sendable (Items.Element) -> Result) {
+        self.items = items
+        self.work = work
+    }
+
+    /// - Parameter take: called with each item and what came of it, in whatever order they are done.
+    func run(jobs: Int, take: (Items.Element, Result) -> Void) async {
+        await withTaskGroup(of: (Items.Element, Result).self) { [work] group in
+            var waiting = items.makeIterator()
+            func begin() {
+                guard let item = waiting.next() else { return }
+                group.addTask { (item, work(item)) }
+            }
+            for _ in 0..<jobs { begin() }
+            while let (item, result) = await group.next() {
+                begin()
+                take(item, result)
+            }
+        }
+    }
+}

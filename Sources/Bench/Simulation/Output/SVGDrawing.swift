@@ -1,4 +1,6 @@
 /// Elements of a picture, one after the other. Everything that is text in it is escaped here and nowhere else.
+/// How wide text will be is known only to the program that draws it; this is an estimate for the widest of the usual
+/// sans-serif fonts, DejaVu Sans, so that what has room by it has room in the others.
 import AgentModel
 
 package struct SVGDrawing {
@@ -120,5 +122,159 @@ extension Double {
     fileprivate var coordinate: String {
         let text = fixed(1)
         return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
+    }
+}
+
+extension SVGDrawing.Lettering {
+    package func width(of text: String) -> Double {
+        text.printable.unicodeScalars.reduce(0) { $0 + Self.share($1) } * size * (isBold ? 1.1 : 1)
+    }
+
+    /// The text cut to that width, with an ellipsis where something was cut off.
+    package func fitted(_ text: String, to room: Double) -> String {
+        let text = text.printable
+        guard width(of: text) > room else { return text }
+        var rest = room - width(of: "…")
+        guard rest >= 0 else { return "" }
+        let start = text.unicodeScalars.prefix { scalar in
+            rest -= width(of: String(scalar))
+            return rest >= 0
+        }
+        return String(start) + "…"
+    }
+
+    /// The text in lines of that width. A word that has no room in a line is cut.
+    package func wrapped(_ text: String, to room: Double) -> [String] {
+        text.split(whereSeparator: \.isWhitespace).reduce(into: [String]()) { lines, word in
+            let word = fitted(String(word), to: room)
+            if let line = lines.last, width(of: line + " " + word) <= room {
+                lines[lines.count - 1] = line + " " + word
+            } else {
+                lines.append(word)
+            }
+        }
+    }
+
+    /// In parts of the font's size.
+    private static func share(_ scalar: Unicode.Scalar) -> Double {
+        switch scalar {
+        case _ where scalar.isWide: 1.1
+        case "i", "j", "l", "I", "f", "t", "r", " ", ".", ",", ":", ";", "'", "|", "!", "(", ")", "[", "]": 0.4
+        case "m", "w", "M", "W", "@", "%", "…", "→": 1
+        case "A"..."Z": 0.74
+        case "\u{20}"..."\u{7e}": 0.63
+        default: 0.85
+        }
+    }
+}
+
+/// The colours of a picture. Those of networks are Okabe and Ito's, which people with any kind of colour vision can
+/// tell apart ("Color Universal Design", 2008), without its reddest one, for red means an outage here, and without its
+/// yellow, which is too faint for a line on white.
+package enum Palette {
+    package static let paper = "#ffffff"
+    package static let ink = "#1c2430"
+    package static let faintInk = "#5d6875"
+    package static let rule = "#e3e7ec"
+    package static let threshold = "#8a94a1"
+    package static let happening = "#9aa3ae"
+    package static let outage = "#c8102e"
+    package static let scan = "#7b8794"
+    package static let lane = "#f3f5f7"
+
+    /// A network's colour, one for text upon it, and where the colours are used up, dashes as well.
+    package struct Paint {
+        package let colour: String
+        package let text: String
+        package let dashes: String?
+    }
+
+    private static let colours = [
+        ("#0072b2", "#ffffff"), ("#e69f00", "#1c2430"), ("#009e73", "#ffffff"), ("#cc79a7", "#1c2430"),
+        ("#56b4e9", "#1c2430"), ("#4a4a4a", "#ffffff"),
+    ]
+
+    package static func paint(_ index: Int) -> Paint {
+        let (colour, text) = colours[index % colours.count]
+        let dashes = ["", "7 4", "2 4"][index / colours.count % 3]
+        return Paint(colour: colour, text: text, dashes: dashes.isEmpty ? nil : dashes)
+    }
+}
+
+/// Finds room for labels that want to be in the same place.
+enum Spacing {
+    /// Places as near as possible to those wanted, in their order, at least `gap` apart; closer only where the room
+    /// does not suffice.
+    /// - Parameter wanted: ascending.
+    static func spread(_ wanted: [Double], gap: Double, within room: ClosedRange<Double>) -> [Double] {
+        guard wanted.count > 1 else { return wanted.map { $0.clamped(to: room) } }
+        let length = room.upperBound - room.lowerBound
+        let gap = min(gap, length / Double(wanted.count - 1))
+        // Without the gaps, the places only have to ascend: neighbours that do not are put together at their mean,
+        // which has the least squares of all moves (pool adjacent violators).
+        var pools: [(mean: Double, count: Int)] = []
+        for (index, place) in wanted.enumerated() {
+            var pool = (mean: place - Double(index) * gap, count: 1)
+            while let last = pools.last, last.mean > pool.mean {
+                pools.removeLast()
+                let count = last.count + pool.count
+                let sum = last.mean * Double(last.count) + pool.mean * Double(pool.count)
+                pool = (sum / Double(count), count)
+            }
+            pools.append(pool)
+        }
+        let start = room.lowerBound...max(room.lowerBound, room.upperBound - Double(wanted.count - 1) * gap)
+        return pools.flatMap { Array(repeating: $0.mean.clamped(to: start), count: $0.count) }.enumerated().map {
+            $0.element + Double($0.offset) * gap
+        }
+    }
+
+    /// A label on a pole: the pole stands at a moment, and the label is beside its upper end.
+    struct Flag: Equatable {
+        let x: Double
+        let label: ClosedRange<Double>
+
+        fileprivate var pointsRight: Bool { label.lowerBound >= x }
+    }
+
+    /// In which row, 0 being the lowest, each flag's label overlaps no other label and hides no other pole; nil where
+    /// that would take more rows than there are.
+    /// - Parameters:
+    ///   - flags: by ascending `x`.
+    ///   - first: which of them get room before the others.
+    static func rows(_ flags: [Flag], first: [Bool], count: Int, gap: Double) -> [Int?] {
+        var placed: [(flag: Flag, row: Int)] = []
+        var rows = [Int?](repeating: nil, count: flags.count)
+        for index in order(flags, first: first) {
+            let flag = flags[index]
+            let reach = (flag.label.lowerBound - gap)...(flag.label.upperBound + gap)
+            let free = (0..<count).filter { row in
+                placed.allSatisfy { other, otherRow in
+                    (otherRow < row || !reach.contains(other.x)) && (otherRow != row || !reach.overlaps(other.label))
+                }
+            }
+            // Better no label under its own pole either, but the label can be read there.
+            let clear = free.first { row in
+                placed.allSatisfy { other, otherRow in otherRow > row || !other.label.contains(flag.x) }
+            }
+            guard let row = clear ?? free.first else { continue }
+            placed.append((flag, row))
+            rows[index] = row
+        }
+        return rows
+    }
+
+    /// Each after those whose poles its label may have to clear, so that it goes above theirs.
+    private static func order(_ flags: [Flag], first: [Bool]) -> [Int] {
+        [true, false].flatMap { isFirst in
+            let indices = flags.indices.filter { first[$0] == isFirst }
+            return indices.filter { flags[$0].pointsRight }.reversed() + indices.filter { !flags[$0].pointsRight }
+        }
+    }
+}
+
+extension Double {
+    func clamped(to range: ClosedRange<Double>) -> Double {
+        Swift.min(Swift.max(self, range.lowerBound), range.upperBound)
     }
 }

@@ -1,8 +1,8 @@
 import AgentModel
 import Failover
 
-/// One pass of a scenario as a picture (SVG): the signals, where the device was, when it was nowhere, what happened and what
-/// was decided, all over one axis of time.
+/// One pass of a scenario as a picture (SVG): the signals, where the device was, when it was nowhere, what happened and
+/// what was decided, all over one axis of time.
 public struct TimelinePicture {
     let timeline: Timeline
     let scenario: Scenario
@@ -101,5 +101,139 @@ extension TimelinePicture {
         let lost = result.outage > .zero ? "\(result.outage.inWords) of use lost" : "no moment of use lost"
         return "\(result.policy): \(lost) in \(result.duration.inWords)\(weakness); "
             + moves.compactMap(\.self).joined(separator: ", ")
+    }
+}
+
+extension TimelinePicture {
+    func drawAxis(on drawing: inout SVGDrawing, from top: Double, to bottom: Double) {
+        let label = SVGDrawing.Lettering(size: 12, colour: Palette.faintInk, anchor: .middle)
+        let axis = TimeAxis(timeline.duration)
+        for mark in axis.marks {
+            drawing.line(x(mark), top, x(mark), bottom, .init(colour: Palette.rule, width: 1))
+            drawing.text(axis.label(mark), x(mark), bottom + 18, label)
+        }
+        drawing.text(
+            axis.step < .seconds(60) ? "time, h:mm:ss" : "time, h:mm", Self.labels.lowerBound + 24, bottom + 18,
+            Self.faintText)
+    }
+}
+
+/// The moments of an axis of time that are worth a mark: at most a dozen, evenly apart by what people count in.
+struct TimeAxis {
+    let step: Duration
+    let marks: [Duration]
+
+    init(_ duration: Duration) {
+        let seconds: [Int64] = [
+            1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10_800, 21_600, 43_200, 86_400,
+        ]
+        let fitting = seconds.first { duration <= .seconds($0) * 12 }
+        // Longer than days are weeks, and as many of them as it takes.
+        let weeks = duration.components.seconds / (12 * 604_800) + 1
+        step = .seconds(fitting ?? 604_800 * weeks)
+        marks = Array(sequence(first: .zero) { [step] in $0 + step }.prefix { $0 <= max(duration, .zero) })
+    }
+
+    func label(_ mark: Duration) -> String { step < .seconds(60) ? mark.clock : mark.hoursAndMinutes }
+}
+
+extension TimelinePicture {
+    /// A strip under the chart, over the same time.
+    struct Lane {
+        let kind: Kind
+        let top: Double
+        let height: Double
+
+        enum Kind {
+            case stays, outages, scans, decisions
+        }
+
+        var bottom: Double { top + height }
+    }
+
+    func lanes(under top: Double) -> [Lane] {
+        let heights: [(Lane.Kind, Double)] =
+            [(.stays, 26), (.outages, 14), (.scans, 10)] + (reasons.listed.isEmpty ? [] : [(.decisions, 26)])
+        var y = top
+        return heights.map { kind, height in
+            defer { y += height + 8 }
+            return Lane(kind: kind, top: y, height: height)
+        }
+    }
+
+    func draw(_ lane: Lane, on drawing: inout SVGDrawing) {
+        let name: String
+        let total: String
+        switch lane.kind {
+        case .stays:
+            name = "in use"
+            total = counted(timeline.stays.count, "stay", "stays")
+            drawBackground(of: lane, on: &drawing)
+            for stay in timeline.stays { draw(stay, in: lane, on: &drawing) }
+        case .outages:
+            name = "outage"
+            total = timeline.outages.isEmpty ? "none" : "\(timeline.outages.count), \(outageTime.inWords) in all"
+            drawBackground(of: lane, on: &drawing)
+            draw(timeline.outages, in: lane, colour: Palette.outage, tip: "outage", minimum: 2.5, on: &drawing)
+        case .scans:
+            name = "scans"
+            total = timeline.scans.isEmpty ? "none" : "\(timeline.scans.count)"
+            drawBackground(of: lane, on: &drawing)
+            draw(timeline.scans, in: lane, colour: Palette.scan, tip: "scan", minimum: 1, on: &drawing)
+        case .decisions:
+            name = "decisions"
+            total = "reasons below"
+            drawMarkers(in: lane, on: &drawing)
+        }
+        let y = lane.top + lane.height / 2 + 4
+        drawing.text(name, Self.plot.lowerBound - 8, y, .init(size: 12, colour: Palette.faintInk, anchor: .end))
+        drawing.text(total, Self.labels.lowerBound + 24, y, Self.faintText)
+    }
+
+    private func drawBackground(of lane: Lane, on drawing: inout SVGDrawing) {
+        drawing.box(
+            x: Self.plot.lowerBound, y: lane.top, width: Self.plot.upperBound - Self.plot.lowerBound,
+            height: lane.height, colour: Palette.lane)
+    }
+
+    private func draw(_ stay: Timeline.Stay, in lane: Lane, on drawing: inout SVGDrawing) {
+        guard timeline.signals.indices.contains(stay.accessPoint) else { return }
+        let signal = timeline.signals[stay.accessPoint]
+        let paint = lines.line(of: stay.accessPoint)?.paint
+        let (x, width) = extent(stay.time, minimum: 1)
+        drawing.box(
+            x: x, y: lane.top, width: width, height: lane.height, colour: paint?.colour ?? Palette.faintInk,
+            tip: "\(signal.ssid) (\(signal.accessPoint)) \(Self.span(stay.time))")
+        var lettering = SVGDrawing.Lettering(size: 12, colour: paint?.text ?? Palette.paper, isBold: true)
+        lettering.anchor = .middle
+        let text = lettering.fitted(signal.ssid.description, to: width - 8)
+        // A name of which hardly anything is left says nothing.
+        guard text.count > 3 else { return }
+        drawing.text(text, x + width / 2, lane.top + lane.height / 2 + 4, lettering)
+    }
+
+    private func draw(
+        _ times: [Range<Duration>], in lane: Lane, colour: String, tip: String, minimum: Double,
+        on drawing: inout SVGDrawing
+    ) {
+        for time in times {
+            let (x, width) = extent(time, minimum: minimum)
+            drawing.box(
+                x: x, y: lane.top, width: width, height: lane.height, colour: colour, tip: "\(tip) \(Self.span(time))")
+        }
+    }
+
+    private func drawMarkers(in lane: Lane, on drawing: inout SVGDrawing) {
+        let moments = reasons.listed.map { x(time(of: $0)) }
+        let room = (Self.plot.lowerBound + 9)...(Self.plot.upperBound - 9)
+        let places = Spacing.spread(moments, gap: 19, within: room)
+        let y = lane.bottom - 9
+        let poles = zip(moments, places).map { [($0, lane.top - 6), ($0, lane.top), ($1, y)] }
+        drawing.path(poles, .init(colour: Palette.ink, width: 1))
+        for (index, place) in places.enumerated() { drawMarker(index + 1, place, y, on: &drawing) }
+    }
+
+    private static func span(_ time: Range<Duration>) -> String {
+        "from \(time.lowerBound.clock) to \(time.upperBound.clock), \((time.upperBound - time.lowerBound).inWords)"
     }
 }

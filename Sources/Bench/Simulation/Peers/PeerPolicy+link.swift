@@ -61,8 +61,8 @@ extension PeerPolicy {
         phase = .waiting(until: now + habits.afterLoss)
     }
 
-    /// Whoever believes what it saw earlier believes that the access point just lost is still there: its beacons were heard
-    /// until now.
+    /// A peer that believes what it saw earlier believes that the access point just lost is still there: its beacons
+    /// were heard until now.
     private mutating func remember(_ network: KnownNetwork, _ link: Link, at now: Instant) {
         let bssid = link.accessPoint.bssid
         guard habits.trustsMemory, let frequency = link.accessPoint.frequency else { return }

@@ -56,7 +56,7 @@ extension PeerPolicy {
         phase = .waiting(until: loyalty.map { now < $0.until ? min(end, $0.until) : end } ?? end)
     }
 
-    /// wpa_supplicant's `scan_interval`: who is loyal leaves the search to it.
+    /// wpa_supplicant's `scan_interval`: a loyal peer leaves the search to it.
     private static let loyalScan = Duration.seconds(5)
 
     /// Scans, unless the time of loyalty has just ended: what was seen meanwhile will do.

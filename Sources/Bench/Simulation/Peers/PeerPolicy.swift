@@ -1,10 +1,11 @@
 import AgentModel
 import Failover
 
-/// A model of how a common connection manager decides, driven by the same events as altnet's policy and knowing no more.
+/// A model of how a common connection manager decides, driven by the same events as altnet's policy and knowing no
+/// more.
 ///
-/// What all of them have in common is here: scan, choose, join, wait for the address, start again. What they differ in are
-/// their `PeerHabits`. None of them finds out whether a network leads anywhere.
+/// What all of them have in common is here: scan, choose, join, wait for the address, start again. What they differ in
+/// are their `PeerHabits`. None of them finds out whether a network leads anywhere.
 public struct PeerPolicy: LinkPolicy, Sendable {
     let habits: PeerHabits
     var networks: [KnownNetwork] = []
@@ -151,5 +152,46 @@ public struct PeerPolicy: LinkPolicy, Sendable {
     mutating func nextNumber() -> UInt64 {
         counter += 1
         return counter
+    }
+}
+
+/// What a connection manager leaves alone for a while: networks that refused the key, and access points that failed.
+struct PeerBlocks: Sendable {
+    private var keys: [NetworkID: Entry] = [:]
+    private var accessPoints: [BSSID: Entry] = [:]
+
+    private struct Entry {
+        var count = 0
+        /// Nil: for ever.
+        var until: Instant?
+    }
+
+    func holds(_ network: NetworkID, _ bssid: BSSID, at now: Instant) -> Bool {
+        refusesKey(network, at: now) || accessPoints[bssid].map { Self.lasts($0, at: now) } ?? false
+    }
+
+    func refusesKey(_ network: NetworkID, at now: Instant) -> Bool {
+        keys[network].map { Self.lasts($0, at: now) } ?? false
+    }
+
+    mutating func refuse(_ network: NetworkID, at now: Instant, ladder: [Duration?]) {
+        Self.climb(&keys[network, default: Entry()], ladder, at: now)
+    }
+
+    mutating func block(_ bssid: BSSID, at now: Instant, ladder: [Duration?]) {
+        Self.climb(&accessPoints[bssid, default: Entry()], ladder, at: now)
+    }
+
+    /// A join that worked wipes the slate clean.
+    mutating func clear(_ network: NetworkID, _ bssid: BSSID) {
+        keys[network] = nil
+        accessPoints[bssid] = nil
+    }
+
+    private static func lasts(_ entry: Entry, at now: Instant) -> Bool { entry.until.map { now < $0 } ?? true }
+
+    private static func climb(_ entry: inout Entry, _ ladder: [Duration?], at now: Instant) {
+        entry.until = ladder.isEmpty ? now : ladder[min(entry.count, ladder.count - 1)].map { now + $0 }
+        entry.count += 1
     }
 }

@@ -69,3 +69,12 @@ public enum Simulation {
         for action in policy.handle(event, at: Instant(milliseconds: device.now)) { device.perform(action) }
     }
 }
+
+/// What decides in a simulation: altnet's policy, or a model of another connection manager's.
+public protocol LinkPolicy {
+    mutating func handle(_ event: PolicyEvent, at now: Instant) -> [PolicyAction]
+    /// When it wants to be sent `.tick`, at the latest.
+    var nextWake: Instant? { get }
+}
+
+extension FailoverPolicy: LinkPolicy {}

@@ -3,8 +3,8 @@ import Failover
 
 /// A place with access points, a device in it, and what happens there: what a simulation runs.
 ///
-/// Everything random in it (shadowing, fading, lost frames) follows from a seed and the time alone, so that every policy
-/// meets the same air.
+/// Everything random in it (shadowing, fading, lost frames) follows from a seed and the time alone, so that every
+/// policy meets the same air.
 public struct Scenario: Sendable, Hashable {
     /// The file's name without its ending: `power-cut`.
     public var name: String
@@ -45,8 +45,8 @@ public struct Scenario: Sendable, Hashable {
     public struct Radio: Sendable, Hashable {
         /// All channels that a full scan looks at.
         public var channels: Int = 26
-        /// Time for one channel of a scan: about 80 ms while nothing is joined (2 s for 26), and for a full scan on a living
-        /// link three times that, for the radio returns to its own channel in between (measured, Docs/lab.md).
+        /// Time for one channel of a scan: about 80 ms while nothing is joined (2 s for 26), and for a full scan on a
+        /// living link three times that, for the radio returns to its own channel in between (measured, Docs/lab.md).
         public var dwell = Duration.milliseconds(80)
         public var hasFiveGigahertz = true
 
@@ -99,7 +99,8 @@ public struct Scenario: Sendable, Hashable {
         public enum Place: Sendable, Hashable {
             /// What the device receives wherever it is, in dBm.
             case signal(Int)
-            /// In metres, with the signal at one metre in dBm and the path loss exponent (2 in the open, 3 to 4 in houses).
+            /// In metres, with the signal at one metre in dBm and the path loss exponent (2 in the open, 3 to 4 in
+            /// houses).
             case position(Point, atOneMetre: Int, exponent: Double)
         }
 

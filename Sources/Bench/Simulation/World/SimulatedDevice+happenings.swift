@@ -50,7 +50,7 @@ extension SimulatedDevice {
         self.link?.addressAt = moment
     }
 
-    /// An access point that demands another password has thrown everybody out.
+    /// An access point that demands another password has thrown all devices out.
     private mutating func checkKey() {
         guard let link, world.span(of: link.accessPoint, at: now).state.key != link.key else { return }
         loseLink()
@@ -69,7 +69,7 @@ extension SimulatedDevice {
     // MARK: Commands
 
     private mutating func take(_ ssid: SSID, confirmWithin: Duration?, confirmAfter: Duration?) {
-        // Nobody is there to take it while the device sleeps or the agent starts.
+        // Nothing takes it while the device sleeps or the agent starts.
         guard isAgentAwake, let target = book.index(of: ssid) else { return }
         lastCommand += 1
         command = OpenCommand(

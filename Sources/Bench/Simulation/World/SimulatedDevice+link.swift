@@ -105,7 +105,8 @@ extension SimulatedDevice {
         mutating func pause() { self = Watch(order) }
     }
 
-    /// The kernel tells of a crossing only this far past the threshold, in dB; the agent sets the threshold that much higher.
+    /// The kernel tells of a crossing only this far past the threshold, in dB; the agent sets the threshold that much
+    /// higher.
     private static let hysteresis = 2.0
     /// The agent measures once when the watch begins, for the kernel tells of crossings only.
     private static let firstSample: Int64 = 1000

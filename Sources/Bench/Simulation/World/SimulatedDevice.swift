@@ -132,7 +132,7 @@ struct SimulatedDevice {
         }
     }
 
-    /// Whether anybody hears what is told.
+    /// Whether what is told is heard.
     var isAgentAwake: Bool { isAgentUp && !isAsleep }
 
     mutating func tell(_ event: PolicyEvent) {
@@ -152,7 +152,7 @@ struct SimulatedDevice {
         case .cancelScan: cancelScan()
         case .watchSignal(let watch): begin(watch)
         case .probe(let epoch, let limit): beginProbe(epoch, limit.milliseconds)
-        // In no scenario anybody takes it down.
+        // No scenario takes it down.
         case .bringInterfaceUp: break
         case .record(let decision): account.record(decision, at: now)
         case .store(.switchEnded(let id, let isCommitted)): store(switchEnded: id, isCommitted: isCommitted)
@@ -184,7 +184,7 @@ struct SimulatedDevice {
         tell(.probed(epoch: probe.epoch, probe.result))
     }
 
-    /// Idle for 4 s, and then two questions a second apart that nobody answers.
+    /// Idle for 4 s, and then two questions a second apart without an answer.
     private static let keepAlive: Int64 = 6000
 
     /// The internet behind an access point went away, or came back.
@@ -221,4 +221,17 @@ struct Queue<Element> {
         }
         return elements[head]
     }
+}
+
+/// What a device's other parts take, beyond what the scenario says.
+public struct StackTiming: Sendable, Hashable {
+    /// On top of an access point's `addressTime`: dhcpcd's probing by ARP takes about 5 s.
+    public var extraAddressTime = Duration.zero
+    /// From an access point's end until the kernel calls the link lost, in milliseconds: three beacons as the board
+    /// package sets it, and it looks on whole seconds only (Docs/detection.md).
+    public var lossDetection: ClosedRange<Int64> = 205...1310
+    /// The same as the kernel has it by itself: seven beacons.
+    public static let kernelsLossDetection: ClosedRange<Int64> = 615...1720
+
+    public init() {}
 }

@@ -122,7 +122,7 @@ extension World {
             shadowing: Line(origin: origin, value: from, slope: (to - from) / Double(track.shadowingTime)))
     }
 
-    /// Nobody is nearer to an antenna than a metre.
+    /// No device is nearer to an antenna than a metre.
     private static func level(
         at position: Scenario.Point, of point: Scenario.Point, atOneMetre: Double, exponent: Double
     ) -> Double {

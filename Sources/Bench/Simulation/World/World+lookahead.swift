@@ -92,8 +92,8 @@ extension World {
     }
 
     /// When a link made there breaks by itself, because the access point is off or cannot be heard: the kernel misses
-    /// some beacons, asks, and declares the link lost. An access point that was switched off does not know its stations any
-    /// more when it is back.
+    /// some beacons, asks, and declares the link lost. An access point that was switched off does not know its stations
+    /// any more when it is back.
     ///
     /// - Parameter patience: how long that takes (`StackTiming.lossDetection`).
     /// - Returns: the moment, or nil and where to look on.

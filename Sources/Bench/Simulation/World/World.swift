@@ -124,3 +124,64 @@ public final class World: Sendable {
     /// A link on which this share of frames is lost breaks, and none can be made.
     public static let deafness = 0.95
 }
+
+/// What an access point does at a moment, apart from its signal.
+public struct AccessPointState: Sendable, Hashable {
+    public internal(set) var isOn: Bool
+    public internal(set) var internet: Scenario.AccessPoint.Internet
+    /// From the association until there is an address; nil where none is given out.
+    public internal(set) var addressTime: Duration?
+    public internal(set) var isFull: Bool
+    /// Whether it lets the device in with what the device knows of its network at that moment.
+    public internal(set) var admission: Admission
+    /// Stands for its password: where it changes, every link ends.
+    var key: Key
+    /// Whether a link may exist: the device was told this password at some time in the pass.
+    var hasToldKey: Bool
+
+    /// Passwords are told apart, and nothing else is done with them.
+    typealias Key = Int
+
+    public enum Admission: Sendable, Hashable {
+        case admitted
+        case wrongPassword
+        /// The device knows no network by this name with such a security.
+        case notKnown
+    }
+}
+
+/// The share of traffic that a signal loses after all repetitions: nothing at `none` and above, everything at `all` and
+/// below, evenly in between.
+///
+/// An assumption, for the lab's simulated radios lose nothing by signal: the lowest rates of real receivers end between
+/// -88 and -92 dBm, and at a dozen dB more nothing is lost that repetition does not mend. On 5 GHz, where channels are
+/// wider, both ends are 2 dB higher.
+public struct FrameLoss: Sendable, Hashable {
+    /// In dBm.
+    public let none: Double
+    public let all: Double
+
+    public init(on frequency: Frequency) {
+        (none, all) = frequency.band == .twoPointFour ? (-78, -90) : (-76, -88)
+    }
+
+    /// From 0 to 1.
+    public func share(at signal: Double) -> Double { min(1, max(0, (none - signal) / (none - all))) }
+
+    /// The signal at which this share is lost, in dBm.
+    func signal(losing share: Double) -> Double { none - share * (none - all) }
+
+    /// The share lost in the mean while the signal goes from one level to another at an even pace.
+    func meanShare(from start: Double, to end: Double) -> Double {
+        // Divided by nearly nothing, the difference of two areas would be all rounding.
+        guard abs(end - start) > 1e-3 else { return share(at: (start + end) / 2) }
+        return (area(above: end) - area(above: start)) / (start - end)
+    }
+
+    /// The integral of the share over the signal, from this signal upwards.
+    private func area(above signal: Double) -> Double {
+        if signal >= none { return 0 }
+        if signal >= all { return (none - signal) * (none - signal) / (2 * (none - all)) }
+        return (none - all) / 2 + all - signal
+    }
+}

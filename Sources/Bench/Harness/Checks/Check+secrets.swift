@@ -1,0 +1,258 @@
+import AgentModel
+import AppProtocol
+
+#if canImport(FoundationEssentials)
+    import FoundationEssentials
+#else
+    import Foundation
+#endif
+
+extension Check {
+    static let hashes = [
+        Check(
+            "hashes.rule", "a hash is the Base64 of the SHA-256 of local key, SSID and password", section: section,
+            touchesBackups: true
+        ) { check in
+            try await check.expectHashes(of: [try check.fresh()])
+        },
+        Check(
+            "hashes.open", "an open network counts as one with the empty password", section: section,
+            touchesBackups: true
+        ) {
+            check in
+            try await check.expectHashes(of: [CheckNetwork(ssid: try check.fresh().ssid, password: nil)])
+        },
+        Check("hashes.bytes", "the SSID counts as bytes", section: section, touchesBackups: true) { check in
+            try await check.expectHashes(of: [
+                CheckNetwork(ssid: try SSID(bytes: [0xff, 0x00, 0xfe]), password: check.freshPassword()),
+                CheckNetwork(ssid: try SSID("caf\u{e9}"), password: check.freshPassword()),
+            ])
+        },
+        Check(
+            "hashes.edges", "passwords of 8 and of 63 characters count whole", section: section, touchesBackups: true
+        ) { check in
+            for length in [8, 63] {
+                let password = String(check.freshPassword().reversed()).padded(to: length)
+                try await check.expectHashes(of: [CheckNetwork(ssid: try check.fresh().ssid, password: password)])
+            }
+        },
+        Check(
+            "hashes.keep", "an entry by its hash keeps its password", section: "backups.update", touchesBackups: true
+        ) { check in
+            let wire = try await check.open()
+            let first = try await check.update([try check.fresh()], on: wire)
+            let again: BackupList = try await wire.get(.updateBackups, .networks(first.references))
+            try expect("the same hashes", again.networks.map(\.hash), is: first.networks.map(\.hash))
+            try expect("the same names", again.networks.map(\.ssid), is: first.networks.map(\.ssid))
+        },
+        Check(
+            "hashes.forget", "a network that was removed is known no more", section: "backups.update",
+            touchesBackups: true
+        ) { check in
+            let wire = try await check.open()
+            let network = try check.fresh()
+            let list = try await check.update([network], on: wire)
+            _ = try await check.update([], on: wire)
+            try await wire.ask(.updateBackups, .networks(list.references)).expectRefusal(.unknownNetwork)
+        },
+        Check(
+            "hashes.passwordCounts", "a password beside a hash makes the entry a new one", section: "backups.update",
+            touchesBackups: true
+        ) { check in
+            let wire = try await check.open()
+            let network = try check.fresh()
+            let old = try await check.update([network], on: wire)
+            let changed = CheckNetwork(ssid: network.ssid, password: check.freshPassword())
+            let oldHash = old.networks.last?.hash.base64 ?? ""
+            let entry = try await check.entry(changed, on: wire).with(["hash": .text(oldHash)])
+            let list: BackupList = try await wire.get(.updateBackups, .networks(old.references.dropLast() + [entry]))
+            try expect("another hash", list.networks.last?.hash.base64 != oldHash, got: "the old one")
+            try expect("the same SSID", list.networks.last?.ssid, is: network.ssid)
+        },
+        Check(
+            "hashes.distinct", "another password is another hash", section: section, touchesBackups: true
+        ) { check in
+            let wire = try await check.open()
+            let network = try check.fresh()
+            let other = CheckNetwork(ssid: network.ssid, password: check.freshPassword())
+            let first = try await check.update([network], on: wire).networks.last?.hash
+            let second = try await check.update([other], on: wire).networks.last?.hash
+            let third = try await check.update([network], on: wire).networks.last?.hash
+            try expect("another hash for another password", first != second, got: "the same")
+            try expect("the same hash for the same password", first == third, got: "another")
+        },
+    ]
+
+    private static let section = "Names of networks"
+}
+
+extension CheckRun {
+    fileprivate func expectHashes(of networks: [CheckNetwork]) async throws {
+        let key = try key()
+        let wire = try await open()
+        for network in networks {
+            let hash = NetworkHash(
+                localKey: key.localKey, ssid: network.ssid, password: network.password.map { Secret(text: $0) })
+            let list = try await update([network], on: wire)
+            try expect("the hash", list.networks.last?.hash, is: hash)
+        }
+    }
+}
+
+extension String {
+    fileprivate func padded(to length: Int) -> String {
+        String((self + String(repeating: "x", count: length)).prefix(length))
+    }
+}
+
+extension Check {
+    static let sealing = [
+        Check("key.agree", "gives a key to seal passwords with", section: "key.agree") { check in
+            let wire = try await check.open()
+            let key = try await check.sealingKey(wire)
+            let again = try await check.sealingKey(wire)
+            // The device may change its key at any time, but not without changing the name.
+            try expect(
+                "one name for one key", (key.keyId == again.keyId) == (key.publicKey == again.publicKey), got: "not so")
+            try expect("a key that is not all zero", key.publicKey.contains { $0 != 0 }, got: "32 zero bytes")
+        },
+        seal("accepted", "a sealed password is stored like a plain one") { check in
+            let wire = try await check.open()
+            let network = try check.fresh()
+            let entry = try await check.sealedEntry(network, on: wire)
+            let list: BackupList = try await wire.get(.updateBackups, .networks(check.kept(leaving: 1) + [entry]))
+            let hash = NetworkHash(
+                localKey: try check.key().localKey, ssid: network.ssid,
+                password: network.password.map { Secret(text: $0) })
+            try expect("the hash of what was sealed", list.networks.last?.hash, is: hash)
+        },
+        seal("used", "a sealed password is accepted once: sent again it is sealUsed") { check in
+            let wire = try await check.open()
+            let entry = try await check.sealedEntry(try check.fresh(), on: wire)
+            let list: BackupList = try await wire.get(.updateBackups, .networks(check.kept(leaving: 1) + [entry]))
+            try await check.refusesSealed(entry, .sealUsed, list, wire)
+            // Nor over another connection.
+            try await check.refusesSealed(entry, .sealUsed, list, try await check.open())
+        },
+        seal("tampered", "a sealed password with one bit changed is sealInvalid") { check in
+            let wire = try await check.open()
+            let list: BackupList = try await wire.get(.getBackups)
+            for position in [0, 31, 32, 95, 96, SealedPassword.length - 1] {
+                let network = try check.fresh()
+                let sealed = try await check.seal(network, on: wire)
+                var box = sealed.box
+                box[position] ^= 1
+                guard let changed = SealedPassword(keyId: sealed.keyId, box: box) else { continue }
+                let entry = network.json.with(["sealed": try JSONValue(encoding: changed)])
+                try await check.refusesSealed(entry, .sealInvalid, list, wire)
+            }
+        },
+        seal("otherNetwork", "a password that was sealed for another network is sealInvalid") { check in
+            let wire = try await check.open()
+            let list: BackupList = try await wire.get(.getBackups)
+            let sealed = try await check.seal(try check.fresh(), on: wire)
+            let entry = try check.fresh().json.with(["sealed": try JSONValue(encoding: sealed)])
+            try await check.refusesSealed(entry, .sealInvalid, list, wire)
+        },
+        seal("otherOwner", "a password that was sealed with another local key is sealInvalid") { check in
+            let wire = try await check.open()
+            let list: BackupList = try await wire.get(.getBackups)
+            let network = try check.fresh()
+            let other = try DeviceKey(deviceId: try check.key().deviceId, localKey: Secret(text: check.freshPassword()))
+            let sealed = try await check.seal(network, on: wire, for: other)
+            let entry = network.json.with(["sealed": try JSONValue(encoding: sealed)])
+            try await check.refusesSealed(entry, .sealInvalid, list, wire)
+        },
+        seal("rotated", "a key that the device does not have, or no longer, is keyRotated") { check in
+            let wire = try await check.open()
+            let list: BackupList = try await wire.get(.getBackups)
+            let network = try check.fresh()
+            let box = try await check.seal(network, on: wire).box
+            guard let sealed = SealedPassword(keyId: "harness-none", box: box) else { return }
+            let entry = network.json.with(["sealed": try JSONValue(encoding: sealed)])
+            try await check.refusesSealed(entry, .keyRotated, list, wire)
+        },
+        seal("malformed", "what is not the Base64 of a sealed password is malformed") { check in
+            let wire = try await check.open()
+            let list: BackupList = try await wire.get(.getBackups)
+            let short = Data(repeating: 7, count: SealedPassword.length - 1).base64EncodedString()
+            let faults: [(sealed: JSONValue, field: String)] = [
+                ("plain", "sealed"), ([:], "sealed.box"), (["keyId": "k", "box": "!"], "sealed"),
+                (["keyId": "k", "box": .text(short)], "sealed"), (["keyId": 1, "box": .text(short)], "sealed.keyId"),
+            ]
+            for (sealed, field) in faults {
+                let entry = try check.fresh().json.with(["sealed": sealed])
+                try await check.refusesSealed(entry, .malformed, field: field, list, wire)
+            }
+        },
+        seal("atomic", "one that cannot be opened makes the whole list be refused") { check in
+            let wire = try await check.open()
+            let list: BackupList = try await wire.get(.getBackups)
+            let good = try await check.sealedEntry(try check.fresh(), on: wire)
+            let network = try check.fresh()
+            let sealed = try await check.seal(try check.fresh(), on: wire)
+            let bad = network.json.with(["sealed": try JSONValue(encoding: sealed)])
+            let entries = try check.kept(leaving: 2) + [good, bad]
+            try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(
+                .sealInvalid, field: "body.networks[\(entries.count - 1)].sealed")
+            let read: BackupList = try await wire.get(.getBackups)
+            try expect("the list as it was", read.shown, is: list.shown)
+        },
+        Check(
+            "key.seal.required", "a plain password over the network is sealRequired", section: sealingSection,
+            touchesBackups: true
+        ) {
+            check in
+            guard check.target.isNetwork else { throw Obstacle("needs a device in the network: --device") }
+            let wire = try await check.open()
+            let list: BackupList = try await wire.get(.getBackups)
+            let network = try check.fresh()
+            let plain = network.json.with(["password": .text(network.password ?? "")])
+            let entries = try check.kept(leaving: 1) + [plain]
+            try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(
+                .sealRequired, field: "body.networks[\(entries.count - 1)].password")
+            try await wire.ask(.switchNetwork, plain).expectRefusal(.sealRequired, field: "body.password")
+            let read: BackupList = try await wire.get(.getBackups)
+            try expect("the list as it was", read.shown, is: list.shown)
+        },
+    ]
+
+    private static let sealingSection = "Sealed passwords"
+
+    private static func seal(
+        _ name: String, _ title: String, _ body: @escaping @Sendable (CheckRun) async throws -> Void
+    ) -> Check {
+        Check("key.seal.\(name)", title, section: sealingSection, touchesBackups: true, body)
+    }
+}
+
+extension CheckRun {
+    fileprivate func sealingKey(_ wire: Wire) async throws -> SealingKey {
+        let answer = try await wire.ask(.agreeKey)
+        if answer.code == .unsupported { try needsFeature("sealed") }
+        return try answer.body(of: .agreeKey)
+    }
+
+    fileprivate func seal(_ network: CheckNetwork, on wire: Wire, for device: DeviceKey? = nil) async throws
+        -> SealedPassword
+    {
+        try await sealingKey(wire).seal(
+            Secret(text: network.password ?? ""), ssid: network.ssid, for: try device ?? key())
+    }
+
+    fileprivate func sealedEntry(_ network: CheckNetwork, on wire: Wire) async throws -> JSONValue {
+        network.json.with(["sealed": try JSONValue(encoding: try await seal(network, on: wire))])
+    }
+
+    /// Sends the entry in an update, which must be refused and change nothing.
+    /// - Parameter field: the member of the entry that the error names.
+    fileprivate func refusesSealed(
+        _ entry: JSONValue, _ code: ErrorCode, field: String = "sealed", _ list: BackupList, _ wire: Wire
+    ) async throws {
+        let entries = try kept(leaving: 1) + [entry]
+        try await wire.ask(.updateBackups, .networks(entries)).expectRefusal(
+            code, field: "body.networks[\(entries.count - 1)].\(field)")
+        let read: BackupList = try await wire.get(.getBackups)
+        try expect("the list as it was", read.shown, is: list.shown)
+    }
+}

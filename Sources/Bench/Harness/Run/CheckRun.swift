@@ -1,0 +1,153 @@
+import AgentModel
+import AppClient
+import AppProtocol
+import Synchronization
+
+/// One run of one check: its connections, what it may use and what it must leave alone.
+final class CheckRun: Sendable {
+    let target: Target
+    let bench: Bench
+    let baseline: Baseline
+    let transcript = Transcript()
+    /// Whether stored networks that cannot be stored again may be dropped.
+    let isDestructive: Bool
+    private let state: Mutex<State>
+
+    private struct State {
+        var wires: [Wire] = []
+        /// Where the device is reached now.
+        var endpoint: Endpoint
+        var lastNetwork = 0
+    }
+
+    init(target: Target, bench: Bench, baseline: Baseline, isDestructive: Bool) {
+        self.target = target
+        self.bench = bench
+        self.baseline = baseline
+        self.isDestructive = isDestructive
+        state = Mutex(State(endpoint: target.endpoint))
+        for network in bench.networks {
+            network.password.map { transcript.keepSecret($0.withBytes { String(decoding: $0, as: UTF8.self) }) }
+        }
+    }
+
+    // MARK: Connections
+
+    /// A connection as the owner's app has it. It is closed at the end of the check.
+    func open() async throws -> Wire {
+        do {
+            return try await open(handshake: nil)
+        } catch ConnectFailure.handshake {
+            throw Deviation("the owner's connection", got: "the device broke off the handshake")
+        } catch ConnectFailure.unreachable(let why) {
+            throw Deviation("a connection", got: why)
+        }
+    }
+
+    /// - Parameter handshake: nil for the owner's.
+    func open(handshake: Handshake?, patience: Duration? = nil) async throws(ConnectFailure) -> Wire {
+        let wire = try await Wire.open(
+            state.withLock { $0.endpoint }, transcript, handshake: handshake, patience: patience ?? target.patience)
+        state.withLock { $0.wires.append(wire) }
+        return wire
+    }
+
+    /// A connection that already carries events.
+    func listening() async throws -> Wire {
+        let wire = try await open()
+        try await wire.subscribe()
+        return wire
+    }
+
+    /// The connection that was opened last, nil where none is open.
+    var newestWire: Wire? { state.withLock { $0.wires.last } }
+
+    func closeConnections() async {
+        let wires = state.withLock { state in
+            defer { state.wires = [] }
+            return state.wires
+        }
+        for wire in wires { await wire.close() }
+    }
+
+    /// Looks for the device where it is once it has joined this network.
+    func follow(to network: BenchNetwork?) {
+        guard case .network(let host, let port, let device) = target.endpoint else { return }
+        let address = network?.address
+        state.withLock {
+            $0.endpoint = .network(host: address?.host ?? host, port: address?.port ?? port, device: device)
+        }
+    }
+
+    // MARK: What may be used
+
+    func key() throws(Obstacle) -> DeviceKey {
+        guard let key = target.key else { throw Obstacle("needs --device-id and --key-file") }
+        return key
+    }
+
+    func needsFeature(_ name: String) throws(Obstacle) {
+        guard baseline.capabilities.features.contains(name) else {
+            throw Obstacle("the device does not offer \(name) in its features")
+        }
+    }
+
+    /// The entries of the device's own list to send along, by their hashes, so that none of them is lost.
+    /// - Parameter room: how many other networks are to fit beside them.
+    func kept(leaving room: Int) throws(Obstacle) -> [JSONValue] {
+        guard let kept = baseline.kept(leaving: room, mayLose: isDestructive) else {
+            throw Obstacle(
+                "needs room for \(room) more in a list of \(baseline.backups.max) whose networks cannot be put back: "
+                    + "give their passwords with --networks, or --destructive")
+        }
+        return kept.map { ["hash": .text($0.hash.base64)] }
+    }
+
+    /// A network that does not exist, with a password that is used nowhere else.
+    func fresh() throws -> CheckNetwork {
+        let number = state.withLock { state in
+            state.lastNetwork += 1
+            return state.lastNetwork
+        }
+        return CheckNetwork(ssid: try SSID("harness-\(Self.random())-\(number)"), password: freshPassword())
+    }
+
+    func freshPassword() -> String {
+        let password = "harness \(Self.random())\(Self.random())"
+        transcript.keepSecret(password)
+        return password
+    }
+
+    private static func random() -> String { Hex.string((0..<4).map { _ in UInt8.random(in: 0...255) }) }
+
+    /// The members that say a password: plain over the device's own socket, sealed over the network, as it must be.
+    func credential(_ password: String, for ssid: SSID, on wire: Wire) async throws -> [String: JSONValue] {
+        guard target.isNetwork else { return ["password": .text(password)] }
+        let sealed = try await wire.get(.agreeKey, as: SealingKey.self).seal(
+            Secret(text: password), ssid: ssid, for: try key())
+        return ["sealed": try JSONValue(encoding: sealed)]
+    }
+
+    /// An entry of an update, or the target of a switch.
+    func entry(_ network: CheckNetwork, on wire: Wire) async throws -> JSONValue {
+        guard let password = network.password else { return network.json.with(["security": "open"]) }
+        return network.json.with(try await credential(password, for: network.ssid, on: wire))
+    }
+}
+
+/// A network that a check makes up.
+struct CheckNetwork: Sendable {
+    /// `ssid` or `ssidHex`, with whatever else the entry has but its password.
+    let json: JSONValue
+    let ssid: SSID
+    /// Nil for an open network.
+    let password: String?
+
+    init(ssid: SSID, password: String?, isHidden: Bool = false) {
+        self.ssid = ssid
+        self.password = password
+        let name: JSONValue =
+            ssid.text.map { ["ssid": .text($0)] } ?? ["ssidHex": .text(Hex.string(ssid.bytes))]
+        json = isHidden ? name.with(["hidden": true]) : name
+    }
+}

@@ -1,0 +1,110 @@
+/// A cable that carries the device's traffic: an Ethernet link with an address and the default route.
+public struct Cable: Sendable {
+    /// The device's address on it.
+    public static let address = IPv4Address(10, 200, 0, 2)
+
+    private static let interface = "cable0"
+    private let log: String
+
+    /// Plugs it in.
+    ///
+    /// - Parameter upstream: where its other end is; nil: nowhere, and nothing answers there.
+    init(to upstream: NetworkNamespace?, directory: String) throws(LabError) {
+        log = "\(directory)/commands.log"
+        let (near, far) = (Self.interface, "cable1")
+        let gateway = IPv4Address(10, 200, 0, 1)
+        try Lab.batch(
+            ["link add \(near) type veth peer name \(far)\(upstream.map { " netns \($0.name)" } ?? "")"],
+            directory: directory)
+        let farEnd = ["link set dev \(far) up"] + (upstream == nil ? [] : ["address add \(gateway)/24 dev \(far)"])
+        try Lab.batch(farEnd, in: upstream, directory: directory)
+        try Lab.batch(
+            [
+                "link set dev \(near) up", "address add \(Self.address)/24 dev \(near)",
+                "route add default via \(gateway) dev \(near) metric 10",
+            ], directory: directory)
+    }
+
+    /// Pulls it out.
+    public func pull() throws { try Program.run("ip", ["link", "delete", Self.interface], log: log) }
+}
+
+/// A modem that carries the device's traffic: an interface that is named like one, with an address and the default
+/// route, and nothing behind it.
+public struct Modem: Sendable {
+    private static let interface = "wwan0"
+    private let log: String
+
+    /// Connects it.
+    init(log: String) throws(LabError) {
+        self.log = log
+        let name = Self.interface
+        try Program.run("ip", ["link", "add", name, "type", "dummy"], log: log)
+        try Program.run("ip", ["address", "add", "10.201.0.2/24", "dev", name], log: log)
+        try Program.run("ip", ["link", "set", name, "up"], log: log)
+        try Program.run("ip", ["route", "add", "default", "dev", name, "metric", "10"], log: log)
+    }
+
+    /// Unplugs it.
+    public func remove() throws { try Program.run("ip", ["link", "delete", Self.interface], log: log) }
+}
+
+/// A virtual private network: WireGuard from the device to a machine in the lab's internet, which then carries the
+/// device's traffic.
+public struct Tunnel: Sendable {
+    /// What servers see as the address of what came through it.
+    public static let address = IPv4Address(10, 202, 0, 2)
+
+    private static let interface = "wg0"
+    private static let server = IPv4Address(203, 0, 113, 51)
+    private let lab: String
+    private let log: String
+
+    // Made up, and they guard nothing.
+    private static let deviceKeys = (
+        secret: "iGWNOx/O74BOfcy2WhIV7TDd+10TsXRVyBi3jSM2o3Y=", open: "ScsWM830PYR3tgRB8ZUI0a888+33qzuC7QAjptgoFW4="
+    )
+    private static let serverKeys = (
+        secret: "OLhxtT+ZczDxc2ZauUclFxviMMYoCoUn1AMEmq5SN0Q=", open: "TXRfQ4XALB2dTkht5ysdeONv5O//Ut3gpagqui/cR3M="
+    )
+
+    /// Connects it, over the Wi-Fi interface `carrier` and its gateway.
+    init(to upstream: NetworkNamespace, over carrier: String, gateway: IPv4Address, directory: String) throws(LabError)
+    {
+        lab = directory
+        log = "\(directory)/commands.log"
+        let name = Self.interface
+        try Lab.batch(
+            [
+                "link add \(name) type wireguard", "address add 10.202.0.1/24 dev \(name)",
+                "address add \(Self.server)/32 dev lo", "link set dev \(name) up",
+            ], in: upstream, directory: directory)
+        try upstream.enter { () throws(LabError) in
+            try configure(
+                Self.serverKeys.secret, ["listen-port", "51820"], peer: Self.deviceKeys.open,
+                ["allowed-ips", "\(Self.address)/32"])
+        }
+        try Lab.batch(
+            [
+                "link add \(name) type wireguard", "address add \(Self.address)/24 dev \(name)",
+                "route add \(Self.server)/32 via \(gateway) dev \(carrier)",
+            ], directory: directory)
+        try configure(
+            Self.deviceKeys.secret, [], peer: Self.serverKeys.open,
+            ["endpoint", "\(Self.server):51820", "allowed-ips", "0.0.0.0/0"])
+        try Lab.batch(
+            ["link set dev \(name) up", "route add default dev \(name) metric 5"], directory: directory)
+    }
+
+    private func configure(
+        _ secret: String, _ own: [String], peer: String, _ peerSettings: [String]
+    ) throws(LabError) {
+        let file = "\(lab)/wireguard.key"
+        try Lab.write(secret + "\n", to: file)
+        try Program.run(
+            "wg", ["set", Self.interface, "private-key", file] + own + ["peer", peer] + peerSettings, log: log)
+    }
+
+    /// Ends it: the interface is gone, with its route.
+    public func disconnect() throws { try Program.run("ip", ["link", "delete", Self.interface], log: log) }
+}

@@ -1,0 +1,91 @@
+import AgentModel
+
+/// The link is lost.
+extension BenchmarkCase {
+    private static let patience = Duration.seconds(120)
+
+    /// A device that is in use has been so for a while; the pings are the traffic.
+    private static let inUse = Duration.seconds(15)
+
+    /// Home's power is cut while the device is in use: until a ping through the backup.
+    static func hardLoss(_ figure: Figure, channel: Int, country: String) -> BenchmarkCase {
+        BenchmarkCase(
+            figure.rawValue, country: country, plan: House.Plan(backupChannel: channel), figures: [figure]
+        ) { house in
+            let pinger = try await house.lab.pinger(to: house.backup.gateway)
+            try await Task.sleep(for: inUse)
+            try await house.phase.wait()
+            let cut = ContinuousClock.now
+            try await house.home.powerOff()
+            return [figure: try await house.time(from: cut, to: pinger, limit: patience)]
+        }
+    }
+
+    /// Home's power is cut, the backup's password is wrong, and home returns: until a ping through home.
+    static func wrongPassword(_ figure: Figure, away: Duration) -> BenchmarkCase {
+        BenchmarkCase(
+            figure.rawValue, plan: House.Plan(wrongPassword: "not-the-password"), figures: [figure]
+        ) { house in
+            try await house.phase.wait()
+            try await house.home.powerOff()
+            try await Task.sleep(for: away)
+            let pinger = try await house.lab.pinger(to: house.home.gateway)
+            let back = try await house.home.powerReturns()
+            return [figure: try await house.time(from: back, to: pinger, limit: .seconds(300))]
+        }
+    }
+
+    /// Home, the only network in range, restarts in order, as after an update, and is away for 10 s.
+    static let restart = BenchmarkCase("restart", figures: [.restart]) { house in
+        try await house.backup.powerOff()
+        try await Task.sleep(for: .seconds(5))
+        let pinger = try await house.lab.pinger(to: house.home.gateway)
+        try await house.phase.wait()
+        await house.home.shutDown()
+        try await Task.sleep(for: .seconds(10))
+        let back = try await house.home.powerReturns()
+        return [.restart: try await house.time(from: back, to: pinger, limit: patience)]
+    }
+
+    /// Home, the only network in range, ends all links by broadcast, again and again, as an attacker does that sends
+    /// such frames in its name: how long nothing was answered, in all.
+    static func deauthentications(_ figure: Figure, count: Int, every interval: Duration) -> BenchmarkCase {
+        BenchmarkCase(figure.rawValue, figures: [figure]) { house in
+            try await house.backup.powerOff()
+            try await Task.sleep(for: .seconds(5))
+            let pinger = try await house.lab.pinger(to: house.home.gateway)
+            try await house.phase.wait()
+            let start = ContinuousClock.now
+            for number in 1...count {
+                _ = try await house.home.ask("DEAUTHENTICATE ff:ff:ff:ff:ff:ff")
+                try await Task.sleep(until: start + interval * number, clock: .continuous)
+            }
+            return [figure: .value(Double(pinger.lost(since: start)) * (Pinger.interval / .seconds(1)))]
+        }
+    }
+
+    /// The way to the internet behind home is cut, while its signal is perfect: until a ping from the internet.
+    static let deadInternet = BenchmarkCase(
+        "dead-internet", plan: House.Plan(hasInternet: true), figures: [.deadInternet]
+    ) { house in
+        let pinger = try await house.lab.pinger(to: Upstream.mirror)
+        try await pinger.reply(within: .seconds(10))
+        try await house.phase.wait()
+        let cut = ContinuousClock.now
+        try await house.home.cutInternet()
+        // The packet filter's program takes a moment; the last reply tells when it was done.
+        try await pinger.silence(of: .milliseconds(200), within: .seconds(5))
+        let last = pinger.lastReply ?? cut
+        return [.deadInternet: try await house.time(from: last, to: pinger, limit: patience)]
+    }
+}
+
+extension AccessPoint {
+    /// Switches it on.
+    /// - Returns: when it began to send beacons.
+    func powerReturns() async throws -> ContinuousClock.Instant {
+        try await powerOn()
+        guard let moment = onSince else { throw LabError.unexpected("\(ssid) is not on") }
+        return moment
+    }
+}

@@ -1,0 +1,124 @@
+import AgentModel
+import Glibc
+
+/// One thing that happens to a device, and what is measured of it.
+public struct BenchmarkCase: Sendable {
+    public let name: String
+    /// Regulatory domain: it decides how many channels there are to be scanned.
+    let country: String
+    let plan: House.Plan
+    /// Whether it is an hour of waiting, which is too long in clock time.
+    public let isVirtualOnly: Bool
+    /// Whether a link that lives is left for another: then a second station interface makes a difference.
+    let isMove: Bool
+    public let figures: [Figure]
+    let play: @Sendable (House) async throws -> [Figure: Measured]
+
+    init(
+        _ name: String, country: String = "CN", plan: House.Plan = House.Plan(), isVirtualOnly: Bool = false,
+        isMove: Bool = false, figures: [Figure], play: @escaping @Sendable (House) async throws -> [Figure: Measured]
+    ) {
+        self.name = name
+        self.country = country
+        self.plan = plan
+        self.isVirtualOnly = isVirtualOnly
+        self.isMove = isMove
+        self.figures = figures
+        self.play = play
+    }
+
+    public static let all: [BenchmarkCase] =
+        [
+            hardLoss(.hardLoss24CN, channel: 6, country: "CN"), hardLoss(.hardLoss5CN, channel: 36, country: "CN"),
+            hardLoss(.hardLoss24US, channel: 6, country: "US"), hardLoss(.hardLoss5US, channel: 36, country: "US"),
+            weakSignal, homeReturns, coldStart, wrongPassword(.wrongPassword40, away: .seconds(40)),
+            wrongPassword(.wrongPassword300, away: .seconds(300)), restart,
+            deauthentications(.deauthentications, count: 10, every: .seconds(25)),
+            deauthentications(.deauthenticationStorm, count: 20, every: .seconds(5)), deadInternet, command, idle,
+        ]
+
+    /// Plays it once, on a fresh air.
+    ///
+    /// - Parameter number: of the run, from 0.
+    public func run(_ stack: StackName, number: Int) async throws -> [Reading] {
+        let measured = try await Lab.run(
+            "\(name) \(stack.rawValue)", accessPoints: 2, country: country, spare: stack.spare
+        ) { lab in
+            try await play(House(lab, plan: plan, stack: stack, phase: Phase(ofRun: number)))
+        }
+        return measured.map { Reading($0, $1) }
+    }
+}
+
+/// What no stack can beat that waits for three beacons before it calls a link lost, and has only one radio: these, a
+/// scan of the one channel, joining with all that is known, and a lease that is confirmed. Measured with wpa_supplicant
+/// and dhcpcd, each commanded at the moment when it is its turn.
+public enum Floor {
+    /// Three beacons at 102.4 ms.
+    static let beacons = 0.3072
+    public static let name = "floor"
+
+    public static func run() async throws -> [Reading] {
+        try await Lab.run("floor", accessPoints: 1) { lab in
+            let backup = try await lab.accessPoint(
+                "BackupNet", security: .wpa2("backup-password"), channel: 6, signal: -60)
+            try await backup.powerOn()
+            let station = lab.station
+            try await station.startDHCPClient()
+            try await station.startSupplicant(knowing: [
+                KnownNetwork(backup.ssid, security: .wpa2("backup-password"))
+            ])
+            let pinger = try await lab.pinger(to: backup.gateway)
+            try await pinger.reply(within: .seconds(60))
+            try await station.ask("DISCONNECT")
+            try await pinger.silence(of: .seconds(1), within: .seconds(10))
+            try await station.ask("BSS_FLUSH 0")
+
+            let start = ContinuousClock.now
+            try await station.ask("SCAN TYPE=ONLY freq=2437")
+            try await eventually(within: .seconds(10), every: .milliseconds(2), "the scan's result") {
+                try await station.ask("SCAN_RESULTS").contains("\(backup.bssid)")
+            }
+            let seen = ContinuousClock.now
+            try await station.ask("SELECT_NETWORK 0")
+            try await eventually(within: .seconds(10), every: .milliseconds(2), "the join") {
+                await station.joined() != nil
+            }
+            let joined = ContinuousClock.now
+            let reply = try await pinger.reply(after: seen, within: .seconds(30))
+            let parts: [(Figure, Double)] = [
+                (.floor, beacons + reply.seconds(since: start)), (.floorScan, seen.seconds(since: start)),
+                (.floorJoin, joined.seconds(since: seen)), (.floorLease, reply.seconds(since: joined)),
+            ]
+            return parts.map { Reading($0, .value($1)) }
+        }
+    }
+}
+
+/// When within a second something happens. The kernel looks for lost beacons on whole seconds of its clock, so that how
+/// long a loss takes to be noticed depends on that, and runs in virtual time would all have the same.
+struct Phase: Equatable {
+    /// In parts of a second.
+    let fraction: Double
+
+    /// Of runs counted from 0, as many as there may be: spread evenly, and the same for every stack.
+    init(ofRun number: Int) {
+        let step = 0.6180339887498949
+        fraction = (0.05 + Double(number) * step).truncatingRemainder(dividingBy: 1)
+    }
+
+    /// From `moment`, since the clock began, to the next moment of this phase.
+    func distance(from moment: Duration) -> Duration {
+        let (seconds, rest) = moment.components
+        let wanted = Duration.seconds(fraction)
+        let now = moment - .seconds(seconds)
+        return rest == 0 || now <= wanted ? wanted - now : wanted - now + .seconds(1)
+    }
+
+    /// Waits until then, by the clock of the kernel's timers.
+    func wait() async throws {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        try await Task.sleep(for: distance(from: .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)))
+    }
+}

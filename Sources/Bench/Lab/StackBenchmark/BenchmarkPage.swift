@@ -1,0 +1,123 @@
+import FoundationEssentials
+import Measuring
+import Simulation
+
+/// What was measured, for a terminal and for a page.
+public struct BenchmarkPage: Sendable {
+    let runs: [Run]
+    /// What it was measured on and with, in lines.
+    let machine: String
+    let command: String
+
+    public init(_ runs: [Run], machine: String, command: String) {
+        self.runs = runs
+        self.machine = machine
+        self.command = command
+    }
+
+    /// For a terminal.
+    public var text: String { sections(Table.terminalText, heading: { "\n\($0)\n" }).joined(separator: "\n") }
+
+    /// For a page.
+    public var markdown: String {
+        sections(\.markdown, heading: { "### \($0)\n" }).joined(separator: "\n\n")
+    }
+
+    static let marks = (begin: "<!-- what make bench wrote -->", end: "<!-- to here -->")
+
+    /// Puts the tables where the page has marks for them, and the plot beside the page.
+    public func write(to path: String) throws {
+        let page = try String(contentsOfFile: path, encoding: .utf8)
+        guard let written = Self.replacing(in: page, by: markdown) else {
+            throw NoMarks(path: path)
+        }
+        try Data(written.utf8).write(to: URL(filePath: path))
+        let picture = (path.hasSuffix(".md") ? String(path.dropLast(3)) : path) + ".svg"
+        try Data(BenchmarkPlot(runs, time: .virtual).svg.utf8).write(to: URL(filePath: picture))
+    }
+
+    /// - Returns: nil where there are no marks.
+    static func replacing(in page: String, by text: String) -> String? {
+        let lines = page.split(separator: "\n", omittingEmptySubsequences: false)
+        guard let begin = lines.firstIndex(of: marks.begin[...]), let end = lines.firstIndex(of: marks.end[...]),
+            begin < end
+        else { return nil }
+        return (lines[...begin] + ["", text[...], ""] + lines[end...]).joined(separator: "\n")
+    }
+
+    struct NoMarks: Error, CustomStringConvertible {
+        let path: String
+
+        var description: String {
+            "\(path) has no lines “\(BenchmarkPage.marks.begin)” and “\(BenchmarkPage.marks.end)”"
+        }
+    }
+
+    private func sections(_ render: (Table) -> String, heading: (String) -> String) -> [String] {
+        let measured = Run.Time.allCases.filter { time in runs.contains { $0.time == time && !$0.readings.isEmpty } }
+        let tables = measured.flatMap { time in
+            [
+                heading("Medians (least..most) of \(count(in: time)), \(time.rawValue) time"), render(comparison(time)),
+                heading("Floor of a hard loss, \(time.rawValue) time"), render(floor(time)),
+                heading("Goals, \(time.rawValue) time"), render(Table(goals: Goal.all(of: runs, in: time))),
+            ]
+        }
+        let failures = failures
+        return tables
+            + (failures.isEmpty ? [] : [heading("Runs that failed"), failures.joined(separator: "\n")])
+            + [heading("Measured on and with"), machine + "Command: `\(command)`"]
+    }
+
+    /// `5 runs`, or `3 to 5 runs` where there are more of one thing than of another.
+    private func count(in time: Run.Time) -> String {
+        let counts = Figure.compared.flatMap { figure in
+            StackName.allCases.compactMap { runs.summary(figure, of: $0, in: time)?.runs }
+        }
+        guard let least = counts.min(), let most = counts.max() else { return "no runs" }
+        return least == most ? "\(most) \(most == 1 ? "run" : "runs")" : "\(least) to \(most) runs"
+    }
+
+    private func comparison(_ time: Run.Time) -> Table {
+        let rows = Figure.compared.compactMap { figure -> [String]? in
+            let summaries = StackName.allCases.map { runs.summary(figure, of: $0, in: time) }
+            guard summaries.contains(where: { $0 != nil }) else { return nil }
+            return ["\(figure.title), \(figure.unit.rawValue)"]
+                + summaries.map { cell($0, beside: summaries.first.flatMap(\.self), figure.unit) }
+        }
+        return Table(columns: [""] + StackName.allCases.map(\.title), rows: rows)
+    }
+
+    /// With how many times altnet's it is.
+    private func cell(_ summary: Summary?, beside own: Summary?, _ unit: Figure.Unit) -> String {
+        guard let summary else { return "-" }
+        let text = summary.text(unit)
+        guard let own, own != summary, own.median.isFinite, summary.median.isFinite, own.median > 0 else { return text }
+        let ratio = summary.median / own.median
+        return "\(text) ×\(ratio.fixed(ratio < 0.1 ? 3 : ratio < 10 ? 1 : 0))"
+    }
+
+    private func floor(_ time: Run.Time) -> Table {
+        let own = runs.summary(.hardLoss24CN, of: .altnet, in: time)?.median
+        let parts: [Figure] = [.floor, .floorScan, .floorJoin, .floorLease]
+        let rows = parts.compactMap { figure in
+            runs.summary(figure, of: Floor.name, in: time).map { [figure.title, $0.text(figure.unit) + " s"] }
+        }
+        let distance = runs.summary(.floor, of: Floor.name, in: time).flatMap { floor in
+            own.map { [["altnet's hard loss (2.4 GHz, CN) above it", "\(($0 - floor.median).fixed(2)) s"]] }
+        }
+        return Table(columns: ["", "measured"], rows: rows + (distance ?? []))
+    }
+
+    private var failures: [String] {
+        runs.compactMap { run in
+            run.failure.map { reason in
+                let line = reason.split(separator: "\n").first ?? ""
+                return "- \(run.caseName), \(run.stack), \(run.time.rawValue) time: \(line)"
+            }
+        }
+    }
+}
+
+extension Table {
+    fileprivate static func terminalText(_ table: Table) -> String { table.text }
+}

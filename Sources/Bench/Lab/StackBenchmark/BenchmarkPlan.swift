@@ -1,0 +1,60 @@
+/// What is still to be run.
+public struct BenchmarkPlan: Equatable, Sendable {
+    /// What one virtual machine does: one case, so often with each of these stacks.
+    public struct Job: Equatable, Sendable {
+        public let caseName: String
+        public let wanted: [Wanted]
+
+        public var runs: Int { wanted.reduce(0) { $0 + $1.count } }
+    }
+
+    /// As text `iwd=2+3`: three runs of iwd's, after two that there are.
+    public struct Wanted: Equatable, Sendable, LosslessStringConvertible {
+        public let stack: String
+        /// How many runs there are already.
+        public let done: Int
+        public let count: Int
+
+        init(stack: String, done: Int, count: Int) { (self.stack, self.done, self.count) = (stack, done, count) }
+
+        public init?(_ description: String) {
+            let parts = description.split(separator: "=", omittingEmptySubsequences: false)
+            let numbers = (parts.last ?? "").split(separator: "+").compactMap { Int($0) }
+            guard parts.count == 2, numbers.count == 2, numbers[0] >= 0, numbers[1] > 0 else { return nil }
+            self.init(stack: String(parts[0]), done: numbers[0], count: numbers[1])
+        }
+
+        public var description: String { "\(stack)=\(done)+\(count)" }
+    }
+
+    public static let caseNames: [String] = [Floor.name] + BenchmarkCase.all.map(\.name)
+
+    public let jobs: [Job]
+
+    /// - Parameters:
+    ///   - cases: by name, each or the beginning of it; all if empty.
+    ///   - stacks: all if empty.
+    ///   - runs: how many there are to be of each in the end.
+    ///   - done: those that there are. One that failed is none.
+    public init(
+        cases: [String], stacks: [StackName], runs: Int, time: Run.Time, done: [Run]
+    ) {
+        let chosen = Self.caseNames.filter { name in
+            let isWaiting = time == .clock && BenchmarkCase.all.contains { $0.name == name && $0.isVirtualOnly }
+            return !isWaiting && (cases.isEmpty || cases.contains { name.hasPrefix($0) })
+        }
+        jobs = chosen.compactMap { caseName in
+            let names = Run.stacks(of: caseName).filter { name in
+                stacks.isEmpty || caseName == Floor.name || stacks.contains { $0.rawValue == name }
+            }
+            let wanted = names.compactMap { stack -> Wanted? in
+                let there = done.filter {
+                    $0.caseName == caseName && $0.stack == stack && $0.time == time && $0.failure == nil
+                }
+                guard there.count < runs else { return nil }
+                return Wanted(stack: stack, done: there.count, count: runs - there.count)
+            }
+            return wanted.isEmpty ? nil : Job(caseName: caseName, wanted: wanted)
+        }
+    }
+}

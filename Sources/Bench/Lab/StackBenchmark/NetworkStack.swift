@@ -1,0 +1,191 @@
+import AgentModel
+import AppClient
+import FoundationEssentials
+import Glibc
+
+/// Software that keeps a device on Wi-Fi, as the benchmark starts, commands and ends it. One file each.
+///
+/// Each is the Debian package as it is, in the configuration that its own documentation gives for two known networks.
+protocol NetworkStack: Sendable {
+    /// Tells it two networks, the first of which it is to prefer as far as it has words for that. Both are on. It is
+    /// online on the first one when this returns, or on its way there.
+    func setUp(_ house: House) async throws
+
+    /// Starts all its programs at once, as after a boot, and waits for none of them.
+    func start() async throws
+
+    /// Ends all its programs.
+    func stop() async
+
+    /// Has it change to a network that it knows, as a person at the device does.
+    func change(to network: AccessPoint) async throws
+
+    /// All programs that it needs and that would not run without it; each with its helper processes.
+    var programs: [Program] { get async }
+
+    /// The folders in which it keeps what has to survive a reboot.
+    var stateFolders: [String] { get async }
+}
+
+/// The stacks that are compared.
+public enum StackName: String, Codable, CaseIterable, Sendable {
+    case altnet
+    case iwd
+    case supplicant = "wpa_supplicant"
+    case networkManager = "NetworkManager"
+    case connMan = "ConnMan"
+    /// altnet with a second station interface on the same radio, which makes before it breaks (Docs/handover.md).
+    case altnetSpare = "altnet-spare"
+
+    /// As a heading.
+    public var title: String {
+        switch self {
+        case .supplicant: "wpa_supplicant + dhcpcd"
+        case .altnetSpare: "altnet, two stations"
+        default: rawValue
+        }
+    }
+
+    /// Whether it is altnet, with one station or two.
+    public var isAltnet: Bool { self == .altnet || self == .altnetSpare }
+
+    var spare: SpareStation? { self == .altnetSpare ? .sameRadio : nil }
+
+    func stack(in lab: Lab) -> any NetworkStack {
+        switch self {
+        case .altnet, .altnetSpare: AltnetStack(in: lab)
+        case .iwd: IwdStack(in: lab)
+        case .supplicant: SupplicantStack(in: lab)
+        case .networkManager: NetworkManagerStack(in: lab)
+        case .connMan: ConnManStack(in: lab)
+        }
+    }
+}
+
+/// A file of a stack's configuration, which only root may read, for it has passwords.
+struct ConfigurationFile {
+    let path: String
+    let text: String
+
+    init(_ path: String, _ text: String) {
+        self.path = path
+        self.text = text
+    }
+
+    /// - Parameter age: how long ago it was last changed, for stacks that go by that.
+    func write(age: Duration = .zero) throws {
+        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try Data(text.utf8).write(to: URL(filePath: path))
+        let moment = timeval(tv_sec: time(nil) - Int(age.components.seconds), tv_usec: 0)
+        guard chmod(path, 0o600) == 0, utimes(path, [moment, moment]) == 0 else {
+            throw LabError.system(attempt: "set the date of \(path)", errno: errno)
+        }
+    }
+
+    /// Makes the folder, empty.
+    static func clear(_ folder: String) throws {
+        try? FileManager.default.removeItem(atPath: folder)
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+    }
+
+    static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+}
+
+/// The D-Bus of the system, for the stacks that cannot do without, as few rules as possible: every program may do
+/// everything, and nothing is started by it.
+actor SystemBus {
+    private let lab: Lab
+    private(set) var program: Program?
+
+    private static let socket = "/run/dbus/system_bus_socket"
+
+    init(in lab: Lab) { self.lab = lab }
+
+    /// Returns once it listens.
+    func start() async throws {
+        let file = ConfigurationFile("\(lab.directory)/dbus.conf", Self.configuration)
+        try file.write()
+        try ConfigurationFile.clear("/run/dbus")
+        let arguments = ["--config-file=\(file.path)", "--nofork", "--nopidfile", "--nosyslog"]
+        let program = try await lab.start("dbus-daemon", arguments)
+        self.program = program
+        try await eventually(within: .seconds(20), "the system's D-Bus to listen") {
+            ConfigurationFile.exists(Self.socket)
+        }
+    }
+
+    /// The wpa_supplicant that others drive over D-Bus, with the options of Debian's wpa_supplicant.service.
+    static func supplicant(in lab: Lab) async throws -> Program {
+        try await lab.start("wpa_supplicant", ["-u", "-s", "-O", "DIR=/run/wpa_supplicant"])
+    }
+
+    static let configuration = """
+        <!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-BUS Bus Configuration 1.0//EN"
+          "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+        <busconfig>
+          <type>system</type>
+          <listen>unix:path=\(socket)</listen>
+          <auth>EXTERNAL</auth>
+          <policy context="default">
+            <allow send_destination="*" eavesdrop="true"/>
+            <allow eavesdrop="true"/>
+            <allow own="*"/>
+          </policy>
+        </busconfig>
+
+        """
+}
+
+/// altnet with the wpa_supplicant and the dhcpcd that it drives, as the lab starts them. The first network is told to
+/// it by the app's command, the second one as a backup. Its settings are the defaults.
+actor AltnetStack: NetworkStack {
+    private let lab: Lab
+    private var device: Device?
+
+    init(in lab: Lab) { self.lab = lab }
+
+    func setUp(_ house: House) async throws {
+        let device = Device(in: lab, settings: Self.settings(withInternet: house.hasInternet), isRecording: false)
+        self.device = device
+        try await lab.station.startDHCPClient()
+        try await lab.station.startSupplicant()
+        try await device.start()
+        try await device.provision(house.home)
+        try await device.store([await house.backup.asStored(password: house.backupPassword)])
+        // Nothing has to talk to a program that watches while it is measured.
+        await device.leaveAlone()
+    }
+
+    func start() async throws {
+        try await lab.station.startDHCPClient()
+        async let supplicant: Void = lab.station.startSupplicant()
+        try await device?.launch()
+        try await supplicant
+    }
+
+    func stop() async {
+        await device?.stop()
+        await lab.station.killSupplicant()
+        await lab.station.killDHCPClient()
+    }
+
+    func change(to network: AccessPoint) async throws {
+        _ = try await device?.switchNetwork(toStored: network.ssid)
+    }
+
+    var programs: [Program] {
+        get async { await [device?.program].compactMap(\.self) + lab.station.programs }
+    }
+
+    var stateFolders: [String] { ["\(lab.directory)/altnet", "/var/lib/dhcpcd"] }
+
+    /// The defaults, and where to ask whether the internet is there.
+    static func settings(withInternet: Bool) -> [String: String] {
+        guard withInternet else { return [:] }
+        return [
+            "ALTNET_TARGETS": "broker=mqtt://\(Upstream.brokerName):1883",
+            "ALTNET_VALIDATION_URL": Upstream.validationURL,
+        ]
+    }
+}

@@ -1,0 +1,233 @@
+import AgentModel
+
+/// wpa_supplicant that knows both networks, with priorities (wpa_supplicant.conf(5)), and dhcpcd with Debian's own
+/// /etc/dhcpcd.conf.
+actor SupplicantStack: NetworkStack {
+    private let lab: Lab
+    private var networks: [KnownNetwork] = []
+    private var dhcpcd: Program?
+
+    init(in lab: Lab) { self.lab = lab }
+
+    func setUp(_ house: House) async throws {
+        networks = house.knownNetworks
+        try await start()
+    }
+
+    func start() async throws {
+        dhcpcd = try await lab.start("dhcpcd", ["-B", lab.station.interface])
+        try await lab.station.startSupplicant(knowing: networks)
+    }
+
+    func stop() async {
+        await lab.station.killSupplicant()
+        await dhcpcd?.terminate()
+    }
+
+    func change(to network: AccessPoint) async throws {
+        guard let number = networks.firstIndex(where: { $0.ssid == network.ssid }) else { return }
+        try await lab.station.ask("SELECT_NETWORK \(number)")
+    }
+
+    var programs: [Program] { get async { await [dhcpcd].compactMap(\.self) + lab.station.programs } }
+
+    var stateFolders: [String] { ["/var/lib/dhcpcd"] }
+}
+
+/// iwd with its own DHCP client (`EnableNetworkConfiguration`, iwd.config(5)) and the D-Bus that it needs. It knows no
+/// priorities: among known networks it prefers the one used last (iwd.network(5)), which the first one's file is by its
+/// date.
+actor IwdStack: NetworkStack {
+    private let lab: Lab
+    private let bus: SystemBus
+    private var iwd: Program?
+
+    init(in lab: Lab) {
+        self.lab = lab
+        bus = SystemBus(in: lab)
+    }
+
+    func setUp(_ house: House) async throws {
+        try ConfigurationFile("/etc/iwd/main.conf", Self.mainFile).write()
+        try ConfigurationFile.clear("/var/lib/iwd")
+        for (age, network) in house.knownNetworks.enumerated() {
+            let file = ConfigurationFile("/var/lib/iwd/\(network.ssid).psk", Self.networkFile(network))
+            try file.write(age: .seconds(3600 * age))
+        }
+        try await bus.start()
+        try await start()
+    }
+
+    func start() async throws { iwd = try await lab.start("/usr/libexec/iwd") }
+
+    func stop() async { await iwd?.terminate() }
+
+    func change(to network: AccessPoint) async throws {
+        // iwd has made its own, under whatever name was free.
+        guard let interface = lab.station.currentInterface else { throw LabError.unexpected("iwd has no interface") }
+        _ = try await lab.start("iwctl", ["station", interface, "connect", "\(network.ssid)"])
+    }
+
+    var programs: [Program] { get async { await [iwd, bus.program].compactMap(\.self) } }
+
+    var stateFolders: [String] { ["/var/lib/iwd"] }
+
+    /// There is no resolver here to tell name servers to. All else is as Debian has it: also that iwd takes the
+    /// driver's interface away and makes one of its own, which goes when it ends.
+    static let mainFile = """
+        [General]
+        EnableNetworkConfiguration=true
+
+        [Network]
+        NameResolvingService=none
+
+        """
+
+    static func networkFile(_ network: KnownNetwork) -> String {
+        "[Security]\nPassphrase=\(network.security.password ?? "")\n"
+    }
+}
+
+/// ConnMan with its own DHCP client, and the wpa_supplicant and the D-Bus that it needs. Both networks are in one
+/// provisioning file (connman-service.config(5)). It knows no priorities: it goes by what was used, then by signal.
+actor ConnManStack: NetworkStack {
+    private let lab: Lab
+    private let bus: SystemBus
+    private var own: [Program] = []
+
+    init(in lab: Lab) {
+        self.lab = lab
+        bus = SystemBus(in: lab)
+    }
+
+    func setUp(_ house: House) async throws {
+        try ConfigurationFile.clear("/var/lib/connman")
+        let networks = house.knownNetworks
+        try ConfigurationFile("/var/lib/connman/lab.config", Self.provisioningFile(networks)).write()
+        try ConfigurationFile("/var/lib/connman/settings", Self.settingsFile).write()
+        try await bus.start()
+        try await start()
+    }
+
+    func start() async throws {
+        own = [try await SystemBus.supplicant(in: lab), try await lab.start("connmand", ["-n"])]
+    }
+
+    func stop() async { for program in own.reversed() { await program.terminate() } }
+
+    func change(to network: AccessPoint) async throws {
+        _ = try await lab.start("connmanctl", ["connect", Self.service(network.ssid, at: lab.station.radioAddress)])
+    }
+
+    var programs: [Program] { get async { await own + [bus.program].compactMap(\.self) } }
+
+    var stateFolders: [String] { ["/var/lib/connman"] }
+
+    /// Its name for a network, made of the radio's address and the SSID.
+    static func service(_ ssid: SSID, at address: BSSID) -> String {
+        "wifi_\("\(address)".filter { $0 != ":" })_\(Hex.string(ssid.bytes))_managed_psk"
+    }
+
+    static func provisioningFile(_ networks: [KnownNetwork]) -> String {
+        networks.enumerated().map { index, network in
+            """
+            [service_\(index + 1)]
+            Type=wifi
+            Name=\(network.ssid)
+            Passphrase=\(network.security.password ?? "")
+
+
+            """
+        }.joined()
+    }
+
+    /// Wi-Fi is off until it is switched on.
+    static let settingsFile = """
+        [global]
+        OfflineMode=false
+
+        [WiFi]
+        Enable=true
+        Tethering=false
+
+        """
+}
+
+/// NetworkManager with its own DHCP client, and the wpa_supplicant and the D-Bus that it needs. Both networks are key
+/// files (nm-settings-keyfile(5)), the first one with the higher `autoconnect-priority`.
+actor NetworkManagerStack: NetworkStack {
+    private let lab: Lab
+    private let bus: SystemBus
+    private var own: [Program] = []
+
+    init(in lab: Lab) {
+        self.lab = lab
+        bus = SystemBus(in: lab)
+    }
+
+    func setUp(_ house: House) async throws {
+        let folder = "/etc/NetworkManager/system-connections"
+        try ConfigurationFile.clear(folder)
+        try ConfigurationFile.clear("/var/lib/NetworkManager")
+        for (index, network) in house.knownNetworks.enumerated() {
+            let text = Self.connectionFile(network, number: index + 1)
+            try ConfigurationFile("\(folder)/\(network.ssid).nmconnection", text).write()
+        }
+        try ConfigurationFile(
+            "/etc/NetworkManager/conf.d/lab.conf", house.hasInternet ? Self.connectivityFile : ""
+        ).write()
+        try await bus.start()
+        try await start()
+    }
+
+    func start() async throws {
+        let supplicant = try await SystemBus.supplicant(in: lab)
+        // It waits for udev to present interfaces, unless /sys is read-only, as in a container: there is no udev here.
+        let script = "mount -o remount,bind,ro /sys && exec NetworkManager --no-daemon"
+        own = [supplicant, try await lab.start("unshare", ["-m", "sh", "-c", script], log: "NetworkManager")]
+    }
+
+    func stop() async { for program in own.reversed() { await program.terminate() } }
+
+    func change(to network: AccessPoint) async throws {
+        _ = try await lab.start("nmcli", ["connection", "up", "\(network.ssid)"])
+    }
+
+    var programs: [Program] { get async { await own + [bus.program].compactMap(\.self) } }
+
+    var stateFolders: [String] { ["/var/lib/NetworkManager", "/etc/NetworkManager/system-connections"] }
+
+    static func connectionFile(_ network: KnownNetwork, number: Int) -> String {
+        """
+        [connection]
+        id=\(network.ssid)
+        uuid=00000000-0000-4000-8000-00000000000\(number)
+        type=wifi
+        autoconnect-priority=\(network.priority)
+
+        [wifi]
+        ssid=\(network.ssid)
+
+        [wifi-security]
+        key-mgmt=wpa-psk
+        psk=\(network.security.password ?? "")
+
+        [ipv4]
+        method=auto
+
+        [ipv6]
+        method=auto
+
+        """
+    }
+
+    /// Where it may ask whether the internet is there (NetworkManager.conf(5), `connectivity`), twice a minute.
+    static let connectivityFile = """
+        [connectivity]
+        enabled=true
+        uri=\(Upstream.validationURL)
+        response=
+        interval=30
+
+        """
+}

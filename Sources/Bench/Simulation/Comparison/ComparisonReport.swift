@@ -1,0 +1,87 @@
+/// How policies fared in one scenario, side by side. The best that no oracle made is marked in each column where less
+/// is better; a return to the preferred network is neither good nor bad.
+/// What `--compare --json` prints: `{"comparisons": [...]}`. Keys stay what they are; new ones may come.
+import AgentModel
+
+public struct ComparisonTable: Sendable {
+    private let comparison: Comparison
+
+    public init(_ comparison: Comparison) { self.comparison = comparison }
+
+    public func render(_ style: TextStyle) -> String {
+        var table = TextTable(headings: ["POLICY"] + Self.columns.map(\.heading))
+        let best = Self.columns.map(best)
+        table.rows = comparison.rows.map { row in
+            let figures = zip(Self.columns, best).map { column, best in
+                let text = column.text(row)
+                return TextTable.Cell(text, isMarked: text == best && row.policy != Self.oracle)
+            }
+            return [TextTable.Cell("  " + row.policy)] + figures
+        }
+        let runs = counted(comparison.seeds, "run", "runs") + " of " + comparison.duration.inWords
+        let heading = style.bold(comparison.scenario.printable) + ": \(comparison.title.printable) (\(runs))"
+        return ([heading] + table.lines(style)).joined(separator: "\n")
+    }
+
+    private static let oracle = "oracle"
+
+    private struct Column: Sendable {
+        let heading: String
+        let lessIsBetter: Bool
+        let value: @Sendable (Comparison.Row) -> Double
+
+        func text(_ row: Comparison.Row) -> String { value(row).fixed(1) }
+    }
+
+    private static let columns = [
+        Column(heading: "OUTAGE s/d", lessIsBetter: true, value: \.outagePerDay),
+        Column(heading: "REGRET s/d", lessIsBetter: true, value: \.regretPerDay),
+        Column(heading: "SWITCHES/d", lessIsBetter: true, value: \.switchesPerDay),
+        Column(heading: "RETURNS/d", lessIsBetter: false, value: \.returnsPerDay),
+        Column(heading: "ROAMS/d", lessIsBetter: false, value: \.roamsPerDay),
+    ]
+
+    /// The best figure as it reads, so that what looks equal is marked alike; nil where all are equal.
+    private func best(_ column: Column) -> String? {
+        let rows = comparison.rows.filter { $0.policy != Self.oracle && column.value($0).isFinite }
+        guard column.lessIsBetter, Set(rows.map(column.text)).count > 1 else { return nil }
+        return rows.min { column.value($0) < column.value($1) }.map(column.text)
+    }
+}
+
+public struct ComparisonsDocument: Codable, Hashable, Sendable {
+    public let comparisons: [ComparisonDocument]
+
+    public init(_ comparisons: [Comparison]) { self.comparisons = comparisons.map(ComparisonDocument.init) }
+}
+
+/// How policies fared in one scenario: means over several seeds, altnet first and the oracle last.
+public struct ComparisonDocument: Codable, Hashable, Sendable {
+    public let scenario: String
+    public let title: String
+    public let seeds: Int
+    /// The length of one pass.
+    public let seconds: Double
+    public let policies: [Row]
+
+    public struct Row: Codable, Hashable, Sendable {
+        public let policy: String
+        public let outageSecondsPerDay: Double
+        public let regretSecondsPerDay: Double
+        public let switchesPerDay: Double
+        public let returnsPerDay: Double
+        public let roamsPerDay: Double
+    }
+
+    init(_ comparison: Comparison) {
+        scenario = comparison.scenario.printable
+        title = comparison.title.printable
+        seeds = comparison.seeds
+        seconds = comparison.duration.inSeconds
+        policies = comparison.rows.map { row in
+            Row(
+                policy: row.policy, outageSecondsPerDay: row.outagePerDay, regretSecondsPerDay: row.regretPerDay,
+                switchesPerDay: row.switchesPerDay, returnsPerDay: row.returnsPerDay, roamsPerDay: row.roamsPerDay)
+        }
+    }
+}

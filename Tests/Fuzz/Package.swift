@@ -1,0 +1,93 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// The fuzz program (Docs/fuzzing.md). A package of its own, because everything in it is compiled in another way: with
+// libFuzzer's instrumentation, and open to `@testable import`. `Sources` and `Shared` link to the main package. The
+// declarations of modules are copies of those in its Package.swift; FuzzTests fails where they differ.
+
+let instrumented: [SwiftSetting] = [
+    .treatAllWarnings(as: .error), .unsafeFlags(["-sanitize=fuzzer", "-parse-as-library", "-enable-testing"]),
+]
+
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
+let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
+let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
+let nioHTTP1: Target.Dependency = .product(name: "NIOHTTP1", package: "swift-nio")
+let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
+let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
+let nioTLS: Target.Dependency = .product(name: "NIOTLS", package: "swift-nio")
+
+func module(
+    _ name: String, in folder: String, on dependencies: [Target.Dependency] = [], settings: [SwiftSetting] = []
+) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: "Sources/\(folder)/\(name)",
+        swiftSettings: instrumented + settings)
+}
+
+func support(_ name: String, on dependencies: [Target.Dependency] = [], exclude: [String] = []) -> Target {
+    .target(
+        name: name, dependencies: dependencies, path: "Shared/\(name)", exclude: exclude,
+        swiftSettings: instrumented)
+}
+
+let package = Package(
+    name: "altnet-fuzz",
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
+    ],
+    targets: [
+        module("AgentModel", in: "Core"),
+        module("Failover", in: "Core", on: ["AgentModel", "Linux"]),
+
+        .systemLibrary(name: "CLinux", path: "Sources/Linux/CLinux"),
+        .systemLibrary(
+            name: "CNetlink", path: "Sources/Linux/CNetlink", pkgConfig: "libnl-genl-3.0",
+            providers: [.apt(["libnl-3-dev", "libnl-genl-3-dev", "pkg-config"])]),
+        .systemLibrary(
+            name: "CWpaClient", path: "Sources/Linux/CWpaClient", providers: [.apt(["libwpa-client-dev"])]),
+        module(
+            "Linux", in: "Linux", on: ["AgentModel", .target(name: "CLinux", condition: .when(platforms: [.linux]))]),
+        module("Netlink", in: "Linux", on: ["AgentModel", "Linux", "CNetlink"]),
+        module("Supplicant", in: "Linux", on: ["AgentModel", "Linux", "CWpaClient"]),
+        module(
+            "PassphraseHash", in: "Linux", on: ["AgentModel", crypto],
+            // Made to be slow to guess; without optimisation it is hundreds of times slower than that.
+            settings: [.unsafeFlags(["-O"], .when(configuration: .debug))]),
+        module("KeyFile", in: "Linux", on: ["AgentModel", "CLinux", "PassphraseHash", crypto]),
+
+        module("AppProtocol", in: "App", on: ["AgentModel", crypto]),
+        module("DNS", in: "App", on: ["AgentModel", nioCore, nioPosix]),
+
+        module("AppServer", in: "Device", on: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL]),
+        module("Connectivity", in: "Device", on: ["AgentModel", "DNS", nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS]),
+        module(
+            "Hotspots", in: "Device", on: ["AgentModel", "AppProtocol", "Connectivity", "Linux", nioCore, nioPosix]),
+        module(
+            "Agent", in: "Device",
+            on: [
+                "AgentModel", "AppProtocol", "AppServer", "CLinux", "Connectivity", "Failover", "Hotspots", "KeyFile",
+                "Linux", "Netlink", "PassphraseHash", "Supplicant", crypto, logging, nioCore, nioPosix,
+            ]),
+
+        support("Randomness"),
+        support("KeyFileSimulation", on: ["AgentModel", "KeyFile", "Randomness"]),
+        support(
+            "Fuzzing",
+            on: [
+                "Agent", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DNS", "Failover",
+                "Hotspots", "KeyFile", "KeyFileSimulation", "Netlink", "Randomness", "Supplicant", crypto, nioCore,
+                nioEmbedded, nioHTTP1, nioTLS,
+            ],
+            exclude: ["Dictionaries"]),
+
+        .executableTarget(
+            name: "altnet-fuzz", dependencies: ["Fuzzing"], path: "Driver", swiftSettings: instrumented,
+            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]),
+    ],
+    swiftLanguageModes: [.v6]
+)
