@@ -28,7 +28,7 @@ demo: deps ## See the agent keep a device online, on real kernel radios in a vir
 	$(SHIP) altnet
 	$(SHIP) altnet-lab
 	@board/lab/install
-	@$(LAB) --timeout 600 -- $(SHIPPED)/altnet-lab demo
+	@LAB_ALTNET=$(SHIPPED)/altnet $(LAB) --timeout 600 -- $(SHIPPED)/altnet-lab demo
 
 # The slow builds come first: a mistake in the sources is told before anything runs.
 test: servers check integration lab-core package-test ## Test what every change needs: check, integration, core scenarios, package
@@ -66,7 +66,7 @@ lab-core: ## Run the core scenarios
 bench: deps ## Measure altnet beside every Linux network stack (BENCH="--only hard-loss --runs 1")
 	$(SHIP) altnet
 	$(SHIP) altnet-lab
-	board/lab/bench $(SHIPPED)/altnet-lab $(BENCH)
+	LAB_ALTNET=$(SHIPPED)/altnet board/lab/bench $(SHIPPED)/altnet-lab $(BENCH)
 
 torture: deps ## Cut the power of the key file a million times (CUTS=...)
 	$(SHIP) altnet-lab
@@ -103,7 +103,7 @@ bench-policy: deps ## Hold the failover policy against others and against the op
 	$(SHIP) altnet-lab
 	$(SHIPPED)/altnet-lab bench-policy $(BENCH)
 
-pictures: deps ## Write the pictures in Docs anew: the demo, the watch screen, a simulation, the benchmark
+pictures: deps ## Write the pictures in Docs anew: the demo, the watch screen, a simulation
 	$(SHIP) altnet
 	$(SHIP) altnet-lab
 	@board/lab/install
