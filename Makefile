@@ -1,84 +1,93 @@
 # Everything that is needed is installed by the first target that needs it (Debian packages, through apt-get).
 
 export SWIFT ?= swift
-# As it ships: optimised for size, one static program. That is also what runs in the lab. Its flags make it another
-# compilation of everything, so it has a folder of its own.
-SHIP := board/ship .build/ship
+# What ships is made by one command: `swift build -c release --product altnet` with these flags (Docs/building.md says
+# what each is for). The same compilation is what runs in the lab, the demo and the benchmarks, and what is fuzzed.
+COMPILE := --static-swift-stdlib -Xswiftc -Osize \
+    -Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -Xfrontend -Xswiftc -internalize-at-link \
+    -Xcc -ffunction-sections
+LINK := --disable-local-rpath -Xswiftc -use-ld=lld -Xswiftc -Xclang-linker \
+    -Xswiftc -Wl,--no-export-dynamic,--icf=all,--no-eh-frame-hdr,-z,pack-relative-relocs
+# The tests are compiled without optimisation, so this has a folder of its own.
+SHIP := $(SWIFT) build -c release --scratch-path .build/ship $(COMPILE) $(LINK) --product
 SHIPPED := .build/ship/release
-# The engineer's tools.
-BUILD := $(SWIFT) build -c release --static-swift-stdlib --disable-local-rpath --product
-RELEASE := .build/release
 # DIRECT=1, as root: on this machine's own kernel, where it has mac80211_hwsim, and not in a virtual machine.
 LAB := board/lab/run $(if $(DIRECT),--direct)
 
 # A crash is told within seconds; with all threads and full symbols it takes minutes.
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
-.PHONY: help demo test unit lab torture torture-policy fuzz fuzz-count bench bench-keyfile bench-protocol bench-policy \
-    man completions build board deb deb-test order board-test format lint clean deps
+.PHONY: help demo test test-all check servers built-tests integration thorough lab lab-core torture torture-policy fuzz fuzz-count bench \
+    bench-keyfile bench-protocol bench-policy pictures man completions build board deb package-test deb-test board-test \
+    format lint clean deps
 
 help: ## Show what can be made
 	@sed -n 's/^\([a-z-]*\):.*## /\1	/p' Makefile | expand -t 16
 
 demo: deps ## See the agent keep a device online, on real kernel radios in a virtual machine
 	$(SHIP) altnet
-	$(BUILD) altnet-lab
+	$(SHIP) altnet-lab
 	@board/lab/install
-	@LAB_ALTNET=$(SHIPPED)/altnet $(LAB) --timeout 600 -- $(RELEASE)/altnet-lab demo
+	@LAB_ALTNET=$(SHIPPED)/altnet $(LAB) --timeout 600 -- $(SHIPPED)/altnet-lab demo
 
-test: lint unit lab deb-test ## Run every test
+# The slow builds come first: a mistake in the sources is told before anything runs.
+test: servers check integration lab-core package-test ## Test what every change needs: check, integration, core scenarios, package
 
-# Tests that keep the processor busy run by themselves: beside them, whoever waits for an answer would wait too long.
-# So does the harness, which wants its device to be quick, and what has servers and network namespaces of its own.
-BUSY := ^(KeyFileTests\.|FailoverTests\.|SimulationTests\.|FuzzTests\.|AgentTests\.(FactoryTests|RestingSecretTests)/)
-HARNESS := ^HarnessTests\.
-SERVERS := ^(ConnectivityTests|HotspotsTests|NetlinkTests)\.
-# Threads that live in another network namespace have a process of their own: the pool that tasks share makes its threads
-# from whichever thread has work for it, and they begin in that thread's namespace and stay there.
-NAMESPACES := ^ConnectivityTests\.(DeadPathTests|TroubleTests|InterfaceTests)/
+test-all: servers check thorough lab package-test board-test ## Test everything
 
-unit: deps ## Run the tests that need no radios
-	@board/install-dependencies fish groff-base iproute2 libqrencode4 mosquitto nftables nginx-light openssl python3 python3-cryptography \
-	    python3-jsonschema zbar-tools zsh
-	Tests/run --skip '^LabTests\.' --skip '$(BUSY)' --skip '$(HARNESS)' --skip '$(SERVERS)'
-	Tests/run --skip-build --filter '$(BUSY)'
-	Tests/run --skip-build --filter '$(HARNESS)'
-	Tests/run --skip-build --no-parallel --filter '$(SERVERS)' --skip '$(NAMESPACES)'
-	Tests/run --skip-build --no-parallel --filter '$(NAMESPACES)'
+# Which target a test is in decides when it runs. These need servers, network namespaces, root or all of the processor.
+INTEGRATION := IntegrationTests ConnectivityTests HotspotsTests NetlinkTests HarnessTests
+SERVERS := fish groff-base iproute2 libqrencode4 mosquitto nftables nginx-light openssl python3 python3-cryptography \
+    python3-jsonschema zbar-tools zsh
 
-lab: deps ## Run the scenarios on real kernel radios in a virtual machine
-	$(SHIP) altnet
+servers: deps
+	@board/install-dependencies $(SERVERS)
+
+built-tests: deps
 	$(SWIFT) build --build-tests
+
+check: lint built-tests ## Check a change: format, and the tests that need neither root nor servers
+	Tests/run --skip-build --skip LabTests $(INTEGRATION:%=--skip %)
+
+integration: servers built-tests ## Run the tests with real servers and network namespaces, as root
+	Tests/run --skip-build --no-parallel $(INTEGRATION:%=--filter '^%\.')
+
+thorough: servers built-tests ## Run all tests but the lab's, with ten times the random histories, power cuts and inputs
+	ALTNET_TESTS=thorough Tests/run --skip-build --no-parallel --skip LabTests
+
+lab: built-tests ## Run all scenarios on real kernel radios in a virtual machine (ONLY=suite or test)
+	$(SHIP) altnet
 	@board/lab/install
-	LAB_ALTNET=$(SHIPPED)/altnet board/lab/test $(if $(DIRECT),--direct) .build/debug
+	LAB_ALTNET=$(SHIPPED)/altnet board/lab/test $(if $(DIRECT),--direct) $(if $(ONLY),--only '$(ONLY)') .build/debug
+
+lab-core: ## Run the core scenarios
+	@LAB_SCENARIOS=core $(MAKE) --no-print-directory lab
 
 bench: deps ## Measure altnet beside every Linux network stack (BENCH="--only hard-loss --runs 1")
 	$(SHIP) altnet
-	$(BUILD) altnet-lab
-	LAB_ALTNET=$(SHIPPED)/altnet board/lab/bench $(RELEASE)/altnet-lab $(BENCH)
+	$(SHIP) altnet-lab
+	LAB_ALTNET=$(SHIPPED)/altnet board/lab/bench $(SHIPPED)/altnet-lab $(BENCH)
 
 torture: deps ## Cut the power of the key file a million times (CUTS=...)
-	$(BUILD) altnet-lab
-	$(RELEASE)/altnet-lab torture $(if $(CUTS),--cuts $(CUTS))
+	$(SHIP) altnet-lab
+	$(SHIPPED)/altnet-lab torture $(if $(CUTS),--cuts $(CUTS))
 
 torture-policy: deps ## Look for a history in which the failover policy breaks a promise (SEQUENCES=1000000)
-	$(BUILD) altnet-lab
-	$(RELEASE)/altnet-lab torture-policy $(if $(SEQUENCES),--sequences $(SEQUENCES))
+	$(SHIP) altnet-lab
+	$(SHIPPED)/altnet-lab torture-policy $(if $(SEQUENCES),--sequences $(SEQUENCES))
 
 # Every decoder of outside bytes, compiled as it ships and instrumented besides (Docs/fuzzing.md). Not linked as it ships:
 # libFuzzer has to unwind the stack to tell of a crash.
 FUZZER := .build/fuzz/release/altnet-fuzz
-FUZZ_FLAGS = $(shell sed '/^\#/d; /^-Xlinker/d' board/release-flags)
 
 fuzz: deps ## Fuzz every decoder of outside bytes (SECONDS=600 each, ONLY=dns,json, JOBS=2)
-	$(SWIFT) build --package-path Tests/Fuzz --scratch-path .build/fuzz -c release --static-swift-stdlib $(FUZZ_FLAGS)
+	$(SWIFT) build --package-path Tests/Fuzz --scratch-path .build/fuzz -c release $(COMPILE)
 	Tests/Fuzz/run --seconds $(or $(SECONDS),600) --jobs $(or $(JOBS),1) $(if $(RUNS),--runs $(RUNS)) $(if $(ONLY),--only $(ONLY)) $(FUZZER)
 
 fuzz-count: ## Add what the fuzzers have run since the last time to the table in Docs/fuzzing.md (FROM=folders)
 	Tests/Fuzz/count $(FROM)
 
-BENCHMARKS := $(SWIFT) build --package-path Tests/Benchmarks --scratch-path .build/benchmarks -c release \
-    --static-swift-stdlib --product
+BENCHMARKS := $(SWIFT) build --package-path Tests/Benchmarks --scratch-path .build/benchmarks -c release $(COMPILE) --product
 
 bench-keyfile: deps ## Measure the key file beside SQLite, a rewritten file and bare writes (BENCH=--markdown)
 	@board/install-dependencies libsqlite3-dev strace
@@ -91,8 +100,14 @@ bench-protocol: deps ## Measure the app protocol beside a message through mosqui
 	ulimit -n 8192 && .build/benchmarks/release/protocol-bench $(BENCH)
 
 bench-policy: deps ## Hold the failover policy against others and against the optimum (BENCH="--seeds 5")
-	$(BUILD) altnet-lab
-	$(RELEASE)/altnet-lab bench-policy $(BENCH)
+	$(SHIP) altnet-lab
+	$(SHIPPED)/altnet-lab bench-policy $(BENCH)
+
+pictures: deps ## Write the pictures in Docs anew: the demo, the watch screen, a simulation
+	$(SHIP) altnet
+	$(SHIP) altnet-lab
+	@board/lab/install
+	Docs/pictures
 
 man: deps ## Write the manual pages in Docs/man anew, from the commands' own help
 	@Docs/man/generate
@@ -110,7 +125,7 @@ build: deps ## Build the agent as it ships, for this machine: one static binary
 	@ls -l $(SHIPPED)/altnet
 
 board: ## Cross-compile the agent for 64-bit ARM boards, with Debian packages only: .board/altnet
-	@board/cross/build
+	@board/cross/build -- $(COMPILE) $(LINK)
 
 # A package for each architecture; that for arm64 has what `make board` has left.
 ARCH ?= amd64 arm64
@@ -121,21 +136,18 @@ deb: completions $(if $(filter arm64,$(ARCH)),board) ## Build the Debian package
 	@board/install-dependencies binutils lintian
 	@set -e; $(foreach arch,$(ARCH),package=$$(board/debian/build $(arch) $(DEB_$(arch))); echo $$package; lintian $$package;)
 
-deb-test: ## Install, upgrade, remove and purge the package in a fresh Debian 13, as root
+package-test: ## Install, upgrade, remove and purge the package in a fresh Debian 13, as root
 	@$(MAKE) --no-print-directory deb ARCH=amd64
 	@board/install-dependencies debootstrap
 	@set -e; packages=$$(ls -t .board/debian/altnet_*_amd64.deb); $(if $(filter 0,$(shell id -u)),,sudo) board/debian/test $$(echo "$$packages" | head -n 1)
 
-order: deps ## Write anew which functions of the program lie side by side, as the virtual board and the lab show it
-	@$(MAKE) --no-print-directory deb ARCH=arm64
-	$(SHIP) altnet
-	$(SWIFT) build --product altnet-lab
-	board/order
+# The name until version 0.2.
+deb-test: package-test
 
 # On a real board: BOARD=[user@]host, and for its access points HOOK=program NETWORKS=file (Docs/board-test.md).
 board-test: deps ## Test the arm64 package on a virtual board with systemd, or on BOARD=user@host
 	@$(MAKE) --no-print-directory deb ARCH=arm64
-	$(SWIFT) build --product altnet-lab
+	$(SHIP) altnet-lab
 	board/test/run $(if $(BOARD),--board $(BOARD)) $(if $(HOOK),--hook $(HOOK)) $(if $(NETWORKS),--networks $(NETWORKS)) \
 	    $(if $(ONLY),--only $(ONLY)) "$$(ls -t .board/debian/altnet_*_arm64.deb | head -n 1)"
 

@@ -7,7 +7,7 @@ import Testing
 @Suite struct FuzzTests {
     @Test func randomBytes() async {
         var random = SeededRandom(seed: 11)
-        for round in 0..<20_000 {
+        for round in 0..<Rounds.of(20_000) {
             if round.isMultiple(of: 100) { await Task.yield() }
             read((0..<Int.random(in: 0...200, using: &random)).map { _ in UInt8.random(in: 0...255, using: &random) })
         }
@@ -18,7 +18,7 @@ import Testing
         let messages = (ProtocolDocument.requests + ProtocolDocument.answers + ProtocolDocument.events)
             .map { Array($0.utf8) }
         #expect(!messages.isEmpty)
-        for round in 0..<30_000 {
+        for round in 0..<Rounds.of(30_000) {
             if round.isMultiple(of: 100) { await Task.yield() }
             guard var line = messages.randomElement(using: &random) else { return }
             for _ in 0..<Int.random(in: 1...4, using: &random) { mutate(&line, &random) }
@@ -34,7 +34,7 @@ import Testing
             "[null]", "\"\\u0000\"", "{\"ssid\":{}}", "[1,\"a\",{}]",
         ]
         let messages = ProtocolDocument.requests + ProtocolDocument.answers + ProtocolDocument.events
-        for round in 0..<20_000 {
+        for round in 0..<Rounds.of(20_000) {
             if round.isMultiple(of: 100) { await Task.yield() }
             guard let message = messages.randomElement(using: &random),
                 let value = values.randomElement(using: &random)

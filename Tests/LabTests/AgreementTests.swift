@@ -10,7 +10,7 @@ extension Radios {
     /// The simulator and the lab agree on what becomes of a device: on the networks that it goes through, and within
     /// `tolerance` on how long it takes. The lab's processor is emulated, so that starting hostapd alone can take
     /// seconds there.
-    @Suite struct AgreementTests {
+    @Suite(.extended) struct AgreementTests {
         private static let tolerance = Duration.seconds(6)
 
         /// What the simulator says of a scenario from `moment` on.

@@ -9,7 +9,7 @@ import Testing
 extension Radios {
     /// The app commands, and the device does it or says why not.
     @Suite struct CommandTests {
-        @Test func switchByHash() async throws {
+        @Test(.extended) func switchByHash() async throws {
             try await scenario("switch by hash", accessPoints: 2) { lab in
                 let house = try await House(lab)
                 let mark = house.mark
@@ -24,7 +24,7 @@ extension Radios {
             }
         }
 
-        @Test func refusedSwitchesChangeNothing() async throws {
+        @Test(.extended) func refusedSwitchesChangeNothing() async throws {
             try await scenario("refused switches", accessPoints: 2) { lab in
                 let house = try await House(lab)
                 let mark = house.mark
@@ -57,7 +57,7 @@ extension Radios {
             }
         }
 
-        @Test func outOfRangeEndsWhereItWas() async throws {
+        @Test(.extended) func outOfRangeEndsWhereItWas() async throws {
             try await scenario("switch out of range", accessPoints: 2) { lab in
                 let house = try await House(lab)
                 try await house.backup.powerOff()
@@ -113,7 +113,7 @@ extension Radios {
         }
 
         /// The power goes while the app has not yet confirmed: the device is back where it came from.
-        @Test func aRestartBeforeTheConfirmationUndoesTheSwitch() async throws {
+        @Test(.extended) func aRestartBeforeTheConfirmationUndoesTheSwitch() async throws {
             try await scenario("restart before the confirmation", accessPoints: 2) { lab in
                 let house = try await House(lab)
                 let accepted = try await house.device.switchNetwork(toStored: house.backup.ssid, confirmWithin: 300)
@@ -151,7 +151,7 @@ extension Radios {
             }
         }
 
-        @Test func scanSeesWhatIsInRange() async throws {
+        @Test(.extended) func scanSeesWhatIsInRange() async throws {
             try await scenario("scan", accessPoints: 2) { lab in
                 let house = try await House(lab, backup: .wpa3("backup-password"), backupSignal: -63)
                 let client = try await house.device.client()
@@ -217,7 +217,7 @@ extension Radios {
             }
         }
 
-        @Test func readsThatItWasRolledBack() async throws {
+        @Test(.extended) func readsThatItWasRolledBack() async throws {
             try await scenario("a phone does not confirm", accessPoints: 2) { lab in
                 let house = try await House(lab)
                 let phone = Phone(in: house.home, of: lab, knowing: try await house.device.key)
@@ -265,6 +265,7 @@ extension Radios {
     /// What comes from the air and from a machine that is not in order.
     @Suite struct BadInputTests {
         @Test(
+            .extended,
             arguments: [
                 Array(repeating: 0xff, count: 32), [0, 10, 0], Array("\u{1b}]0;owned\u{7}\u{1b}[2J".utf8),
             ] as [[UInt8]])
@@ -283,7 +284,7 @@ extension Radios {
             }
         }
 
-        @Test func aMissingInterfaceIsWaitedFor() async throws {
+        @Test(.extended) func aMissingInterfaceIsWaitedFor() async throws {
             try await scenario("missing interface") { lab in
                 let device = Device(in: lab, settings: ["ALTNET_INTERFACE": "wlan9"])
                 try await device.start()
@@ -301,7 +302,7 @@ extension Radios {
         }
 
         /// The key file has all of its room from the start.
-        @Test func aFullDiskStopsNothing() async throws {
+        @Test(.extended) func aFullDiskStopsNothing() async throws {
             try await scenario("full disk") { lab in
                 let home = try await lab.accessPoint("HomeNet", security: .open, channel: 6)
                 try await home.powerOn()

@@ -30,7 +30,7 @@ extension Radios {
         }
 
         /// A return that comes too early is undone at once, and is no reason not to try again.
-        @Test func theDeviceReturnsBeforeTheInternetHasHealed() async throws {
+        @Test(.extended) func theDeviceReturnsBeforeTheInternetHasHealed() async throws {
             try await scenario("returned too early", accessPoints: 2) { lab in
                 let house = try await House(
                     lab, upstream: lab.upstream(), settings: ["ALTNET_NO_INTERNET_RETRY_S": "10"])
@@ -50,7 +50,7 @@ extension Radios {
         }
 
         /// There is no server to ask whether a network is online; the gateway and the broker decide.
-        @Test func theWayToTheBrokerIsCutAndNobodyElseIsAsked() async throws {
+        @Test(.extended) func theWayToTheBrokerIsCutAndNobodyElseIsAsked() async throws {
             try await scenario("broker alone decides", accessPoints: 2) { lab in
                 let house = try await House(
                     lab, upstream: lab.upstream(), settings: ["ALTNET_VALIDATION_URL": ""])
@@ -63,7 +63,7 @@ extension Radios {
             }
         }
 
-        @Test(arguments: [NameService.failing, .denying, .everythingAt(IPv4Address(10, 1, 0, 1))])
+        @Test(.extended, arguments: [NameService.failing, .denying, .everythingAt(IPv4Address(10, 1, 0, 1))])
         func nameServersLie(_ lie: NameService) async throws {
             try await scenario("name servers lie", accessPoints: 2) { lab in
                 let upstream = try await lab.upstream()
@@ -79,7 +79,7 @@ extension Radios {
             }
         }
 
-        @Test func nameServersAreDead() async throws {
+        @Test(.extended) func nameServersAreDead() async throws {
             try await scenario("name servers dead", accessPoints: 2) { lab in
                 let upstream = try await lab.upstream()
                 let house = try await House(lab, upstream: upstream)
@@ -98,7 +98,7 @@ extension Radios {
             }
         }
 
-        @Test func anAddressNeverComes() async throws {
+        @Test(.extended) func anAddressNeverComes() async throws {
             try await scenario("no address", accessPoints: 3) { lab in
                 let upstream = try await lab.upstream()
                 let house = try await House(lab, backupSignal: -40, upstream: upstream)
@@ -118,7 +118,7 @@ extension Radios {
             }
         }
 
-        @Test func aNetworkWithoutAWayOutIsNoDestination() async throws {
+        @Test(.extended) func aNetworkWithoutAWayOutIsNoDestination() async throws {
             try await scenario("upstream black-holed", accessPoints: 2) { lab in
                 let house = try await House(lab, upstream: lab.upstream())
                 try await house.expectBroker(through: house.home, within: .seconds(15))
@@ -139,7 +139,7 @@ extension Radios {
             }
         }
 
-        @Test func aNetworkHasIPv6Alone() async throws {
+        @Test(.extended) func aNetworkHasIPv6Alone() async throws {
             try await scenario("broker over IPv6", accessPoints: 2) { lab in
                 let house = try await House(lab, backupHasOnlyIPv6: true, upstream: lab.upstream())
                 try await house.expectBroker(through: house.home, within: .seconds(15))
@@ -162,7 +162,7 @@ extension Radios {
 extension Radios {
     /// The network is good, and the device's own server is not.
     @Suite struct BrokerTests {
-        @Test func aBrokerThatRefusesIsNoReasonToLeave() async throws {
+        @Test(.extended) func aBrokerThatRefusesIsNoReasonToLeave() async throws {
             try await scenario("broker refuses", accessPoints: 2) { lab in
                 let upstream = try await lab.upstream()
                 let house = try await House(lab, upstream: upstream)
@@ -213,7 +213,7 @@ extension Radios {
         }
 
         /// The server of the app speaks TLS, and the device trusts only its authority.
-        @Test func aServerBehindTLSHangsAndIsCutOff() async throws {
+        @Test(.extended) func aServerBehindTLSHangsAndIsCutOff() async throws {
             try await scenario("TLS server", accessPoints: 2) { lab in
                 let upstream = try await lab.upstream()
                 let (server, authority) = try await upstream.appServer()

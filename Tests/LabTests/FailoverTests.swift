@@ -56,7 +56,7 @@ extension Radios {
             }
         }
 
-        @Test func accessPointRestarts() async throws {
+        @Test(.extended) func accessPointRestarts() async throws {
             try await scenario("access point restarts") { lab in
                 let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 1)
                 try await home.powerOn()
@@ -93,7 +93,7 @@ extension Radios {
             }
         }
 
-        @Test func backupIsOnFiveGigahertz() async throws {
+        @Test(.extended) func backupIsOnFiveGigahertz() async throws {
             try await scenario("backup is on 5 GHz", accessPoints: 2) { lab in
                 let house = try await House(lab, backupChannel: 36)
                 try await house.expectFailover(within: .seconds(30))
@@ -101,26 +101,26 @@ extension Radios {
             }
         }
 
-        @Test func backupIsHidden() async throws {
+        @Test(.extended) func backupIsHidden() async throws {
             try await scenario("backup is hidden", accessPoints: 2) { lab in
                 try await House(lab, backupIsHidden: true).expectFailover(within: .seconds(30))
             }
         }
 
-        @Test func backupIsWPA3() async throws {
+        @Test(.extended) func backupIsWPA3() async throws {
             try await scenario("backup is WPA3", accessPoints: 2) { lab in
                 try await House(lab, backup: .wpa3("backup-password")).expectFailover(within: .seconds(30))
             }
         }
 
-        @Test func backupIsTransitionAndHomeIsOpen() async throws {
+        @Test(.extended) func backupIsTransitionAndHomeIsOpen() async throws {
             try await scenario("open home, backup in transition mode", accessPoints: 2) { lab in
                 try await House(lab, home: .open, backup: .transition("backup-password")).expectFailover(
                     within: .seconds(30))
             }
         }
 
-        @Test func theStrongerOfTwoBackupsIsTaken() async throws {
+        @Test(.extended) func theStrongerOfTwoBackupsIsTaken() async throws {
             try await scenario("two backups", accessPoints: 3) { lab in
                 let house = try await House(lab, backupSignal: -65)
                 let stronger = try await lab.accessPoint(
@@ -196,7 +196,7 @@ extension Radios {
             }
         }
 
-        @Test func interfaceGoesDownAndUp() async throws {
+        @Test(.extended) func interfaceGoesDownAndUp() async throws {
             try await scenario("interface down and up", accessPoints: 2) { lab in
                 let house = try await House(lab)
                 let mark = house.mark
@@ -211,7 +211,7 @@ extension Radios {
             }
         }
 
-        @Test func theDHCPServerIsDead() async throws {
+        @Test(.extended) func theDHCPServerIsDead() async throws {
             try await scenario("backup gives no address", accessPoints: 3) { lab in
                 let house = try await House(lab, backupSignal: -40, settings: ["ALTNET_ADDRESS_LIMIT_S": "5"])
                 let spare = try await lab.accessPoint("SpareNet", security: .open, channel: 11, signal: -65)
@@ -227,7 +227,7 @@ extension Radios {
             }
         }
 
-        @Test func backupIsFull() async throws {
+        @Test(.extended) func backupIsFull() async throws {
             try await scenario("backup is full", accessPoints: 3) { lab in
                 let house = try await House(lab, backupSignal: -40)
                 let spare = try await lab.accessPoint("SpareNet", security: .open, channel: 11, signal: -65)
@@ -250,7 +250,7 @@ extension Radios {
     @Suite struct DeauthenticationTests {
         /// Ten in 250 s and one every four seconds: the device is back each time, and never held off by anything of its
         /// own.
-        @Test(arguments: [(count: 10, every: 25), (count: 25, every: 4)])
+        @Test(.extended, arguments: [(count: 10, every: 25), (count: 25, every: 4)])
         func aStormBlocksNothing(count: Int, every seconds: Int) async throws {
             try await scenario("deauthentication every \(seconds) s") { lab in
                 let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 1)

@@ -9,7 +9,7 @@ import Testing
 extension Radios {
     /// The conformance suite against the agent: from an access point's network, as a phone would, and on its own
     /// socket.
-    @Suite struct HarnessTests {
+    @Suite(.extended) struct HarnessTests {
         @Test(arguments: [
             ["lines"], ["limits", "capabilities", "network", "history", "switch.get", "events", "scan"],
             ["backups.update"], ["backups.get", "hashes", "key"], ["backups.atomic"], ["security"], ["robustness"],

@@ -233,7 +233,7 @@ extension Medium {
 
 extension Radios {
     /// The whole key file on flash and on disks.
-    @Suite(.onSimulatedDevices) struct StoreOnDevicesTests {
+    @Suite(.extended, .onSimulatedDevices) struct StoreOnDevicesTests {
         private let rootKey: RootKeyFile
 
         init() throws {

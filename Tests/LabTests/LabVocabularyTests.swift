@@ -22,7 +22,7 @@ extension Radios {
             }
         }
 
-        @Test func theSignalAtTheStationIsExact() async throws {
+        @Test(.extended) func theSignalAtTheStationIsExact() async throws {
             try await scenario("signal") { lab in
                 let home = try await lab.accessPoint("HomeNet", security: homePassword, channel: 1, signal: -47)
                 try await home.powerOn()
@@ -42,7 +42,7 @@ extension Radios {
             }
         }
 
-        @Test func aPowerCutIsNoticedAndTheDataMovesToTheOtherNetwork() async throws {
+        @Test(.extended) func aPowerCutIsNoticedAndTheDataMovesToTheOtherNetwork() async throws {
             try await scenario("power cut", accessPoints: 2) { lab in
                 let home = try await lab.accessPoint("HomeNet", security: homePassword, channel: 1)
                 let backup = try await lab.accessPoint("BackupNet", security: backupPassword, channel: 6)
@@ -82,17 +82,19 @@ extension Radios {
             var hidden = false
         }
 
-        @Test(arguments: [
-            Variety(
-                testDescription: "open, with an SSID of 32 bytes 0xff", ssid: Array(repeating: 0xff, count: 32),
-                security: .open),
-            Variety(testDescription: "WPA3", security: .wpa3("home-password")),
-            Variety(
-                testDescription: "transition, with zero bytes in the SSID", ssid: [0, 10, 0],
-                security: .transition("home-password")),
-            Variety(testDescription: "WPA2, hidden", security: .wpa2("home-password"), hidden: true),
-            Variety(testDescription: "WPA2, on 5 GHz", security: .wpa2("home-password"), channel: 36),
-        ])
+        @Test(
+            .extended,
+            arguments: [
+                Variety(
+                    testDescription: "open, with an SSID of 32 bytes 0xff", ssid: Array(repeating: 0xff, count: 32),
+                    security: .open),
+                Variety(testDescription: "WPA3", security: .wpa3("home-password")),
+                Variety(
+                    testDescription: "transition, with zero bytes in the SSID", ssid: [0, 10, 0],
+                    security: .transition("home-password")),
+                Variety(testDescription: "WPA2, hidden", security: .wpa2("home-password"), hidden: true),
+                Variety(testDescription: "WPA2, on 5 GHz", security: .wpa2("home-password"), channel: 36),
+            ])
         func everyKindOfNetworkIsJoined(_ variety: Variety) async throws {
             try await scenario("join \(variety.testDescription)") { lab in
                 let home = try await lab.accessPoint(
@@ -105,7 +107,7 @@ extension Radios {
             }
         }
 
-        @Test func aFullAccessPointAndAChangedPasswordTurnStationsAway() async throws {
+        @Test(.extended) func aFullAccessPointAndAChangedPasswordTurnStationsAway() async throws {
             try await scenario("turned away") { lab in
                 let home = try await lab.accessPoint("HomeNet", security: homePassword, channel: 1)
                 try await home.limitStations(to: 0)
@@ -125,7 +127,7 @@ extension Radios {
             }
         }
 
-        @Test func daemonsAreKilledAndComeBack() async throws {
+        @Test(.extended) func daemonsAreKilledAndComeBack() async throws {
             try await scenario("daemons") { lab in
                 let home = try await lab.accessPoint("HomeNet", security: homePassword, channel: 1)
                 try await home.dhcp(false)
@@ -151,7 +153,7 @@ extension Radios {
             }
         }
 
-        @Test func aSupplicantToldNotToDecideDoesNot() async throws {
+        @Test(.extended) func aSupplicantToldNotToDecideDoesNot() async throws {
             try await scenario("quiet supplicant", accessPoints: 2) { lab in
                 let home = try await lab.accessPoint("HomeNet", security: homePassword, channel: 1)
                 try await home.powerOn()
@@ -176,7 +178,7 @@ extension Radios {
             }
         }
 
-        @Test func nothingIsLeftBehindAndRecordsOfAFailureAreKept() async throws {
+        @Test(.extended) func nothingIsLeftBehindAndRecordsOfAFailureAreKept() async throws {
             struct Failure: Error {}
             let results = try #require(ProcessInfo.processInfo.environment["LAB_RESULTS"])
             var directory = ""
@@ -228,7 +230,7 @@ extension Radios {
 
 extension Radios {
     /// The words for what is behind an access point mean what they say: real servers, asked by curl on the device.
-    @Suite struct InternetWordsTests {
+    @Suite(.extended) struct InternetWordsTests {
         private static let check = "http://\(Upstream.mirror)/generate_204"
         private static let statusAlone = ["-o", "/dev/null", "-w", "%{http_code} %{redirect_url}"]
 

@@ -74,7 +74,7 @@ extension Radios {
             }
         }
 
-        @Test(arguments: spares) func aWeakSignalLosesNothing(_ spare: SpareStation) async throws {
+        @Test(.extended, arguments: spares) func aWeakSignalLosesNothing(_ spare: SpareStation) async throws {
             try await scenario("weak signal beside, \(spare)", accessPoints: 2, spare: spare) { lab in
                 let house = try await house(lab, backupSignal: -40)
                 let (mark, start) = (house.mark, ContinuousClock.now)
@@ -89,7 +89,7 @@ extension Radios {
             }
         }
 
-        @Test func aMissingSpareInterfaceIsMade() async throws {
+        @Test(.extended) func aMissingSpareInterfaceIsMade() async throws {
             try await scenario("the spare interface goes", accessPoints: 2, spare: .sameRadio) { lab in
                 let house = try await house(lab)
                 let spare = try #require(lab.station.spareInterface)
@@ -113,7 +113,7 @@ extension Radios {
             }
         }
 
-        @Test func aWrongPasswordCostsNothing() async throws {
+        @Test(.extended) func aWrongPasswordCostsNothing() async throws {
             try await scenario("wrong password beside", accessPoints: 2, spare: .sameRadio) { lab in
                 let house = try await house(lab, backupPassword: "not-the-password")
                 let (mark, start) = (house.mark, ContinuousClock.now)
@@ -128,7 +128,7 @@ extension Radios {
             }
         }
 
-        @Test func aNetworkWithoutAddressesCostsNothing() async throws {
+        @Test(.extended) func aNetworkWithoutAddressesCostsNothing() async throws {
             try await scenario("no addresses beside", accessPoints: 2, spare: .sameRadio) { lab in
                 let house = try await house(lab)
                 try await house.backup.dhcp(false)
@@ -144,7 +144,7 @@ extension Radios {
             }
         }
 
-        @Test func theOldAccessPointDiesInTheMiddle() async throws {
+        @Test(.extended) func theOldAccessPointDiesInTheMiddle() async throws {
             try await scenario("the old access point dies in the middle", accessPoints: 2, spare: .sameRadio) { lab in
                 let house = try await house(lab)
                 try await house.backup.dhcp(false)
@@ -161,7 +161,7 @@ extension Radios {
         }
 
         /// In the middle of the move.
-        @Test func theAgentIsKilled() async throws {
+        @Test(.extended) func theAgentIsKilled() async throws {
             try await scenario("killed beside", accessPoints: 2, spare: .sameRadio) { lab in
                 let house = try await house(lab)
                 try await house.backup.dhcp(false)
@@ -175,7 +175,7 @@ extension Radios {
             }
         }
 
-        @Test func hardwareThatCannotSaysSoAndMovesAsEver() async throws {
+        @Test(.extended) func hardwareThatCannotSaysSoAndMovesAsEver() async throws {
             try await scenario("one channel", accessPoints: 2, spare: .sameChannel) { lab in
                 let house = try await House(lab)
                 try await eventually(within: .seconds(10), "the device to say what the hardware allows") {
@@ -227,7 +227,7 @@ extension Radios {
             }
         }
 
-        @Test func returnsHomeAfterItsPowerCut() async throws {
+        @Test(.extended) func returnsHomeAfterItsPowerCut() async throws {
             let settings = ["ALTNET_RETURN_CONFIRM_S": "5"]
             try await scenario("return after a power cut", accessPoints: 2) { lab in
                 let house = try await House(lab, settings: settings)
@@ -245,7 +245,7 @@ extension Radios {
         }
 
         /// A cable with a default route: the weak link is kept as it is.
-        @Test func aWeakLinkIsKeptWhileACableCarriesTheTraffic() async throws {
+        @Test(.extended) func aWeakLinkIsKeptWhileACableCarriesTheTraffic() async throws {
             let settings = ["ALTNET_CRITICAL_CONFIRM_S": "3", "ALTNET_WEAK_CONFIRM_S": "3"]
             try await scenario("weak link beside a cable", accessPoints: 2) { lab in
                 let house = try await House(lab, backupSignal: -40, settings: settings)

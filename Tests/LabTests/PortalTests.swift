@@ -83,7 +83,7 @@ extension Radios {
             }
         }
 
-        @Test func aProviderCrashes() async throws {
+        @Test(.extended) func aProviderCrashes() async throws {
             try await scenario("provider crashes", accessPoints: 2) { lab in
                 let providers = try await Providers(["crash": "read -r _; kill -SEGV $$"], in: lab)
                 let house = try await House(
@@ -98,7 +98,7 @@ extension Radios {
             }
         }
 
-        @Test func badProvidersKeepNoGoodOneFromSigningIn() async throws {
+        @Test(.extended) func badProvidersKeepNoGoodOneFromSigningIn() async throws {
             try await scenario("bad providers and a good one", accessPoints: 2) { lab in
                 let bad = [
                     "crash": "read -r _; kill -SEGV $$", "flood": "while :; do echo '{\"v\":1}'; done",
@@ -122,7 +122,7 @@ extension Radios {
         }
 
         /// The portal answers for the device's own servers, wherever they are and whatever they speak.
-        @Test func aPortalThatAnswersForEverybodyIsFoundOut() async throws {
+        @Test(.extended) func aPortalThatAnswersForEverybodyIsFoundOut() async throws {
             try await scenario("portal answers for everybody", accessPoints: 2) { lab in
                 let targets = "app=http://check.lab.example:80 broker=tcp://\(Upstream.brokerName):1883"
                 let house = try await House(lab, upstream: lab.upstream(), settings: ["ALTNET_TARGETS": targets])
@@ -162,7 +162,7 @@ extension Radios {
 
         /// The network says over DHCP where it can be asked (RFC 8910), and there where to sign in and how long it
         /// lasts.
-        @Test func theNetworkSaysWhereAndForHowLong() async throws {
+        @Test(.extended) func theNetworkSaysWhereAndForHowLong() async throws {
             try await scenario("captive portal API") { lab in
                 let providers = try await Providers(["click-through": Self.clickThrough], in: lab)
                 let home = try await House.openHome(in: lab)
@@ -200,7 +200,7 @@ extension Radios {
         }
 
         /// Only a person knows the room, and answers through an app.
-        @Test func aPersonFillsIn() async throws {
+        @Test(.extended) func aPersonFillsIn() async throws {
             try await scenario("portal wants a room") { lab in
                 let providers = try await Providers(["click-through": Self.clickThrough], in: lab)
                 let home = try await House.openHome(in: lab)
@@ -237,7 +237,7 @@ extension Radios {
             }
         }
 
-        @Test func withoutSignInThePortalIsTold() async throws {
+        @Test(.extended) func withoutSignInThePortalIsTold() async throws {
             try await scenario("without sign-in") { lab in
                 let home = try await House.openHome(in: lab)
                 try await home.powerOn()

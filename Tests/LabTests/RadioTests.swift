@@ -86,7 +86,7 @@ extension Radios {
             }
         }
 
-        @Test func hearsOfWeakAndStrongSignal() async throws {
+        @Test(.extended) func hearsOfWeakAndStrongSignal() async throws {
             try await scenario("radio hears of weak and strong signal") { lab in
                 let (radio, home) = try await connectedRadio(in: lab)
                 try await home.setSignal(-40)
@@ -101,7 +101,7 @@ extension Radios {
             }
         }
 
-        @Test func hearsOfALostLink() async throws {
+        @Test(.extended) func hearsOfALostLink() async throws {
             try await scenario("radio hears of a lost link") { lab in
                 let (radio, home) = try await connectedRadio(in: lab)
                 try await home.powerOff()
@@ -111,7 +111,7 @@ extension Radios {
             }
         }
 
-        @Test func hearsOfAnAccessPointThatSaysGoodbye() async throws {
+        @Test(.extended) func hearsOfAnAccessPointThatSaysGoodbye() async throws {
             try await scenario("radio hears of a goodbye") { lab in
                 let (radio, home) = try await connectedRadio(in: lab)
                 await home.shutDown()
@@ -120,7 +120,7 @@ extension Radios {
             }
         }
 
-        @Test func connectsToAnOpenNetworkByItself() async throws {
+        @Test(.extended) func connectsToAnOpenNetworkByItself() async throws {
             try await scenario("radio connects by itself") { lab in
                 let open = try await lab.accessPoint("OpenNet", security: .open, channel: 1)
                 try await open.powerOn()
@@ -142,7 +142,7 @@ extension Radios {
             }
         }
 
-        @Test func followsAnInterfaceThatGoesAndComesBack() async throws {
+        @Test(.extended) func followsAnInterfaceThatGoesAndComesBack() async throws {
             try await scenario("radio's interface goes and comes back") { lab in
                 let (radio, _) = try await connectedRadio(in: lab)
                 let index = radio.interfaceIndex
@@ -165,7 +165,7 @@ extension Radios {
             }
         }
 
-        @Test func resynchronisesAfterAnOverrun() async throws {
+        @Test(.extended) func resynchronisesAfterAnOverrun() async throws {
             try await scenario("radio's news is too much") { lab in
                 let (radio, _) = try await connectedRadio(in: lab)
                 let events = Journal<RadioEvent>()
@@ -188,7 +188,7 @@ extension Radios {
             }
         }
 
-        @Test func aRenamedInterfaceIsFoundByItsName() async throws {
+        @Test(.extended) func aRenamedInterfaceIsFoundByItsName() async throws {
             try await scenario("radio's interface is renamed") { lab in
                 try await lab.station.renameInterface(to: "other")
                 let radio = try await radio(in: lab)
@@ -202,7 +202,7 @@ extension Radios {
             }
         }
 
-        @Test func theUplinkIsWiFi() async throws {
+        @Test(.extended) func theUplinkIsWiFi() async throws {
             try await scenario("radio is the uplink") { lab in
                 let (radio, home) = try await connectedRadio(in: lab)
                 let routes = Journal<RouteEvent>()
@@ -252,7 +252,7 @@ extension RadioEvent {
 }
 
 extension Radios.RadioTests {
-    @Test func scansEverything() async throws {
+    @Test(.extended) func scansEverything() async throws {
         let open = ["auth_algs=1", "wpa=0"]
         let rsn = ["wpa=2", "rsn_pairwise=CCMP"]
         let password = "wpa_passphrase=lab-password"
@@ -295,7 +295,7 @@ extension Radios.RadioTests {
         }
     }
 
-    @Test func scansForAHiddenNetworkOnOneFrequency() async throws {
+    @Test(.extended) func scansForAHiddenNetworkOnOneFrequency() async throws {
         try await scenario("radio scans for a hidden network", accessPoints: 2) { lab in
             let home = try await lab.accessPoint("HomeNet", security: homePassword, channel: 1, hidden: true)
             try await home.powerOn()
@@ -320,7 +320,7 @@ extension Radios.RadioTests {
         }
     }
 
-    @Test func oneScanAtATimeAndItCanBeAborted() async throws {
+    @Test(.extended) func oneScanAtATimeAndItCanBeAborted() async throws {
         try await scenario("radio's scan is aborted") { lab in
             let radio = try await radio(in: lab)
             // Many channels: a scan takes 14 s.

@@ -19,6 +19,14 @@ extension Trait where Self == ConditionTrait {
     }
 }
 
+/// `make test` plays the core scenarios: one or two of each feature and of each attack. These are for `make test-all`.
+extension Trait where Self == ConditionTrait {
+    static var extended: Self {
+        .disabled(
+            if: getenv("LAB_SCENARIOS").map { String(cString: $0) } == "core", "make lab plays it, make test does not")
+    }
+}
+
 /// Notes that the running scenario has failed, also where an expectation lets it go on.
 extension Trait where Self == IssueHandlingTrait {
     static var keepingRecordsOfFailures: Self {

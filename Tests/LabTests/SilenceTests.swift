@@ -6,7 +6,7 @@ import Testing
 
 extension Radios {
     /// How the agent notices that an access point has fallen silent, and how it does not (Docs/detection.md).
-    @Suite struct SilenceTests {
+    @Suite(.extended) struct SilenceTests {
         /// A link on which frames are lost at random is no link that is lost. `LAB_NOISE_S` for how long each.
         @Test(arguments: [10, 30, 50])
         func lostFramesAreNoSilence(percent: Int) async throws {
@@ -132,7 +132,7 @@ extension Radios.SilenceTests {
 
 extension Radios {
     /// Figures for the reader of the run, altnet beside wpa_supplicant alone; nothing is asserted about them.
-    @Suite struct SpeedTests {
+    @Suite(.extended) struct SpeedTests {
         @Test func theSupplicantAlone() async throws {
             try await scenario("wpa_supplicant alone", accessPoints: 2) { lab in
                 let home = try await lab.accessPoint(

@@ -110,7 +110,7 @@ extension Radios {
         }
 
         /// A router that serves WPA and WPA2 side by side has TKIP for the group.
-        @Test(arguments: [["wpa=3", "wpa_pairwise=TKIP"], ["wpa=1", "wpa_pairwise=TKIP"]])
+        @Test(.extended, arguments: [["wpa=3", "wpa_pairwise=TKIP"], ["wpa=1", "wpa_pairwise=TKIP"]])
         func aCommandSaysWhatToDoAboutTKIP(_ settings: [String]) async throws {
             try await scenario("switch to a network with TKIP", accessPoints: 2) { lab in
                 let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 1)
@@ -189,7 +189,7 @@ extension Radios {
             }
         }
 
-        @Test func isForgottenByARestart() async throws {
+        @Test(.extended) func isForgottenByARestart() async throws {
             try await scenario("visit until the agent restarts", accessPoints: 3) { lab in
                 let house = try await House(lab)
                 let guest = try await guest(of: lab)
@@ -204,7 +204,7 @@ extension Radios {
             }
         }
 
-        @Test func isUndoneByARestartInTheMiddle() async throws {
+        @Test(.extended) func isUndoneByARestartInTheMiddle() async throws {
             try await scenario("restart in the middle of a visit's switch", accessPoints: 3) { lab in
                 let house = try await House(lab)
                 let guest = try await guest(of: lab)
@@ -217,7 +217,7 @@ extension Radios {
             }
         }
 
-        @Test func becomesAChoiceWithoutLeaving() async throws {
+        @Test(.extended) func becomesAChoiceWithoutLeaving() async throws {
             try await scenario("visit that is kept", accessPoints: 3) { lab in
                 let house = try await House(lab)
                 let guest = try await guest(of: lab)

@@ -67,7 +67,7 @@ extension Radios {
             ]
         }
 
-        @Test func aCableIsPluggedInAndOut() async throws {
+        @Test(.extended) func aCableIsPluggedInAndOut() async throws {
             try await scenario("cable in and out", accessPoints: 2) { lab in
                 let upstream = try await lab.upstream()
                 let house = try await House(lab, upstream: upstream)
@@ -89,7 +89,7 @@ extension Radios {
         }
 
         /// No Wi-Fi network is known, and none is in range.
-        @Test func aDeviceHasACableAlone() async throws {
+        @Test(.extended) func aDeviceHasACableAlone() async throws {
             try await scenario("cable alone") { lab in
                 let upstream = try await lab.upstream()
                 let device = Device(in: lab, settings: Self.servers(of: upstream))
@@ -113,7 +113,7 @@ extension Radios {
         }
 
         /// Nothing is behind the modem. Beside it Wi-Fi leads on; then it is all there is.
-        @Test func aModemIsPluggedInAndOut() async throws {
+        @Test(.extended) func aModemIsPluggedInAndOut() async throws {
             try await scenario("modem in and out") { lab in
                 let upstream = try await lab.upstream()
                 let home = try await lab.accessPoint("HomeNet", security: .open, channel: 1)
@@ -151,7 +151,7 @@ extension Radios {
             }
         }
 
-        @Test func aTunnelIsMadeAndEnded() async throws {
+        @Test(.extended) func aTunnelIsMadeAndEnded() async throws {
             try await scenario("tunnel up and down", accessPoints: 2) { lab in
                 let upstream = try await lab.upstream()
                 let house = try await House(lab, upstream: upstream)

@@ -1,5 +1,6 @@
 import AgentModel
 import Failover
+import Randomness
 import Testing
 
 @testable import PolicyProperties
@@ -8,7 +9,8 @@ import Testing
 @Suite struct PropertyTests {
     @Test(arguments: 0..<8)
     func holdWhateverHappens(part: UInt64) throws {
-        _ = try Campaign.hostile.run(seeds: (part * 50)..<(part * 50 + 50))
+        let histories = UInt64(Rounds.of(50))
+        _ = try Campaign.hostile.run(seeds: (part * 50)..<(part * 50 + histories))
     }
 
     /// Counterexamples that campaigns found.
