@@ -14,7 +14,7 @@ LAB := board/lab/run $(if $(DIRECT),--direct)
 # A crash is told within seconds; with all threads and full symbols it takes minutes.
 export SWIFT_BACKTRACE ?= threads=crashed,symbolicate=fast,registers=none,images=none
 
-.PHONY: help demo test unit lab torture torture-policy fuzz fuzz-count bench bench-keyfile bench-protocol bench-policy \
+.PHONY: help demo test unit integration lab torture torture-policy fuzz fuzz-count bench bench-keyfile bench-protocol bench-policy \
     man completions build board deb deb-test order board-test format lint clean deps
 
 help: ## Show what can be made
@@ -29,21 +29,24 @@ demo: deps ## See the agent keep a device online, on real kernel radios in a vir
 test: lint unit lab deb-test ## Run every test
 
 # Tests that keep the processor busy run by themselves: beside them, whoever waits for an answer would wait too long.
-# So does the harness, which wants its device to be quick, and what has servers and network namespaces of its own.
+# So does the harness, which wants its device to be quick.
 BUSY := ^(KeyFileTests\.|FailoverTests\.|SimulationTests\.|FuzzTests\.|AgentTests\.(FactoryTests|RestingSecretTests)/)
 HARNESS := ^HarnessTests\.
-SERVERS := ^(ConnectivityTests|HotspotsTests|NetlinkTests)\.
 # Threads that live in another network namespace have a process of their own: the pool that tasks share makes its threads
 # from whichever thread has work for it, and they begin in that thread's namespace and stay there.
-NAMESPACES := ^ConnectivityTests\.(DeadPathTests|TroubleTests|InterfaceTests)/
+NAMESPACES := ^IntegrationTests\.(DeadPathTests|TroubleTests|InterfaceTests)/
 
 unit: deps ## Run the tests that need no radios
 	@board/install-dependencies fish groff-base iproute2 mosquitto nftables nginx-light openssl python3 python3-cryptography \
 	    python3-jsonschema zbar-tools zsh
-	Tests/run --skip '^LabTests\.' --skip '$(BUSY)' --skip '$(HARNESS)' --skip '$(SERVERS)'
+	Tests/run --skip '^(LabTests|IntegrationTests)\.' --skip '$(BUSY)' --skip '$(HARNESS)'
 	Tests/run --skip-build --filter '$(BUSY)'
 	Tests/run --skip-build --filter '$(HARNESS)'
-	Tests/run --skip-build --no-parallel --filter '$(SERVERS)' --skip '$(NAMESPACES)'
+	@$(MAKE) --no-print-directory integration
+
+integration: deps ## Run the tests that need root, servers or network namespaces
+	@board/install-dependencies iproute2 mosquitto nftables nginx-light openssl python3
+	Tests/run --no-parallel --filter '^IntegrationTests\.' --skip '$(NAMESPACES)'
 	Tests/run --skip-build --no-parallel --filter '$(NAMESPACES)'
 
 lab: deps ## Run the scenarios on real kernel radios in a virtual machine
