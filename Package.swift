@@ -114,6 +114,7 @@ let package = Package(
         support("Randomness"),
         support("Measuring"),
         support("NetworkNamespaces", on: ["Linux"]),
+        support("ConnectivitySupport", on: ["AgentModel", "Connectivity", "DNS", nioCore, nioPosix]),
         support("PipedPrograms", on: ["Linux"]),
         support("PolicyProperties", on: ["AgentModel", "Failover", "Randomness"]),
         support("KeyFileSimulation", on: ["AgentModel", "KeyFile", "Randomness"]),
@@ -142,12 +143,17 @@ let package = Package(
         tests(
             "ConnectivityTests",
             on: [
-                "AgentModel", "Connectivity", "DNS", "Linux", "Randomness", nioCore, nioEmbedded, nioHTTP1, nioPosix,
-                nioSSL, nioTLS,
+                "AgentModel", "Connectivity", "ConnectivitySupport", "DNS", "Linux", "Randomness", nioCore, nioEmbedded,
+                nioHTTP1, nioPosix, nioSSL, nioTLS,
             ]),
+        tests("HotspotsTests", on: ["AppProtocol", "Connectivity", "Hotspots", "Randomness"]),
+        // What needs root, servers or network namespaces (`make integration`).
         tests(
-            "HotspotsTests",
-            on: ["AppProtocol", "Connectivity", "Hotspots", "Linux", "Randomness", "altnet", nioPosix]),
+            "IntegrationTests",
+            on: [
+                "AgentModel", "AppProtocol", "CNetlink", "Connectivity", "ConnectivitySupport", "DNS", "Hotspots",
+                "Linux", "Netlink", "NetworkNamespaces", "altnet", nioCore, nioPosix,
+            ]),
         tests(
             "AgentTests",
             on: [

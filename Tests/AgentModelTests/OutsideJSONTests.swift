@@ -64,7 +64,7 @@ import Testing
             #expect((try? decode(String.self, number)) == nil)
             #expect((try? decode([Int].self, number)) == nil)
             #expect((try? decode(Bool.self, number)) == nil)
-            // Where nobody asks for it, it is as good as any.
+            // A member that is not asked for may hold it.
             #expect(throws: Never.self) { try decode(Nothing.self, number) }
         }
     }
@@ -181,7 +181,7 @@ import Testing
         #expect(read.secrets == secrets)
     }
 
-    @Test func secretsComeToWhoeverAsks() throws {
+    @Test func secretsComeToTheirMembers() throws {
         struct Body: Decodable {
             let password: Secret
             let values: [String: Secret]
@@ -195,7 +195,7 @@ import Testing
         #expect(body.text == "0")
     }
 
-    /// A text that nobody takes out cannot pass for the number of one.
+    /// A text that is not taken out cannot pass for the number of one.
     @Test func noNumberBeyondThoseTakenOut() {
         struct Body: Decodable { let other: Secret }
         for text in ["1", "-1", "x", "", "99999999999999999999"] {

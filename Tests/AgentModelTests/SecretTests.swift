@@ -146,7 +146,7 @@ import Testing
         }
     }
 
-    /// What `body` says in a forked child.
+    /// The result of `body` in a forked child.
     private func forkedChild(_ body: () -> Bool) throws -> Bool {
         let child = fork()
         if child == 0 { _exit(body() ? 0 : 1) }
@@ -213,7 +213,7 @@ import Testing
             #expect(pages.pages.count == 1)
         }
 
-        @Test(arguments: 1...4) func nobodyGetsWhatAnotherHas(seed: UInt64) throws {
+        @Test(arguments: 1...4) func piecesAreNeverShared(seed: UInt64) throws {
             var random = SeededRandom(seed: seed)
             var pages = ProtectedPages()
             var taken: [(piece: UnsafeMutableRawBufferPointer, mark: UInt8)] = []
@@ -283,7 +283,7 @@ import Testing
             return mappings.first { $0.addresses.contains(start) }
         }
 
-        /// Where the secret's bytes are to be found, the secret itself included, anywhere in writable memory.
+        /// The places of the secret's bytes, the secret itself included, anywhere in writable memory.
         func places(of secret: Secret) throws -> [UInt] {
             let memory = open("/proc/self/mem", O_RDONLY)
             try #require(memory >= 0)
@@ -323,7 +323,7 @@ import Testing
     }
 
     extension UnsafeRawBufferPointer {
-        /// Where in these bytes the secret begins.
+        /// The offsets of the secret in these bytes.
         fileprivate func offsets(of secret: Secret) -> [Int] {
             secret.withBytes { secret in
                 guard let start = baseAddress, let sought = secret.baseAddress, let first = secret.first else {

@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    /// What hostap's printf_encode writes.
+    /// The output of hostap's printf_encode.
     @Test func readsWhatTheSupplicantPrints() {
         #expect(
             SSID.bytes(printedBySupplicant: #"a\"b\\c\e\n\r\t\x00\xff"#)

@@ -98,7 +98,7 @@ import Testing
         var news = changes.makeAsyncIterator()
         _ = await desk.probe()
         while desk.problems.isEmpty, let status = await news.next() { desk.watch.signInChanged(to: status) }
-        #expect(desk.watch.portalStatus.problem?.contains("nobody runs providers") == true)
+        #expect(desk.watch.portalStatus.problem?.contains("the host of the providers does not run") == true)
         await desk.watch.stop()
     }
 }

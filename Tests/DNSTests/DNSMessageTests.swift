@@ -68,7 +68,7 @@ import Testing
         #expect(try DNSMessage(reading: [0, 1, 0x80, 0x85, 0, 0, 0, 0, 0, 0, 0, 0]).responseCode.rawValue == 5)
     }
 
-    /// What is added unasked is no answer.
+    /// An unasked record is no answer.
     @Test func answersAreThoseOfTheFirstSection() throws {
         let alias: [UInt8] = [1, 0x61, 0, 0, 5, 0, 1, 0, 0, 0, 9, 0, 3, 1, 0x62, 0]
         let address: [UInt8] = [1, 0x62, 0, 0, 1, 0, 1, 0, 0, 0, 9, 0, 4, 192, 0, 2, 1]

@@ -71,7 +71,7 @@ import Testing
         #expect(assembly.instances.map(\.addresses) == [["192.168.1.5", "fe80::1%eth0", "fe80::1%wlan0"]])
     }
 
-    @Test func whatNobodyAskedForIsNotKept() {
+    @Test func unaskedRecordsAreNotKept() {
         var assembly = ServiceAssembly(type: type)
         assembly.add(
             message([

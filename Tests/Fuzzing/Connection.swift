@@ -32,7 +32,7 @@ private enum Outcome {
     case answered, waiting, refused
 }
 
-/// What becomes of a connection on which these come, until there is an answer or its end.
+/// The outcome of a connection on which these come, until there is an answer or its end.
 private func httpOutcome(of pieces: [ArraySlice<UInt8>], from scheme: String) -> Outcome {
     guard let target = try? Target(setting: "a=\(scheme)://server.example:80") else { preconditionFailure("no target") }
     let outcome = Mutex(Outcome.waiting)

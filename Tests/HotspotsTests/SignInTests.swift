@@ -36,7 +36,7 @@ import Testing
         #expect(bench.open.isEmpty)
     }
 
-    /// Where one is silent to the end of its time, nobody leaves before it is known who comes next.
+    /// If one is silent to the end of its time, the device stays until the next one is known.
     @Test func theAgentWaitsUntilTheNextOneHasBegun() throws {
         var bench = SignInBench()
         bench.captive()
@@ -109,7 +109,7 @@ import Testing
         #expect(bench.signIn.deadline == bench.now + .seconds(60))
     }
 
-    @Test func whoeverLiesIsFollowedByTheNext() {
+    @Test func aFalseSuccessIsFollowedByTheNext() {
         var bench = SignInBench()
         bench.chosen("liar", others: "other")
         bench.answer("liar", Self.success)
@@ -146,7 +146,7 @@ import Testing
         #expect(bench.state == .evaluating)
     }
 
-    @Test func whereNobodyCanItIsTriedInAnHour() {
+    @Test func withoutAProviderItIsTriedInAnHour() {
         var bench = SignInBench()
         bench.chosen("a")
         bench.answer("a", .signIn(.failure(reason: "no\u{1b}[2J")))
@@ -281,7 +281,7 @@ import Testing
         #expect(bench.state == .inactive)
     }
 
-    @Test func somebodyElseOpensTheNetwork() {
+    @Test func theNetworkIsOpenedByOtherMeans() {
         var bench = SignInBench()
         bench.chosen("a")
         bench.answer("a", .signIn(.uiRequired(Self.dialogue)))
@@ -289,5 +289,64 @@ import Testing
         #expect(bench.state == .inactive)
         #expect(bench.signIn.status.request == nil)
         #expect(bench.open.isEmpty)
+    }
+}
+
+/// The network's word of a session's end, and whether a provider would sign in.
+@Suite struct SessionEndTests {
+    private var bench = SignInBench()
+
+    private mutating func signIn() {
+        bench.captive()
+        bench.list("a")
+        bench.answer("a", .evaluated(.high))
+        bench.answer("a", .signIn(.success(maintainIn: 600, session: nil)))
+        bench.receive(.online)
+    }
+
+    /// The provider is told how long is left.
+    @Test mutating func theProviderMaintainsBeforeTheEnd() {
+        signIn()
+        bench.now = bench.now + .seconds(100)
+        var facts = SignInBench.cafe
+        facts.api = CaptiveNetwork.API(canExtendSession: true, secondsRemaining: 120)
+        bench.receive(.ending(facts, SignInBench.name))
+        #expect(bench.state == .maintaining)
+        guard case .open(_, "a", .maintain(let told, _))? = bench.actions.first else {
+            Issue.record("\(bench.actions)")
+            return
+        }
+        #expect(told.api?.secondsRemaining == 120)
+        bench.receive(.ending(facts, SignInBench.name))
+        #expect(bench.actions.isEmpty, "it is at it")
+        bench.answer("a", .maintained(.success(next: 50)))
+        #expect(bench.state == .authenticated && bench.signIn.deadline == bench.now + .seconds(50))
+    }
+
+    @Test mutating func anotherNetworksEndIsNone() {
+        bench.receive(.ending(SignInBench.cafe, SignInBench.name))
+        #expect(bench.actions.isEmpty && bench.state == .inactive)
+        signIn()
+        bench.receive(.ending(SignInBench.network("Hotel"), SignInBench.name))
+        #expect(bench.actions.isEmpty && bench.state == .authenticated)
+    }
+
+    /// The device does not wait for a provider that does not try.
+    @Test mutating func whetherAnybodyTriesIsSaid() {
+        #expect(bench.signIn.status.isTryingWhereCaptive)
+        bench.captive()
+        bench.list("a")
+        bench.answer("a", .evaluated(.high))
+        #expect(bench.signIn.status.isTryingWhereCaptive && bench.state == .authenticating)
+        bench.answer("a", .signIn(.uiRequired(Dialogue(title: "Who?", message: ""))))
+        #expect(!bench.signIn.status.isTryingWhereCaptive, "a person does")
+        let id = bench.signIn.status.request?.id ?? 0
+        bench.receive(.person(PortalAnswer(id: id, values: nil)))
+        #expect(!bench.signIn.status.isTryingWhereCaptive && bench.state == .inactive)
+        bench.receive(.left)
+        #expect(bench.signIn.status.isTryingWhereCaptive)
+        bench.captive()
+        bench.list()
+        #expect(!bench.signIn.status.isTryingWhereCaptive && bench.signIn.status.retryAt != nil)
     }
 }

@@ -76,7 +76,7 @@ struct Bench {
         timing.joinLimit = .seconds(120)
         timing.supervision = .seconds(120)
         timing.closeSupervision = .seconds(120)
-        timing.retry = .milliseconds(5) ... .milliseconds(20)
+        timing.retry = BackOff(first: .milliseconds(5), last: .milliseconds(20))
         return timing
     }
 

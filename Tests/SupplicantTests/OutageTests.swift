@@ -30,7 +30,7 @@ import Testing
 
     @Test @AgentLoop func waitsForASupplicantThatIsNotThereYet() async {
         var timing = Bench.patient
-        timing.retry = .seconds(1000) ... .seconds(1000)
+        timing.retry = BackOff(first: .seconds(1000), last: .seconds(1000))
         let bench = Bench(timing: timing)
         bench.fake.die()
         unlink(bench.fake.path)

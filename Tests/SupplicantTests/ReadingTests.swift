@@ -102,7 +102,8 @@ import Testing
 
     @Test func readsEscapedNames() throws {
         #expect(
-            SSID.bytes(printedBySupplicant: "a\\\"b\\\\c\\e\\n\\r\\t\\x00\\xff") == Array("a\"b\\c\u{1b}\n\r\t".utf8) + [0, 0xff])
+            SSID.bytes(printedBySupplicant: "a\\\"b\\\\c\\e\\n\\r\\t\\x00\\xff") == Array("a\"b\\c\u{1b}\n\r\t".utf8)
+                + [0, 0xff])
         #expect(SSID.bytes(printedBySupplicant: "\\") == [UInt8(ascii: "\\")])
         #expect(SSID.bytes(printedBySupplicant: "\\x") == [])
         #expect(SSID.bytes(printedBySupplicant: "\\xzz!") == [UInt8(ascii: "!")])

@@ -75,7 +75,7 @@ struct RealSupplicantTests {
         // Only what the kernel tells can be in time.
         timing.supervision = .seconds(1000)
         timing.closeSupervision = .seconds(1000)
-        timing.retry = .seconds(1000) ... .seconds(1000)
+        timing.retry = BackOff(first: .seconds(1000), last: .seconds(1000))
         let log = EventLog()
         var process = try RealSupplicant(in: directory)
         let supplicant = Supplicant(

@@ -13,7 +13,7 @@ public struct DNSMessage: Equatable, Sendable {
     public let records: [DNSRecord]
     private let answerCount: Int
 
-    /// What is asked for: the records of the first section.
+    /// The records asked for: those of the first section.
     public var answers: ArraySlice<DNSRecord> { records.prefix(answerCount) }
 
     /// Larger ones are not sent by multicast (RFC 6762, 17).
@@ -167,7 +167,7 @@ extension DNSName: CustomStringConvertible {
     }
 }
 
-/// What kind of record is meant (RFC 1035, 3.2.2; RFC 2782; RFC 3596).
+/// The type of a record (RFC 1035, 3.2.2; RFC 2782; RFC 3596).
 public struct DNSRecordType: RawRepresentable, Hashable, Sendable {
     public let rawValue: UInt16
 
@@ -181,7 +181,7 @@ public struct DNSRecordType: RawRepresentable, Hashable, Sendable {
     public static let service = DNSRecordType(rawValue: 33)
 }
 
-/// What is asked.
+/// A question.
 public struct DNSQuestion: Hashable, Sendable {
     public let name: DNSName
     public let type: DNSRecordType
@@ -192,7 +192,7 @@ public struct DNSQuestion: Hashable, Sendable {
     }
 }
 
-/// What is answered.
+/// A record of an answer.
 public struct DNSRecord: Equatable, Sendable {
     public let name: DNSName
     /// In seconds; 0 takes the record back (RFC 6762, 10.1).

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// Puts the records that come in together to services. What it keeps is bounded, whoever answers and whatever he says.
+/// Puts the records that come in together to services. It keeps a bounded number, whatever is answered.
 struct ServiceAssembly {
     /// Whose services are looked for, such as `_altnet._tcp.local`.
     let type: DNSName
@@ -36,7 +36,7 @@ struct ServiceAssembly {
 
     init(type: DNSName) { self.type = type }
 
-    /// - Parameter interface: where the message came in, which is the zone of a link-local address in it.
+    /// - Parameter interface: the one that the message came in by, which is the zone of a link-local address in it.
     mutating func add(_ message: DNSMessage, from interface: String) {
         let records = message.records.filter { $0.timeToLive > 0 }
         // In this order, whatever theirs is: each kind is kept only for what the kinds before it named.
@@ -60,7 +60,7 @@ struct ServiceAssembly {
         }
     }
 
-    /// What is still to be asked to know all of everything that was found.
+    /// The questions still open about the services found.
     var missing: [DNSQuestion] {
         services.flatMap { name, service in
             var questions: [DNSQuestion] = []
@@ -131,14 +131,14 @@ struct ServiceAssembly {
 
 /// Something in the network that announces a service (RFC 6763).
 public struct ServiceInstance: Sendable, Equatable {
-    /// What people call it; arbitrary text of the one who announces it, to be escaped before it is shown.
+    /// Its name for people; arbitrary text of the announcing device, to be escaped before it is shown.
     public let name: String
     /// Its host's name, such as `lamp.local`.
     public let host: DNSName
     public let port: Int
     /// IPv4 first, then IPv6; link-local ones with their zone (`fe80::1%wlan0`).
     public let addresses: [String]
-    /// What else it says of itself, by keys in lower case.
+    /// Its TXT attributes, by keys in lower case.
     public let attributes: [String: [UInt8]]
 
     public init(name: String, host: DNSName, port: Int, addresses: [String], attributes: [String: [UInt8]]) {

@@ -1,3 +1,4 @@
+import AgentModel
 import NIOCore
 import NIOPosix
 
@@ -38,12 +39,14 @@ public struct ServiceBrowser: Sendable {
         let sockets = await Self.open { continuation.yield(.message($0, interface: $1)) }
         guard !sockets.isEmpty else { throw .noInterface }
         let schedule = Task {
-            // RFC 6762, 5.2: a second after the first query, and ever later.
-            var (wait, left) = (Duration.seconds(1), limit)
+            // RFC 6762, 5.2: a second after the first query, then twice that, up to an hour.
+            let waits = BackOff(first: .seconds(1), last: .seconds(3600))
+            var (queries, left) = (0, limit)
             while left > .zero, !Task.isCancelled {
+                let wait = waits.wait(after: queries)
+                queries += 1
                 try? await Task.sleep(for: min(wait, left))
                 left -= wait
-                wait *= 2
                 if left > .zero { continuation.yield(.repetition) }
             }
             continuation.finish()
@@ -97,7 +100,7 @@ public struct ServiceBrowser: Sendable {
         }
     }
 
-    /// A socket for each address of an interface that takes multicast. What cannot be opened is left out: other
+    /// A socket for each address of an interface that takes multicast. One that cannot be opened is left out: other
     /// interfaces may do.
     private static func open(
         _ receive: @escaping @Sendable ([UInt8], _ interface: String) -> Void
@@ -121,7 +124,7 @@ extension ServiceBrowserError: CustomStringConvertible {
 }
 
 extension DNSName {
-    /// What altnet devices announce: `_altnet._tcp.local`.
+    /// The service type of altnet devices: `_altnet._tcp.local`.
     public static let altnetDevices = DNSName(known: "_altnet", "_tcp", "local")
 }
 
@@ -164,7 +167,7 @@ struct MulticastSocket {
 
     func send(_ message: [UInt8]) {
         let envelope = AddressedEnvelope(remoteAddress: group, data: channel.allocator.buffer(bytes: message))
-        // What is lost here is asked again.
+        // A lost query is asked again.
         channel.writeAndFlush(envelope, promise: nil)
     }
 

@@ -9,7 +9,7 @@ public struct BSS: Hashable, Sendable {
     /// When that frame was received.
     public let lastSeen: Instant
     public let security: Security
-    /// What it says that it can do for a link.
+    /// The protection that it offers a link.
     public let protection: LinkProtection
 
     /// - Parameter protection: nil where nothing but `security` tells.
@@ -110,7 +110,7 @@ public enum Band: String, Sendable, CaseIterable, Comparable {
     }
 }
 
-/// What the radio knows of the link to the access point it is associated with (nl80211.h, `NL80211_STA_INFO_*`).
+/// The radio's figures of the link to the access point it is associated with (nl80211.h, `NL80211_STA_INFO_*`).
 /// A driver may leave out any of it.
 public struct StationInfo: Hashable, Sendable {
     /// Signal of the last frame received, in dBm.

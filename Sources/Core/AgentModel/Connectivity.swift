@@ -6,7 +6,7 @@ public enum ReachLevel: String, Sendable, CaseIterable, Comparable {
     case lan
     /// The source of validation answers as it should, or a target at a public address does.
     case internet
-    /// What the device is there for answers: its own broker, its app's server.
+    /// The device's targets answer: its own broker, its app's server.
     case target
 
     public static func < (left: Self, right: Self) -> Bool { left.rank < right.rank }
@@ -98,7 +98,7 @@ public struct ReachabilityFlags: OptionSet, Sendable, Hashable {
     }
 }
 
-/// What carries the default route.
+/// The kind of link that carries the default route.
 public enum Uplink: String, Sendable, CaseIterable {
     case wifi
     case wired

@@ -82,7 +82,7 @@ extension IPAddress {
         switch family {
         // Not "this network", nor what is reserved with the limited broadcast (RFC 6890, 2.2.2).
         case .ipv4: return bits >> 24 != 0 && bits >> 28 != 0xf
-        // What has been given out (2000::/3), and IPv4's internet as networks without IPv4 see it (RFC 6052).
+        // The allocated space (2000::/3), and IPv4's internet as networks without IPv4 see it (RFC 6052).
         case .ipv6: return bits >> 125 == 1 || bits >> 32 == 0x64_ff9b << 64
         }
     }

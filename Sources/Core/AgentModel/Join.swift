@@ -6,9 +6,9 @@ public struct JoinRequest: Sendable, Equatable {
     public let isHidden: Bool
     /// The access point to join, or nil for any with this name.
     public let bssid: BSSID?
-    /// Where to look for it. Empty means everywhere, which takes seconds.
+    /// The channels to look for it on. Empty means all, which takes seconds.
     public let frequencies: [Frequency]
-    /// What that access point was seen to offer; nil if it is not known which it will be.
+    /// The security that this access point was seen to offer; nil if it is not known which it will be.
     public let offer: Security?
     /// The least that the link must have: with less it is not made, whatever the access point offers by then.
     public let floor: LinkProtection
@@ -26,7 +26,7 @@ public struct JoinRequest: Sendable, Equatable {
         self.floor = floor
     }
 
-    /// What opens the network.
+    /// The secret that opens the network.
     public enum Credential: Sendable, Equatable {
         /// Nothing: open and OWE networks.
         case none

@@ -39,7 +39,7 @@ public enum OutsideJSON {
     }
 }
 
-/// Why text is not JSON that is read here. What it says is not repeated.
+/// Why text is not JSON that is read here. The text is not repeated.
 public enum JSONFault: Error, Sendable, Equatable {
     case notUTF8
     /// Objects and lists nest deeper than they may.
@@ -54,7 +54,7 @@ extension CodingUserInfoKey {
 }
 
 extension Secret: Decodable {
-    /// Where ``OutsideJSON`` reads, the text is the number of a secret that it has taken out; elsewhere it is the secret.
+    /// When ``OutsideJSON`` reads, the text is the number of a secret that it has taken out; elsewhere it is the secret.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
@@ -72,11 +72,11 @@ extension Secret: Decodable {
 /// Something outside whose data the agent reads, and which is there again after a restart.
 public struct OutsideSource: Hashable, Sendable {
     public enum Kind: String, Sendable, CaseIterable {
-        /// What a network says of itself (RFC 8908).
+        /// A network's captive portal API (RFC 8908).
         case captiveAPI = "captive-api"
-        /// What a network answers where the source of validation is asked.
+        /// A network's answer to the question to the source of validation.
         case probe
-        /// What a DHCP client has noted.
+        /// The notes of a DHCP client.
         case leaseNotes = "lease-notes"
         /// A hotspot provider, or the host of all.
         case provider

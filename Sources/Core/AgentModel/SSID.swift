@@ -145,7 +145,7 @@ extension SSID {
 
 extension SSID {
     /// The bytes of an SSID as wpa_supplicant prints it: `\"`, `\\`, `\e`, `\n`, `\r`, `\t` and `\xNN` (hostap,
-    /// printf_encode). What it would not have printed is read as well as it can be.
+    /// printf_encode). Other text is read as far as possible.
     public static func bytes(printedBySupplicant text: some StringProtocol) -> [UInt8] {
         var bytes: [UInt8] = []
         var rest = text.utf8[...]

@@ -115,7 +115,7 @@ package struct ProtectedMemory: ~Copyable {
     /// Pages of memory that small secrets share: each page is cut into 64 units, and a secret has as many in a row as it
     /// needs.
     ///
-    /// Who has which unit is noted elsewhere, so it survives in a forked child, whose copy of the pages is empty. Not
+    /// The owner of each unit is noted elsewhere, so it survives in a forked child, whose copy of the pages is empty. Not
     /// more than one page without a secret is kept, for short-lived buffers come and go.
     struct ProtectedPages: @unchecked Sendable {  // Hands out each piece to one owner, and never reads or writes it.
         private(set) var pages: [Page] = []

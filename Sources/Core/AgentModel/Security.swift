@@ -34,7 +34,7 @@ public struct LinkProtection: OptionSet, Hashable, Sendable {
 
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Simultaneous authentication of equals (IEEE 802.11-2020, 12.4): what is sent is of no use to a dictionary.
+    /// Simultaneous authentication of equals (IEEE 802.11-2020, 12.4): a recorded handshake is of no use to a dictionary attack.
     public static let sae = LinkProtection(rawValue: 1)
     /// Protected management frames (IEEE 802.11-2020, 4.5.4.9): no other station can end the link.
     public static let pmf = LinkProtection(rawValue: 2)

@@ -2,11 +2,11 @@ import AppProtocol
 import Glibc
 import Linux
 
-/// What a process does that is one connection to the host: it answers, or becomes the provider.
+/// The process of one connection to the host: it answers, or becomes the provider.
 public struct ProviderHost: Sendable {
     private let directory: ProviderDirectory
 
-    /// What a provider may use: that is much for a program that fills in a form.
+    /// The resources of a provider: ample for a program that fills in a form.
     public static let limits = ChildProcess.Limits(
         addressSpace: 1 << 29, fileSize: 1 << 20, processorTime: 60, processes: 64, openFiles: 64)
     /// The longest first line, in bytes, and how long it may take, in ms.
@@ -20,7 +20,7 @@ public struct ProviderHost: Sendable {
         guard let line = Self.firstLine(0) else {
             throw ProtocolError(.malformed, "no request came")
         }
-        // What comes next is the provider's, and goes where the request came from.
+        // The rest of the input is the provider's, and goes where the request came from.
         guard dup2(0, 1) == 1 else { throw ProtocolError(.internalError, "standard input is no connection") }
         do throws(ProtocolError) {
             switch try HostRequest(line: line) {
@@ -66,7 +66,7 @@ public struct ProviderHost: Sendable {
 
     private func write(_ line: [UInt8]) {
         let bytes = line + [UInt8(ascii: "\n")]
-        // One short line into an empty socket; whoever does not read it gets an end instead.
+        // One short line into an empty socket; a client that does not read it sees the end instead.
         _ = bytes.withUnsafeBytes { Glibc.send(1, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
     }
 }
@@ -74,17 +74,17 @@ public struct ProviderHost: Sendable {
 /// The directory whose programs are the providers.
 public struct ProviderDirectory: Sendable {
     public let path: String
-    /// Who has to own the directory and what is in it.
+    /// The owner that the directory and its content must have.
     private let owner: UInt32
 
-    /// - Parameter owner: root, unless a test is somebody else.
+    /// - Parameter owner: root, except in tests.
     public init(path: String, owner: UInt32 = 0) {
         self.path = path
         self.owner = owner
     }
 
     /// The programs that are providers.
-    /// - Throws: where the directory cannot be read or somebody else may write to it.
+    /// - Throws: if the directory cannot be read or another user may write to it.
     public func list() throws(ProtocolError) -> ProviderList {
         guard isTrusted(path, S_IFDIR) else {
             throw ProtocolError(.storageFailed, "the directory of the providers is not there or not root's alone")
@@ -103,7 +103,7 @@ public struct ProviderDirectory: Sendable {
         return ProviderList(names: names)
     }
 
-    /// - Returns: the path of the provider's program; nil where there is none, or where somebody else may write to it.
+    /// - Returns: the path of the provider's program; nil if there is none, or if another user may write to it.
     public func program(_ name: String) -> String? {
         let file = path + "/" + name
         guard ProviderLimits.isName(name), isTrusted(path, S_IFDIR), isTrusted(file, S_IFREG), access(file, X_OK) == 0

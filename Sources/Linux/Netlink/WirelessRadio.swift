@@ -20,7 +20,9 @@ public final class WirelessRadio {
     private let lookUp: Lookup
     private var isLooking = false
     private var nextLook: LoopTimer?
-    private var pause: Duration
+    /// Between looks for nl80211.
+    private let pauses: BackOff
+    private var looks = 0
     var association = Association.unknown
     var scans = ScanTracker()
     /// Waits for the end of our own scan: whether it was aborted.
@@ -57,7 +59,7 @@ public final class WirelessRadio {
     ) async throws(NetlinkError) {
         self.interface = interface
         self.socket = socket
-        self.pause = pause
+        pauses = BackOff(first: pause, last: .seconds(60))
         self.lookUp = lookUp
         report = onEvent
         socket.onNotification = { [weak self] in self?.handle($0) }
@@ -103,8 +105,9 @@ public final class WirelessRadio {
     }
 
     private func lookLater() {
+        let pause = pauses.wait(after: looks)
+        looks += 1
         nextLook = LoopTimer(after: pause, leeway: pause / 10) { [weak self] in self?.look() }
-        pause = min(pause * 2, .seconds(60))
     }
 
     func nl80211(attempting attempted: String) throws(NetlinkError) -> GenericNetlinkFamily {

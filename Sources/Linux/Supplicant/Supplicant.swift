@@ -24,7 +24,8 @@ public final class Supplicant {
     var process: (id: Int32, watch: ProcessWatch)?
     var fileWatch: SocketFileWatch?
     var retry: LoopTimer?
-    var retryDelay: Duration
+    /// Attempts to connect in a row that have failed.
+    var failures = 0
     var supervision: LoopTimer?
     /// What driver and supplicant can do, as `GET_CAPABILITY key_mgmt` names it.
     var keyManagement: Set<String> = []
@@ -46,7 +47,7 @@ public final class Supplicant {
         public var joinLimit: Duration = .seconds(20)
         /// Between attempts to connect: the first, doubling up to the last. The first is short: the kernel tells of a socket's
         /// file a moment before a program can connect to it (bind(2) makes the file first).
-        public var retry: ClosedRange<Duration> = .milliseconds(2) ... .seconds(5)
+        public var retry = BackOff(first: .milliseconds(2), last: .seconds(5))
         /// Between checks whether events were lost. wpa_supplicant holds back all programs' events once another program
         /// that asked for them has stopped to read, such as a suspended wpa_cli. Of a link that is lost the kernel tells as well.
         public var supervision: Duration = .seconds(30)
@@ -71,7 +72,6 @@ public final class Supplicant {
         self.timing = timing
         self.country = country
         self.onEvent = onEvent
-        retryDelay = timing.retry.lowerBound
     }
 
     isolated deinit { stop() }
@@ -94,7 +94,7 @@ public final class Supplicant {
         fileWatch?.close()
         fileWatch = nil
         retry = nil
-        retryDelay = timing.retry.lowerBound
+        failures = 0
         link = nil
     }
 

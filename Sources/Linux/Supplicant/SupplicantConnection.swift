@@ -37,7 +37,7 @@ extension Supplicant {
 
     func socketFileChanged() {
         if channel == nil {
-            retryDelay = timing.retry.lowerBound
+            failures = 0
             connect()
         } else {
             examine()
@@ -61,7 +61,7 @@ extension Supplicant {
             guard self.channel === channel else { return }
             (self.keyManagement, self.ciphers) = (keyManagement, ciphers)
             isGreeted = true
-            retryDelay = timing.retry.lowerBound
+            failures = 0
             supervise()
             becomeAvailable()
         } catch .refused {
@@ -87,8 +87,9 @@ extension Supplicant {
         disconnect()
         becomeUnavailable()
         guard isStarted else { return }
-        retry = LoopTimer(after: retryDelay, leeway: retryDelay / 10) { [weak self] in self?.connect() }
-        retryDelay = min(retryDelay * 2, timing.retry.upperBound)
+        let wait = timing.retry.wait(after: failures)
+        failures += 1
+        retry = LoopTimer(after: wait, leeway: wait / 10) { [weak self] in self?.connect() }
     }
 
     /// Takes in a status at its place between the events.
@@ -131,7 +132,7 @@ extension Supplicant {
     }
 
     private func processEnded() {
-        retryDelay = timing.retry.lowerBound
+        failures = 0
         unreachable()
     }
 

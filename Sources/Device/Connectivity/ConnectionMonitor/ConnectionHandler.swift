@@ -145,7 +145,7 @@ final class ConnectionHandler: ChannelInboundHandler {
     }
 }
 
-/// Lets through what comes in answer to a question. What is not asked for is read and forgotten, up to a limit.
+/// Lets answers through. Bytes that were not asked for are read and dropped, up to a limit.
 final class AnswerGate: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer

@@ -187,7 +187,7 @@ extension EventLoop {
 }
 
 extension EventLoopFuture<ReachProblem?> {
-    /// Whoever asked waits no longer than that.
+    /// The caller waits no longer than that.
     fileprivate func bounded(by limit: Duration) -> EventLoopFuture<ReachProblem?> {
         let promise = eventLoop.makePromise(of: ReachProblem?.self)
         let timer = eventLoop.scheduleTask(in: TimeAmount(limit)) { promise.succeed(.timedOut) }
@@ -247,7 +247,7 @@ struct ConnectionOpener: Sendable {
         try channel.keepAlive(keepAlive)
         let pipeline = channel.pipeline.syncOperations
         if target.isTLS, let trust {
-            // What is asked for by address has to prove the address (NIOSSL takes that of the connection).
+            // A target named by address has to prove the address (NIOSSL takes that of the connection).
             let name = target.isAddress ? nil : target.host
             try pipeline.addHandler(try NIOSSLClientHandler(context: trust.context, serverHostname: name))
         }
@@ -256,7 +256,7 @@ struct ConnectionOpener: Sendable {
 }
 
 extension ReachProblem {
-    /// What an attempt or a connection ended with.
+    /// The end of an attempt or a connection.
     init(_ error: any Error) {
         self =
             switch error {

@@ -8,9 +8,9 @@ struct ConnectionMachine {
         /// There is a network: the first one, or another one than before.
         case network
         case noNetwork
-        /// Somebody has to know now, within this time.
+        /// A caller has to know now, within this time.
         case hurry(limit: Duration)
-        /// What was to be waited for may be over.
+        /// The awaited moment may have come.
         case timer
         /// The other side's kernel has answered, and now its program has to.
         case connected(attempt: Int)
@@ -89,7 +89,7 @@ struct ConnectionMachine {
             return now < end ? [.wake(at: end)] : open(within: settings.limit, at: now)
         case (.hurry(let limit), .pausing):
             return open(within: min(limit, settings.limit), at: now)
-        // What is connected has got further than another attempt would in that time.
+        // A connected attempt has got further than another one would in that time.
         case (.hurry(let limit), .opening(_, let start, isConnected: false)) where now - start >= limit:
             return dropping() + open(within: min(limit, settings.limit), at: now)
 
@@ -106,7 +106,7 @@ struct ConnectionMachine {
             if isSettled(start, at: now) { failures = 0 }
             return lose(because: problem, at: now) + pause(upTo: settings.waits.last, at: now, using: &generator)
         case (.ended(_, nil), .open(_, let start)):
-            // Servers end what nobody uses. Nothing is lost as long as they let the device in again.
+            // Servers end idle connections. Nothing is lost as long as they let the device in again.
             guard isSettled(start, at: now) else {
                 return pause(upTo: settings.lastWhileReady, at: now, using: &generator)
             }

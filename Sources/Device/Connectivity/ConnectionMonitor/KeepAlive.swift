@@ -27,8 +27,8 @@ public struct KeepAlive: Sendable, Hashable {
 
     /// A path that died is noticed so long after the last word from the other side.
     public var detection: Duration { idle + interval * count }
-    /// What was heard so lately counts as an answer: while the path lives that is always so, unless silence may last longer
-    /// than whoever asks can take for an answer.
+    /// A word heard so lately counts as an answer: while the path lives that is always so, unless silence may last longer
+    /// than a caller can take for an answer.
     public var freshness: Duration { min(idle + interval, Self.longestFreshness) }
 
     private static let longestFreshness = Duration.seconds(10)

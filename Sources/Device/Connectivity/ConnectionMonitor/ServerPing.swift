@@ -1,7 +1,7 @@
 import NIOCore
 import NIOHTTP1
 
-/// What a server is asked so that it shows that it lives: first a greeting, then a ping from time to time.
+/// The questions by which a server shows that it lives: first a greeting, then a ping from time to time.
 enum ServerQuestion {
     case hello, ping
 }
@@ -13,7 +13,7 @@ struct ServerAnswer {}
 struct UnexpectedAnswer: Error, Equatable {}
 
 extension ChannelPipeline.SynchronousOperations {
-    /// Behind TLS: what comes is read as the target's service has it, and questions become what is sent.
+    /// Adds the handlers of the target's protocol, behind TLS.
     /// - Parameter interval: from one ping to the next.
     func addPing(_ target: Target, every interval: Duration) throws {
         switch target.service {

@@ -2,7 +2,7 @@ import AgentModel
 
 /// A server that the device is there for: its own broker, its app's server.
 public struct Target: Sendable, Hashable {
-    /// What is spoken, and with that how much is proved by an answer.
+    /// The protocol, and with that how much an answer proves.
     public enum Service: String, Sendable, CaseIterable {
         /// Nothing is said. The other side's kernel answers, also for a program that hangs.
         case tcp
@@ -40,7 +40,7 @@ extension Target {
     public static let schemes = Scheme.allCases.map(\.rawValue)
 }
 
-/// How a target is written: what is spoken, and whether encrypted.
+/// How a target is written: the protocol, and whether it is encrypted.
 enum Scheme: String, CaseIterable {
     case tcp, tls, http, https, mqtt, mqtts
 
@@ -116,7 +116,7 @@ extension UInt8 {
 }
 
 extension Substring {
-    /// What is before the first `separator` and what is behind it; nil without one.
+    /// The parts before and behind the first `separator`; nil without one.
     fileprivate func split(atFirst separator: String) -> (before: Substring, after: Substring)? {
         for index in indices where self[index...].hasPrefix(separator) {
             return (self[..<index], self[self.index(index, offsetBy: separator.count)...])
@@ -175,6 +175,6 @@ extension TargetError: CustomStringConvertible {
         }
     }
 
-    /// What the user wrote, fit for one line of a terminal.
+    /// The user's text, fit for one line of a terminal.
     private func shown(_ text: String) -> String { "'" + String(text.prefix(64)).printable + "'" }
 }

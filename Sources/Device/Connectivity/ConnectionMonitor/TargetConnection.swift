@@ -74,7 +74,7 @@ public final class TargetConnection: Sendable {
     /// A server that refuses, breaks off or is not who it should be proves that the network leads there.
     /// - Parameters:
     ///   - limit: how long it may take.
-    ///   - freshness: what counts as lately; nil for the rhythm of the keep-alive, and 10 s at most.
+    ///   - freshness: the age that counts as lately; nil for the rhythm of the keep-alive, and 10 s at most.
     /// - Returns: nil if it answers, else why not.
     public func probe(within limit: Duration, freshness: Duration? = nil) async -> ReachProblem? {
         let keeper = keeper
@@ -93,7 +93,7 @@ public final class TargetConnection: Sendable {
     }
 }
 
-/// What is written on the event loop and read from anywhere.
+/// Written on the event loop, read from any thread.
 private final class SharedStatus: Sendable {
     private let status: Mutex<ConnectionStatus>
 
@@ -110,7 +110,7 @@ public struct ConnectionStatus: Sendable, Equatable {
     public var state: ConnectionState
     /// Why, where the state is `waiting` or `failed`.
     public var reason: ReachProblem?
-    /// Whether it is ready at an address of the internet: whoever stands in between may have led the name to the house, or to
+    /// Whether it is ready at an address of the internet: a device in between may have led the name to the house, or to
     /// the device itself.
     public var isFar: Bool
     /// When `state` was entered, on the clock that the connection was given.

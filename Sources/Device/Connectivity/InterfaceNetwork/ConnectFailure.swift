@@ -11,7 +11,7 @@ import NIOCore
 public enum ConnectFailure: Error, Sendable, Equatable {
     /// The host's addresses are not known.
     case name(NameFailure)
-    /// Nobody listens there (RST).
+    /// No program listens there (RST).
     case refused
     /// The other side broke off while the connection was being made.
     case reset
@@ -49,7 +49,7 @@ extension ConnectFailure {
         }
     }
 
-    /// How much it says about the way there: whoever refuses has been reached.
+    /// How specific it is about the path: a host that refuses has been reached.
     var weight: Int {
         switch self {
         case .setUp, .cancelled: 8
@@ -85,7 +85,7 @@ extension ConnectFailure: CustomStringConvertible {
 }
 
 extension ConnectFailure {
-    /// What the kernel says by connect(2) and ip(7), tcp(7).
+    /// The errors of connect(2), ip(7) and tcp(7).
     init(_ error: any Error) {
         switch error {
         case let failure as ConnectFailure: self = failure
@@ -114,7 +114,7 @@ extension ConnectFailure {
 
 /// Why a host's addresses are not known.
 public enum NameFailure: Error, Sendable, Equatable {
-    /// That is neither an address nor a host's name; nobody was asked.
+    /// The text is neither an address nor a host's name; no server was asked.
     case invalid
     /// The network names no name server, or has not yet.
     case noServers
@@ -126,7 +126,7 @@ public enum NameFailure: Error, Sendable, Equatable {
     case noAddress
     /// The name servers answered with this code (RFC 1035, 4.1.1), such as 2 for their own failure and 5 for a refusal.
     case failed(code: UInt8)
-    /// What the name servers answered is no answer.
+    /// The name servers' answers cannot be read.
     case malformed
     /// No name server could even be asked.
     case unsent(ReachProblem)

@@ -74,7 +74,7 @@ final class OwnAddressRefusal: ChannelOutboundHandler {
     init(_ interface: String?) { self.interface = interface }
 
     func connect(context: ChannelHandlerContext, to address: SocketAddress, promise: EventLoopPromise<Void>?) {
-        // Nobody else is on the loopback interface, and without an interface the way is the machine's.
+        // The loopback interface has no other machine, and without an interface the way is the machine's.
         guard interface == nil || interface == "lo" || !Self.isOwn(address) else {
             promise?.fail(ConnectFailure.ownAddress)
             return
@@ -86,7 +86,7 @@ final class OwnAddressRefusal: ChannelOutboundHandler {
     private static func isOwn(_ address: SocketAddress) -> Bool {
         guard let address = IPAddress(address) else { return true }
         guard !address.isLoopback, !address.isUnspecified else { return true }
-        // Where they cannot be read none is known to be a stranger's.
+        // If they cannot be read, any address may be an own one.
         guard let devices = try? System.enumerateDevices() else { return true }
         return devices.contains { $0.address.flatMap { IPAddress($0) } == address }
     }

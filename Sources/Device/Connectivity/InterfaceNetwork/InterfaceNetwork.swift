@@ -7,7 +7,7 @@ import Synchronization
 /// One interface's network: names are resolved and connections are made through it, whatever route the machine prefers.
 ///
 /// Nothing here blocks: all of it is done by sockets of one event loop. Names are resolved by the network's own name
-/// servers and nobody else: /etc/hosts and the names of multicast DNS (`.local`) are not looked at.
+/// servers alone: /etc/hosts and the names of multicast DNS (`.local`) are not looked at.
 public struct InterfaceNetwork: Sendable {
     private let way: BoundLoop
     private let reader: NoteReader
@@ -18,7 +18,7 @@ public struct InterfaceNetwork: Sendable {
 
     /// - Parameters:
     ///   - group: all of this network's work is done on one loop of it.
-    ///   - files: where it says which name servers there are.
+    ///   - files: the files that name its name servers.
     ///   - watch: knows when those are being read.
     public init(
         interface: String?, on group: any EventLoopGroup, files: NoteFiles = .system,
@@ -29,7 +29,7 @@ public struct InterfaceNetwork: Sendable {
         names = NameResolver(way, reader)
     }
 
-    /// What the DHCP client told of this network; nothing if it has not done so yet.
+    /// The DHCP client's notes about this network; nothing if it has not done so yet.
     public var notes: NetworkNotes { reader.notes }
 
     /// The same, as soon as there is anything, or nothing after this time.
@@ -173,7 +173,7 @@ extension InterfaceNetwork {
     }
 }
 
-/// What becomes of the attempts to connect to one host: what its name servers say, and what each of its addresses says.
+/// The attempts to connect to one host, and the results of its name servers and of each address.
 /// NIO decides which address has its turn when (RFC 8305) and asks here for the addresses.
 final class ConnectAttempts: Resolver, Sendable {
     private let names: NameResolver
@@ -241,7 +241,7 @@ final class ConnectAttempts: Resolver, Sendable {
     }
 
     func fail(_ attempt: Int, _ error: any Error) {
-        // Anything else is that nobody waits for it any longer.
+        // Anything else is a cancelled task.
         guard error is IOError || error is ConnectFailure else { return }
         record.withLock { $0.attempts[attempt] = ConnectFailure(error) }
     }
@@ -256,7 +256,7 @@ final class ConnectAttempts: Resolver, Sendable {
         for channel in channels { channel.close(promise: nil) }
     }
 
-    /// The most telling of what befell them: whoever refuses has been reached, and where nobody could be tried it was for
+    /// The most specific failure: a host that refuses has been reached, and where no address could be tried it was for
     /// the name.
     var failure: ConnectFailure {
         record.withLock { record in

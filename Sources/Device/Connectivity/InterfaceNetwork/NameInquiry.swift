@@ -4,11 +4,11 @@ import DNS
 /// How one question is put to a network's name servers, and what is made of their answers. It does nothing by itself:
 /// each method says what is to be done next.
 ///
-/// The servers are asked in turn, a second apart, for a few rounds; whoever answers first is believed. One that fails is
+/// The servers are asked in turn, a second apart, for a few rounds; the first answer counts. One that fails is
 /// asked no more, and the next has its turn at once.
 struct NameInquiry {
     let question: DNSQuestion
-    /// Which nobody knows who does not see the query.
+    /// Unknown to everyone who does not see the query.
     let id: UInt16
     private var servers: [Server]
     /// Whose turn it is, counted on from round to round.
@@ -19,7 +19,7 @@ struct NameInquiry {
     static let patience = 32
 
     enum Action: Equatable {
-        /// Nothing, until somebody answers or the next turn comes.
+        /// Nothing, until a server answers or the next turn comes.
         case wait
         /// Send the query, again perhaps, in a datagram.
         case ask(Int)
@@ -60,7 +60,7 @@ struct NameInquiry {
             message.questions == [question]
         else {
             servers[server].nonsense += 1
-            // In a stream nobody else can have said it.
+            // In a stream only the server can have said it.
             return byStream || servers[server].nonsense >= Self.patience
                 ? fail(server, .malformed, byStream: byStream) : .wait
         }
@@ -84,7 +84,7 @@ struct NameInquiry {
         return next()
     }
 
-    /// What is to be said if nothing more is waited for: the most telling of what befell each.
+    /// The failure to report at the end: the most specific one of the servers.
     var failure: NameFailure {
         func first(_ isMeant: (NameFailure) -> Bool) -> NameFailure? {
             servers.compactMap(\.failure).first(where: isMeant)
@@ -97,7 +97,7 @@ struct NameInquiry {
     }
 }
 
-/// What a name server says of a name.
+/// The answer of a name server about a name.
 struct NameAnswer: Equatable, Sendable {
     /// None if the name has no addresses of the kind asked for.
     let addresses: [IPAddress]

@@ -3,7 +3,7 @@ import DNS
 import NIOCore
 import Synchronization
 
-/// Asks a network's name servers, and remembers for a while what they said. It waits on sockets only, and holds up nobody.
+/// Asks a network's name servers, and remembers for a while what they said. It never blocks a thread.
 final class NameResolver: Sendable {
     private let way: BoundLoop
     private let reader: NoteReader
@@ -19,7 +19,7 @@ final class NameResolver: Sendable {
 
     func forget() { cache.withLock { $0 = NameCache() } }
 
-    /// Where no name server is known yet, it waits for one.
+    /// While no name server is known, it waits for one.
     /// - Parameter type: `ipv4` or `ipv6`.
     /// - Returns: none if there is such a name, but no address of this kind belongs to it.
     func addresses(
@@ -47,7 +47,7 @@ final class NameResolver: Sendable {
         let deadline = NIODeadline.now() + TimeAmount(limit)
         let servers = await reader.notes(until: deadline) { !$0.nameServers.isEmpty }.nameServers
         guard !servers.isEmpty else { throw .noServers }
-        // Bounded, for a flood must not fill the memory. What is lost is sent again.
+        // Bounded, for a flood must not fill the memory. A lost message is sent again.
         let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingOldest(64))
         let turns = way.loop.scheduleRepeatedTask(initialDelay: Self.turn, delay: Self.turn) { _ in
             continuation.yield(.turn)
@@ -104,7 +104,7 @@ extension NameResolver {
     fileprivate static let loopback6 = [IPAddress("::1")].compactMap(\.self)
 }
 
-/// What name servers said lately.
+/// The latest answers of name servers.
 struct NameCache: Sendable {
     private var entries: [DNSQuestion: Entry] = [:]
 
@@ -135,7 +135,7 @@ struct NameCache: Sendable {
     }
 }
 
-/// What a connection can be made to: an address, or a name that name servers are asked for.
+/// The destination of a connection: an address, or a name that name servers are asked for.
 public enum Host: Hashable, Sendable {
     case address(IPAddress)
     case name(DNSName)

@@ -3,7 +3,7 @@ import DNS
 import NIOCore
 import NIOPosix
 
-/// A socket with one name server at its other end; what anybody else says is dropped. Its port is a random one of the
+/// A socket with one name server at its other end; messages from any other sender are dropped. Its port is a random one of the
 /// kernel's.
 ///
 /// The one for datagrams is not connected: to a connected one the kernel passes on what routers say of a packet's fate, and
@@ -19,7 +19,7 @@ struct NameServerSocket: Sendable {
 
     /// - Parameters:
     ///   - isStream: TCP (RFC 1035, 4.2.2) instead of datagrams.
-    ///   - tell: what comes of it, on the loop.
+    ///   - tell: is called with each event, on the loop.
     init(
         to server: NameServer, isStream: Bool, through way: BoundLoop, _ tell: @escaping @Sendable (Event) -> Void
     ) {
@@ -62,7 +62,7 @@ struct NameServerSocket: Sendable {
     func close() { channel.whenSuccess { $0.close(promise: nil) } }
 }
 
-/// Where sockets are made: on one loop, and bound to one interface.
+/// The place of sockets: one loop, and one interface.
 struct BoundLoop: Sendable {
     let interface: String?
     let loop: any EventLoop
@@ -104,7 +104,7 @@ private final class Envelopes: ChannelDuplexHandler {
 }
 
 extension SocketAddress {
-    /// To be bound to by whoever sends there: of this machine's own where that is where it goes, and any otherwise.
+    /// The address to bind to in order to send there: of this machine's own where that is where it goes, and any otherwise.
     fileprivate var anyAddress: String {
         let isIPv6 = if case .v6 = self { true } else { false }
         return isLoopback ? isIPv6 ? "::1" : "127.0.0.1" : isIPv6 ? "::" : "0.0.0.0"

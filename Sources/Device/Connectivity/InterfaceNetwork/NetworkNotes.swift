@@ -8,11 +8,11 @@ import Synchronization
     import Musl
 #endif
 
-/// What a network tells those who join it, as the DHCP client has noted it down.
+/// The settings that a network gives a device that joins it, as the DHCP client has noted it down.
 public struct NetworkNotes: Sendable, Equatable {
     /// In the order in which they are to be asked.
     public var nameServers: [NameServer]
-    /// Where to ask whether somebody has to sign in first (RFC 8910); up to 2048 bytes of printable ASCII, otherwise
+    /// The captive portal API's URL (RFC 8910); up to 2048 bytes of printable ASCII, otherwise
     /// unchecked.
     public var captivePortalAPI: String?
 
@@ -22,7 +22,7 @@ public struct NetworkNotes: Sendable, Equatable {
     }
 }
 
-/// Somebody who can be asked for names.
+/// A name server.
 public struct NameServer: Hashable, Sendable {
     public let address: IPAddress
     public let port: Int
@@ -37,7 +37,7 @@ extension NetworkNotes {
     /// More are not asked: a network has two or three.
     static let maximumServers = 6
     static let longestURL = 2048
-    /// What a network says that has no captive portal (RFC 8910, 2).
+    /// The value of a network without a captive portal (RFC 8910, 2).
     private static let unrestricted = "urn:ietf:params:capport:unrestricted"
 
     /// Reads lines of `KEY=value`, such as our hook for dhcpcd writes and systemd-networkd; what is not understood is
@@ -145,7 +145,7 @@ public struct NoteMarks: Equatable, Sendable {
     let link: NoteMark?
 }
 
-/// Where notes about networks are kept.
+/// The files with notes about networks.
 public struct NoteFiles: Sendable {
     /// A folder with a file for each interface, written by `board/dhcpcd/altnet-lease`. It is root's alone, for root writes
     /// there: in a folder of the agent's, an agent that was taken over could have it write elsewhere, by a link.
@@ -164,9 +164,9 @@ public struct NoteFiles: Sendable {
         self.resolver = resolver
     }
 
-    /// What is noted about an interface's network, and nothing as long as nothing is. Reads it anew each time.
+    /// The notes about an interface's network; empty while there are none. Reads the files anew each time.
     ///
-    /// What our hook has written counts, also if it names no server. systemd-networkd has a file for interfaces too whose
+    /// The note of altnet's hook counts, also if it names no server. systemd-networkd has a file for interfaces too whose
     /// network it does not see to. Where neither names a server, those of the whole machine count, but not where our hook
     /// is at work, which the folder shows: it has a note for a network in a moment, and until then the machine's servers
     /// are those of the network before. Nor where systemd-networkd had servers for the network before and has not written
@@ -203,7 +203,7 @@ public struct NoteFiles: Sendable {
 
     /// - Returns: nil if nothing is noted there.
     private func note(at path: String, since old: NoteMark?) -> (text: [UInt8], isNew: Bool)? {
-        // Before it is read: what is written meanwhile is new.
+        // Before reading: a note written meanwhile is new.
         let mark = Self.mark(of: path)
         return Self.content(of: path).map { ($0, old == nil || old != mark) }
     }
@@ -252,7 +252,7 @@ final class NoteReader: Sendable {
     private let interface: String?
     private let files: NoteFiles
     private let watch: any OutsideWatch
-    /// What was noted about the network before.
+    /// The notes about the network before.
     private let old = Mutex<NoteMarks?>(nil)
 
     /// A DHCP client writes its note some milliseconds after the address is there.
@@ -270,7 +270,7 @@ final class NoteReader: Sendable {
         } ?? NetworkNotes()
     }
 
-    /// What is noted now is about a network that is left, or still holds.
+    /// Declares the present notes outdated, because the network is left, or valid.
     func disregardNotes(_ areOld: Bool) {
         let marks = areOld ? files.marks(of: interface) : nil
         old.withLock { $0 = marks }

@@ -51,7 +51,7 @@ public struct CaptivePortalAPI: Sendable {
     }
 }
 
-/// What a network said of itself, and what it cost to ask.
+/// The answer of a captive portal API, and the cost of the question.
 public struct CaptiveLook: Sendable {
     public let result: Result<CaptiveState, CaptivePortalFailure>
     /// In bytes, both directions, with an allowance for TCP and IP.
@@ -71,7 +71,7 @@ public enum CaptivePortalFailure: Error, Equatable {
     case status(Int)
     /// The answer is not `application/captive+json`.
     case contentType
-    /// What is wrong with the answer.
+    /// The answer cannot be read, for this reason.
     case malformed(String)
     /// The agent died while it read what this network says.
     case leftAlone
@@ -95,13 +95,13 @@ extension CaptivePortalFailure: CustomStringConvertible {
     }
 }
 
-/// What a network says of itself through the captive portal API (RFC 8908, 5).
+/// The state of a network by its captive portal API (RFC 8908, 5).
 public struct CaptiveState: Sendable, Equatable {
-    /// Whether somebody has to sign in first.
+    /// Whether the user has to sign in first.
     public var isCaptive: Bool
-    /// Where a person signs in; always https. Nil if not said, or not so that it can be used.
+    /// The page to sign in at; always https. Nil if not said, or not so that it can be used.
     public var userPortal: WebAddress?
-    /// What the operator wishes to tell.
+    /// A page of the operator about the place.
     public var venueInfo: WebAddress?
     /// Whether ``userPortal`` lets a person stay on before the time or the bytes run out.
     public var canExtendSession: Bool?
@@ -138,13 +138,13 @@ extension CaptiveState {
             isCaptive: fields.captive, userPortal: fields.userPortal.flatMap { try? WebAddress($0) },
             venueInfo: fields.venueInfo.flatMap { try? WebAddress($0) }, canExtendSession: fields.canExtendSession,
             secondsRemaining: fields.secondsRemaining, bytesRemaining: fields.bytesRemaining)
-        // "MUST be accessed over TLS": otherwise anybody in range could put his own page there.
+        // "MUST be accessed over TLS": otherwise any station in range could put its own page there.
         if userPortal?.scheme == .http { userPortal = nil }
     }
 
-    /// What is known is flat; what is to come may be less so.
+    /// The known members are flat; members of later versions may nest.
     private static let nesting = 16
-    /// What every reader of JSON can tell apart (RFC 8259, 6).
+    /// The integers that every reader of JSON can tell apart (RFC 8259, 6).
     private static let amounts = 0...(1 << 53) - 1
 
     private struct Fields: Decodable {
@@ -192,9 +192,9 @@ extension DecodingError {
 
 /// When to ask a network's captive portal API again: before what it granted runs out, and not more often than it likes.
 public struct CaptiveSchedule: Sendable, Equatable {
-    /// While somebody has to sign in: the sign-in itself is noticed by the source of validation.
+    /// While the user has to sign in: the sign-in itself is noticed by the source of validation.
     public static let captiveInterval: Duration = .seconds(60)
-    /// While bytes are counted, for nobody knows how fast they go.
+    /// While bytes are counted: they may run out at any rate.
     public static let countedInterval: Duration = .seconds(300)
     /// However long a session lasts: it may be shortened.
     public static let longestInterval: Duration = .seconds(3600)
@@ -207,7 +207,7 @@ public struct CaptiveSchedule: Sendable, Equatable {
     public let next: Instant
     /// When the session ends, if it does.
     public let end: Instant?
-    /// From when on whoever signed in should extend the session; nil if that cannot be done.
+    /// The moment from which on the user or the provider should extend the session; nil if that cannot be done.
     public let extendFrom: Instant?
 
     /// - Parameter asked: when the answer came.

@@ -35,11 +35,11 @@ public struct OnlineValidator: Sendable {
     }
 }
 
-/// What the source of validation showed.
+/// The result of asking the source of validation.
 public enum ValidationFinding: Sendable, Equatable {
     /// The answer was what it has to be.
     case online
-    /// Somebody else answered: somebody has to sign in first.
+    /// Another server answered in its place: the user has to sign in first.
     ///
     /// - Parameter portal: where to, if the network told; printable ASCII.
     case captive(portal: String?)
@@ -63,7 +63,7 @@ extension ValidationFinding {
         case 511: self = .captive(portal: nil)
         case 300...399: self = .captive(portal: answer.location?.description)
         case 200...299 where answer.isAsExpected(expected): self = .online
-        // Nobody can sign in to an empty page: it comes of a proxy that is broken.
+        // There is no sign-in on an empty page: it comes of a broken proxy.
         case 200...299 where answer.body.isEmpty: self = .failed(.unexpectedAnswer)
         case 200...299: self = .captive(portal: nil)
         default: self = .failed(.unexpectedAnswer)
@@ -100,7 +100,7 @@ public struct ValidationSource: Sendable, Equatable {
     /// - Parameters:
     ///   - url: begins with `http://`.
     ///   - status: 200 to 299, as a person writes it; nil for 204, unless a body is given.
-    ///   - body: what the answer is to consist of; nil if its status alone decides.
+    ///   - body: the expected content of the answer; nil if its status alone decides.
     /// - Throws: `InvalidValidationSource`, which says what to do.
     public init(url: String, status: String? = nil, body: String? = nil) throws(InvalidValidationSource) {
         do {
@@ -108,7 +108,7 @@ public struct ValidationSource: Sendable, Equatable {
         } catch {
             throw .url(error)
         }
-        // A network that wants somebody to sign in cannot answer in the place of a server that shows who it is.
+        // A captive network cannot answer in the place of a server that proves its identity.
         guard address.scheme == .http else { throw .encrypted }
         switch (status, body) {
         case (_?, _?): throw .statusAndBody
@@ -129,7 +129,7 @@ public struct ValidationSource: Sendable, Equatable {
     }
 }
 
-/// Why there is nobody to ask.
+/// Why there is no source of validation.
 public enum InvalidValidationSource: Error, Equatable, CustomStringConvertible {
     case url(InvalidWebAddress)
     case encrypted
@@ -141,7 +141,7 @@ public enum InvalidValidationSource: Error, Equatable, CustomStringConvertible {
         switch self {
         case .url(let reason): "the validation URL cannot be used: \(reason); write it as http://HOST/PATH"
         case .encrypted:
-            "the validation URL has to begin with http://, for over https:// a network that wants somebody to sign in "
+            "the validation URL has to begin with http://, for over https:// a captive network "
                 + "cannot be told from a broken one"
         case .status: "the validation status is a number from 200 to 299, such as \(ValidationSource.defaultStatus)"
         case .body: "the validation body is 1 to \(ValidationSource.maximumBodyLength) bytes of text"
@@ -157,19 +157,19 @@ extension String {
     }
 }
 
-/// What is held of a network after its source of validation and its captive portal API have been asked.
+/// The verdict on a network by its source of validation and its captive portal API.
 ///
 /// Whether it leads to the internet is what the source shows: a network that says of itself that it is open may still
-/// lead nowhere. Where to sign in is what the API says.
+/// lead nowhere. The API says where to sign in.
 public struct OnlineVerdict: Sendable, Equatable {
     public var internet: InternetState
     /// Why not, where `internet` is `no` or `captive`.
     public var problem: ReachProblem?
-    /// Where a person signs in: what the API says, or else where the network led the question.
+    /// The page to sign in at: by the API, or else by the redirection of the question.
     public var portal: String?
 
     /// - Parameters:
-    ///   - finding: nil if there is nobody to ask.
+    ///   - finding: nil if there is no source of validation.
     ///   - state: nil if the network has no API, or it said nothing that could be understood.
     public init(finding: ValidationFinding?, state: CaptiveState?) {
         switch (finding, state?.isCaptive) {
@@ -183,10 +183,10 @@ public struct OnlineVerdict: Sendable, Equatable {
     }
 }
 
-/// What validation may cost: so many questions and so many bytes an hour, whatever goes on. What was not
+/// The cost limit of validation: questions and bytes an hour. An allowance that was not
 /// used is kept for an hour at most.
 ///
-/// Where nothing is left, nothing is asked: the verdict before stands until ``next(at:)``.
+/// When nothing is left, nothing is asked: the verdict before stands until ``next(at:)``.
 public struct ValidationBudget: Sendable {
     /// Four times what an interval of 30 s needs.
     public static let defaultProbesPerHour = 480

@@ -22,7 +22,7 @@ public struct WebAddress: Sendable, Hashable {
     public let port: Int
     /// Path and query as they go into a request; begins with a slash.
     public let target: String
-    /// What follows `#`: for the person's browser, and never sent.
+    /// The fragment behind `#`: for the person's browser, and never sent.
     public let fragment: String?
 
     /// - Throws: `InvalidWebAddress`, which says what is wrong.
@@ -119,7 +119,7 @@ public enum InvalidWebAddress: Error, Equatable, CaseIterable, CustomStringConve
 }
 
 extension WebAddress {
-    /// What a reference means that was found at this address, such as a `Location` or a form's action
+    /// The address that a reference stands for that was found at this address, such as a `Location` or a form's action
     /// (RFC 3986, 5.2).
     ///
     /// - Throws: `InvalidWebAddress` for what is no address, or one that is not on the web (`javascript:`).

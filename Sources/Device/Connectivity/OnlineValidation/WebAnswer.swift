@@ -3,7 +3,7 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 
-/// What came back, within the limits that were given.
+/// The answer to a request, within the limits that were given.
 public struct WebAnswer: Sendable, Equatable {
     /// Where it was asked for.
     public let address: WebAddress
@@ -25,7 +25,7 @@ public struct WebAnswer: Sendable, Equatable {
         return fields.filter { $0.name.lowercased() == name }.map(\.value)
     }
 
-    /// Where a redirection leads: nobody goes there by himself. Nil if it is none, or leads nowhere on the web.
+    /// The target of a redirection, which is not followed. Nil if it is none, or leads nowhere on the web.
     public var location: WebAddress? {
         guard (300...399).contains(status), let location = values(of: "Location").first else { return nil }
         return try? address.resolving(location)
@@ -50,13 +50,13 @@ public enum WebFailure: Error, Equatable {
     case noAuthorities
     /// The connection ended before the answer did.
     case closedEarly
-    /// What came is no HTTP/1 answer.
+    /// The bytes received are no HTTP/1 answer.
     case notHTTP
     /// More than the limits allow.
     case tooLarge(Part)
     /// The body is compressed or otherwise wrapped, though that was not asked for.
     case encoded
-    /// Whoever asked does not want to know any more.
+    /// The caller has cancelled the request.
     case cancelled
 
     public enum Part: Sendable, CaseIterable {
@@ -87,13 +87,13 @@ extension WebFailure: CustomStringConvertible {
         case .tooLarge(.body): "the answer's body is too large"
         case .tooLarge(.interimAnswers): "there were too many interim answers"
         case .encoded: "the answer is compressed, which was not asked for"
-        case .cancelled: "nobody waits for the answer any more"
+        case .cancelled: "the request was cancelled"
         }
     }
 }
 
 extension WebFailure {
-    /// What went wrong on a connection that was there.
+    /// The failure of an established connection.
     init(_ error: any Error) {
         self =
             switch error {

@@ -3,7 +3,7 @@ import NIOCore
 import NIOSSL
 import Synchronization
 
-/// Asks the web one thing at a time, of servers that nobody trusts: every answer has its limits (``WebLimits``), nothing
+/// Asks the web one thing at a time, of servers that are not trusted: every answer has its limits (``WebLimits``), nothing
 /// is unpacked, no redirection is followed, and the connection ends with the answer.
 public struct WebClient: Sendable {
     /// Whose certificates are trusted.
@@ -76,7 +76,7 @@ final class LoadedAuthorities: Sendable {
 
     init(_ authorities: WebClient.Authorities) { self.authorities = authorities }
 
-    /// Where they could not be read it is tried again the next time.
+    /// If they cannot be read, the next request tries again.
     var context: NIOSSLContext {
         get throws(WebFailure) {
             let result = loaded.withLock { loaded in
@@ -98,11 +98,11 @@ final class LoadedAuthorities: Sendable {
     }
 }
 
-/// What is asked for. Each request is one connection, which ends with the answer.
+/// A request. Each one is one connection, which ends with the answer.
 public struct WebRequest: Sendable {
     public enum Method: Sendable {
         case get
-        /// What a form sends (`application/x-www-form-urlencoded`), in this order.
+        /// The fields of a form (`application/x-www-form-urlencoded`), in this order.
         case form([(name: String, value: String)])
     }
 
@@ -110,7 +110,7 @@ public struct WebRequest: Sendable {
     public var method: Method
     /// The types of content that are understood, as in `Accept`.
     public var accept: String
-    /// What a page set before (`name=value; name=value`), as in `Cookie`; nil for none.
+    /// The cookies that a page set before (`name=value; name=value`), as in `Cookie`; nil for none.
     public var cookies: String?
 
     public init(_ method: Method = .get, _ address: WebAddress, accept: String = "*/*", cookies: String? = nil) {
@@ -120,7 +120,7 @@ public struct WebRequest: Sendable {
 }
 
 extension WebRequest {
-    /// What a form is in a body or in a query, as browsers do it (WHATWG URL, application/x-www-form-urlencoded).
+    /// The fields of a form as a body or a query, as browsers do it (WHATWG URL, application/x-www-form-urlencoded).
     public static func encoded(_ fields: [(name: String, value: String)]) -> String {
         fields.map { "\(encoded($0.name))=\(encoded($0.value))" }.joined(separator: "&")
     }
@@ -172,12 +172,12 @@ public struct WebLimits: Sendable {
     /// How many bytes are read at most before it is over: what chunks need around them is given as much as the body.
     public var receivedBytes: Int { headerBytes + 2 * body.count }
 
-    /// What TLS adds to that: keys and certificates (BoringSSL takes 100 KiB of them), and as much again around the content.
+    /// The same with TLS around it: keys and certificates (BoringSSL takes 100 KiB of them), and as much again around the content.
     var receivedEncryptedBytes: Int { 128 * 1024 + 2 * receivedBytes }
 
     /// In bytes.
     public static let readSize = 4096
 
-    /// What is read at once otherwise grows with what comes.
+    /// A fixed size: the default one grows with what comes.
     static let readAllocator = FixedSizeRecvByteBufferAllocator(capacity: readSize)
 }

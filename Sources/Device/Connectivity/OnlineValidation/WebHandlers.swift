@@ -74,7 +74,7 @@ final class ByteMeter: ChannelDuplexHandler {
         var bytes = unwrapInboundIn(data)
         let room = limit - received
         received += bytes.readableBytes
-        // What there is room for comes first: it may hold the end of the answer, however much is behind it.
+        // The part that fits comes first: it may hold the end of the answer, however much is behind it.
         if room > 0, let allowed = bytes.readSlice(length: min(room, bytes.readableBytes)) {
             context.fireChannelRead(wrapInboundOut(allowed))
         }
@@ -87,7 +87,7 @@ final class ByteMeter: ChannelDuplexHandler {
     }
 }
 
-/// What became of one request.
+/// The outcome of one request.
 struct WebExchange: Sendable {
     let result: Result<WebAnswer, WebFailure>
     /// Both directions, with what TLS adds.

@@ -17,7 +17,7 @@ public struct ClickThrough: ProviderService {
     private let group: any EventLoopGroup
     /// Between these looks.
     private let pause: Duration
-    /// Where a person was asked for something.
+    /// The page on which a person was asked for something.
     private var pending: (visit: PortalVisit, form: PortalPage.Form, network: CaptiveNetwork)?
 
     public init(on group: any EventLoopGroup) { self.init(on: group, pause: .seconds(1)) }
@@ -30,7 +30,7 @@ public struct ClickThrough: ProviderService {
     public mutating func answer(_ request: ProviderRequest.Content) async -> ProviderAnswer {
         switch request {
         case .hello: .hello
-        // Terms to be accepted are found where nobody has to know a password.
+        // Terms to be accepted are found on pages that want no password.
         case .filterScanList(let networks): .serves(networks.filter { $0.security.isOpenToAll }.map(\.bssid))
         case .evaluate(let network): .evaluated(await evaluate(network))
         case .authenticate(let network): .signIn(await signIn(network))
@@ -76,7 +76,7 @@ public struct ClickThrough: ProviderService {
                 case .none: return .failure(reason: "the portal has a page that is not understood")
                 }
             } catch {
-                // What the portal sent the browser to may only be there once the network is open.
+                // The page that the portal leads to may only be there once the network is open.
                 return await isOpen(network) == true
                     ? .success(maintainIn: nil, session: nil) : .temporaryFailure(retryAfter: Self.retryAfter)
             }
@@ -114,7 +114,9 @@ public struct ClickThrough: ProviderService {
     }
 
     private mutating func goOn(_ values: [String: Secret]) async -> SignInResult {
-        guard let (before, form, network) = pending else { return .failure(reason: "nobody was asked anything") }
+        guard let (before, form, network) = pending else {
+            return .failure(reason: "the person was not asked anything")
+        }
         pending = nil
         var visit = before
         if !form.fields.isEmpty {
@@ -152,7 +154,7 @@ public struct ClickThrough: ProviderService {
 }
 
 extension CaptiveNetwork {
-    /// What the network says itself comes before where it redirects to (RFC 8908, 4.1).
+    /// The network's own word comes before its redirection (RFC 8908, 4.1).
     fileprivate var signInPage: String? { api?.userPortal ?? portal }
 }
 
@@ -165,7 +167,7 @@ extension CaptiveNetwork.Probe {
     }
 }
 
-/// What a provider written in Swift does.
+/// A provider written in Swift.
 public protocol ProviderService {
     mutating func answer(_ request: ProviderRequest.Content) async -> ProviderAnswer
 }

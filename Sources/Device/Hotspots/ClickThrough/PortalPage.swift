@@ -1,6 +1,6 @@
 import AppProtocol
 
-/// What of a page matters for signing in: its forms, its links, and where it sends the browser.
+/// The parts of a page that matter for signing in: its forms, its links, and where it sends the browser.
 struct PortalPage: Sendable, Equatable {
     struct Form: Sendable, Equatable {
         var action = ""
@@ -11,10 +11,10 @@ struct PortalPage: Sendable, Equatable {
         /// Whether it says what something costs.
         var isPriced = false
 
-        /// Whether somebody has to type something.
+        /// Whether the person has to type something.
         var needsPerson: Bool { fields.contains { $0.kind == .text || $0.kind == .password } }
 
-        /// Whether somebody has to choose something, such as a tariff.
+        /// Whether the person has to choose something, such as a tariff.
         var hasChoice: Bool { hasList || fields.count { $0.kind == .radio } > 1 }
     }
 
@@ -26,7 +26,7 @@ struct PortalPage: Sendable, Equatable {
         var kind: Kind
         var name: String
         var value: String
-        /// What the page says of it; its name where that is nothing.
+        /// The page's word for it; its name where that is nothing.
         var label = ""
         var isRequired = false
         var isChecked = false
@@ -93,7 +93,7 @@ struct PortalPage: Sendable, Equatable {
         if let form, forms.count < Self.forms { forms.append(form) }
     }
 
-    /// What stands behind `url=` in `0; url=/next`.
+    /// The text behind `url=` in `0; url=/next`.
     private static func refreshTarget(_ content: String) -> String? {
         let content = content.drop { $0 == " " }
         let seconds = content.prefix { $0.isASCII && $0.isNumber }
@@ -145,14 +145,14 @@ extension PortalPage.Field {
 }
 
 extension PortalPage {
-    /// What to do on this page to get further.
+    /// The next step on this page.
     enum Step: Sendable, Equatable {
         /// Send the form as it is, with what has to be agreed to ticked: it asks for nothing else.
         case submit(Form)
         case follow(String)
-        /// Somebody has to fill in the form.
+        /// The person has to fill in the form.
         case ask(Form)
-        /// Somebody has to see the page: it wants a choice, or costs something.
+        /// The person has to see the page: it wants a choice, or costs something.
         case show
         /// There is nothing on it that is understood.
         case none
@@ -187,7 +187,7 @@ extension PortalPage.Form {
         return ConsentWords.areOnwardOnButton(said) || fields.contains { $0.kind == .checkbox && ticks($0) }
     }
 
-    /// What the person is asked for.
+    /// The fields that the person is asked for.
     var questions: [PortalRequest.Field] {
         var names: Set<String> = []
         return fields.compactMap { field in
@@ -201,7 +201,7 @@ extension PortalPage.Form {
         }
     }
 
-    /// What is sent when its button is pressed: all that is hidden, the boxes that have to be ticked, the choices as
+    /// The fields sent when its button is pressed: all that is hidden, the boxes that have to be ticked, the choices as
     /// they are, and what the person filled in.
     func values(_ filledIn: [String: String] = [:]) -> [(name: String, value: String)] {
         let pressed = pressed
@@ -239,7 +239,7 @@ extension PortalPage.Field {
     fileprivate var words: String { name + " " + value + " " + label }
 }
 
-/// What the words of a page say about what a form, a box or a link is for.
+/// The purpose of a form, a box or a link by the words of a page.
 enum ConsentWords {
     /// How words begin by which those who make such pages call the way on, in small letters.
     private static let onward = [
@@ -253,7 +253,7 @@ enum ConsentWords {
         "accept", "accett", "acept", "agb", "agree", "akzeptier", "condition", "consent", "einverstanden",
         "nutzungsbedingung", "policy", "privacy", "rules", "terms", "tos",
     ]
-    /// How words begin that nobody means who only wants to get online.
+    /// Beginnings of words that have nothing to do with getting online.
     private static let other = [
         "abmelden", "advert", "bestell", "bezahl", "billing", "buy", "cancel", "checkout", "decline", "disagree",
         "disconnect", "kauf", "logoff", "logout", "marketing", "newsletter", "pay", "price", "purchase",

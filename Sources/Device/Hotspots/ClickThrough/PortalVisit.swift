@@ -7,7 +7,7 @@ struct PortalVisit: Sendable {
         case web(WebFailure)
         case address(InvalidWebAddress)
         case redirections
-        /// What a person filled in would go where the person was not told of.
+        /// The person's input would go to a host that the person was not told of.
         case elsewhere
     }
 
@@ -19,7 +19,7 @@ struct PortalVisit: Sendable {
     private var jar = CookieJar()
     private var address: WebAddress
     private(set) var page = PortalPage(html: [])
-    /// The page's address as a person may see it. Once somebody has filled in something, it stays that of the page before:
+    /// The page's address as a person may see it. Once the person has filled in something, it stays that of the page before:
     /// any later one, which the portal chooses, may contain what was filled in.
     private(set) var shownAddress: WebAddress
     private var isFilledIn = false
@@ -79,7 +79,7 @@ struct PortalVisit: Sendable {
         throw .redirections
     }
 
-    /// Where the page goes by itself; one that only loads itself anew goes nowhere.
+    /// The page that this one leads to by itself; one that only loads itself anew goes nowhere.
     private var refresh: WebAddress? {
         guard let target = page.refresh, let next = try? address.resolving(target), next != address else { return nil }
         return next
@@ -138,7 +138,7 @@ struct CookieJar: Sendable {
 }
 
 extension CookieJar.Cookie {
-    /// - Returns: nil for what is none, is too long, or wants to be kept secret though everybody has seen it.
+    /// - Returns: nil for what is none, is too long, or wants to be kept secret though it was shown.
     fileprivate init?(_ text: String, from address: WebAddress) {
         let parts = text.split(separator: ";", omittingEmptySubsequences: false)
         guard let pair = parts.first, pair.utf8.count <= CookieJar.maximumLength,

@@ -28,7 +28,7 @@ struct TagScanner: Sendable {
 
     private let page: [UInt8]
     private var position = 0
-    /// What is inside is no HTML, up to the closing tag of this name.
+    /// The content is no HTML, up to the closing tag of this name.
     private var opaque: String?
 
     init(_ page: [UInt8]) { self.page = page }

@@ -1,7 +1,7 @@
 import AgentModel
 import AppProtocol
 
-/// What is known of a network that wants somebody to sign in: the body of `evaluate`, `authenticate`, `maintain` and
+/// The facts about a network that wants a person to sign in: the body of `evaluate`, `authenticate`, `maintain` and
 /// `logoff`.
 public struct CaptiveNetwork: Sendable, Equatable {
     public var ssid: SSID
@@ -11,11 +11,11 @@ public struct CaptiveNetwork: Sendable, Equatable {
     public var interface: String
     /// In dBm.
     public var signal: Int?
-    /// Where the network redirected the validation to.
+    /// The URL that the network redirected the validation to.
     public var portal: String?
     /// How a provider finds out by itself whether the network lets through.
     public var probe: Probe?
-    /// What the network's captive portal API says (RFC 8908).
+    /// The answer of the network's captive portal API (RFC 8908).
     public var api: API?
 
     public struct Probe: Sendable, Equatable {
@@ -35,9 +35,9 @@ public struct CaptiveNetwork: Sendable, Equatable {
     }
 
     public struct API: Codable, Sendable, Equatable {
-        /// Where a person signs in (`user-portal-url`).
+        /// The page to sign in at (`user-portal-url`).
         public var userPortal: String?
-        /// Where more is said of the place (`venue-info-url`).
+        /// A page about the place (`venue-info-url`).
         public var venueInfo: String?
         public var canExtendSession: Bool?
         public var secondsRemaining: Int?

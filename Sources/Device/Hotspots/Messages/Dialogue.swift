@@ -1,6 +1,6 @@
 import AppProtocol
 
-/// What a provider wants a person to do: what is shown, and what is to be filled in.
+/// A provider's question to a person: the text that is shown, and the fields to fill in.
 public struct Dialogue: Sendable, Equatable {
     public var title: String
     public var message: String
@@ -50,7 +50,7 @@ extension Dialogue: Codable {
         if !fields.isEmpty { try container.encode(fields.map(WireField.init), forKey: .fields) }
     }
 
-    /// Somebody's browser is to open it, and nothing else of what URLs can make a telephone do.
+    /// A browser opens it; no other action that URLs can start on a telephone.
     private static func canBeOpened(_ url: String) -> Bool {
         let scheme = url.prefix { $0 != ":" }.lowercased()
         return (scheme == "http" || scheme == "https") && url.dropFirst(scheme.count).hasPrefix("://")

@@ -1,7 +1,7 @@
 import AgentModel
 import AppProtocol
 
-/// What a provider answers.
+/// The answer of a provider.
 public enum ProviderAnswer: Sendable, Equatable {
     case hello
     /// The access points, of those that it was asked about, that it may serve.
@@ -294,7 +294,7 @@ public enum ProviderFault: Error, Sendable, Equatable {
     /// The provider ended, or was ended, before it answered.
     case ended
     case timedOut
-    /// What came is no answer: what is wrong with it.
+    /// The line is no answer, for this reason.
     case garbage(String)
     /// The agent died while it read what this provider said.
     case leftAlone
@@ -306,7 +306,7 @@ extension ProviderFault: CustomStringConvertible {
     /// Printable, whatever the provider wrote.
     public var description: String {
         switch self {
-        case .noHost(let errno): "nobody runs providers (error \(errno))"
+        case .noHost(let errno): "the host of the providers does not run (error \(errno))"
         case .ended: "it ended before it answered"
         case .timedOut: "it did not answer in time"
         case .garbage(let complaint): "its answer is none: \(complaint.shortened)"

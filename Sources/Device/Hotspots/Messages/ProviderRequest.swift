@@ -1,7 +1,7 @@
 import AgentModel
 import AppProtocol
 
-/// What the agent asks of a provider.
+/// A request of the agent to a provider.
 public struct ProviderRequest: Sendable, Equatable {
     /// The answer carries it back.
     public let id: String
@@ -20,7 +20,7 @@ public struct ProviderRequest: Sendable, Equatable {
         /// Whether it can sign in to this network, which the device has joined.
         case evaluate(CaptiveNetwork)
         case authenticate(CaptiveNetwork)
-        /// What a person filled in, by the fields' names, after `uiRequired` in the same connection.
+        /// The person's input, by the fields' names, after `uiRequired` in the same connection.
         case answer([String: Secret])
         /// Whether the device is still signed in, and what else keeps it so. With what the provider kept at its sign-in.
         case maintain(CaptiveNetwork, session: Secret?)
@@ -138,7 +138,7 @@ extension Secret {
     var text: String? { withBytes { String(validating: $0, as: UTF8.self) } }
 }
 
-/// The bounds that agent, host and providers keep to. What exceeds one is refused as a whole. Names, and what a person is
+/// The bounds that agent, host and providers keep to. A message that exceeds one is refused as a whole. Names, and what a person is
 /// asked and answers, go on to apps, whose bounds hold for them.
 public enum ProviderLimits {
     /// The protocol version spoken here: the `v` of every line.

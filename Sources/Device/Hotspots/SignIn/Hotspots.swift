@@ -10,7 +10,7 @@ public final class Hotspots: Sendable {
     private let driver: NIOLoopBoundBox<HotspotDriver>
     private let snapshot: Snapshot
 
-    /// The status for whoever asks from another thread.
+    /// The status for other threads.
     private final class Snapshot: Sendable {
         let status = Mutex(HotspotStatus())
     }
@@ -46,7 +46,7 @@ public final class Hotspots: Sendable {
     /// How it stands, readable from every thread.
     public var status: HotspotStatus { snapshot.status.withLock { $0 } }
 
-    /// A probe found that the network wants somebody to sign in. Where a provider says that it has signed in, a probe that
+    /// A probe found that the network wants a person to sign in. Where a provider says that it has signed in, a probe that
     /// began after that and still finds this shows that it has not.
     public func captiveFound(_ network: CaptiveNetwork, name: NetworkName) { receive(.captive(network, name)) }
 
@@ -65,7 +65,7 @@ public final class Hotspots: Sendable {
         try? await connector.loop.flatSubmit { [driver] in driver.value.logOff() }.get()
     }
 
-    /// What the person answered.
+    /// The person's answer.
     public func answer(_ answer: PortalAnswer) throws(PortalAnswerRefusal) {
         guard let request = status.request, request.id == answer.id else { throw .notAsked }
         try request.check(answer)
@@ -141,7 +141,7 @@ public struct HotspotSettings: Sendable, Equatable {
     public var maintainLimit: Duration = .seconds(30)
     /// The device moves on no later than this.
     public var logoffLimit: Duration = .seconds(2)
-    /// How much longer than a limit the agent is asked to wait: who comes next when it is over has to be heard of before.
+    /// How much longer than a limit the agent is asked to wait: the next step after it has to be known before.
     public var handover: Duration = .seconds(2)
     /// How many providers are asked at a time.
     public var parallel = 4
@@ -166,16 +166,16 @@ public struct HotspotSettings: Sendable, Equatable {
 public struct HotspotStatus: Sendable, Equatable {
     /// For `connectivity`: its state, its provider, and where a person signs in.
     public var portal = Portal()
-    /// What a person is asked now: to be sent as `portal.request` whenever it becomes another one that is not nil.
+    /// The question to a person now: to be sent as `portal.request` whenever it becomes another one that is not nil.
     public var request: PortalRequest?
-    /// Until when the agent should wait and stay at the network, because somebody is signing in; nil where nobody is.
+    /// Until when the agent should wait and stay at the network, because a sign-in is under way; nil where none is.
     public var signingInUntil: Instant?
-    /// Whether a network that is found to be captive now has somebody sign in. False where a person is asked or did not want
-    /// to, after the device has logged off, and in the wait after nobody could.
+    /// Whether a network that is found to be captive now starts a sign-in. False where a person is asked or did not want
+    /// to, after the device has logged off, and in the wait after no provider could.
     public var isTryingWhereCaptive = true
-    /// When it is tried again, after nobody could sign in.
+    /// The moment of the next try, after no provider could sign in.
     public var retryAt: Instant?
-    /// What went wrong last, with the provider's name, printable and without secrets.
+    /// The last failure, with the provider's name, printable and without secrets.
     public var problem: String?
 
     public init() {}

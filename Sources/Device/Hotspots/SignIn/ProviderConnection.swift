@@ -5,7 +5,7 @@ import NIOPosix
 
 /// One connection to the host, and through it to a provider: which bytes go out, and what those mean that come in.
 ///
-/// There is one question at a time. Whatever comes without having been asked for ends the connection.
+/// There is one question at a time. A line that was not asked for ends the connection.
 struct ProviderConnection: Sendable {
     enum Output: Sendable, Equatable {
         case send([UInt8])
@@ -25,7 +25,7 @@ struct ProviderConnection: Sendable {
     private var splitter = LineSplitter()
     private var expected: Expected = .nothing
     private var lastId = 0
-    /// What is asked once the provider has said that it is one.
+    /// The question to ask once the provider has answered `hello`.
     private var first: ProviderRequest.Content?
 
     /// Asks the host which providers there are.
@@ -105,7 +105,7 @@ struct ProviderConnection: Sendable {
     }
 }
 
-/// Carries a connection over a connection.
+/// Carries a ``ProviderConnection`` over a channel.
 final class ProviderConnectionHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias OutboundOut = ByteBuffer
@@ -113,14 +113,15 @@ final class ProviderConnectionHandler: ChannelInboundHandler {
     private var connection: ProviderConnection
     private let source: OutsideSource
     private let watch: any OutsideWatch
-    /// What goes out once the connection is there.
+    /// To be sent once the connection is there.
     private var waiting: [ProviderConnection.Output]
     private var context: ChannelHandlerContext?
-    /// Nil once nobody listens any more.
+    /// Nil after `close`.
     private var tell: ((ProviderConnection.Output) -> Void)?
 
     init(
-        _ start: (ProviderConnection, [ProviderConnection.Output]), with source: OutsideSource, watchedBy watch: any OutsideWatch,
+        _ start: (ProviderConnection, [ProviderConnection.Output]), with source: OutsideSource,
+        watchedBy watch: any OutsideWatch,
         tell: @escaping (ProviderConnection.Output) -> Void
     ) {
         (connection, waiting) = start
@@ -188,14 +189,14 @@ final class ProviderConnectionHandler: ChannelInboundHandler {
     }
 }
 
-/// Opens connections through the host at a socket, all on one event loop.
+/// Opens connections to providers through the host's socket, all on one event loop.
 struct HostConnector: Sendable {
     let socket: String
     let loop: any EventLoop
     let watch: any OutsideWatch
 
     /// On the loop only. `tell` is called there too, and not before this has returned.
-    /// - Parameter provider: who answers; nil for the host.
+    /// - Parameter provider: its name; nil for the host.
     func open(
         _ provider: String?, _ start: (ProviderConnection, [ProviderConnection.Output]),
         tell: @escaping (ProviderConnection.Output) -> Void
@@ -218,7 +219,7 @@ struct HostConnector: Sendable {
 
     /// One question, with its time limit.
     /// - Parameters:
-    ///   - provider: who is asked; nil for the host.
+    ///   - provider: its name; nil for the host.
     ///   - start: makes the connection.
     func once(
         _ provider: String?, within limit: Duration,

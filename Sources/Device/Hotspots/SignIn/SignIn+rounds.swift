@@ -1,7 +1,7 @@
 import AgentModel
 import AppProtocol
 
-// A round: who can sign in, best first, until one has.
+// A round: the providers that can sign in, best first, until one has.
 
 extension SignIn {
     mutating func startRound(_ now: Instant) {
@@ -48,7 +48,7 @@ extension SignIn {
         tryNext(now)
     }
 
-    /// The next one in line; all, where only the one remembered was tried yet; nobody, for a while.
+    /// The next one in line; all, where only the one remembered was tried yet; none, for a while.
     mutating func tryNext(_ now: Instant) {
         if !round.line.isEmpty {
             authenticate(round.line.removeFirst(), now)
@@ -130,7 +130,7 @@ extension SignIn {
     }
 }
 
-// What comes back from connections, and what does not.
+// Answers, failures and time limits of connections.
 
 extension SignIn {
     mutating func answered(_ connection: ConnectionID, _ answer: ProviderAnswer, _ now: Instant) {
@@ -195,7 +195,7 @@ extension SignIn {
             failed(attempt.connection, .timedOut, now)
         case .presentingUI(let attempt, _, _):
             act(.end(attempt.connection))
-            attemptFailed(attempt, "nobody answered in time", now)
+            attemptFailed(attempt, "the person did not answer in time", now)
         case .authenticated(let session): maintain(session, now)
         case .waiting: startRound(now)
         case .inactive, .resting: break

@@ -1,7 +1,7 @@
 import AgentModel
 import AppProtocol
 
-/// The sign-in at one network after the other, by whichever provider can: it decides, and whoever calls it carries out
+/// The sign-in at one network after the other, by any provider that can: it decides, and its caller carries out
 /// the actions.
 struct SignIn: Sendable {
     typealias ConnectionID = Int
@@ -9,7 +9,7 @@ struct SignIn: Sendable {
     enum Input: Sendable {
         case captive(CaptiveNetwork, NetworkName)
         case online
-        /// What was signed in to ends soon, and may be extended.
+        /// The session ends soon, and may be extended.
         case ending(CaptiveNetwork, NetworkName)
         case left
         /// The agent is about to leave the network on purpose.
@@ -41,7 +41,7 @@ struct SignIn: Sendable {
         case authenticated(Session)
         case maintaining(Session, ConnectionID, until: Instant)
         case loggingOff(ConnectionID, until: Instant)
-        /// Nobody could sign in: it is tried again then.
+        /// No provider could sign in: it is tried again then.
         case waiting(until: Instant)
         /// Until the network is left: the person did not want to, or the device has logged off.
         case resting
@@ -77,7 +77,7 @@ struct SignIn: Sendable {
 
     /// One try of all who can, each once.
     struct Round: Sendable {
-        /// Who is tried next.
+        /// The providers to try next.
         var line: [String] = []
         var tried: Set<String> = []
         var isEvaluated = false
@@ -91,7 +91,7 @@ struct SignIn: Sendable {
     var phase = Phase.inactive
     var network: (facts: CaptiveNetwork, name: NetworkName)?
     var round = Round()
-    /// Rounds in a row in which nobody signed in.
+    /// Rounds in a row in which no provider signed in.
     var failedRounds = 0
     var problem: String?
     var remembered: RememberedProviders
@@ -147,7 +147,7 @@ struct SignIn: Sendable {
     mutating func note(_ provider: String, _ complaint: String) { problem = "\(provider): \(complaint)" }
 }
 
-// What the agent finds out about the network.
+// Findings of the agent about the network.
 
 extension SignIn {
     mutating func captiveFound(_ facts: CaptiveNetwork, _ name: NetworkName, _ now: Instant) {
@@ -199,7 +199,7 @@ extension SignIn {
             confirm(&session)
             phase = .maintaining(session, connection, until: until)
         case .listing, .evaluating, .presentingUI, .waiting:
-            // Somebody else opened the network.
+            // The network was opened by other means.
             endConversations()
             phase = .inactive
         // The provider may be about to say that this is its work.
@@ -208,7 +208,7 @@ extension SignIn {
         }
     }
 
-    /// Whoever signed in keeps it up now, and not when it would be its time.
+    /// The provider that signed in maintains the session now, before its time.
     mutating func sessionEnds(_ facts: CaptiveNetwork, _ name: NetworkName, _ now: Instant) {
         guard case .authenticated(let session) = phase, session.isConfirmed, let network,
             network.facts.ssid == facts.ssid, network.facts.security == facts.security

@@ -1,0 +1,141 @@
+import AgentModel
+import NIOCore
+import NIOPosix
+import Synchronization
+
+@testable import Connectivity
+
+/// A connection that is watched, with settings that make it quick.
+package final class Watch: Sendable {
+    package let connection: TargetConnection
+    package let changes = Changes()
+    package let group: any EventLoopGroup
+
+    package static var quick: KeepAlive {
+        var settings = KeepAlive(idle: .seconds(1))
+        settings.application = .seconds(1)
+        settings.applicationLimit = .seconds(1)
+        return settings
+    }
+
+    package static var brisk: Reconnection {
+        var settings = Reconnection()
+        settings.waits.first = .milliseconds(50)
+        settings.waits.last = .milliseconds(200)
+        settings.lastWhileReady = .milliseconds(200)
+        settings.settled = .milliseconds(500)
+        settings.limit = .seconds(2)
+        return settings
+    }
+
+    package init(
+        _ setting: String, trust: TargetTrust? = nil, keepAlive: KeepAlive = quick, reconnection: Reconnection = brisk,
+        on group: any EventLoopGroup = MultiThreadedEventLoopGroup.singleton
+    ) throws {
+        self.group = group
+        let changes = changes
+        connection = TargetConnection(
+            try Target(setting: setting), trust: trust, keepAlive: keepAlive, reconnection: reconnection, on: group,
+            now: { Instant(milliseconds: Int64(NIODeadline.now().uptimeNanoseconds / 1_000_000)) },
+            onChange: { changes.tell(.now($0.state, $0.reason)) }, onDoubt: { changes.tell(.doubt($0)) })
+    }
+
+    deinit { connection.cancel() }
+
+    package func start() { connection.start(through: InterfaceNetwork(interface: nil, on: group)) }
+
+    /// Starts it and waits until it is ready, whatever may be in between.
+    package func ready() async throws {
+        start()
+        try await becomes(.ready)
+    }
+
+    /// Waits for a change, and passes over those before it.
+    package func becomes(_ change: Change) async throws {
+        while try await changes.next() != change {}
+    }
+}
+
+/// A report of a connection.
+package enum Change: Equatable {
+    case now(ConnectionState, ReachProblem?)
+    case doubt(ReachProblem)
+
+    package static let preparing = now(.preparing, nil)
+    package static let ready = now(.ready, nil)
+    package static func waiting(_ reason: ReachProblem) -> Change { now(.waiting, reason) }
+    package static func failed(_ reason: ReachProblem) -> Change { now(.failed, reason) }
+}
+
+package struct NothingHappened: Error {
+    package init() {}
+}
+
+/// Collects what is told, and lets one test wait for each change.
+package final class Changes: Sendable {
+    private struct State {
+        var told: [Change] = []
+        var waiter: CheckedContinuation<Change, any Error>?
+    }
+
+    private let state = Mutex(State())
+
+    package func tell(_ change: Change) {
+        let waiter = state.withLock { state -> CheckedContinuation<Change, any Error>? in
+            guard let waiter = state.waiter else {
+                state.told.append(change)
+                return nil
+            }
+            state.waiter = nil
+            return waiter
+        }
+        waiter?.resume(returning: change)
+    }
+
+    /// The next change, in the order in which they were told.
+    package func next(within limit: Duration = .seconds(30)) async throws -> Change {
+        let deadline = Task {
+            try await Task.sleep(for: limit)
+            take()?.resume(throwing: NothingHappened())
+        }
+        defer { deadline.cancel() }
+        return try await withCheckedThrowingContinuation { continuation in
+            let change = state.withLock { state -> Change? in
+                guard state.told.isEmpty else { return state.told.removeFirst() }
+                state.waiter = continuation
+                return nil
+            }
+            if let change { continuation.resume(returning: change) }
+        }
+    }
+
+    /// Reports that were not read yet.
+    package var unread: [Change] { state.withLock { $0.told } }
+
+    private func take() -> CheckedContinuation<Change, any Error>? {
+        state.withLock { state in
+            defer { state.waiter = nil }
+            return state.waiter
+        }
+    }
+}
+
+/// A port of the loopback interface without a program.
+package func freePort() async throws -> Int {
+    let channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+        .bind(host: "127.0.0.1", port: 0).get()
+    let port = channel.localAddress?.port
+    try await channel.close().get()
+    guard let port else { throw NothingHappened() }
+    return port
+}
+
+/// Waits for what only a program's own words show.
+package func eventually(within limit: Duration = .seconds(30), _ condition: () -> Bool) async throws {
+    let deadline = ContinuousClock.now + limit
+    while !condition() {
+        guard ContinuousClock.now < deadline else { throw NothingHappened() }
+        try await Task.sleep(for: .milliseconds(5))
+    }
+}

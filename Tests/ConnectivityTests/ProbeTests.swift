@@ -1,0 +1,168 @@
+import AgentModel
+import ConnectivitySupport
+import NIOCore
+import NIOPosix
+import Synchronization
+import Testing
+
+@testable import Connectivity
+
+/// Asking whether a server answers, now.
+@Suite(.timeLimit(.minutes(1)))
+struct ProbeTests {
+    @Test func whatWasHeardLatelyIsNotAskedAgain() async throws {
+        let server = try await CountingServer()
+        let watch = try Watch("a=127.0.0.1:\(server.port)")
+        try await watch.ready()
+        for _ in 0..<100 { #expect(await watch.connection.probe(within: .seconds(1)) == nil) }
+        #expect(server.count == 1)
+        #expect(await watch.connection.lastHeard != nil)
+    }
+
+    /// Several want to know at once while it is paused: one attempt tells all of them.
+    @Test func callersShareAnAttempt() async throws {
+        let port = try await freePort()
+        var patient = Watch.brisk
+        patient.waits.first = .seconds(3600)
+        patient.waits.last = .seconds(3600)
+        let watch = try Watch("a=http://127.0.0.1:\(port)", reconnection: patient)
+        watch.start()
+        try await watch.becomes(.waiting(.connectionRefused))
+        let server = try await CountingServer(port: port)
+        let answers = await withTaskGroup(of: ReachProblem?.self) { group in
+            for _ in 0..<20 { group.addTask { await watch.connection.probe(within: .seconds(1)) } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(answers == Array(repeating: .timedOut, count: 20))
+        #expect(server.count == 1)
+    }
+
+    /// A connection that has been silent too long for those who ask: another one is made beside it.
+    @Test func aSilentConnectionGetsASecondOpinion() async throws {
+        let server = try await CountingServer()
+        let watch = try Watch("a=127.0.0.1:\(server.port)")
+        try await watch.ready()
+        let answers = await withTaskGroup(of: ReachProblem?.self) { group in
+            for _ in 0..<20 {
+                group.addTask { await watch.connection.probe(within: .seconds(5), freshness: .seconds(-1)) }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(answers.count == 20 && answers.allSatisfy { $0 == nil })
+        try await eventually { server.count > 1 }
+        #expect(watch.changes.unread.isEmpty && watch.connection.status.isOnline)
+    }
+
+    @Test func aProbeEndsThePause() async throws {
+        let port = try await freePort()
+        var patient = Reconnection()
+        patient.waits.first = .seconds(3600)
+        patient.waits.last = .seconds(3600)
+        let watch = try Watch("a=127.0.0.1:\(port)", reconnection: patient)
+        watch.start()
+        try await watch.becomes(.waiting(.connectionRefused))
+        #expect(await watch.connection.probe(within: .seconds(5)) == .connectionRefused)
+        let server = try await CountingServer(port: port)
+        #expect(await watch.connection.probe(within: .seconds(5)) == nil)
+        #expect(try await watch.changes.next() == .ready)
+        // The kernel lets the device in before the server takes note.
+        try await eventually { server.count > 0 }
+        #expect(server.count == 1)
+    }
+
+    @Test func thereIsNothingToAskBeforeTheStartAndAfterTheEnd() async throws {
+        let watch = try Watch("a=127.0.0.1:9")
+        #expect(await watch.connection.probe(within: .seconds(5)) == .noAddress)
+        #expect(await watch.connection.lastHeard == nil)
+        watch.connection.cancel()
+        #expect(await watch.connection.probe(within: .seconds(5)) == .noAddress)
+        watch.start()
+        #expect(try await watch.changes.next() == .now(.cancelled, nil))
+        #expect(watch.changes.unread.isEmpty)
+    }
+
+    /// It is connected to and says nothing: only the limit ends that.
+    @Test func aSilentServerIsGivenUp() async throws {
+        let server = try await CountingServer()
+        let watch = try Watch("a=http://127.0.0.1:\(server.port)")
+        watch.start()
+        try await watch.becomes(.waiting(.timedOut))
+        #expect(await watch.connection.probe(within: .milliseconds(300)) == .timedOut)
+    }
+
+    /// It takes its time to answer, more than those have who ask again and again: they do not begin anew each time.
+    @Test func aSlowAnswerIsWaitedFor() async throws {
+        let server = try await CountingServer(
+            greeting: ByteBuffer(string: "HTTP/1.1 204 x\r\n\r\n"), after: .seconds(1))
+        let watch = try Watch("a=http://127.0.0.1:\(server.port)")
+        watch.start()
+        try await watch.becomes(.preparing)
+        var answers = 0
+        while watch.connection.status.state != .ready {
+            answers += 1
+            _ = await watch.connection.probe(within: .milliseconds(100))
+        }
+        #expect(answers > 3)
+        #expect(server.count == 1)
+    }
+
+    @Test func aNameServerThatSaysNothingIsTheReason() async throws {
+        let silent = try await DatagramBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .bind(host: "127.0.0.1", port: 0).get()
+        defer { silent.close(promise: nil) }
+        let port = try #require(silent.localAddress?.port)
+        let notes = try NoteFolder()
+        defer { notes.remove() }
+        try notes.write("NAME_SERVERS=127.0.0.1:\(port)\n", to: "leases/lo")
+        // The next attempt is the probe's own, in the time that it has.
+        var patient = Watch.brisk
+        patient.waits.first = .seconds(3600)
+        patient.waits.last = .seconds(3600)
+        let watch = try Watch("broker=mqtt.example.com:1883", reconnection: patient)
+        watch.connection.start(through: InterfaceNetwork(interface: "lo", on: watch.group, files: notes.files))
+        #expect(try await watch.changes.next() == .preparing)
+        #expect(try await watch.changes.next() == .waiting(.nameServerSilent))
+        #expect(await watch.connection.probe(within: .seconds(1)) == .nameServerSilent)
+    }
+
+    @Test func aFloodIsReadAndEnded() async throws {
+        let flood = ByteBuffer(repeating: 0x20, count: AnswerGate.largestUnasked + 1)
+        let server = try await CountingServer(greeting: flood)
+        let watch = try Watch("a=127.0.0.1:\(server.port)")
+        try await watch.ready()
+        try await eventually { server.count > 3 }
+        #expect(watch.connection.status.isOnline, "it lets the device in each time")
+    }
+}
+
+/// Takes connections, counts them, and says one thing or nothing.
+final class CountingServer: Sendable {
+    let port: Int
+    private let channel: any Channel
+    private let counter: Counter
+
+    final class Counter: Sendable {
+        let count = Mutex(0)
+    }
+
+    var count: Int { counter.count.withLock { $0 } }
+
+    init(port: Int = 0, greeting: ByteBuffer? = nil, after delay: TimeAmount = .zero) async throws {
+        let counter = Counter()
+        self.counter = counter
+        channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .childChannelInitializer { child in
+                counter.count.withLock { $0 += 1 }
+                if let greeting {
+                    child.eventLoop.scheduleTask(in: delay) { child.writeAndFlush(greeting, promise: nil) }
+                }
+                return child.eventLoop.makeSucceededVoidFuture()
+            }
+            .bind(host: "127.0.0.1", port: port).get()
+        guard let port = channel.localAddress?.port else { throw NothingHappened() }
+        self.port = port
+    }
+
+    deinit { channel.close(promise: nil) }
+}

@@ -1,0 +1,102 @@
+import AgentModel
+import Connectivity
+import ConnectivitySupport
+import Foundation
+import Testing
+
+/// Targets that have to prove who they are.
+@Suite(.enabled(if: Server.areInstalled, "nginx and openssl are needed"), .timeLimit(.minutes(1)))
+struct TLSTests {
+    private let authority: Authority
+
+    init() throws { authority = try Authority() }
+
+    @Test func aServerThatProvesItsNameIsReady() async throws {
+        let port = try await freePort()
+        let server = try Server.nginx(port: port, certificate: try authority.certify("DNS:localhost,IP:127.0.0.1"))
+        try server.start()
+        let trust = try TargetTrust(authorities: authority.path)
+        for setting in ["a=tls://localhost:\(port)", "a=tls://127.0.0.1:\(port)", "a=https://localhost:\(port)"] {
+            let watch = try Watch(setting, trust: trust)
+            try await watch.ready()
+            #expect(await watch.connection.probe(within: .seconds(5)) == nil)
+        }
+    }
+
+    @Test func aServerOfAnotherNameIsNot() async throws {
+        let port = try await freePort()
+        let server = try Server.nginx(port: port, certificate: try authority.certify("DNS:other.example,IP:127.0.0.9"))
+        try server.start()
+        let trust = try TargetTrust(authorities: authority.path)
+        for setting in ["a=tls://localhost:\(port)", "a=https://127.0.0.1:\(port)"] {
+            let watch = try Watch(setting, trust: trust)
+            watch.start()
+            try await watch.becomes(.waiting(.tlsFailed))
+        }
+    }
+
+    /// No authority of the system has signed it; and without authorities no server is trusted.
+    @Test func aServerWithoutAKnownAuthorityIsNot() async throws {
+        let port = try await freePort()
+        let server = try Server.nginx(port: port, certificate: try authority.certify("DNS:localhost"))
+        try server.start()
+        for trust in [try TargetTrust(), nil] {
+            let watch = try Watch("a=tls://localhost:\(port)", trust: trust)
+            watch.start()
+            try await watch.becomes(.waiting(.tlsFailed))
+        }
+    }
+
+    /// The kernel of a frozen server still takes connections; keys it cannot agree upon.
+    @Test func aFrozenServerIsNoticedWhenItIsAsked() async throws {
+        let port = try await freePort()
+        let server = try Server.nginx(port: port, certificate: try authority.certify("DNS:localhost"))
+        try server.start()
+        let watch = try Watch("a=tls://localhost:\(port)", trust: try TargetTrust(authorities: authority.path))
+        try await watch.ready()
+        server.freeze()
+        #expect(await watch.connection.probe(within: .seconds(1), freshness: .seconds(-1)) == .timedOut)
+        server.thaw()
+        #expect(await watch.connection.probe(within: .seconds(5), freshness: .seconds(-1)) == nil)
+    }
+
+    @Test func aServerWithoutTLSIsNot() async throws {
+        let port = try await freePort()
+        let server = try Server.nginx(port: port)
+        try server.start()
+        let watch = try Watch("a=tls://localhost:\(port)", trust: try TargetTrust())
+        watch.start()
+        try await watch.becomes(.waiting(.tlsFailed))
+    }
+}
+
+/// Vouches for servers, as long as the test lasts.
+struct Authority {
+    private let files: Program
+    var path: String { files.folder.appendingPathComponent("authority.pem").path }
+
+    init() throws {
+        files = try Program(["/bin/true"])
+        try openssl(
+            "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=authority"
+                + " -keyout authority.key -out authority.pem")
+    }
+
+    /// - Parameter names: such as `DNS:localhost,IP:127.0.0.1`.
+    /// - Returns: the path of key and certificate without the ending.
+    func certify(_ names: String) throws -> String {
+        try "subjectAltName=\(names)\n".write(
+            to: files.folder.appendingPathComponent("names"), atomically: false, encoding: .utf8)
+        try openssl(
+            "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=server -keyout server.key -out server.csr"
+        )
+        try openssl(
+            "x509 -req -in server.csr -CA authority.pem -CAkey authority.key -CAcreateserial -days 2 -extfile names"
+                + " -out server.pem")
+        return files.folder.appendingPathComponent("server").path
+    }
+
+    private func openssl(_ command: String) throws {
+        try Program.run(["/bin/sh", "-c", "cd '\(files.folder.path)' && openssl \(command)"])
+    }
+}
