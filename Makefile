@@ -145,7 +145,7 @@ package-test: ## Install, upgrade, remove and purge the package in a fresh Debia
 	@board/install-dependencies debootstrap
 	@set -e; packages=$$(ls -t .board/debian/altnet_*_amd64.deb); $(if $(filter 0,$(shell id -u)),,sudo) board/debian/test $$(echo "$$packages" | head -n 1)
 
-# The name until version 0.2.
+# Its name before.
 deb-test: package-test
 
 # On a real board: BOARD=[user@]host, and for its access points HOOK=program NETWORKS=file (Docs/board-test.md).

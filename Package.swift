@@ -99,10 +99,7 @@ let package = Package(
             "Simulation", in: "Bench", on: ["AgentModel", "Failover", "Randomness"],
             resources: [.embedInCode("Scenarios")]),
         module("Lab", in: "Bench", on: ["AgentModel", "AppClient", "Linux", "Measuring", "Simulation"]),
-        module(
-            "Harness", in: "Bench", on: ["AppClient", "AppProtocol", "Linux", nioCore, nioPosix, nioSSL, nioTLS],
-            // Optimised, it crashes the compiler (Swift 6.3.1, LLVM's CoroSplit).
-            settings: [.unsafeFlags(["-Onone"], .when(configuration: .release))]),
+        module("Harness", in: "Bench", on: ["AppClient", "AppProtocol", "Linux", nioCore, nioPosix, nioSSL, nioTLS]),
         .executableTarget(
             name: "altnet-lab",
             dependencies: [

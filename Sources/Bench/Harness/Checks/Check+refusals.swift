@@ -282,18 +282,7 @@ extension Check {
             let wire = try await check.open()
             wire.flood(
                 (0..<1000).flatMap { JSONValue.request(.getCapabilities, id: "\($0)").line + [UInt8(ascii: "\n")] })
-            var refused: Answer?
-            for number in 0..<1000 {
-                guard case .line(let line) = try await wire.next() else { break }
-                let answer = try Answer(line)
-                try answer.expectID(.text("\(number)"))
-                if answer.code == .tooManyRequests {
-                    refused = answer
-                } else {
-                    try answer.expectSuccess(of: .getCapabilities, id: nil)
-                }
-            }
-            try await refused?.waitAsTold()
+            try await wire.expectAnswersOrRefusal(count: 1000)
             try await check.expectServed()
         },
     ]
@@ -302,6 +291,29 @@ extension Check {
         _ name: String, _ title: String, _ body: @escaping @Sendable (CheckRun) async throws -> Void
     ) -> Check {
         Check("robustness.\(name)", title, section: "The network", body)
+    }
+}
+
+extension Wire {
+    /// Checks that questions about capabilities are answered in order, or refused with a time after which to go on, and waits
+    /// for that time.
+    ///
+    /// Not optimised: Swift 6.3.1 crashes where it splits this function (LLVM's CoroSplit).
+    @_optimize(none)
+    fileprivate func expectAnswersOrRefusal(count: Int) async throws {
+        var refusal: Answer?
+        var number = 0
+        while number < count, case .line(let line) = try await next() {
+            let answer = try Answer(line)
+            try answer.expectID(.text("\(number)"))
+            if answer.code == .tooManyRequests {
+                refusal = answer
+            } else {
+                try answer.expectSuccess(of: .getCapabilities, id: nil)
+            }
+            number += 1
+        }
+        if let refusal { try await refusal.waitAsTold() }
     }
 }
 
