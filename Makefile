@@ -37,8 +37,8 @@ test-all: servers check thorough lab package-test board-test ## Test everything
 
 # Which target a test is in decides when it runs. These need servers, network namespaces, root or all of the processor.
 INTEGRATION := IntegrationTests HarnessTests
-# Threads that live in another network namespace have a process of their own: the pool that tasks share makes its threads
-# from the thread that has work for it, and they begin in that thread's namespace and stay there.
+# These put threads into other network namespaces, so they have a process of their own: Swift's pool begins a thread in the
+# namespace of the thread that asks for it, and the thread stays there.
 NAMESPACES := ^IntegrationTests\.(DeadPathTests|TroubleTests|InterfaceTests)/
 SERVERS := fish groff-base iproute2 libqrencode4 mosquitto nftables nginx-light openssl python3 python3-cryptography \
     python3-jsonschema zbar-tools zsh
@@ -57,7 +57,8 @@ integration: servers built-tests ## Run the tests with real servers and network 
 	Tests/run --skip-build --no-parallel --filter '$(NAMESPACES)'
 
 thorough: servers built-tests ## Run all tests but the lab's, with ten times the random histories, power cuts and inputs
-	ALTNET_TESTS=thorough Tests/run --skip-build --no-parallel --skip LabTests
+	ALTNET_TESTS=thorough Tests/run --skip-build --no-parallel --skip LabTests --skip '$(NAMESPACES)'
+	Tests/run --skip-build --no-parallel --filter '$(NAMESPACES)'
 
 lab: built-tests ## Run all scenarios on real kernel radios in a virtual machine (ONLY=suite or test)
 	$(SHIP) altnet

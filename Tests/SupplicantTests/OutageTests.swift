@@ -106,7 +106,7 @@ import Testing
             #expect(await bench.fake.reaches { $0.asked.last == "ATTACH" })
             clock.advance(by: Bench.patient.requestLimit)
             #expect(await bench.log.next() == .unavailable)
-            clock.advance(by: Bench.patient.retry.lowerBound)
+            clock.advance(by: Bench.patient.retry.first)
             #expect(await bench.log.next() == .available)
         }
     }
