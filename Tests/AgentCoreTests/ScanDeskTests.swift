@@ -91,7 +91,7 @@ import Testing
         var bench = try searching()
         var effects: [String] = []
         for _ in 0..<5 where !bench.scans.isEmpty {
-            effects = bench.endScan(.failed(ProtocolError(.radioFailed, "no")))
+            effects += bench.endScan(.failed(ProtocolError(.radioFailed, "no")))
             bench.now = bench.now + .seconds(5)
             effects += bench.tell(.timer(.policy))
         }
