@@ -32,8 +32,8 @@ import Testing
         #expect(try QRCode(Array(repeating: 0x78, count: bytes)).size == 17 + 4 * version)
     }
 
-    /// At level M version 1 holds 14 bytes and version 2 holds 26. The format information begins with the level, masked with 10: 00 is M, 01
-    /// is L.
+    /// At level M version 1 holds 14 bytes and version 2 holds 26. The format information begins with the level, masked
+    /// with 10: 00 is M, 01 is L.
     @Test(arguments: [(14, false), (15, true), (26, false), (27, true)])
     func correctsMoreWhereThatCostsNothing(bytes: Int, isLow: Bool) throws {
         let code = try QRCode(Array(repeating: 0x78, count: bytes))
