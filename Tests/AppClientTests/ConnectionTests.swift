@@ -6,7 +6,7 @@ import Testing
 @testable import AppClient
 
 /// Requests over one connection, and their time limits.
-@Suite(.timeLimit(.minutes(1))) struct ConnectionTests {
+@Suite(.timeLimit(.minutes(10))) struct ConnectionTests {
     /// `cancelled` means that the request was not sent.
     @Test func whatIsCancelledBeforeItIsSentIsNotSent() async throws {
         let script: ScriptedDevice.Script = { _, id in
@@ -38,7 +38,7 @@ import Testing
 }
 
 /// Something that has the key and does not keep to the protocol.
-@Suite(.enabled(if: PipedProgram.path(of: "openssl") != nil, "openssl is not installed"), .timeLimit(.minutes(2)))
+@Suite(.enabled(if: PipedProgram.path(of: "openssl") != nil, "openssl is not installed"), .timeLimit(.minutes(10)))
 struct HostileDeviceTests {
     @Test(arguments: [
         "garbage", #"{"v":2,"id":"1","ok":true,"body":{}}"#, #"{"v":1,"id":"1","ok":true,"body":7}"#,
@@ -97,7 +97,7 @@ struct HostileDeviceTests {
 /// The pauses between attempts.
 @Suite struct PauseTests {
     /// Attempts go on until the call's time is over, and no longer.
-    @Test(.timeLimit(.minutes(1))) func aCallKeepsToItsTime() async throws {
+    @Test(.timeLimit(.minutes(10))) func aCallKeepsToItsTime() async throws {
         let clock = SkippingClock()
         var settings = DeviceSession.Settings()
         settings.clock = clock

@@ -6,7 +6,7 @@ import NIOPosix
 import Testing
 
 /// Addresses without a device.
-@Suite(.timeLimit(.minutes(2))) struct EndpointTests {
+@Suite(.timeLimit(.minutes(10))) struct EndpointTests {
     private func endpoint(_ host: String, port: Int = 1) throws -> Endpoint {
         .network(host: host, port: port, device: try DeviceKey(deviceId: "board-1", localKey: Secret(Array(0...15))))
     }

@@ -5,7 +5,7 @@ import AppServer
 import Testing
 
 /// Events that go on whatever happens to the connection.
-@Suite(.timeLimit(.minutes(2))) struct EventTests {
+@Suite(.timeLimit(.minutes(10))) struct EventTests {
     private func publish(_ signals: ClosedRange<Int>, on hub: EventHub) {
         for signal in signals { hub.publish(.signal(SignalReading(signal: signal))) }
     }

@@ -224,13 +224,13 @@ struct Overdue: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Returns once the condition is met; fails after 20 seconds. For conditions without an event.
+/// Returns once the condition is met; fails after 10 minutes. For conditions without an event.
 func eventually(
     _ what: String, isolation: isolated (any Actor)? = #isolation, _ condition: () async throws -> Bool
 ) async throws {
-    let end = ContinuousClock.now + .seconds(20)
+    let end = ContinuousClock.now + .seconds(600)
     while try await !condition() {
-        guard ContinuousClock.now < end else { throw Overdue(description: "not within 20 s: \(what)") }
+        guard ContinuousClock.now < end else { throw Overdue(description: "not within 10 minutes: \(what)") }
         try await Task.sleep(for: .milliseconds(2))
     }
 }

@@ -5,7 +5,7 @@ import AppServer
 import Testing
 
 /// Each call of the manager against a server in the network.
-@Suite(.timeLimit(.minutes(2))) struct ManagerTests {
+@Suite(.timeLimit(.minutes(10))) struct ManagerTests {
     @Test func askedWhatItCan() async throws {
         try await Fixture.with { fixture async throws in
             let manager = fixture.manager()

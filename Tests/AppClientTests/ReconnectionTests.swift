@@ -5,7 +5,7 @@ import AppServer
 import Testing
 
 /// Connections that end, or go silent, in use.
-@Suite(.timeLimit(.minutes(2))) struct ReconnectionTests {
+@Suite(.timeLimit(.minutes(10))) struct ReconnectionTests {
     @Test func howeverManyAskOneConnectionIsMade() async throws {
         try await Fixture.with { fixture async throws in
             let manager = fixture.manager()

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// The sample for apps, which Docs/app.md shows, against a device.
-@MainActor @Suite(.timeLimit(.minutes(2))) struct SampleTests {
+@MainActor @Suite(.timeLimit(.minutes(10))) struct SampleTests {
     @Test func aDeviceThatCannotDoItIsSaidSo() async throws {
         try await Fixture.with { fixture async throws in
             fixture.board.set {

@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// Switches, over whose way the connection breaks.
-@Suite(.timeLimit(.minutes(2))) struct SwitchTests {
+@Suite(.timeLimit(.minutes(10))) struct SwitchTests {
     private let attic: SSID
     private let hash: NetworkHash
 

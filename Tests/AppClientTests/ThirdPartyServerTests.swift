@@ -7,7 +7,7 @@ import Synchronization
 import Testing
 
 /// The client with OpenSSL at the other end.
-@Suite(.enabled(if: PipedProgram.path(of: "openssl") != nil, "openssl is not installed"), .timeLimit(.minutes(2)))
+@Suite(.enabled(if: PipedProgram.path(of: "openssl") != nil, "openssl is not installed"), .timeLimit(.minutes(10)))
 struct ThirdPartyServerTests {
     private static let key = "000102030405060708090a0b0c0d0e0f"
     private static let suite = ["-tls1_2", "-cipher", "ECDHE-PSK-CHACHA20-POLY1305"]

@@ -180,7 +180,7 @@ enum ProtocolDocument {
         return row?.split(separator: "|").dropFirst().map { $0.trimmingCharacters(in: .whitespaces) } ?? []
     }
 
-    /// The texts of the Swift files of these targets.
+    /// The texts of the Swift files of these folders of `Sources`.
     static func sources(_ targets: [String]) throws -> [String] {
         let sources = folder.deletingLastPathComponent().appendingPathComponent("Sources")
         return try targets.flatMap { target in

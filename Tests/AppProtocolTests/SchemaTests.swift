@@ -145,7 +145,8 @@ import Testing
 
     /// Every detail that the sources put into an error is documented.
     @Test func hasTheDetailsOfTheCode() throws {
-        let used = try ProtocolDocument.sources(["Agent", "AppServer", "AppProtocol"]).flatMap { text in
+        let used = try ProtocolDocument.sources(["Device/Agent", "Device/AppServer", "App/AppProtocol"]).flatMap {
+            text in
             text.matches(of: /"([a-zA-Z]+)": \.(?:text|number)\(/).map { String($0.1) }
         }
         #expect(used.contains("field"))

@@ -104,7 +104,7 @@ import Testing
         let gate = Gate()
         let hash = NetworkHash(localKey: Secret(text: "key"), ssid: try SSID("Home"), password: nil)
         try await withClient(of: FakeDevice(gate: gate), hub: hub) { client async throws in
-            async let outcome = client.switchNetwork(to: .stored(hash), within: .seconds(20))
+            async let outcome = client.switchNetwork(to: .stored(hash), within: .seconds(600))
             await gate.isReached()
             hub.publish(.switchProgress(SwitchStatus(switchId: "s-0", phase: .failed)))
             hub.publish(.switchProgress(SwitchStatus(switchId: "s-1", phase: .joining)))
@@ -122,7 +122,7 @@ import Testing
         let gate = Gate()
         let hash = NetworkHash(localKey: Secret(text: "key"), ssid: try SSID("Home"), password: nil)
         try await withClient(of: FakeDevice(gate: gate), hub: hub) { client async throws in
-            async let outcome = client.switchNetwork(to: .stored(hash), within: .seconds(20))
+            async let outcome = client.switchNetwork(to: .stored(hash), within: .seconds(600))
             await gate.isReached()
             hub.publish(.gap(Gap(reason: .expired, missed: 1)))
             gate.open()

@@ -116,10 +116,10 @@ private final class ReceivedLines: Sendable {
 
     func end() { update { $0.hasEnded = true } }
 
-    /// - Throws: after 20 s, so that a test that waits for what does not come fails instead of hanging.
+    /// - Throws: after 10 minutes, so that a test that waits for what does not come fails instead of hanging.
     func next() async throws -> String? {
         let limit = Task {
-            try await Task.sleep(for: .seconds(20))
+            try await Task.sleep(for: .seconds(600))
             state.withLock { state in
                 defer { state.waiting = nil }
                 return state.waiting

@@ -183,7 +183,7 @@ import Testing
         try await KeyFileStore.with { store in
             let run = await store.altnet("export", "-", style: Style(width: 80))
             #expect(run.status == 65)
-            #expect(run.errors.contains("nothing for a terminal"))
+            #expect(run.errors.contains("an export is binary"))
         }
     }
 

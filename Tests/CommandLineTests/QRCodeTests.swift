@@ -32,9 +32,9 @@ import Testing
         #expect(try QRCode(Array(repeating: 0x78, count: bytes)).size == 17 + 4 * version)
     }
 
-    /// Version 1 holds 14 bytes at level M. The format information begins with the level, masked with 10: 00 is M, 01
-    /// is L.
-    @Test(arguments: [(14, false), (15, true), (2331, false), (2332, true)])
+    /// At level M version 1 holds 14 bytes and version 2 holds 26. The format information begins with the level, masked
+    /// with 10: 00 is M, 01 is L.
+    @Test(arguments: [(14, false), (15, true), (26, false), (27, true)])
     func correctsMoreWhereThatCostsNothing(bytes: Int, isLow: Bool) throws {
         let code = try QRCode(Array(repeating: 0x78, count: bytes))
         #expect(code[8, 0])
