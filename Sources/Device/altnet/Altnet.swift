@@ -64,7 +64,8 @@ enum Program {
             AgentService.overwriteFreedMemory()
             AgentService.saveMemory()
         }
-        Task {
+        // Detached: the main actor has no thread here.
+        Task.detached {
             await run(arguments)
             exit(EXIT_SUCCESS)
         }
