@@ -1,6 +1,7 @@
 import AgentModel
 import AppProtocol
 import Foundation
+import Linux
 import Testing
 
 @testable import KeyFile

@@ -188,17 +188,17 @@ private func readAsHostLines(_ line: [UInt8]) {
 /// to.
 private func converse(_ bytes: [UInt8]) {
     let whole = outcome(of: [bytes[...]])
-    precondition(whole == outcome(of: pieces(of: bytes)), "a conversation depends on how it arrives")
+    precondition(whole == outcome(of: pieces(of: bytes)), "a connection depends on how it arrives")
     let ends = whole.count { if case .failed = $0 { true } else { false } }
     precondition(ends == 1)
     // The question comes after the introduction, and nothing after that.
     precondition(whole.count { if case .send = $0 { true } else { false } } <= 1)
 }
 
-private func outcome(of pieces: [ArraySlice<UInt8>]) -> [Conversation.Output] {
-    var (conversation, _) = Conversation.opening("a", .answer([:]))
-    var outputs = pieces.flatMap { conversation.receive($0) }
-    outputs += conversation.end()
+private func outcome(of pieces: [ArraySlice<UInt8>]) -> [ProviderConnection.Output] {
+    var (connection, _) = ProviderConnection.opening("a", .answer([:]))
+    var outputs = pieces.flatMap { connection.receive($0) }
+    outputs += connection.end()
     return outputs
 }
 

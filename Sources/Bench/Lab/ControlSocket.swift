@@ -1,5 +1,6 @@
 import AgentModel
 import Glibc
+import Linux
 
 /// One end of hostapd's or wpa_supplicant's control interface: a Unix datagram socket, a text request, a text reply.
 ///

@@ -5,6 +5,7 @@ import AppServer
 import Connectivity
 import Glibc
 import KeyFile
+import Linux
 
 /// What a command tells the shell; the numbers from 64 on are those of sysexits(3).
 enum ExitStatus: Int32, CaseIterable {

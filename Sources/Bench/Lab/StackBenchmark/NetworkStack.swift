@@ -2,6 +2,7 @@ import AgentModel
 import AppClient
 import FoundationEssentials
 import Glibc
+import Linux
 
 /// Software that keeps a device on Wi-Fi, as the benchmark starts, commands and ends it. One file each.
 ///

@@ -2,6 +2,7 @@ import AgentModel
 import AppProtocol
 import Connectivity
 import Glibc
+import Linux
 import NIOCore
 
 /// The provider for portals on which terms have only to be accepted, by a form or by a link, as nodogsplash's are. What has to
