@@ -4,6 +4,7 @@ import Linux
 import NetworkNamespaces
 import Synchronization
 import Testing
+
 @testable import Netlink
 
 /// The example in Docs/reachability.md, word for word: it compiles, and does what it says.

@@ -100,7 +100,8 @@ struct StateDocument: Encodable {
         backupsRevision = state.backupsRevision
         pendingSwitch = state.pendingSwitch.map { pending in
             PendingSwitchDocument(
-                id: pending.id, target: pending.target.map(document), cameFrom: pending.cameFrom.map(SSID.JSONMembers.init))
+                id: pending.id, target: pending.target.map(document),
+                cameFrom: pending.cameFrom.map(SSID.JSONMembers.init))
         }
         replayCounters = state.replayCounters
     }
