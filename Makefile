@@ -44,7 +44,7 @@ unit: deps ## Run the tests that need no radios
 	Tests/run --skip-build --filter '$(HARNESS)'
 	@$(MAKE) --no-print-directory integration
 
-integration: deps ## Run the tests that need root, servers or network namespaces
+integration: deps ## Run the tests that need root, servers, network namespaces, or real time
 	@board/install-dependencies iproute2 mosquitto nftables nginx-light openssl python3
 	Tests/run --no-parallel --filter '^IntegrationTests\.' --skip '$(NAMESPACES)'
 	Tests/run --skip-build --no-parallel --filter '$(NAMESPACES)'
