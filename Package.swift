@@ -141,15 +141,16 @@ let package = Package(
             "ConnectivityTests",
             on: [
                 "AgentModel", "Connectivity", "ConnectivitySupport", "DNS", "Linux", "Randomness", nioCore, nioEmbedded,
-                nioHTTP1, nioPosix, nioSSL, nioTLS,
+                nioTLS,
             ]),
         tests("HotspotsTests", on: ["AppProtocol", "Connectivity", "Hotspots", "Randomness"]),
-        // What needs root, servers or network namespaces (`make integration`).
+        // What needs root, servers or network namespaces, or waits for sockets and time (`make integration`).
         tests(
             "IntegrationTests",
             on: [
                 "AgentModel", "AppProtocol", "CNetlink", "Connectivity", "ConnectivitySupport", "DNS", "Hotspots",
-                "Linux", "Netlink", "NetworkNamespaces", "altnet", nioCore, nioPosix,
+                "Linux", "Netlink", "NetworkNamespaces", "Randomness", "altnet", nioCore, nioHTTP1, nioPosix, nioSSL,
+                nioTLS,
             ]),
         tests(
             "AgentTests",

@@ -1,6 +1,8 @@
 import AgentModel
 import ConnectivitySupport
 import DNS
+import NIOCore
+import Randomness
 import Testing
 
 @testable import Connectivity
@@ -146,5 +148,85 @@ import Testing
     @Test func addressesAreBounded() throws {
         let many = (0..<100).map { WrittenRecord.address(.test("a.example"), "192.0.2.\($0)") }
         #expect(try answer(many).addresses.count == NameAnswer.maximumAddresses)
+    }
+}
+
+@Suite struct NameCacheTests {
+    private let start = NIODeadline.uptimeNanoseconds(1_000_000_000)
+    private let address = IPAddress("192.0.2.1").map { [$0] } ?? []
+
+    private func question(_ name: String, _ type: DNSRecordType = .ipv4) -> DNSQuestion {
+        DNSQuestion(.test(name), type)
+    }
+
+    @Test func answersHoldAsLongAsTheySay() {
+        var cache = NameCache()
+        cache.keep(NameAnswer(addresses: address, timeToLive: 30), to: question("a.example"), at: start)
+        #expect(cache.addresses(question("A.example"), at: start + .seconds(29)) == address)
+        #expect(cache.addresses(question("a.example", .ipv6), at: start) == nil)
+        #expect(cache.addresses(question("a.example"), at: start + .seconds(30)) == nil)
+    }
+
+    @Test func nothingHoldsForLong() {
+        var cache = NameCache()
+        cache.keep(NameAnswer(addresses: address, timeToLive: .max), to: question("a.example"), at: start)
+        #expect(cache.addresses(question("a.example"), at: start + NameCache.longest - .seconds(1)) == address)
+        #expect(cache.addresses(question("a.example"), at: start + NameCache.longest) == nil)
+    }
+
+    @Test func whatIsNotThereIsNotKept() {
+        var cache = NameCache()
+        cache.keep(NameAnswer(addresses: [], timeToLive: 30), to: question("a.example"), at: start)
+        cache.keep(NameAnswer(addresses: address, timeToLive: 0), to: question("b.example"), at: start)
+        #expect(cache.addresses(question("a.example"), at: start) == nil)
+        #expect(cache.addresses(question("b.example"), at: start) == nil)
+    }
+
+    /// The one that would go first has to go.
+    @Test func theCacheIsBounded() {
+        var cache = NameCache()
+        for number in 0...NameCache.maximumEntries {
+            let answer = NameAnswer(addresses: address, timeToLive: number == 7 ? 10 : 100)
+            cache.keep(answer, to: question("n\(number).example"), at: start)
+        }
+        let kept = (0...NameCache.maximumEntries).filter {
+            cache.addresses(question("n\($0).example"), at: start) != nil
+        }
+        #expect(kept == Array(0...NameCache.maximumEntries).filter { $0 != 7 })
+    }
+}
+
+@Suite struct HostTests {
+    @Test(arguments: ["192.0.2.1", "2001:db8::1", "fe80::1%wlan0", "::ffff:192.0.2.1"])
+    func addressesAreAddresses(text: String) throws {
+        #expect(try Host(text) == .address(try #require(IPAddress(text))))
+    }
+
+    @Test(arguments: [
+        "a", "mqtt.example.com", "mqtt.example.com.", "xn--bcher-kva.example", "a_b.example", "3com.example",
+    ])
+    func namesAreNames(text: String) throws {
+        #expect(try Host(text) == .name(.test(text.hasSuffix(".") ? String(text.dropLast()) : text)))
+    }
+
+    @Test(arguments: [
+        "", ".", "..", "a..b", ".a", "-a.example", "a-.example", "a b", "bücher.example", "10.1", "256.0.0.1", "1",
+        "a.1", "[::1]", "::g", "a/b", "a:80", "a%lo", "a\0.example", "http://a", "a\n", "127.0.0.1%lo",
+        String(repeating: "a", count: 64), String(repeating: "a.", count: 127) + "aa",
+    ])
+    func nonsenseIsRefused(text: String) {
+        #expect(throws: NameFailure.invalid) { try Host(text) }
+    }
+
+    @Test func noiseIsReadOrRefused() {
+        var random = SeededRandom(seed: 5)
+        let letters = Array("aZ09-_.:%[] \u{e9}\0")
+        for _ in 0..<20_000 {
+            let text = String(
+                (0..<Int.random(in: 0...12, using: &random)).compactMap { _ in letters.randomElement(using: &random) })
+            guard case .name(let name) = try? Host(text) else { continue }
+            // What is taken for a name is one that can be asked for as it is written.
+            #expect(name.description == (text.hasSuffix(".") ? String(text.dropLast()) : text))
+        }
     }
 }

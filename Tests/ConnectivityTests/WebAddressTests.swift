@@ -94,3 +94,8 @@ import Testing
         #expect(accepted > 100)
     }
 }
+
+extension WebAddress {
+    // swift-format-ignore: NeverUseForceTry
+    fileprivate static let example = try! WebAddress("http://portal.example/a/b/c?d")
+}

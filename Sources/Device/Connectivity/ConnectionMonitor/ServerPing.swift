@@ -66,7 +66,8 @@ final class HTTPPing: ChannelDuplexHandler {
         guard head.status.code >= 200, isProven || !Self.isPortals(head.status) else {
             return context.fireErrorCaught(UnexpectedAnswer())
         }
-        isLast = !head.isKeepAlive
+        let options = head.headers[canonicalForm: "Connection"].map { $0.lowercased() }
+        isLast = options.contains("close") || head.version.minor == 0 && !options.contains("keep-alive")
         context.fireChannelRead(wrapInboundOut(ServerAnswer()))
     }
 
