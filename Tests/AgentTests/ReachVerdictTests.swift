@@ -53,7 +53,7 @@ import Testing
             ]
         ),
         ("failed", [false, nil].map { Network(source: "failed", isCaptive: $0) }),
-        ("nobody to ask", [false, nil].map { Network(source: "nobody", isCaptive: $0) }),
+        ("no source", [false, nil].map { Network(source: "nobody", isCaptive: $0) }),
     ]
 
     private static let rows: [Row] = {

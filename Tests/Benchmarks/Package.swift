@@ -9,6 +9,7 @@ let strict: [SwiftSetting] = [.treatAllWarnings(as: .error)]
 
 let argumentParser: Target.Dependency = .product(name: "ArgumentParser", package: "swift-argument-parser")
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioPosix: Target.Dependency = .product(name: "NIOPosix", package: "swift-nio")
 let nioSSL: Target.Dependency = .product(name: "NIOSSL", package: "swift-nio-ssl")
@@ -40,11 +41,7 @@ let package = Package(
         .systemLibrary(name: "CLinux", path: "Sources/Linux/CLinux"),
         module(
             "Linux", in: "Linux", on: ["AgentModel", .target(name: "CLinux", condition: .when(platforms: [.linux]))]),
-        module(
-            "PassphraseHash", in: "Linux", on: ["AgentModel", crypto],
-            // Made to be slow to guess; without optimisation it is hundreds of times slower than that.
-            settings: [.unsafeFlags(["-O"], .when(configuration: .debug))]),
-        module("KeyFile", in: "Linux", on: ["AgentModel", "CLinux", "PassphraseHash", crypto]),
+        module("KeyFile", in: "Linux", on: ["AgentModel", "CLinux", crypto, cryptoExtras]),
 
         module("AppProtocol", in: "App", on: ["AgentModel", crypto]),
         module("AppClient", in: "App", on: ["AgentModel", "AppProtocol", nioCore, nioPosix, nioSSL, nioTLS]),

@@ -10,6 +10,7 @@ let instrumented: [SwiftSetting] = [
 ]
 
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let cryptoExtras: Target.Dependency = .product(name: "CryptoExtras", package: "swift-crypto")
 let logging: Target.Dependency = .product(name: "Logging", package: "swift-log")
 let nioCore: Target.Dependency = .product(name: "NIOCore", package: "swift-nio")
 let nioEmbedded: Target.Dependency = .product(name: "NIOEmbedded", package: "swift-nio")
@@ -43,6 +44,7 @@ let package = Package(
     targets: [
         module("AgentModel", in: "Core"),
         module("Failover", in: "Core", on: ["AgentModel", "Linux"]),
+        module("AgentCore", in: "Core", on: ["AgentModel", "AppProtocol", "Failover", "KeyFile"]),
 
         .systemLibrary(name: "CLinux", path: "Sources/Linux/CLinux"),
         .systemLibrary(
@@ -54,11 +56,7 @@ let package = Package(
             "Linux", in: "Linux", on: ["AgentModel", .target(name: "CLinux", condition: .when(platforms: [.linux]))]),
         module("Netlink", in: "Linux", on: ["AgentModel", "Linux", "CNetlink"]),
         module("Supplicant", in: "Linux", on: ["AgentModel", "Linux", "CWpaClient"]),
-        module(
-            "PassphraseHash", in: "Linux", on: ["AgentModel", crypto],
-            // Made to be slow to guess; without optimisation it is hundreds of times slower than that.
-            settings: [.unsafeFlags(["-O"], .when(configuration: .debug))]),
-        module("KeyFile", in: "Linux", on: ["AgentModel", "CLinux", "PassphraseHash", crypto]),
+        module("KeyFile", in: "Linux", on: ["AgentModel", "CLinux", crypto, cryptoExtras]),
 
         module("AppProtocol", in: "App", on: ["AgentModel", crypto]),
         module("DNS", in: "App", on: ["AgentModel", nioCore, nioPosix]),
@@ -70,8 +68,8 @@ let package = Package(
         module(
             "Agent", in: "Device",
             on: [
-                "AgentModel", "AppProtocol", "AppServer", "CLinux", "Connectivity", "Failover", "Hotspots", "KeyFile",
-                "Linux", "Netlink", "PassphraseHash", "Supplicant", crypto, logging, nioCore, nioPosix,
+                "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CLinux", "Connectivity", "Failover", "Hotspots",
+                "KeyFile", "Linux", "Netlink", "Supplicant", crypto, cryptoExtras, logging, nioCore, nioPosix,
             ]),
 
         support("Randomness"),
