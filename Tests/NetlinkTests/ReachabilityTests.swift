@@ -21,7 +21,7 @@ import Testing
     }
 
     @Test func isTheOneInTheDocumentation() throws {
-        let example = try #require(block(in: "../../../Docs/reachability.md", from: "func watch()", to: "}\n```"))
+        let example = try #require(block(in: "../../Docs/reachability.md", from: "func watch()", to: "}\n```"))
         let ours = try #require(block(in: "ReachabilityTests.swift", from: "    func watch()", to: "    }\n\n"))
         let unindented = ours.split(separator: "\n").map { $0.dropFirst(4) }.joined(separator: "\n")
         #expect(unindented == example)

@@ -84,7 +84,7 @@ struct ScriptedServer: Sendable {
             let text = String(buffer: unwrapInboundIn(data))
             request += text
             requests.text.withLock { $0 += text }
-            guard !hasAnswered, request.contains(awaiting) else { return }
+            guard !hasAnswered, awaiting.isEmpty || request.contains(awaiting) else { return }
             hasAnswered = true
             context.writeAndFlush(wrapOutboundOut(ByteBuffer(string: answer)), promise: nil)
             switch end {
