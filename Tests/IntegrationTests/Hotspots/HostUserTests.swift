@@ -146,7 +146,7 @@ import Testing
         ),
         (
             "export LISTEN_PID=$$ LISTEN_FDS=1; exec 3</dev/null",
-            "what was passed to listen on is no listening Unix socket"
+            "the descriptor that was passed is no listening Unix socket"
         ),
     ])
     func aSocketIsNeeded(preparation: String, complaint: String) async throws {
