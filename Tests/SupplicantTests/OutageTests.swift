@@ -11,7 +11,12 @@ import Testing
     private static var clock: ManualClock { ManualClock(start: Instant(milliseconds: 0)) }
 
     @Test @AgentLoop func noticesADeathThatLeftTheSocketFileBehind() async throws {
-        let bench = Bench()
+        // Nothing but the supervision notices this death.
+        var timing = Bench.patient
+        timing.requestLimit = .seconds(2)
+        timing.supervision = .milliseconds(20)
+        timing.closeSupervision = .milliseconds(20)
+        let bench = Bench(timing: timing)
         await bench.start()
         try await bench.supplicant.join(Example.request(), attempt: 1)
         bench.fake.die()
