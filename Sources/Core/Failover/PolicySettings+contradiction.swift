@@ -9,34 +9,40 @@ extension PolicySettings {
         public var description: String { "\(setting) \(problem)" }
     }
 
-    /// The first contradiction among the settings; nil if there is none.
-    public var contradiction: Contradiction? { contradictions.first }
+    /// Two settings, or three, of which one bounds the other.
+    public enum Pair: Hashable, Sendable, CaseIterable {
+        /// `weak`, `critical` and `floor` of a band.
+        case signal2G, signal5G
+        /// `criticalConfirmation` and `weakConfirmation`.
+        case confirmation
+        /// `validation.doubtLimit` and `validation.limit`.
+        case validationLimit
+    }
 
-    /// The contradictions among the settings, at most one of a kind.
-    public var contradictions: [Contradiction] {
-        [
-            contradiction(in: twoPointFour, of: "twoPointFour"), contradiction(in: five, of: "five"),
-            contradictionOfConfirmation, contradictionOfNumbers, contradictionOfWaits,
-        ].compactMap(\.self)
+    /// The first contradiction among the settings; nil if there is none.
+    public var contradiction: Contradiction? {
+        Pair.allCases.lazy.compactMap { contradiction(in: $0) }.first ?? contradictionOfNumbers ?? contradictionOfWaits
+    }
+
+    /// What is wrong between two settings; nil if they agree.
+    public func contradiction(in pair: Pair) -> Contradiction? {
+        switch pair {
+        case .signal2G: contradiction(in: twoPointFour, of: "twoPointFour")
+        case .signal5G: contradiction(in: five, of: "five")
+        case .confirmation where criticalConfirmation > weakConfirmation:
+            Contradiction(setting: "criticalConfirmation", problem: "is longer than weakConfirmation")
+        case .validationLimit where validation.map { $0.doubtLimit > $0.limit } ?? false:
+            Contradiction(setting: "validation.doubtLimit", problem: "is longer than validation.limit")
+        case .confirmation, .validationLimit: nil
+        }
     }
 
     private func contradiction(in thresholds: Thresholds, of band: String) -> Contradiction? {
-        if thresholds.weak <= thresholds.critical {
-            return Contradiction(
-                setting: "\(band).weak",
-                problem: "is \(thresholds.weak), not above critical, which is \(thresholds.critical)")
+        let others = [("critical", thresholds.critical), ("floor", thresholds.floor)]
+        return others.first { thresholds.weak <= $0.1 }.map {
+            Contradiction(
+                setting: "\(band).weak", problem: "is \(thresholds.weak), not above \($0.0), which is \($0.1)")
         }
-        if thresholds.weak <= thresholds.floor {
-            return Contradiction(
-                setting: "\(band).weak", problem: "is \(thresholds.weak), not above floor, which is \(thresholds.floor)"
-            )
-        }
-        return nil
-    }
-
-    private var contradictionOfConfirmation: Contradiction? {
-        criticalConfirmation > weakConfirmation
-            ? Contradiction(setting: "criticalConfirmation", problem: "is longer than weakConfirmation") : nil
     }
 
     /// Numbers that have to be one at least: a margin of nothing is a dance between equals.
@@ -64,9 +70,6 @@ extension PolicySettings {
         }
         if scanReserve < ScanBudget.firstFullScan {
             return Contradiction(setting: "scanReserve", problem: "is too short for one scan of all channels")
-        }
-        if let validation, validation.doubtLimit > validation.limit {
-            return Contradiction(setting: "validation.doubtLimit", problem: "is longer than validation.limit")
         }
         let times = [
             ("calmSampling", calmSampling), ("unsupervisedSampling", unsupervisedSampling),
