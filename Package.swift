@@ -58,7 +58,7 @@ let package = Package(
     targets: [
         // Core: values and decisions, without input and output.
         module("AgentModel", in: "Core"),
-        module("Failover", in: "Core", on: ["AgentModel", "Linux"]),
+        module("Failover", in: "Core", on: ["AgentModel"]),
 
         // Linux: the kernel, the C library, wpa_supplicant and flash.
         .systemLibrary(name: "CLinux", path: "Sources/Linux/CLinux"),

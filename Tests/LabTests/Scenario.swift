@@ -1,6 +1,7 @@
 import Failover
 import Glibc
 import Lab
+import Simulation
 import Synchronization
 import Testing
 

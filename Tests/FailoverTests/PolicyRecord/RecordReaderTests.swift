@@ -114,12 +114,6 @@ import Testing
         #expect(run.steps.map(\.event) == [.tick])
     }
 
-    @Test func whatIsNoFileIsRefused() {
-        #expect(throws: RecordError(file: "/tmp", reason: .notAFile)) { try RecordReader.read("/tmp") }
-        #expect(throws: RecordError(file: "/dev/zero", reason: .notAFile)) { try RecordReader.read("/dev/zero") }
-        #expect(throws: RecordError.self) { try RecordReader.read("/nowhere/record") }
-    }
-
     @Test func aLineHasALimit() {
         let text =
             Fixture.run().text + "@70000 0 scanned - " + String(repeating: "x", count: 300_000) + "\n@70001 0 tick\n"

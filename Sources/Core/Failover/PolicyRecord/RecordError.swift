@@ -33,29 +33,28 @@ public struct RecordError: Error, Equatable, CustomStringConvertible {
 }
 
 /// The form of a record. Docs/recording.md describes it.
-enum RecordFormat {
+package enum RecordFormat {
     static let version = "4"
     /// Those that can be read: the first knew no doubts and no signing in, the second no settings that change, the third no
     /// proven access points.
     static let readable = ["1", "2", "3", version]
     static let heading = "altnet-record"
-    /// The most bytes that a line has, and a file that is read.
+    /// The most bytes that a line has.
     static let lineLength = 256 * 1024
-    static let fileLength = 1024 << 20
 
-    static func header(agent: String, _ settings: PolicySettings) -> String {
+    package static func header(agent: String, _ settings: PolicySettings) -> String {
         let values = PolicySetting.all.compactMap { setting in
             setting.value(in: settings).map { "= \(setting.name) \($0)\n" }
         }
         return "\(heading) \(version) \(agent)\n" + values.joined()
     }
 
-    static func entry(_ event: PolicyEvent, at now: Instant, _ actions: [PolicyAction]) -> String {
+    package static func entry(_ event: PolicyEvent, at now: Instant, _ actions: [PolicyAction]) -> String {
         "@\(now.milliseconds) \(actions.count) \(event.recorded)\n" + actions.map { "> \($0.recorded)\n" }.joined()
     }
 
-    static func gap(_ missed: Int) -> String { "# gap \(missed)\n" }
-    static let full = "# full\n"
+    package static func gap(_ missed: Int) -> String { "# gap \(missed)\n" }
+    package static let full = "# full\n"
     /// What ends a line that a power cut left without its end, for it may look whole.
-    static let cut = " ..."
+    package static let cut = " ..."
 }

@@ -1,4 +1,5 @@
 import AgentModel
+import Failover
 import Glibc
 import Linux
 import Synchronization
@@ -7,7 +8,7 @@ import Synchronization
 ///
 /// It never holds up whoever records: where the disk does not keep up, entries are left out and the file says how many. The
 /// file grows up to a limit and then stays as it is. It has the names and addresses of networks, and no secret.
-public final class Recording: Sendable {
+final class Recording: Sendable {
     private let path: String
     private let limit: Int
     private let onEnd: @Sendable (RecordError) -> Void
@@ -28,7 +29,7 @@ public final class Recording: Sendable {
     ///   - limit: how large the file may become, in bytes.
     ///   - agent: the agent's version, one word.
     ///   - onEnd: called once, on any thread, when nothing more is written: the file is full, or the disk fails.
-    public init(
+    init(
         path: String, limit: Int, agent: String, settings: PolicySettings,
         onEnd: @escaping @Sendable (RecordError) -> Void
     ) throws(RecordError) {
@@ -65,14 +66,14 @@ public final class Recording: Sendable {
     deinit { file.withLock { file in file.descriptor.map { _ = close($0) } } }
 
     /// Has an event and what it led to written.
-    public func append(_ event: PolicyEvent, at now: Instant, _ actions: [PolicyAction]) {
+    func append(_ event: PolicyEvent, at now: Instant, _ actions: [PolicyAction]) {
         backlog.add { [self] missed in
             write((missed > 0 ? RecordFormat.gap(missed) : "") + RecordFormat.entry(event, at: now, actions))
         }
     }
 
     /// Waits until everything that was recorded is written, and ends the recording.
-    public func finish() {
+    func finish() {
         backlog.queue.sync {}
         end(nil)
     }
