@@ -103,7 +103,7 @@ extension DeviceAgent {
     private var captiveNetwork: (CaptiveNetwork, NetworkName)? {
         guard let network = policy.phase.network.flatMap({ book[$0] }) else { return nil }
         let bssid = policy.phase.accessPoint?.bssid
-        let sight = policy.phase.network.flatMap { policy.lastSight(of: $0) }
+        let sight = policy.phase.network.flatMap { policy.lastObservation(of: $0) }
         let probe = settings.connectivity.source.map { source in
             let expected: CaptiveNetwork.Probe.Expected =
                 switch source.expected {
