@@ -93,7 +93,7 @@ struct SimulateCommand: AsyncParsableCommand {
     }
 
     private static func warn(_ text: String) {
-        _ = "altnet-lab: \(text)\n".withCString { write(STDERR_FILENO, $0, strlen($0)) }
+        _ = "altnet-lab: \(text)\n".withCString { Glibc.write(STDERR_FILENO, $0, strlen($0)) }
     }
 
     func run() async throws {

@@ -42,6 +42,11 @@ public struct RecordError: Error, Equatable, CustomStringConvertible {
     public let file: String
     public let reason: Reason
 
+    public init(file: String, reason: Reason) {
+        self.file = file
+        self.reason = reason
+    }
+
     public enum Reason: Equatable, Sendable {
         /// A system call failed: what was attempted, and its errno.
         case system(attempt: String, errno: Int32)

@@ -5,7 +5,8 @@ extension ScenarioParser {
     mutating func readSetting(_ line: inout ScenarioLine) throws(ScenarioError) {
         var warnings: [String] = []
         defer { scenario.warnings += warnings }
-        let setting = try line.value("the name of a setting of the policy, such as \"margin\"") { word in
+        let setting = try line.value("the name of a setting of the policy, such as \"margin\"") {
+            word -> PolicySetting? in
             guard let name = word.plain, let setting = PolicySetting.named(name) else { return nil }
             if let warning = PolicySetting.warning(about: name) { warnings.append(warning) }
             return setting
