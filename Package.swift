@@ -54,7 +54,7 @@ let package = Package(
     targets: [
         // Core: values and decisions, without input and output.
         module("AgentModel", in: "Core"),
-        module("Failover", in: "Core", on: ["AgentModel", "Linux"]),
+        module("Failover", in: "Core", on: ["AgentModel"]),
         module("AgentCore", in: "Core", on: ["AgentModel", "AppProtocol", "Failover", "KeyFile"]),
 
         // Linux: the kernel, the C library, wpa_supplicant and flash.
@@ -96,7 +96,7 @@ let package = Package(
 
         // Bench: the engineer's tools. Nothing of these is linked into what ships.
         module(
-            "Simulation", in: "Bench", on: ["AgentModel", "Failover", "Randomness"],
+            "Simulation", in: "Bench", on: ["AgentModel", "Failover", "Linux", "Randomness"],
             resources: [.embedInCode("Scenarios")]),
         module("Lab", in: "Bench", on: ["AgentModel", "AppClient", "Linux", "Measuring", "Simulation"]),
         module("Harness", in: "Bench", on: ["AppClient", "AppProtocol", "Linux", nioCore, nioPosix, nioSSL, nioTLS]),

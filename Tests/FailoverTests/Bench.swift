@@ -34,7 +34,7 @@ struct Bench {
     ) -> Bench {
         var bench = Bench(networks, settings: settings)
         bench.start()
-        bench.finishScan([bench.sight(networks[0], signal)])
+        bench.finishScan([bench.observation(networks[0], signal)])
         bench.joinSucceeds()
         _ = bench.take()
         return bench
@@ -85,7 +85,7 @@ struct Bench {
 
     // MARK: What the device reports
 
-    func sight(
+    func observation(
         _ network: KnownNetwork, _ signal: Int, channel megahertz: Int = 2412, radio: UInt8 = 0,
         security: Security? = nil, age: Duration = .zero
     ) -> BSS {

@@ -23,17 +23,17 @@ import Testing
         bench.jump(by: .seconds(3600))
         bench.send(.resumed)
         bench.send(.signal(-85))
-        bench.send(.scanned(id: nil, [bench.sight(Bench.backup, -40)]))
+        bench.send(.scanned(id: nil, [bench.observation(Bench.backup, -40)]))
         #expect(bench.target == Bench.home)
         bench.measure(-85, for: .seconds(12))
-        if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -40)]) }
+        if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.backup, -40)]) }
         #expect(bench.target == Bench.backup)
     }
 
     @Test func aJoinThatWasSleptOverGetsItsTime() {
         var bench = Bench([Bench.home])
         bench.start()
-        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.finishScan([bench.observation(Bench.home, -50)])
         bench.jump(by: .seconds(8 * 3600))
         bench.send(.tick)
         #expect(bench.target == Bench.home, "not a time-out: nobody was there to see")
@@ -69,7 +69,7 @@ import Testing
         _ = bench.take()
         #expect(bench.policy.nextWake == nil)
         bench.send(.linkLost())
-        bench.send(.scanned(id: 1, [bench.sight(Bench.backup, -40)]))
+        bench.send(.scanned(id: 1, [bench.observation(Bench.backup, -40)]))
         bench.send(.switchTo(Bench.home.id, id: 2))
         bench.send(.tick)
         #expect(bench.take().isEmpty)
@@ -77,7 +77,7 @@ import Testing
 
     @Test func simultaneousEventsHaveNoOrder() {
         let events: [PolicyEvent] = [
-            .signal(-85), .scanned(id: nil, [Bench.online().sight(Bench.backup, -50)]), .linkLost(),
+            .signal(-85), .scanned(id: nil, [Bench.online().observation(Bench.backup, -50)]), .linkLost(),
             .switchTo(Bench.spare.id, id: 3), .otherUplink(.wired),
         ]
         var outcomes: Set<String> = []

@@ -11,9 +11,9 @@ import Testing
         bench.send(.switchTo(Bench.home.id, id: 5))
         bench.send(.supplicant(isAvailable: true))
         bench.advance(by: .seconds(14))
-        bench.finishScan([bench.sight(Bench.home, -50, age: .seconds(12))])
+        bench.finishScan([bench.observation(Bench.home, -50, age: .seconds(12))])
         #expect(bench.take().scans.map(\.frequencies) == [[], [Frequency(megahertz: 2412)]])
-        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.finishScan([bench.observation(Bench.home, -50)])
         bench.joinSucceeds()
         #expect(bench.take().outcomes == [.committed])
     }
@@ -24,16 +24,16 @@ import Testing
         let accepted = bench.take()
         #expect(accepted.contains(.switchProgress(id: 7, .accepted)))
         #expect(accepted.joins.isEmpty, "scan first")
-        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.backup, -60)])
         bench.joinSucceeds()
         #expect(bench.target == Bench.backup)
         let phases = bench.take().compactMap { if case .switchProgress(7, let phase) = $0 { phase } else { nil } }
         #expect(phases == [.joining, .waitingForAddress, .committed])
     }
 
-    @Test func aSightFromBeforeTheCommandIsNoReasonToLeave() {
+    @Test func aObservationFromBeforeTheCommandIsNoReasonToLeave() {
         var bench = Bench.online()
-        bench.send(.scanned(id: nil, [bench.sight(Bench.backup, -60)]))
+        bench.send(.scanned(id: nil, [bench.observation(Bench.backup, -60)]))
         bench.advance(by: .seconds(1))
         bench.send(.switchTo(Bench.backup.id, id: 1))
         while bench.policy.scan != nil { bench.finishScan() }
@@ -55,7 +55,7 @@ import Testing
     @Test func aFailedSwitchGoesBack() {
         var bench = Bench.online()
         bench.send(.switchTo(Bench.backup.id, id: 1))
-        bench.finishScan([bench.sight(Bench.backup, -60), bench.sight(Bench.home, -50)])
+        bench.finishScan([bench.observation(Bench.backup, -60), bench.observation(Bench.home, -50)])
         bench.joinFails(.wrongKey)
         #expect(bench.target == Bench.backup, "a second try")
         bench.joinFails(.wrongKey)
@@ -67,7 +67,7 @@ import Testing
     @Test func aSwitchWithoutAddressGoesBack() {
         var bench = Bench.online()
         bench.send(.switchTo(Bench.backup.id, id: 1))
-        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.backup, -60)])
         bench.associates()
         bench.advance(by: .seconds(16))
         #expect(bench.target == Bench.home)
@@ -78,13 +78,13 @@ import Testing
     @Test func whereThereIsNoWayBackTheSearchGoesOn() {
         var bench = Bench.online()
         bench.send(.switchTo(Bench.backup.id, id: 1))
-        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.backup, -60)])
         bench.joinFails(.rejected)
         #expect(bench.target == Bench.home)
         bench.joinFails(.notFound)
         #expect(bench.take().outcomes == [.failed(.rejected)])
         bench.advance(by: .seconds(1))
-        bench.finishScan([bench.sight(Bench.spare, -60)])
+        bench.finishScan([bench.observation(Bench.spare, -60)])
         #expect(bench.target == Bench.spare)
     }
 
@@ -99,7 +99,7 @@ import Testing
     @Test func aNetworkBeingJoinedIsNotLeftForItself() {
         var bench = Bench()
         bench.start()
-        bench.finishScan([bench.sight(Bench.backup, -50)])
+        bench.finishScan([bench.observation(Bench.backup, -50)])
         bench.associates()
         _ = bench.take()
         bench.send(.switchTo(Bench.backup.id, id: 1))
@@ -114,7 +114,7 @@ import Testing
         bench.send(.switchTo(Bench.backup.id, id: 1))
         bench.send(.scanFailed(id: bench.policy.scan?.order.id ?? 0))
         #expect(bench.take().outcomes.isEmpty)
-        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.backup, -60)])
         bench.joinSucceeds()
         #expect(bench.take().outcomes == [.committed])
 
@@ -127,15 +127,15 @@ import Testing
     @Test func aChoiceEndsWithItsNetwork() {
         var bench = Bench.online()
         bench.send(.switchTo(Bench.backup.id, id: 1))
-        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.backup, -60)])
         bench.joinSucceeds()
         bench.send(.linkLost())
         bench.advance(by: .seconds(1))
-        bench.send(.scanned(id: nil, [bench.sight(Bench.home, -85)]))
+        bench.send(.scanned(id: nil, [bench.observation(Bench.home, -85)]))
         bench.joinSucceeds()
         #expect(bench.target == Bench.home)
         bench.measure(-85, for: .seconds(12))
-        bench.send(.scanned(id: nil, [bench.sight(Bench.spare, -40)]))
+        bench.send(.scanned(id: nil, [bench.observation(Bench.spare, -40)]))
         #expect(bench.target == Bench.spare)
     }
 
@@ -146,7 +146,7 @@ import Testing
         bench.advance(by: .seconds(9))
         #expect(bench.take().outcomes.isEmpty)
         bench.send(.supplicant(isAvailable: true))
-        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.backup, -60)])
         bench.joinSucceeds()
         #expect(bench.take().outcomes == [.committed])
 
@@ -162,7 +162,7 @@ import Testing
         bench.send(.switchTo(Bench.backup.id, id: 1))
         bench.send(.switchTo(Bench.spare.id, id: 2))
         #expect(bench.take().contains(.switchProgress(id: 2, .failed(.rejected))))
-        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.backup, -60)])
         bench.joinSucceeds()
         #expect(bench.take().contains(.switchProgress(id: 1, .committed)))
     }
@@ -179,7 +179,7 @@ import Testing
         bench.start()
         bench.send(.switchTo(Bench.backup.id, id: 1))
         bench.finishScan()
-        bench.finishScan([bench.sight(Bench.home, -30), bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.home, -30), bench.observation(Bench.backup, -60)])
         bench.joinSucceeds()
         #expect(bench.target == Bench.backup)
         #expect(bench.take().outcomes == [.committed])
@@ -188,16 +188,16 @@ import Testing
     @Test func aCommandedChoiceStandsForTenMinutes() {
         var bench = Bench.online()
         bench.send(.switchTo(Bench.backup.id, id: 1))
-        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.backup, -60)])
         bench.joinSucceeds()
         for _ in 1...200 {
             bench.send(.signal(-85))
-            bench.send(.scanned(id: nil, [bench.sight(Bench.home, -40)]))
+            bench.send(.scanned(id: nil, [bench.observation(Bench.home, -40)]))
             bench.advance(by: .milliseconds(2500))
         }
         #expect(bench.target == Bench.backup)
         bench.measure(-85, for: .seconds(110))
-        bench.send(.scanned(id: nil, [bench.sight(Bench.home, -40)]))
+        bench.send(.scanned(id: nil, [bench.observation(Bench.home, -40)]))
         #expect(bench.target == Bench.home)
     }
 
@@ -209,7 +209,7 @@ import Testing
 
         bench.send(.supplicant(isAvailable: true))
         bench.send(.switchTo(Bench.backup.id, id: 2))
-        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.backup, -60)])
         bench.send(.supplicant(isAvailable: false))
         #expect(bench.take().outcomes == [.failed(.supplicantUnavailable)])
     }

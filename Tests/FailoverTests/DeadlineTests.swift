@@ -41,7 +41,7 @@ import Testing
         #expect(bench.policy.nextWake.map { $0 > bench.now } ?? true)
     }
 
-    /// A sight that is reason to leave a link comes with a probe of that link overdue.
+    /// A observation that is reason to leave a link comes with a probe of that link overdue.
     @Test func aLinkThatIsLeftIsNotProbed() {
         var bench = Bench.online([Bench.home, Bench.backup], settings: Self.validating)
         bench.probeEnds(.captive)
@@ -49,7 +49,7 @@ import Testing
         _ = bench.take()
         bench.jump(by: .seconds(40))
         // An answer to a scan that is over.
-        bench.send(.scanned(id: 0, [bench.sight(Bench.backup, -40)]))
+        bench.send(.scanned(id: 0, [bench.observation(Bench.backup, -40)]))
         let actions = bench.take()
         #expect(actions.joins.map(\.network) == [Bench.backup.id])
         #expect(actions.probes == 0)
@@ -122,10 +122,10 @@ import Testing
             if self == .searching { return bench }
             if self == .comingBack {
                 bench.send(.interrupted(id: 1, target: Bench.backup.id, cameFrom: Bench.home.id))
-                bench.finishScan([bench.sight(Bench.home, -50)])
+                bench.finishScan([bench.observation(Bench.home, -50)])
                 return bench
             }
-            bench.finishScan([bench.sight(Bench.home, -50)])
+            bench.finishScan([bench.observation(Bench.home, -50)])
             if self == .joining { return bench }
             bench.associates()
             if self == .waitingForAddress { return bench }
@@ -148,7 +148,7 @@ import Testing
             case .escapingBeside:
                 bench.send(.spare(isReady: true))
                 bench.measure(-85, for: .seconds(12), every: .seconds(1))
-                if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -45)]) }
+                if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.backup, -45)]) }
             case .joiningBeside, .waitingBeside, .provingBeside:
                 bench.send(.spare(isReady: true))
                 command(&bench)
@@ -163,7 +163,7 @@ import Testing
         private func command(_ bench: inout Bench) {
             bench.send(
                 .switchTo(Bench.backup.id, id: 7, confirmWithin: self == .confirming ? .seconds(60) : nil))
-            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -45)]) }
+            if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.backup, -45)]) }
         }
     }
 }

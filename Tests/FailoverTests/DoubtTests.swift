@@ -23,8 +23,8 @@ import Testing
         let happens = bench.advance(upTo: .seconds(20), until: Self.isUnusable)
         #expect(happens)
         #expect(bench.now - cut == .seconds(6 + 2 + 2))
-        let sights = [bench.sight(Bench.home, -40), bench.sight(Bench.backup, -70)]
-        if bench.policy.scan != nil { bench.finishScan(sights) }
+        let observations = [bench.observation(Bench.home, -40), bench.observation(Bench.backup, -70)]
+        if bench.policy.scan != nil { bench.finishScan(observations) }
         #expect(bench.target == Bench.backup)
     }
 
@@ -110,7 +110,7 @@ import Testing
             let count = bench.take().probes
             probes += count
             if count > 0 { bench.probeEnds(.online) }
-            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
+            if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.home, -50)]) }
         }
         #expect((1...250).contains(probes), "\(probes) in an hour")
         #expect(bench.target == Bench.home)
@@ -136,7 +136,7 @@ import Testing
     @Test func aGoodWordOnAUselessLinkIsWorthAProbe() {
         var bench = UsefulnessTests.online([Bench.home])
         UsefulnessTests.internetDies(&bench)
-        while bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
+        while bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.home, -50)]) }
         _ = bench.take()
         bench.send(.probed(epoch: bench.policy.epoch, .online))
         #expect(bench.take().probes == 1)
@@ -173,7 +173,7 @@ import Testing
             bench.advance(by: .milliseconds(500))
             bench.probeEnds(.failed)
             if bench.policy.scan != nil {
-                bench.finishScan([bench.sight(Bench.home, -50), bench.sight(Bench.backup, -55)])
+                bench.finishScan([bench.observation(Bench.home, -50), bench.observation(Bench.backup, -55)])
             }
             if bench.policy.attempt != nil {
                 switches += 1
@@ -193,7 +193,7 @@ import Testing
         bench.advance(by: .seconds(11))
         bench.send(.doubted(epoch: bench.policy.epoch))
         _ = bench.advance(upTo: .seconds(20), until: Self.isUnusable)
-        bench.finishScan([bench.sight(Bench.home, -40), bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.home, -40), bench.observation(Bench.backup, -60)])
         bench.joinSucceeds()
         bench.probeEnds(.online)
         let left = bench.now
@@ -201,7 +201,7 @@ import Testing
             bench.advance(by: .seconds(1))
             bench.probeEnds(.online)
             if bench.policy.scan != nil {
-                bench.finishScan([bench.sight(Bench.home, -40), bench.sight(Bench.backup, -60)])
+                bench.finishScan([bench.observation(Bench.home, -40), bench.observation(Bench.backup, -60)])
             }
         }
         #expect(bench.target == Bench.home)

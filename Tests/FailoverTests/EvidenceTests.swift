@@ -26,7 +26,7 @@ import Testing
     func whatIsNotTheNetworksFaultIsNotHeldAgainstIt(failure: JoinFailure) {
         var bench = Bench([Bench.home])
         bench.start()
-        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.finishScan([bench.observation(Bench.home, -50)])
         bench.joinFails(failure)
         #expect(bench.policy.lastFailure(of: Bench.home.id) == nil)
     }
@@ -36,10 +36,10 @@ import Testing
         var bench = Bench([Bench.home])
         bench.start()
         for _ in 1...2 {
-            while bench.policy.attempt == nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
+            while bench.policy.attempt == nil { bench.finishScan([bench.observation(Bench.home, -50)]) }
             bench.joinFails(.wrongKey)
         }
-        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.finishScan([bench.observation(Bench.home, -50)])
         #expect(bench.target == nil, "blocked")
         let gone = bench.now
         while bench.now - gone < .seconds(25) {
@@ -47,12 +47,12 @@ import Testing
         }
         #expect(bench.target == nil)
         while bench.policy.scan == nil { bench.advance(by: .milliseconds(500)) }
-        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.finishScan([bench.observation(Bench.home, -50)])
         #expect(bench.target == Bench.home)
         _ = bench.take()
         bench.joinFails(.wrongKey)
         #expect(bench.take().decisions.contains { $0.kind == .blocked }, "one more failure, and a longer block")
-        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.finishScan([bench.observation(Bench.home, -50)])
         #expect(bench.target == nil)
     }
 
@@ -60,27 +60,31 @@ import Testing
     @Test func anAccessPointThatCanHardlyBeHeardComesLast() {
         var bench = Bench([Bench.home])
         bench.start()
-        bench.finishScan([bench.sight(Bench.home, -88, radio: 1)])
+        bench.finishScan([bench.observation(Bench.home, -88, radio: 1)])
         for _ in 0..<2 {
             // At once the first time, and then after another look.
             bench.joinFails(.rejected)
             while bench.policy.attempt == nil {
                 if bench.policy.scan != nil {
-                    bench.finishScan([bench.sight(Bench.home, -88, radio: 1), bench.sight(Bench.home, -50, radio: 2)])
+                    bench.finishScan([
+                        bench.observation(Bench.home, -88, radio: 1), bench.observation(Bench.home, -50, radio: 2),
+                    ])
                 }
                 bench.advance(by: .milliseconds(500))
             }
         }
-        #expect(bench.targetBSSID == bench.sight(Bench.home, 0, radio: 2).bssid)
+        #expect(bench.targetBSSID == bench.observation(Bench.home, 0, radio: 2).bssid)
         bench.joinFails(.noAddress)
         let start = bench.now
         while bench.policy.attempt == nil, bench.now - start < .seconds(120) {
             if bench.policy.scan != nil {
-                bench.finishScan([bench.sight(Bench.home, -88, radio: 1), bench.sight(Bench.home, -50, radio: 2)])
+                bench.finishScan([
+                    bench.observation(Bench.home, -88, radio: 1), bench.observation(Bench.home, -50, radio: 2),
+                ])
             }
             bench.advance(by: .milliseconds(500))
         }
-        #expect(bench.targetBSSID == bench.sight(Bench.home, 0, radio: 2).bssid, "although it was tried later")
+        #expect(bench.targetBSSID == bench.observation(Bench.home, 0, radio: 2).bssid, "although it was tried later")
     }
 
     /// One access point answers with another key: a neighbour with the same name, or somebody who wants to be joined.
@@ -91,7 +95,7 @@ import Testing
         let start = bench.now
         while !bench.isOnline, bench.now - start < .seconds(60) {
             if bench.policy.scan != nil {
-                bench.finishScan([bench.sight(Bench.home, -40), bench.sight(Bench.home, -60, radio: 1)])
+                bench.finishScan([bench.observation(Bench.home, -40), bench.observation(Bench.home, -60, radio: 1)])
             }
             if let attempt = bench.policy.attempt {
                 if attempt.bssid == wrong { bench.joinFails(.wrongKey) } else { bench.joinSucceeds() }
@@ -109,8 +113,8 @@ import Testing
         while !bench.isOnline, bench.now - start < .seconds(1200) {
             if bench.policy.scan != nil {
                 bench.finishScan(
-                    (1...20).map { bench.sight(Bench.home, -40 - $0, radio: UInt8($0)) } + [
-                        bench.sight(Bench.backup, -70)
+                    (1...20).map { bench.observation(Bench.home, -40 - $0, radio: UInt8($0)) } + [
+                        bench.observation(Bench.backup, -70)
                     ])
             }
             if let attempt = bench.policy.attempt {
@@ -131,8 +135,8 @@ import Testing
         let start = bench.now
         while !bench.isOnline, bench.now - start < .seconds(1000) {
             if bench.policy.scan != nil {
-                let good = bench.now - start > .seconds(600) ? [bench.sight(Bench.home, -60, radio: 1)] : []
-                bench.finishScan([bench.sight(Bench.home, -40)] + good)
+                let good = bench.now - start > .seconds(600) ? [bench.observation(Bench.home, -60, radio: 1)] : []
+                bench.finishScan([bench.observation(Bench.home, -40)] + good)
             }
             if let attempt = bench.policy.attempt {
                 if attempt.bssid == bad { bench.joinFails(.noAddress) } else { bench.joinSucceeds() }
@@ -151,7 +155,7 @@ import Testing
         let start = bench.now
         while bench.now - start < .seconds(1800), bench.policy.current != Bench.backup.id {
             if bench.policy.scan != nil {
-                bench.finishScan([bench.sight(Bench.home, -40), bench.sight(Bench.backup, -60)])
+                bench.finishScan([bench.observation(Bench.home, -40), bench.observation(Bench.backup, -60)])
             }
             if bench.policy.attempt != nil {
                 joins += 1
@@ -171,13 +175,13 @@ import Testing
     @Test func theLastResortHasItsTurnAfterALinkThatWasUp() {
         var bench = Bench([Bench.home, Bench.backup])
         bench.start()
-        bench.finishScan([bench.sight(Bench.backup, -50)])
+        bench.finishScan([bench.observation(Bench.backup, -50)])
         bench.joinFails(.wrongKey)
-        while bench.policy.attempt == nil { bench.finishScan([bench.sight(Bench.backup, -50)]) }
+        while bench.policy.attempt == nil { bench.finishScan([bench.observation(Bench.backup, -50)]) }
         bench.joinFails(.wrongKey)
         while bench.policy.attempt == nil {
             if bench.policy.scan != nil {
-                bench.finishScan([bench.sight(Bench.home, -50)])
+                bench.finishScan([bench.observation(Bench.home, -50)])
             } else {
                 bench.advance(by: .milliseconds(500))
             }
@@ -187,7 +191,7 @@ import Testing
         bench.advance(by: .seconds(16))
         let gone = bench.now
         while !bench.isOnline, bench.now - gone < .seconds(200) {
-            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -50)]) }
+            if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.backup, -50)]) }
             if let attempt = bench.policy.attempt {
                 if attempt.network == Bench.backup.id { bench.joinSucceeds() } else { bench.joinFails(.notFound) }
             }
@@ -203,7 +207,7 @@ import Testing
         let start = bench.now
         while !bench.isOnline, bench.now - start < .seconds(3600) {
             if bench.policy.scan != nil {
-                bench.finishScan([bench.sight(Bench.home, -50), bench.sight(Bench.backup, -50)])
+                bench.finishScan([bench.observation(Bench.home, -50), bench.observation(Bench.backup, -50)])
             }
             if let attempt = bench.policy.attempt {
                 if attempt.network == Bench.backup.id {
@@ -225,7 +229,7 @@ import Testing
         var bench = Bench([Bench.home])
         bench.start()
         for _ in 1...2 {
-            while bench.policy.attempt == nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
+            while bench.policy.attempt == nil { bench.finishScan([bench.observation(Bench.home, -50)]) }
             bench.joinFails(.wrongKey)
         }
         let start = bench.now
@@ -233,7 +237,7 @@ import Testing
         while bench.now - start < .seconds(28) {
             if bench.policy.scan != nil {
                 misses += 1
-                bench.finishScan(misses.isMultiple(of: 2) ? [] : [bench.sight(Bench.home, -50)])
+                bench.finishScan(misses.isMultiple(of: 2) ? [] : [bench.observation(Bench.home, -50)])
             } else {
                 bench.advance(by: .milliseconds(500))
             }
@@ -255,7 +259,7 @@ import Testing
             let back = orders[order].enumerated().filter { bench.now - dark >= .seconds(600 + 300 * $0.offset) }
             if bench.policy.scan != nil {
                 bench.advance(by: .milliseconds(300))
-                bench.finishScan(back.map { bench.sight(all[$0.element], -55) })
+                bench.finishScan(back.map { bench.observation(all[$0.element], -55) })
             }
             if let attempt = bench.policy.attempt {
                 let position = orders[order].firstIndex { all[$0].id == attempt.network } ?? 0
@@ -276,7 +280,7 @@ import Testing
         let start = bench.now
         while bench.now - start < .seconds(1800) {
             if bench.policy.scan != nil {
-                bench.finishScan([bench.sight(Bench.home, -50), bench.sight(Bench.backup, -50)])
+                bench.finishScan([bench.observation(Bench.home, -50), bench.observation(Bench.backup, -50)])
             }
             if bench.policy.attempt != nil {
                 tries += 1

@@ -12,7 +12,7 @@ import Testing
         var signal = -66
         while bench.isOnline, signal > -95 {
             bench.send(.signal(signal))
-            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -55)]) }
+            if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.backup, -55)]) }
             bench.advance(by: .milliseconds(1000))
             signal -= 1
         }
@@ -27,7 +27,7 @@ import Testing
         let start = bench.now
         while bench.isOnline, bench.now - start < .seconds(100) {
             bench.send(.signal(-78))
-            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -64)]) }
+            if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.backup, -64)]) }
             bench.advance(by: .milliseconds(2500))
         }
         #expect((60...66).contains((bench.now - start).components.seconds))
@@ -39,7 +39,7 @@ import Testing
         let start = bench.now
         while bench.isOnline, bench.now - start < .seconds(100) {
             bench.send(.signal(-78))
-            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -62)]) }
+            if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.backup, -62)]) }
             bench.advance(by: .milliseconds(2500))
         }
         #expect((10...16).contains((bench.now - start).components.seconds))
@@ -60,7 +60,7 @@ import Testing
             bench.send(.signal(noisy(-72)))
             if bench.policy.scan != nil {
                 let other = bench.target == Bench.home ? Bench.backup : Bench.home
-                bench.finishScan([bench.sight(other, noisy(-72))])
+                bench.finishScan([bench.observation(other, noisy(-72))])
             }
             if bench.policy.attempt != nil {
                 moves += 1

@@ -16,14 +16,14 @@ import Testing
         #expect(scan.scans.map(\.frequencies) == [[Frequency(megahertz: 2412)]], "first where networks were seen")
         bench.finishScan()
         #expect(bench.take().scans.map(\.frequencies) == [[]], "then everywhere")
-        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.backup, -60)])
         bench.joinSucceeds()
         #expect(bench.target == Bench.backup)
     }
 
     @Test func aBackupJustSeenIsJoinedWithoutAnotherScan() {
         var bench = Bench.online([Bench.home, Bench.backup])
-        bench.send(.scanned(id: nil, [bench.sight(Bench.home, -50), bench.sight(Bench.backup, -60)]))
+        bench.send(.scanned(id: nil, [bench.observation(Bench.home, -50), bench.observation(Bench.backup, -60)]))
         bench.advance(by: .seconds(5))
         bench.send(.linkLost())
         let actions = bench.take()
@@ -36,17 +36,17 @@ import Testing
         var bench = Bench.online()
         bench.advance(by: .seconds(100))
         bench.send(.linkLost())
-        bench.finishScan([bench.sight(Bench.home, -50, age: .seconds(1))])
+        bench.finishScan([bench.observation(Bench.home, -50, age: .seconds(1))])
         #expect(bench.target == nil)
         bench.advance(by: .milliseconds(300))
-        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.finishScan([bench.observation(Bench.home, -50)])
         #expect(bench.target == Bench.home)
     }
 
     @Test func aLostLinkWhileJoiningIsTheOldOne() {
         var bench = Bench.online()
         bench.send(.switchTo(Bench.backup.id, id: 1))
-        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.backup, -60)])
         bench.send(.linkLost())
         bench.joinSucceeds()
         #expect(bench.target == Bench.backup)
@@ -55,7 +55,7 @@ import Testing
     @Test func answersToAnOldOrderAreDropped() {
         var bench = Bench()
         bench.start()
-        bench.finishScan([bench.sight(Bench.home, -50), bench.sight(Bench.backup, -55)])
+        bench.finishScan([bench.observation(Bench.home, -50), bench.observation(Bench.backup, -55)])
         let old = bench.policy.epoch
         bench.joinFails(.rejected)
         #expect(bench.target == Bench.backup)
@@ -69,7 +69,7 @@ import Testing
     @Test func wrongPasswordNeedsTwoFailuresAndThenBlocks() throws {
         var bench = Bench([Bench.home, Bench.backup])
         bench.start()
-        bench.finishScan([bench.sight(Bench.backup, -50)])
+        bench.finishScan([bench.observation(Bench.backup, -50)])
         bench.joinFails(.wrongKey)
         #expect(bench.target == Bench.backup, "one failure can be lost frames")
         bench.joinFails(.wrongKey)
@@ -78,10 +78,10 @@ import Testing
         #expect(blocked.cause == .failure(.wrongKey))
 
         // Home returns, and is found although the backup is blocked.
-        while bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -30)]) }
+        while bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.backup, -30)]) }
         _ = bench.take()
         #expect(bench.advance(upTo: .seconds(3)) { if case .scan = $0 { true } else { false } })
-        bench.finishScan([bench.sight(Bench.backup, -30), bench.sight(Bench.home, -60)])
+        bench.finishScan([bench.observation(Bench.backup, -30), bench.observation(Bench.home, -60)])
         bench.joinSucceeds()
         #expect(bench.target == Bench.home)
     }
@@ -89,7 +89,10 @@ import Testing
     @Test func aFailedNetworkIsTriedAfterTheOthers() {
         var bench = Bench()
         bench.start()
-        bench.finishScan([bench.sight(Bench.home, -50), bench.sight(Bench.backup, -60), bench.sight(Bench.spare, -70)])
+        bench.finishScan([
+            bench.observation(Bench.home, -50), bench.observation(Bench.backup, -60),
+            bench.observation(Bench.spare, -70),
+        ])
         bench.joinFails(.wrongKey)
         #expect(bench.target == Bench.backup)
         bench.joinFails(.timeout)
@@ -109,7 +112,7 @@ import Testing
                 tries.append(bench.now)
                 bench.joinFails(.wrongKey)
             } else if bench.policy.scan != nil {
-                bench.finishScan([bench.sight(Bench.backup, -50)])
+                bench.finishScan([bench.observation(Bench.backup, -50)])
             } else {
                 bench.advance(by: .seconds(1))
             }
@@ -123,16 +126,16 @@ import Testing
     @Test func theLastResortIsThereInEveryOutage() {
         var bench = Bench([Bench.home, Bench.backup])
         bench.start()
-        bench.finishScan([bench.sight(Bench.backup, -50)])
+        bench.finishScan([bench.observation(Bench.backup, -50)])
         bench.joinFails(.wrongKey)
         bench.joinFails(.wrongKey)
-        bench.send(.scanned(id: nil, [bench.sight(Bench.home, -50)]))
+        bench.send(.scanned(id: nil, [bench.observation(Bench.home, -50)]))
         bench.joinSucceeds()
         bench.send(.linkLost())
         let start = bench.now
         while bench.policy.attempt == nil, bench.now - start < .seconds(120) {
             if bench.policy.scan != nil {
-                bench.finishScan([bench.sight(Bench.backup, -50)])
+                bench.finishScan([bench.observation(Bench.backup, -50)])
             } else {
                 bench.advance(by: .milliseconds(500))
             }
@@ -150,7 +153,7 @@ import Testing
                 tried += [bench.target].compactMap(\.self)
                 bench.joinFails(.wrongKey)
             } else if bench.policy.scan != nil {
-                bench.finishScan([bench.sight(Bench.backup, -40), bench.sight(Bench.spare, -80)])
+                bench.finishScan([bench.observation(Bench.backup, -40), bench.observation(Bench.spare, -80)])
             } else {
                 bench.advance(by: .seconds(1))
             }
@@ -172,10 +175,10 @@ import Testing
     @Test func aDeviceThatIsNotReadyIsNotAskedAllTheTime() {
         var bench = Bench([Bench.home])
         bench.start()
-        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.finishScan([bench.observation(Bench.home, -50)])
         bench.joinFails(.interfaceDown)
         #expect(bench.policy.attempt == nil)
-        bench.send(.scanned(id: nil, [bench.sight(Bench.home, -50)]))
+        bench.send(.scanned(id: nil, [bench.observation(Bench.home, -50)]))
         #expect(bench.policy.attempt == nil)
         bench.advance(by: .seconds(2))
         #expect(bench.target == Bench.home)
@@ -189,21 +192,21 @@ import Testing
         bench.send(.linkLost())
         #expect(bench.take().decisions.first?.from == Bench.home.ssid)
         bench.advance(by: .milliseconds(300))
-        bench.finishScan([bench.sight(Bench.home, -30), bench.sight(Bench.backup, -70)])
+        bench.finishScan([bench.observation(Bench.home, -30), bench.observation(Bench.backup, -70)])
         #expect(bench.target == Bench.backup)
     }
 
     @Test func aBlockIsForgottenAfterSuccess() {
         var bench = Bench([Bench.home])
         bench.start()
-        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.finishScan([bench.observation(Bench.home, -50)])
         bench.joinFails(.wrongKey)
         bench.joinSucceeds()
         bench.advance(by: .seconds(61))
-        if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
+        if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.home, -50)]) }
         bench.send(.linkLost())
         bench.advance(by: .milliseconds(1))
-        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.finishScan([bench.observation(Bench.home, -50)])
         bench.joinFails(.wrongKey)
         #expect(bench.target == Bench.home, "the first failure again, not the second")
     }
@@ -211,32 +214,32 @@ import Testing
     @Test func aFullAccessPointIsLeftAloneUntilItIsCloser() {
         var bench = Bench([Bench.backup, Bench.spare])
         bench.start()
-        bench.finishScan([bench.sight(Bench.backup, -70), bench.sight(Bench.spare, -75)])
+        bench.finishScan([bench.observation(Bench.backup, -70), bench.observation(Bench.spare, -75)])
         bench.joinFails(.accessPointFull)
         #expect(bench.target == Bench.spare)
         bench.joinSucceeds()
-        bench.send(.scanned(id: nil, [bench.sight(Bench.backup, -66)]))
+        bench.send(.scanned(id: nil, [bench.observation(Bench.backup, -66)]))
         #expect(bench.policy.isBlocked(Bench.backup.id, at: bench.now))
-        bench.send(.scanned(id: nil, [bench.sight(Bench.backup, -65)]))
+        bench.send(.scanned(id: nil, [bench.observation(Bench.backup, -65)]))
         #expect(!bench.policy.isBlocked(Bench.backup.id, at: bench.now))
     }
 
     @Test func noAddressCountsAsAFailure() {
         var bench = Bench([Bench.home, Bench.backup])
         bench.start()
-        bench.finishScan([bench.sight(Bench.home, -50), bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.home, -50), bench.observation(Bench.backup, -60)])
         bench.associates()
         #expect(!bench.isOnline)
         bench.advance(by: .seconds(16))
         #expect(bench.target != Bench.home)
-        bench.finishScan([bench.sight(Bench.home, -50), bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.home, -50), bench.observation(Bench.backup, -60)])
         #expect(bench.target == Bench.backup)
     }
 
     @Test func aJoinThatNeverEndsIsGivenUp() {
         var bench = Bench([Bench.home])
         bench.start()
-        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.finishScan([bench.observation(Bench.home, -50)])
         bench.advance(by: .seconds(21))
         let failed = bench.take().decisions.last { $0.kind == .failed }
         #expect(failed?.cause == .failure(.timeout))
@@ -265,7 +268,7 @@ import Testing
         bench.advance(by: .seconds(2))
         #expect(bench.take().contains(.bringInterfaceUp))
         bench.send(.interface(isUp: true))
-        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.finishScan([bench.observation(Bench.home, -50)])
         bench.joinSucceeds()
         #expect(bench.target == Bench.home)
     }
@@ -278,14 +281,14 @@ import Testing
         bench.advance(by: .seconds(30))
         #expect(bench.take().joins.isEmpty)
         bench.send(.supplicant(isAvailable: true))
-        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.finishScan([bench.observation(Bench.home, -50)])
         #expect(bench.target == Bench.home)
     }
 
     /// wpa_supplicant takes its link with it when it dies, and the access point is where it was.
     @Test func aLinkThatEndedForTheDevicesOwnReasonIsMadeAgain() {
         var bench = Bench.online()
-        bench.send(.scanned(id: nil, [bench.sight(Bench.home, -50), bench.sight(Bench.backup, -40)]))
+        bench.send(.scanned(id: nil, [bench.observation(Bench.home, -50), bench.observation(Bench.backup, -40)]))
         bench.send(.supplicant(isAvailable: false))
         bench.send(.linkLost(.ownDoing))
         bench.advance(by: .seconds(2))
@@ -301,12 +304,12 @@ import Testing
     @Test func theSupplicantDyingWhileJoiningIsNotTheNetworksFault() {
         var bench = Bench([Bench.home])
         bench.start()
-        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.finishScan([bench.observation(Bench.home, -50)])
         for _ in 1...5 {
             bench.send(.supplicant(isAvailable: false))
             #expect(bench.policy.attempt == nil)
             bench.send(.supplicant(isAvailable: true))
-            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
+            if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.home, -50)]) }
             #expect(bench.target == Bench.home)
         }
         #expect(!bench.take().decisions.contains { $0.kind == .blocked })

@@ -12,8 +12,9 @@ import Testing
             .scanned(
                 id: nil,
                 [
-                    bench.sight(Bench.home, -60, channel: 5180, radio: 1), bench.sight(Bench.home, -50),
-                    bench.sight(Bench.backup, signal, channel: 2437), bench.sight(Bench.spare, -70, channel: 2462),
+                    bench.observation(Bench.home, -60, channel: 5180, radio: 1), bench.observation(Bench.home, -50),
+                    bench.observation(Bench.backup, signal, channel: 2437),
+                    bench.observation(Bench.spare, -70, channel: 2462),
                 ]))
         bench.advance(by: .seconds(100))
         _ = bench.take()
@@ -26,7 +27,7 @@ import Testing
     @Test func looksAtTheLatestChannelOfEachNetworkButNotAtTheSilentOne() {
         var bench = Self.lost(.silence)
         #expect(bench.take().scans.map(\.frequencies) == [Self.channels(5180, 2437, 2462)], "the best network first")
-        bench.finishScan([bench.sight(Bench.backup, -60, channel: 2437)])
+        bench.finishScan([bench.observation(Bench.backup, -60, channel: 2437)])
         #expect(bench.target == Bench.backup)
     }
 
@@ -34,7 +35,7 @@ import Testing
         var bench = Self.lost(.other)
         #expect(bench.take().scans.map(\.frequencies) == [Self.channels(2412)])
         bench.advance(by: .milliseconds(60))
-        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.finishScan([bench.observation(Bench.home, -50)])
         #expect(bench.target == Bench.home)
     }
 
@@ -42,16 +43,18 @@ import Testing
         var bench = Self.lost(.other)
         bench.finishScan()
         #expect(bench.policy.scan?.order.frequencies == Self.channels(2437, 2462))
-        bench.finishScan([bench.sight(Bench.backup, -60, channel: 2437), bench.sight(Bench.spare, -70, channel: 2462)])
+        bench.finishScan([
+            bench.observation(Bench.backup, -60, channel: 2437), bench.observation(Bench.spare, -70, channel: 2462),
+        ])
         #expect(bench.target == Bench.backup)
         #expect(bench.take().joins.map(\.offer) == [.wpa2])
     }
 
     @Test func whatIsPoorAtTheLikeliestPlaceWaitsForTheOthers() {
         var bench = Self.lost(.other)
-        bench.finishScan([bench.sight(Bench.home, -78)])
+        bench.finishScan([bench.observation(Bench.home, -78)])
         #expect(bench.target == nil)
-        bench.finishScan([bench.sight(Bench.backup, -60, channel: 2437)])
+        bench.finishScan([bench.observation(Bench.backup, -60, channel: 2437)])
         #expect(bench.target == Bench.backup)
     }
 
@@ -67,7 +70,7 @@ import Testing
         var bench = Self.starting()
         #expect(bench.take().scans.map(\.frequencies) == [Self.channels(2412)])
         bench.advance(by: .milliseconds(60))
-        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.finishScan([bench.observation(Bench.home, -50)])
         #expect(bench.target == nil && bench.policy.scan == nil)
         bench.advance(by: .milliseconds(60))
         bench.send(.supplicant(isAvailable: true))
@@ -79,13 +82,13 @@ import Testing
         var bench = Self.starting()
         bench.send(.supplicant(isAvailable: true))
         #expect(bench.take().scans.count == 1)
-        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.finishScan([bench.observation(Bench.home, -50)])
         #expect(bench.target == Bench.home)
     }
 
     @Test func whatWasSeenLongBeforeTheSupplicantIsLookedForAgain() {
         var bench = Self.starting()
-        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.finishScan([bench.observation(Bench.home, -50)])
         _ = bench.take()
         bench.advance(by: .seconds(60))
         #expect(bench.take().scans.isEmpty, "once, and no more while nothing can be joined")
@@ -107,21 +110,21 @@ import Testing
 
     @Test func whatIsPoorIsNotTakenBeforeTheOthersWereLookedAt() {
         var bench = Self.lost(.silence)
-        bench.finishScan([bench.sight(Bench.backup, -78, channel: 2437)])
+        bench.finishScan([bench.observation(Bench.backup, -78, channel: 2437)])
         #expect(bench.target == nil)
-        bench.finishScan([bench.sight(Bench.backup, -78, channel: 2437)])
+        bench.finishScan([bench.observation(Bench.backup, -78, channel: 2437)])
         #expect(bench.target == Bench.backup)
     }
 
     @Test func aBlockedNetworkIsNoPlaceToLookFirst() {
         var bench = Self.lost(.silence)
-        bench.finishScan([bench.sight(Bench.backup, -60, channel: 2437)])
+        bench.finishScan([bench.observation(Bench.backup, -60, channel: 2437)])
         for _ in 0..<2 {
             bench.joinFails(.wrongKey)
-            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -60, channel: 2437)]) }
+            if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.backup, -60, channel: 2437)]) }
         }
         bench.advance(by: .milliseconds(300))
-        while bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.spare, -60, channel: 2462)]) }
+        while bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.spare, -60, channel: 2462)]) }
         bench.joinSucceeds(frequency: 2462)
         #expect(bench.target == Bench.spare)
         bench.advance(by: .seconds(30))

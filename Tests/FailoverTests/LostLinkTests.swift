@@ -28,7 +28,7 @@ import Testing
         for _ in 0..<20 {
             bench.advance(by: .seconds(life))
             bench.send(.linkLost(end))
-            let wait = join(&bench) { [$0.sight(Self.home, -50)] }
+            let wait = join(&bench) { [$0.observation(Self.home, -50)] }
             #expect(wait <= .milliseconds(5100))
             bench.joinSucceeds()
             #expect(bench.isOnline)
@@ -41,7 +41,7 @@ import Testing
         for _ in 0..<20 {
             bench.advance(by: .seconds(4))
             bench.send(.linkLost())
-            #expect(join(&bench) { [$0.sight(Self.home, -50)] } <= .milliseconds(100))
+            #expect(join(&bench) { [$0.observation(Self.home, -50)] } <= .milliseconds(100))
             bench.joinSucceeds()
         }
     }
@@ -53,7 +53,7 @@ import Testing
             bench.send(.address(isReady: false))
             bench.advance(by: .seconds(15))
             #expect(!bench.isOnline)
-            #expect(join(&bench) { [$0.sight(Self.home, -50)] } <= .seconds(5))
+            #expect(join(&bench) { [$0.observation(Self.home, -50)] } <= .seconds(5))
             bench.joinSucceeds()
         }
         #expect(!bench.take().decisions.contains { $0.kind == .blocked })
@@ -65,7 +65,7 @@ import Testing
         var waits: [Duration] = []
         for _ in 0..<12 {
             bench.send(.linkLost())
-            waits.append(join(&bench) { [$0.sight(Self.home, -50)] })
+            waits.append(join(&bench) { [$0.observation(Self.home, -50)] })
             bench.joinSucceeds()
         }
         #expect(waits.dropFirst().first.map { $0 <= .milliseconds(1100) } ?? false, "\(waits)")
@@ -80,7 +80,7 @@ import Testing
         bench.start()
         var waits: [Duration] = []
         for _ in 0..<12 {
-            waits.append(join(&bench) { [$0.sight(Self.home, -50)] })
+            waits.append(join(&bench) { [$0.observation(Self.home, -50)] })
             bench.joinFails(failure)
         }
         #expect(!bench.take().decisions.contains { $0.kind == .blocked })
@@ -93,7 +93,7 @@ import Testing
         var bench = Bench([Self.home])
         bench.start()
         for _ in 0..<6 {
-            #expect(join(&bench) { [$0.sight(Self.home, -50)] } <= .milliseconds(5100))
+            #expect(join(&bench) { [$0.observation(Self.home, -50)] } <= .milliseconds(5100))
             bench.associates()
             bench.advance(by: .seconds(15))
             #expect(bench.policy.attempt == nil)
@@ -105,14 +105,14 @@ import Testing
     @Test func aBlockDoesNotCountWhereTheOthersHaveGone() {
         var bench = Bench([Self.home, Self.backup])
         bench.start()
-        bench.finishScan([bench.sight(Self.home, -50), bench.sight(Self.backup, -60)])
+        bench.finishScan([bench.observation(Self.home, -50), bench.observation(Self.backup, -60)])
         bench.joinFails(.rejected)
         #expect(bench.take().decisions.contains { $0.kind == .blocked })
         #expect(bench.target == Self.backup)
         bench.joinSucceeds()
         bench.advance(by: .seconds(4))
         bench.send(.linkLost())
-        #expect(join(&bench) { [$0.sight(Self.home, -50)] } <= .seconds(3))
+        #expect(join(&bench) { [$0.observation(Self.home, -50)] } <= .seconds(3))
         #expect(bench.target == Self.home)
     }
 
@@ -120,11 +120,11 @@ import Testing
         var bench = Bench([Self.home])
         bench.start()
         for _ in 0..<2 {
-            _ = join(&bench) { [$0.sight(Self.home, -50)] }
+            _ = join(&bench) { [$0.observation(Self.home, -50)] }
             bench.joinFails(.wrongKey)
         }
         #expect(bench.take().decisions.contains { $0.kind == .blocked })
-        #expect(join(&bench) { [$0.sight(Self.home, -50)] } >= .seconds(6))
+        #expect(join(&bench) { [$0.observation(Self.home, -50)] } >= .seconds(6))
     }
 
     // MARK: Beside others
@@ -140,7 +140,9 @@ import Testing
 
     @Test func anotherThatIsAsGoodComesFirstAfterThreeLosses() {
         var bench = Bench.online([Self.home, Self.backup])
-        let both = { (bench: Bench) in [bench.sight(Self.home, -50), bench.sight(Self.backup, -60, channel: 2437)] }
+        let both = { (bench: Bench) in
+            [bench.observation(Self.home, -50), bench.observation(Self.backup, -60, channel: 2437)]
+        }
         lose(&bench, times: 2, seeing: both)
         #expect(bench.target == Self.home)
         lose(&bench, times: 1, seeing: both)
@@ -149,13 +151,15 @@ import Testing
 
     @Test func oneThatIsNotAsGoodDoesNot() {
         var bench = Bench.online([Self.home, Self.backup])
-        lose(&bench, times: 4) { [$0.sight(Self.home, -50), $0.sight(Self.backup, -75, channel: 2437)] }
+        lose(&bench, times: 4) { [$0.observation(Self.home, -50), $0.observation(Self.backup, -75, channel: 2437)] }
         #expect(bench.target == Self.home)
     }
 
     @Test func homeIsNotReturnedToBeforeItHasCalmedDown() {
         var bench = Bench.online([Self.home, Self.backup])
-        let both = { (bench: Bench) in [bench.sight(Self.home, -50), bench.sight(Self.backup, -60, channel: 2437)] }
+        let both = { (bench: Bench) in
+            [bench.observation(Self.home, -50), bench.observation(Self.backup, -60, channel: 2437)]
+        }
         lose(&bench, times: 3, seeing: both)
         #expect(bench.target == Self.backup)
         func stay(for duration: Duration) {
@@ -202,11 +206,13 @@ import Testing
     @Test func aLinkThatWasUpEndsTheCount() {
         var bench = Bench([Self.home, Self.backup])
         bench.start()
-        let both = { (bench: Bench) in [bench.sight(Self.home, -50), bench.sight(Self.backup, -75, channel: 2437)] }
+        let both = { (bench: Bench) in
+            [bench.observation(Self.home, -50), bench.observation(Self.backup, -75, channel: 2437)]
+        }
         for _ in 0..<4 {
             _ = join(&bench, both)
             bench.joinFails(.timeout)
-            _ = join(&bench) { [$0.sight(Self.home, -50)] }
+            _ = join(&bench) { [$0.observation(Self.home, -50)] }
             bench.joinSucceeds()
             bench.advance(by: .seconds(3))
             bench.send(.linkLost())

@@ -84,7 +84,7 @@ import Testing
         var bench = UsefulnessTests.online()
         bench.advance(by: .seconds(1))
         bench.send(.switchTo(Bench.backup.id, id: 7))
-        bench.finishScan([bench.sight(Bench.backup, -50)])
+        bench.finishScan([bench.observation(Bench.backup, -50)])
         bench.joinSucceeds()
         _ = bench.take()
         bench.advance(by: .seconds(1))
@@ -101,7 +101,7 @@ import Testing
         var bench = UsefulnessTests.online()
         bench.advance(by: .seconds(1))
         bench.send(.switchTo(Bench.backup.id, id: 7, confirmWithin: .seconds(600)))
-        bench.finishScan([bench.sight(Bench.backup, -50)])
+        bench.finishScan([bench.observation(Bench.backup, -50)])
         bench.joinSucceeds()
         let start = bench.now
         while bench.target == Bench.backup, bench.now - start < .seconds(600) {

@@ -11,7 +11,7 @@ import Testing
         bench.send(.linkLost())
         bench.advance(by: .milliseconds(10))
         bench.finishScan()
-        bench.finishScan([bench.sight(Bench.backup, -50)])
+        bench.finishScan([bench.observation(Bench.backup, -50)])
         bench.joinSucceeds()
         _ = bench.take()
         return bench
@@ -25,7 +25,7 @@ import Testing
             bench.advance(by: .seconds(1))
             scans += bench.policy.scan.map { [$0.order] } ?? []
             if bench.policy.scan != nil {
-                bench.finishScan(signal.map { [bench.sight(Bench.home, $0)] } ?? [])
+                bench.finishScan(signal.map { [bench.observation(Bench.home, $0)] } ?? [])
             }
         }
         return scans
@@ -43,7 +43,7 @@ import Testing
         let back = bench.now
         while bench.isOnline, bench.now - back < .seconds(60) {
             bench.advance(by: .milliseconds(100))
-            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
+            if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.home, -50)]) }
         }
         #expect(bench.target == Bench.home)
         // No link is left that is younger than 10 s.
@@ -60,7 +60,7 @@ import Testing
             bench.advance(by: .milliseconds(100))
             guard bench.policy.scan != nil else { continue }
             looks += 1
-            bench.finishScan(looks.isMultiple(of: 3) ? [] : [bench.sight(Bench.home, -50)])
+            bench.finishScan(looks.isMultiple(of: 3) ? [] : [bench.observation(Bench.home, -50)])
         }
         #expect(bench.target == Bench.home)
         #expect(bench.now - back <= .seconds(30) + .milliseconds(5500))
@@ -108,7 +108,7 @@ import Testing
             bench.advance(by: .seconds(20))
             bench.send(.linkLost())
             bench.advance(by: .milliseconds(10))
-            while bench.policy.attempt == nil { bench.finishScan([bench.sight(Bench.backup, -50)]) }
+            while bench.policy.attempt == nil { bench.finishScan([bench.observation(Bench.backup, -50)]) }
             bench.joinSucceeds()
         }
         #expect(waits == waits.sorted() && waits[3] >= 16 * waits[0], "\(waits)")
@@ -124,7 +124,7 @@ import Testing
             bench.advance(by: .seconds(4 * 3600))
             bench.send(.linkLost())
             bench.advance(by: .milliseconds(10))
-            while bench.policy.attempt == nil { bench.finishScan([bench.sight(Bench.backup, -50)]) }
+            while bench.policy.attempt == nil { bench.finishScan([bench.observation(Bench.backup, -50)]) }
             bench.joinSucceeds()
         }
     }
@@ -141,27 +141,27 @@ import Testing
     @Test func theCommandedChoiceIsWhereTheDeviceBelongs() {
         var bench = Bench.online([Bench.home, Bench.backup])
         bench.send(.switchTo(Bench.backup.id, id: 1))
-        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.backup, -60)])
         bench.joinSucceeds()
         _ = bench.take()
         // A day in which home is stronger, and always seen.
         for _ in 1...144 {
             bench.advance(by: .seconds(600))
-            bench.send(.scanned(id: nil, [bench.sight(Bench.home, -40), bench.sight(Bench.backup, -60)]))
-            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -40)]) }
+            bench.send(.scanned(id: nil, [bench.observation(Bench.home, -40), bench.observation(Bench.backup, -60)]))
+            if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.home, -40)]) }
         }
         #expect(bench.target == Bench.backup && bench.take().joins.isEmpty)
 
         // Lost, it is returned to, from home.
         bench.send(.linkLost())
         bench.advance(by: .milliseconds(10))
-        while bench.policy.attempt == nil { bench.finishScan([bench.sight(Bench.home, -40)]) }
+        while bench.policy.attempt == nil { bench.finishScan([bench.observation(Bench.home, -40)]) }
         bench.joinSucceeds()
         #expect(bench.target == Bench.home)
         for _ in 1...100 where bench.isOnline {
             bench.advance(by: .seconds(1))
             if bench.policy.scan != nil {
-                bench.finishScan([bench.sight(Bench.home, -40), bench.sight(Bench.backup, -60)])
+                bench.finishScan([bench.observation(Bench.home, -40), bench.observation(Bench.backup, -60)])
             }
         }
         #expect(bench.target == Bench.backup)
@@ -176,7 +176,7 @@ import Testing
             guard let order = bench.policy.scan?.order else { continue }
             bench.advance(by: .seconds(order.frequencies.isEmpty ? 6 : 0))
             let isSeen = order.frequencies.isEmpty || order.frequencies.contains(Frequency(megahertz: 2462))
-            bench.finishScan(isSeen ? [bench.sight(Bench.home, -40, channel: 2462)] : [])
+            bench.finishScan(isSeen ? [bench.observation(Bench.home, -40, channel: 2462)] : [])
         }
         #expect(bench.target == Bench.home)
         #expect(bench.now - start < .seconds(3600))
@@ -188,7 +188,7 @@ import Testing
         var bench = Bench.online([Bench.home, Bench.backup], settings: settings)
         bench.send(.linkLost())
         bench.advance(by: .milliseconds(10))
-        while bench.policy.attempt == nil { bench.finishScan([bench.sight(Bench.backup, -50)]) }
+        while bench.policy.attempt == nil { bench.finishScan([bench.observation(Bench.backup, -50)]) }
         bench.joinSucceeds()
         #expect(Self.look(&bench, home: -40, for: .seconds(3600)).isEmpty)
         #expect(bench.target == Bench.backup)
@@ -200,7 +200,7 @@ import Testing
         bench.send(.supplicant(isAvailable: false))
         for _ in 1...60 {
             bench.measure(-88, for: .seconds(5))
-            bench.send(.scanned(id: nil, [bench.sight(Bench.home, -40), bench.sight(Bench.backup, -88)]))
+            bench.send(.scanned(id: nil, [bench.observation(Bench.home, -40), bench.observation(Bench.backup, -88)]))
         }
         #expect(bench.isOnline && bench.target == Bench.backup)
         #expect(!bench.take().joins.contains { $0.network == Bench.home.id })
@@ -214,12 +214,12 @@ import Testing
         bench.send(.networks([renewed, Bench.backup]))
         for _ in 1...20 {
             bench.measure(-85, for: .seconds(30))
-            bench.send(.scanned(id: nil, [bench.sight(Bench.home, -40, radio: 1)]))
+            bench.send(.scanned(id: nil, [bench.observation(Bench.home, -40, radio: 1)]))
         }
         #expect(bench.isOnline && bench.policy.phase.network == Bench.home.id)
         bench.send(.linkLost())
         bench.advance(by: .milliseconds(10))
-        while bench.policy.attempt == nil { bench.finishScan([bench.sight(Bench.home, -40)]) }
+        while bench.policy.attempt == nil { bench.finishScan([bench.observation(Bench.home, -40)]) }
         #expect(bench.policy.attempt?.network == NetworkID(9))
     }
 
@@ -227,17 +227,17 @@ import Testing
         var bench = Bench.online([Bench.home, Bench.backup])
         bench.send(.linkLost())
         bench.advance(by: .milliseconds(10))
-        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.finishScan([bench.observation(Bench.home, -50)])
         bench.joinFails(.wrongKey)
         while bench.policy.attempt == nil {
             if bench.policy.scan == nil { bench.advance(by: .milliseconds(100)) }
-            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
+            if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.home, -50)]) }
         }
         bench.joinFails(.wrongKey)
         while bench.policy.attempt == nil {
             if bench.policy.scan == nil { bench.advance(by: .seconds(1)) }
             if bench.policy.scan != nil {
-                bench.finishScan([bench.sight(Bench.home, -50), bench.sight(Bench.backup, -60)])
+                bench.finishScan([bench.observation(Bench.home, -50), bench.observation(Bench.backup, -60)])
             }
         }
         #expect(bench.target == Bench.backup)

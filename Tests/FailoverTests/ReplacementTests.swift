@@ -14,11 +14,11 @@ import Testing
         let start = bench.now
         while bench.now - start < .seconds(20) {
             if bench.policy.attempt != nil { bench.joinFails(.wrongKey) }
-            if bench.policy.scan != nil { bench.finishScan([sightOfBackup(in: bench)]) }
+            if bench.policy.scan != nil { bench.finishScan([observationOfBackup(in: bench)]) }
             bench.advance(by: .milliseconds(500))
         }
         while bench.policy.attempt == nil, bench.now - start < .seconds(60) {
-            if bench.policy.scan != nil { bench.finishScan([sightOfBackup(in: bench)]) }
+            if bench.policy.scan != nil { bench.finishScan([observationOfBackup(in: bench)]) }
             bench.advance(by: .milliseconds(100))
         }
         #expect(bench.target == Bench.backup)
@@ -26,18 +26,18 @@ import Testing
         return bench
     }
 
-    private func sightOfBackup(in bench: Bench) -> BSS { bench.sight(Bench.backup, -50, channel: 2437) }
+    private func observationOfBackup(in bench: Bench) -> BSS { bench.observation(Bench.backup, -50, channel: 2437) }
 
     @Test func homeIsFoundDuringTheLastResort() throws {
         var bench = lastResort()
         let backup = try #require(bench.policy.attempt)
         bench.advance(by: .milliseconds(1100))
         #expect(bench.take().scans.map(\.frequencies) == [[Self.homeChannel]], "not the backup's own")
-        bench.finishScan([sightOfBackup(in: bench)])
+        bench.finishScan([observationOfBackup(in: bench)])
         #expect(bench.target == Bench.backup)
         bench.advance(by: .milliseconds(1100))
         #expect(bench.take().scans.map(\.frequencies) == [[Self.homeChannel]])
-        bench.finishScan([sightOfBackup(in: bench), bench.sight(Bench.home, -75)])
+        bench.finishScan([observationOfBackup(in: bench), bench.observation(Bench.home, -75)])
         #expect(bench.target == Bench.home, "weak, and it broke off, but it has come back")
 
         // What becomes of the old attempt concerns nobody, and nothing was held against the backup for it.
@@ -53,7 +53,7 @@ import Testing
     @Test func theLastResortIsNotReplacedByWhatWasThere() {
         var bench = Bench([Bench.home, Bench.backup])
         bench.start()
-        func sights() -> [BSS] { [bench.sight(Bench.home, -50), sightOfBackup(in: bench)] }
+        func observations() -> [BSS] { [bench.observation(Bench.home, -50), observationOfBackup(in: bench)] }
         var longest = Duration.zero
         let start = bench.now
         var begin: (target: KnownNetwork, at: Instant)?
@@ -66,7 +66,7 @@ import Testing
                     begin = nil
                 }
             }
-            if bench.policy.scan != nil { bench.finishScan(sights()) }
+            if bench.policy.scan != nil { bench.finishScan(observations()) }
             bench.advance(by: .milliseconds(100))
         }
         #expect(longest >= .seconds(4))
@@ -76,7 +76,7 @@ import Testing
         var bench = lastResort()
         for _ in 1...3 {
             bench.advance(by: .milliseconds(1100))
-            bench.finishScan([sightOfBackup(in: bench)])
+            bench.finishScan([observationOfBackup(in: bench)])
         }
         #expect(bench.take().joins.isEmpty)
         bench.joinSucceeds(frequency: 2437)
@@ -89,15 +89,15 @@ import Testing
         var bench = Bench([Bench.home, Bench.backup])
         bench.start()
         bench.send(.remembered(Bench.home.id, Self.homeChannel))
-        bench.finishScan([sightOfBackup(in: bench)])
+        bench.finishScan([observationOfBackup(in: bench)])
         bench.advance(by: .milliseconds(1900))
         #expect(bench.take().scans.dropFirst().isEmpty)
         bench.advance(by: .milliseconds(200))
         #expect(bench.take().scans.map(\.frequencies) == [[Self.homeChannel]])
-        bench.finishScan([bench.sight(Bench.home, -75)])
+        bench.finishScan([bench.observation(Bench.home, -75)])
         #expect(bench.target == Bench.backup, "home is weak")
         bench.advance(by: .milliseconds(1100))
-        bench.finishScan([bench.sight(Bench.home, -60)])
+        bench.finishScan([bench.observation(Bench.home, -60)])
         #expect(bench.target == Bench.home)
         #expect(bench.policy.lastFailure(of: Bench.backup.id) == .timeout)
     }
@@ -107,32 +107,32 @@ import Testing
         var bench = Bench([Bench.home, Bench.backup])
         bench.start()
         bench.send(.remembered(Bench.home.id, Self.homeChannel))
-        bench.finishScan([sightOfBackup(in: bench)])
+        bench.finishScan([observationOfBackup(in: bench)])
         bench.associates(frequency: 2437)
         _ = bench.take()
         bench.advance(by: .seconds(14))
         #expect(bench.take().isEmpty)
         bench.advance(by: .seconds(2))
-        while bench.policy.attempt == nil { bench.finishScan([sightOfBackup(in: bench)]) }
+        while bench.policy.attempt == nil { bench.finishScan([observationOfBackup(in: bench)]) }
         #expect(bench.target == Bench.backup, "one failure is none")
         bench.associates(frequency: 2437)
         _ = bench.take()
         bench.advance(by: .milliseconds(1100))
         #expect(bench.take().scans.map(\.frequencies) == [[Self.homeChannel]])
-        bench.finishScan([bench.sight(Bench.home, -60)])
+        bench.finishScan([bench.observation(Bench.home, -60)])
         #expect(bench.target == Bench.home)
     }
 
     @Test func twoThatAreSlowGetTheirTime() {
         var bench = Bench([Bench.home, Bench.backup])
         bench.start()
-        func sights() -> [BSS] { [bench.sight(Bench.home, -50), sightOfBackup(in: bench)] }
-        bench.finishScan(sights())
+        func observations() -> [BSS] { [bench.observation(Bench.home, -50), observationOfBackup(in: bench)] }
+        bench.finishScan(observations())
         var joins = bench.take().joins.count
         let start = bench.now
         while bench.now - start < .seconds(40) {
             bench.advance(by: .milliseconds(100))
-            if bench.policy.scan != nil { bench.finishScan(sights()) }
+            if bench.policy.scan != nil { bench.finishScan(observations()) }
             joins += bench.take().joins.count
         }
         #expect(joins <= 4)
@@ -142,20 +142,22 @@ import Testing
     @Test func thePreferredNetworkGetsItsTime() {
         var bench = Bench([Bench.home, Bench.backup])
         bench.start()
-        bench.finishScan([bench.sight(Bench.home, -50), sightOfBackup(in: bench)])
+        bench.finishScan([bench.observation(Bench.home, -50), observationOfBackup(in: bench)])
         bench.joinFails(.wrongKey)
         #expect(bench.target == Bench.backup)
         bench.joinSucceeds(frequency: 2437)
         let start = bench.now
         while bench.target == Bench.backup, bench.now - start < .seconds(600) {
             bench.advance(by: .milliseconds(500))
-            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50), sightOfBackup(in: bench)]) }
+            if bench.policy.scan != nil {
+                bench.finishScan([bench.observation(Bench.home, -50), observationOfBackup(in: bench)])
+            }
         }
         #expect(bench.target == Bench.home)
         bench.associates()
         _ = bench.take()
         bench.advance(by: .milliseconds(1100))
-        bench.finishScan([bench.sight(Bench.home, -50), sightOfBackup(in: bench)])
+        bench.finishScan([bench.observation(Bench.home, -50), observationOfBackup(in: bench)])
         #expect(bench.target == Bench.home)
         bench.send(.address(isReady: true))
         #expect(bench.isOnline)
@@ -163,7 +165,7 @@ import Testing
 
     @Test func whatWasCommandedIsNotReplaced() {
         var bench = Bench.online([Bench.home, Bench.backup])
-        bench.send(.scanned(id: nil, [sightOfBackup(in: bench), bench.sight(Bench.home, -50)]))
+        bench.send(.scanned(id: nil, [observationOfBackup(in: bench), bench.observation(Bench.home, -50)]))
         bench.send(.switchTo(Bench.backup.id, id: 1, confirmWithin: nil, joinOnce: false))
         #expect(bench.target == Bench.backup)
         _ = bench.take()
@@ -175,7 +177,7 @@ import Testing
     @Test func aSingleNetworkHasNothingToLookFor() {
         var bench = Bench([Bench.backup])
         bench.start()
-        bench.finishScan([sightOfBackup(in: bench)])
+        bench.finishScan([observationOfBackup(in: bench)])
         _ = bench.take()
         bench.advance(by: .seconds(19))
         #expect(bench.take().isEmpty)

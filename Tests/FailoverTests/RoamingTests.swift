@@ -8,8 +8,8 @@ import Testing
     @Test func roamsToAStrongerAccessPointOfTheSameNetwork() throws {
         var bench = Bench.online([Bench.home])
         bench.measure(-85, for: .seconds(12))
-        let stronger = bench.sight(Bench.home, -50, channel: 2437, radio: 1)
-        bench.send(.scanned(id: nil, [bench.sight(Bench.home, -85), stronger]))
+        let stronger = bench.observation(Bench.home, -50, channel: 2437, radio: 1)
+        bench.send(.scanned(id: nil, [bench.observation(Bench.home, -85), stronger]))
         #expect(bench.target == Bench.home)
         #expect(bench.targetBSSID == stronger.bssid)
         let actions = bench.take()
@@ -25,7 +25,7 @@ import Testing
         var bench = Bench.online([Bench.home])
         bench.measure(-85, for: .seconds(12))
         // The scan heard the same access point better than the link does.
-        bench.send(.scanned(id: nil, [bench.sight(Bench.home, -50)]))
+        bench.send(.scanned(id: nil, [bench.observation(Bench.home, -50)]))
         #expect(bench.isOnline)
         #expect(bench.take().joins.isEmpty)
     }
@@ -34,10 +34,10 @@ import Testing
         var bench = Bench([Bench.home])
         bench.start()
         bench.finishScan([
-            bench.sight(Bench.home, -70, radio: 0), bench.sight(Bench.home, -45, radio: 1),
-            bench.sight(Bench.home, -60, radio: 2),
+            bench.observation(Bench.home, -70, radio: 0), bench.observation(Bench.home, -45, radio: 1),
+            bench.observation(Bench.home, -60, radio: 2),
         ])
-        #expect(bench.targetBSSID == bench.sight(Bench.home, 0, radio: 1).bssid)
+        #expect(bench.targetBSSID == bench.observation(Bench.home, 0, radio: 1).bssid)
     }
 
     /// -66 dBm is 4 dB above weak on 2.4 GHz, -69 dBm is 7 dB above it on 5 GHz.
@@ -46,8 +46,8 @@ import Testing
         var bench = Bench([Bench.home])
         bench.start()
         bench.finishScan([
-            bench.sight(Bench.home, -66, channel: 2412, radio: 0),
-            bench.sight(Bench.home, signalOnFive, channel: 5180, radio: 1),
+            bench.observation(Bench.home, -66, channel: 2412, radio: 0),
+            bench.observation(Bench.home, signalOnFive, channel: 5180, radio: 1),
         ])
         #expect(bench.take().joins.last?.frequencies.first?.channel == channel)
     }
@@ -56,21 +56,21 @@ import Testing
         var bench = Bench.online([Bench.home])
         bench.measure(-72, for: .seconds(65))
         // 2 dB below weak; -71 on 5 GHz is 5 above: 7 dB better, and 8 are wanted.
-        bench.send(.scanned(id: nil, [bench.sight(Bench.home, -71, channel: 5180, radio: 1)]))
+        bench.send(.scanned(id: nil, [bench.observation(Bench.home, -71, channel: 5180, radio: 1)]))
         #expect(bench.isOnline)
         bench.measure(-72, for: .seconds(31))
-        bench.send(.scanned(id: nil, [bench.sight(Bench.home, -70, channel: 5180, radio: 1)]))
+        bench.send(.scanned(id: nil, [bench.observation(Bench.home, -70, channel: 5180, radio: 1)]))
         #expect(bench.take().joins.last?.frequencies == [Frequency(megahertz: 5180)])
     }
 
     @Test func oneBadAccessPointIsNotHeldAgainstTheOthers() {
         var bench = Bench([Bench.home])
         bench.start()
-        let sights = [bench.sight(Bench.home, -45, radio: 1), bench.sight(Bench.home, -60, radio: 2)]
-        bench.finishScan(sights)
-        #expect(bench.targetBSSID == sights[0].bssid)
+        let observations = [bench.observation(Bench.home, -45, radio: 1), bench.observation(Bench.home, -60, radio: 2)]
+        bench.finishScan(observations)
+        #expect(bench.targetBSSID == observations[0].bssid)
         bench.joinFails(.accessPointFull)
-        #expect(bench.targetBSSID == sights[1].bssid, "at once, without another scan")
+        #expect(bench.targetBSSID == observations[1].bssid, "at once, without another scan")
         let actions = bench.take()
         #expect(!actions.decisions.contains { $0.kind == .blocked })
         bench.joinSucceeds()
@@ -80,31 +80,35 @@ import Testing
     @Test func theStrongerAccessPointIsTriedAgainWhenItsBlockIsOver() {
         var bench = Bench([Bench.home])
         bench.start()
-        for radio in UInt8(1)...2 { bench.send(.proven(Bench.home.id, bench.sight(Bench.home, 0, radio: radio).bssid)) }
-        bench.finishScan([bench.sight(Bench.home, -45, radio: 1), bench.sight(Bench.home, -60, radio: 2)])
+        for radio in UInt8(1)...2 {
+            bench.send(.proven(Bench.home.id, bench.observation(Bench.home, 0, radio: radio).bssid))
+        }
+        bench.finishScan([bench.observation(Bench.home, -45, radio: 1), bench.observation(Bench.home, -60, radio: 2)])
         bench.joinFails(.accessPointFull)
         bench.joinSucceeds()
         bench.send(.linkLost())
         bench.advance(by: .milliseconds(10))
-        bench.finishScan([bench.sight(Bench.home, -45, radio: 1), bench.sight(Bench.home, -60, radio: 2)])
-        #expect(bench.targetBSSID == bench.sight(Bench.home, 0, radio: 2).bssid, "still blocked")
+        bench.finishScan([bench.observation(Bench.home, -45, radio: 1), bench.observation(Bench.home, -60, radio: 2)])
+        #expect(bench.targetBSSID == bench.observation(Bench.home, 0, radio: 2).bssid, "still blocked")
         bench.joinSucceeds()
         bench.advance(by: .seconds(31))
         bench.send(.linkLost())
         bench.advance(by: .milliseconds(10))
         while bench.policy.scan != nil, bench.policy.attempt == nil {
-            bench.finishScan([bench.sight(Bench.home, -45, radio: 1), bench.sight(Bench.home, -60, radio: 2)])
+            bench.finishScan([
+                bench.observation(Bench.home, -45, radio: 1), bench.observation(Bench.home, -60, radio: 2),
+            ])
         }
-        #expect(bench.targetBSSID == bench.sight(Bench.home, 0, radio: 1).bssid)
+        #expect(bench.targetBSSID == bench.observation(Bench.home, 0, radio: 1).bssid)
     }
 
     @Test func aRoamThatFailsEndsOnline() {
         var bench = Bench.online([Bench.home])
         bench.measure(-85, for: .seconds(12))
-        let sights = [bench.sight(Bench.home, -85), bench.sight(Bench.home, -50, radio: 1)]
-        bench.send(.scanned(id: nil, sights))
+        let observations = [bench.observation(Bench.home, -85), bench.observation(Bench.home, -50, radio: 1)]
+        bench.send(.scanned(id: nil, observations))
         bench.joinFails(.timeout)
-        #expect(bench.targetBSSID == sights[0].bssid, "back to the one that worked")
+        #expect(bench.targetBSSID == observations[0].bssid, "back to the one that worked")
         bench.joinSucceeds()
         #expect(bench.isOnline)
     }
@@ -112,13 +116,13 @@ import Testing
     @Test func aLinkOnAHeldNetworkStillRoamsInsideIt() {
         var bench = Bench.online()
         bench.send(.switchTo(Bench.backup.id, id: 1))
-        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.backup, -60)])
         bench.joinSucceeds()
         bench.advance(by: .seconds(20))
         bench.measure(-85, for: .seconds(12))
         bench.send(
-            .scanned(id: nil, [bench.sight(Bench.home, -40), bench.sight(Bench.backup, -55, radio: 1)]))
+            .scanned(id: nil, [bench.observation(Bench.home, -40), bench.observation(Bench.backup, -55, radio: 1)]))
         #expect(bench.target == Bench.backup)
-        #expect(bench.targetBSSID == bench.sight(Bench.backup, 0, radio: 1).bssid)
+        #expect(bench.targetBSSID == bench.observation(Bench.backup, 0, radio: 1).bssid)
     }
 }

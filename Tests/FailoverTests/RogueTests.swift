@@ -19,10 +19,10 @@ import Testing
     }
 
     private func rogue(_ number: UInt8, in bench: Bench, _ signal: Int = -40) -> BSS {
-        bench.sight(Self.home, signal, channel: 2437, radio: number)
+        bench.observation(Self.home, signal, channel: 2437, radio: number)
     }
 
-    private func real(in bench: Bench, _ signal: Int = -60) -> BSS { bench.sight(Self.home, signal) }
+    private func real(in bench: Bench, _ signal: Int = -60) -> BSS { bench.observation(Self.home, signal) }
 
     /// Online at home, and then the link is lost.
     private func lost(_ networks: [KnownNetwork] = [home]) -> Bench {
@@ -72,7 +72,7 @@ import Testing
         let channels = [2417, 2422, 2427, 2432, 2437, 2442, 5180, 5200]
         for _ in 0..<3 {
             join(&bench) { bench in
-                channels.enumerated().map { bench.sight(Self.home, -40, channel: $1, radio: UInt8($0 + 1)) }
+                channels.enumerated().map { bench.observation(Self.home, -40, channel: $1, radio: UInt8($0 + 1)) }
             }
             bench.joinFails(.wrongKey)
         }
@@ -149,26 +149,28 @@ import Testing
         var bench = lost([Self.home, Self.backup])
         join(&bench) { [rogue(1, in: $0)] }
         bench.joinFails(.wrongKey)
-        join(&bench) { [rogue(2, in: $0), $0.sight(Self.backup, -68, channel: 2462)] }
+        join(&bench) { [rogue(2, in: $0), $0.observation(Self.backup, -68, channel: 2462)] }
         #expect(bench.target == Self.backup)
     }
 
     @Test func aLivingLinkIsNotGivenUpForThemTwice() {
         var bench = lost([Self.home, Self.backup])
-        join(&bench) { [$0.sight(Self.backup, -60, channel: 2462)] }
+        join(&bench) { [$0.observation(Self.backup, -60, channel: 2462)] }
         bench.joinSucceeds(frequency: 2462)
-        let sights = { (bench: Bench) in [rogue(3, in: bench), bench.sight(Self.backup, -60, channel: 2462)] }
+        let observations = { (bench: Bench) in
+            [rogue(3, in: bench), bench.observation(Self.backup, -60, channel: 2462)]
+        }
         func stay(for duration: Duration) {
             let end = bench.now + duration
             while bench.now < end, bench.policy.attempt == nil {
-                if bench.policy.scan != nil { bench.finishScan(sights(bench)) }
+                if bench.policy.scan != nil { bench.finishScan(observations(bench)) }
                 bench.advance(by: .seconds(1))
             }
         }
         stay(for: .seconds(120))
         #expect(bench.target == Self.home, "it may be a new router")
         bench.joinFails(.wrongKey)
-        join(&bench, sights)
+        join(&bench, observations)
         #expect(bench.target == Self.backup)
         bench.joinSucceeds(frequency: 2462)
         stay(for: .seconds(280))

@@ -24,7 +24,7 @@ import Testing
     @Test func joinsWhatItSeesAtStart() {
         var bench = Bench()
         bench.start()
-        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.finishScan([bench.observation(Bench.home, -50)])
         #expect(bench.take().joins.map(\.frequencies) == [[Frequency(megahertz: 2412)]])
         bench.joinSucceeds()
         #expect(bench.isOnline)
@@ -35,24 +35,24 @@ import Testing
     @Test func prefersHomeAmongGoodOnesAndTheStrongerAmongBackups() {
         var bench = Bench()
         bench.start()
-        bench.finishScan([bench.sight(Bench.home, -65), bench.sight(Bench.backup, -40)])
+        bench.finishScan([bench.observation(Bench.home, -65), bench.observation(Bench.backup, -40)])
         #expect(bench.target == Bench.home)
 
         bench = Bench()
         bench.start()
-        bench.finishScan([bench.sight(Bench.backup, -60), bench.sight(Bench.spare, -45)])
+        bench.finishScan([bench.observation(Bench.backup, -60), bench.observation(Bench.spare, -45)])
         #expect(bench.target == Bench.spare)
 
         bench = Bench()
         bench.start()
-        bench.finishScan([bench.sight(Bench.home, -78), bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.home, -78), bench.observation(Bench.backup, -60)])
         #expect(bench.target == Bench.backup, "home is weak here")
     }
 
     @Test func takesTheFaintestNetworkRatherThanNone() {
         var bench = Bench()
         bench.start()
-        bench.finishScan([bench.sight(Bench.spare, -93)])
+        bench.finishScan([bench.observation(Bench.spare, -93)])
         #expect(bench.target == Bench.spare)
     }
 
@@ -60,16 +60,16 @@ import Testing
         var bench = Bench()
         bench.start()
         bench.finishScan([
-            bench.sight(Bench.home, -30, security: .open), bench.sight(Bench.backup, -30, security: .wep),
-            bench.sight(Bench.spare, -30, security: .enterprise),
+            bench.observation(Bench.home, -30, security: .open), bench.observation(Bench.backup, -30, security: .wep),
+            bench.observation(Bench.spare, -30, security: .enterprise),
         ])
         #expect(bench.target == nil)
     }
 
-    @Test func oldSightsAreNotTrusted() {
+    @Test func oldObservationsAreNotTrusted() {
         var bench = Bench()
         bench.start()
-        bench.finishScan([bench.sight(Bench.home, -30, age: .seconds(11))])
+        bench.finishScan([bench.observation(Bench.home, -30, age: .seconds(11))])
         #expect(bench.target == nil)
         #expect(bench.take().scans.last?.frequencies == [Frequency(megahertz: 2412)], "but their channel is looked at")
     }
@@ -85,7 +85,7 @@ import Testing
         }
         _ = bench.take()
         #expect(bench.advance(upTo: .seconds(11)) { if case .scan = $0 { true } else { false } })
-        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.finishScan([bench.observation(Bench.home, -50)])
         #expect(bench.target == Bench.home)
     }
 
@@ -114,7 +114,7 @@ import Testing
     @Test(arguments: [true, false]) func aLongLookAtEverythingWaitsWhereChannelsAreKnown(isKnown: Bool) {
         var bench = Bench()
         bench.start()
-        if isKnown { bench.send(.scanned(id: nil, [bench.sight(Bench.home, -50, age: .seconds(60))])) }
+        if isKnown { bench.send(.scanned(id: nil, [bench.observation(Bench.home, -50, age: .seconds(60))])) }
         var starts: [Instant] = []
         while starts.count < 5 {
             if let scan = bench.policy.scan {
@@ -165,7 +165,7 @@ import Testing
     @Test func takesUpResultsOfSomebodyElsesScan() {
         var bench = Bench()
         bench.start()
-        bench.send(.scanned(id: nil, [bench.sight(Bench.home, -50)]))
+        bench.send(.scanned(id: nil, [bench.observation(Bench.home, -50)]))
         #expect(bench.target == Bench.home)
     }
 

@@ -10,7 +10,7 @@ import Testing
             id: Bench.home.id, ssid: Bench.home.ssid, usesPassphrase: usesPassphrase, isPreferred: true, floor: floor)
     }
 
-    private static func sight(
+    private static func observation(
         _ security: Security, protection: LinkProtection? = nil, of network: KnownNetwork = Bench.home
     ) -> BSS {
         BSS(
@@ -34,7 +34,7 @@ import Testing
 
     @Test(arguments: protected)
     func aNetworkWithAPassword(_ offer: Security, _ floor: LinkProtection, _ refusal: JoinFailure?) {
-        let bss = Self.sight(offer)
+        let bss = Self.observation(offer)
         #expect(Self.home(floor).refusal(of: bss) == refusal)
         #expect(Self.home(floor).matches(bss) == (refusal == nil))
     }
@@ -42,25 +42,25 @@ import Testing
     @Test(arguments: open)
     func aNetworkWithoutAPassword(_ offer: Security, _ floor: LinkProtection, _ refusal: JoinFailure?) {
         let cafe = Self.home(floor, usesPassphrase: false)
-        #expect(cafe.refusal(of: Self.sight(offer)) == refusal)
-        #expect(cafe.matches(Self.sight(offer)) == (refusal == nil))
+        #expect(cafe.refusal(of: Self.observation(offer)) == refusal)
+        #expect(cafe.matches(Self.observation(offer)) == (refusal == nil))
         // Another network: it has a password.
-        #expect(cafe.refusal(of: Self.sight(.wpa2)) == nil)
-        #expect(!cafe.matches(Self.sight(.wpa2)))
+        #expect(cafe.refusal(of: Self.observation(.wpa2)) == nil)
+        #expect(!cafe.matches(Self.observation(.wpa2)))
     }
 
     /// An open access point that announces an encrypted one beside it encrypts nothing itself.
     @Test func whatIsAnnouncedIsNotOffered() {
-        let announced = Self.sight(.owe, protection: [])
+        let announced = Self.observation(.owe, protection: [])
         #expect(Self.home([], usesPassphrase: false).matches(announced))
         #expect(!Self.home(.owe, usesPassphrase: false).matches(announced))
     }
 
     /// WPA2 with protected management frames, where the other one of that name has none.
     @Test func whatTheAccessPointOffersCounts() {
-        #expect(Self.home(.pmf).matches(Self.sight(.wpa2, protection: .pmf)))
-        #expect(!Self.home(.pmf).matches(Self.sight(.wpa2, protection: [])))
-        #expect(!Self.home([.sae, .pmf]).matches(Self.sight(.wpa3, protection: .sae)))
+        #expect(Self.home(.pmf).matches(Self.observation(.wpa2, protection: .pmf)))
+        #expect(!Self.home(.pmf).matches(Self.observation(.wpa2, protection: [])))
+        #expect(!Self.home([.sae, .pmf]).matches(Self.observation(.wpa3, protection: .sae)))
     }
 
     @Test(arguments: [Security.wpa2, .open, .legacy])
@@ -70,7 +70,7 @@ import Testing
         bench.start()
         // Hours beside the twin alone, however strong.
         for _ in 0..<200 {
-            if bench.policy.scan != nil { bench.finishScan([bench.sight(home, -30, radio: 7, security: offer)]) }
+            if bench.policy.scan != nil { bench.finishScan([bench.observation(home, -30, radio: 7, security: offer)]) }
             bench.advance(by: .seconds(40))
         }
         #expect(!bench.take().contains { if case .join = $0 { true } else { false } })
@@ -78,10 +78,10 @@ import Testing
         // The real one is joined as soon as it is seen.
         while bench.policy.scan == nil { bench.advance(by: .seconds(1)) }
         bench.finishScan([
-            bench.sight(home, -30, radio: 7, security: offer), bench.sight(home, -70, security: .wpa2wpa3),
+            bench.observation(home, -30, radio: 7, security: offer), bench.observation(home, -70, security: .wpa2wpa3),
         ])
         let join = bench.take().compactMap { if case .join(let target) = $0 { target } else { nil } }
-        #expect(join.map(\.bssid) == [bench.sight(home, -70).bssid])
+        #expect(join.map(\.bssid) == [bench.observation(home, -70).bssid])
     }
 
     @Test func theHistorySaysWhatIsRefused() {
@@ -89,7 +89,7 @@ import Testing
         var bench = Bench([home, Bench.backup])
         bench.start()
         for _ in 0..<5 {
-            if bench.policy.scan != nil { bench.finishScan([bench.sight(home, -30, radio: 7, security: .wpa2)]) }
+            if bench.policy.scan != nil { bench.finishScan([bench.observation(home, -30, radio: 7, security: .wpa2)]) }
             bench.advance(by: .seconds(1))
         }
         let search = bench.take().compactMap { action -> PolicyDecision? in
@@ -107,7 +107,7 @@ import Testing
         var bench = Bench.online([Bench.home, guest])
         bench.send(.switchTo(guest.id, id: 5, confirmWithin: nil, joinOnce: false))
         for _ in 0..<5 where bench.policy.scan != nil {
-            bench.finishScan([bench.sight(guest, -40, security: offer), bench.sight(Bench.home, -50)])
+            bench.finishScan([bench.observation(guest, -40, security: offer), bench.observation(Bench.home, -50)])
         }
         #expect(bench.take().contains(.switchProgress(id: 5, .rolledBack(failure))))
     }
@@ -121,6 +121,6 @@ import Testing
         #expect(bench.policy.nextWake == wake)
         #expect(bench.policy.networks[0].floor == [.sae, .pmf])
         // What was seen before counts no more.
-        #expect(bench.policy.lastSight(of: Bench.home.id) == nil)
+        #expect(bench.policy.lastObservation(of: Bench.home.id) == nil)
     }
 }

@@ -18,7 +18,7 @@ import Testing
         #expect(bench.take().watches.last??.threshold == -60, "the kernel watches the new one")
         // What would have been fine before.
         bench.measure(-66, for: .seconds(15))
-        if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -40)]) }
+        if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.backup, -40)]) }
         #expect(bench.target == Bench.backup)
     }
 

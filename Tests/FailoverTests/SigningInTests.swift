@@ -35,7 +35,7 @@ import Testing
         #expect(happens)
         #expect(bench.now - start == .seconds(20))
         #expect(bench.take().decisions.last { $0.kind == .unusable }?.cause == .failure(.captive))
-        bench.finishScan([bench.sight(Bench.home, -40), bench.sight(Bench.backup, -75)])
+        bench.finishScan([bench.observation(Bench.home, -40), bench.observation(Bench.backup, -75)])
         #expect(bench.target == Bench.backup, "an open way out is better")
     }
 
@@ -59,7 +59,7 @@ import Testing
             bench.advance(by: .seconds(1))
             let actions = bench.take()
             causes += actions.decisions.filter { $0.kind == .unusable }.map(\.cause)
-            if actions.scans.last != nil { bench.finishScan([bench.sight(Bench.home, -40)]) }
+            if actions.scans.last != nil { bench.finishScan([bench.observation(Bench.home, -40)]) }
             if actions.probes > 0 {
                 bench.send(.signingIn(epoch: bench.policy.epoch, until: bench.now + .seconds(86_400)))
             }
@@ -89,7 +89,7 @@ import Testing
         var bench = UsefulnessTests.online()
         bench.advance(by: .seconds(1))
         bench.send(.switchTo(Bench.backup.id, id: 7))
-        bench.finishScan([bench.sight(Bench.backup, -50)])
+        bench.finishScan([bench.observation(Bench.backup, -50)])
         bench.joinSucceeds()
         _ = bench.take()
         return bench

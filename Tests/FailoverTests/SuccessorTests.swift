@@ -24,7 +24,7 @@ import Testing
     private func weak(_ settings: PolicySettings = PolicySettings()) throws -> (Bench, LinkTarget) {
         var bench = online(settings)
         bench.measure(-85, for: .seconds(12), every: .seconds(1))
-        if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -45)]) }
+        if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.backup, -45)]) }
         let target = try #require(bench.take().besides.first)
         return (bench, target)
     }
@@ -34,7 +34,7 @@ import Testing
     ) {
         var bench = online(settings)
         bench.send(.switchTo(Bench.backup.id, id: 7, confirmWithin: confirmWithin))
-        bench.finishScan([bench.sight(Bench.backup, -45)])
+        bench.finishScan([bench.observation(Bench.backup, -45)])
         let target = try #require(bench.take().besides.first)
         return (bench, target)
     }
@@ -189,7 +189,7 @@ import Testing
     @Test func anotherAccessPointOfTheSameNetworkIsJoinedByTheStationInUse() {
         var bench = online()
         bench.measure(-85, for: .seconds(12), every: .seconds(1))
-        bench.finishScan([bench.sight(Bench.home, -45, radio: 1)])
+        bench.finishScan([bench.observation(Bench.home, -45, radio: 1)])
         let actions = bench.take()
         #expect(actions.besides.isEmpty)
         #expect(actions.joins.map(\.network) == [Bench.home.id])
@@ -198,7 +198,7 @@ import Testing
     @Test func withoutASpareStationItIsAsEver() {
         var bench = Bench.online()
         bench.measure(-85, for: .seconds(12), every: .seconds(1))
-        bench.finishScan([bench.sight(Bench.backup, -45)])
+        bench.finishScan([bench.observation(Bench.backup, -45)])
         let actions = bench.take()
         #expect(actions.besides.isEmpty)
         #expect(actions.joins.map(\.network) == [Bench.backup.id])
@@ -271,7 +271,7 @@ import Testing
         bench.send(.switchTo(Bench.spare.id, id: 8))
         let actions = bench.take()
         #expect(actions.contains(.leaveSuccessor(epoch: target.epoch)))
-        bench.finishScan([bench.sight(Bench.spare, -45)])
+        bench.finishScan([bench.observation(Bench.spare, -45)])
         #expect(bench.take().besides.map(\.network) == [Bench.spare.id])
     }
 

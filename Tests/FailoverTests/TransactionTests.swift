@@ -14,7 +14,7 @@ import Testing
         if settings.validation != nil { bench.probeEnds(.online) }
         _ = bench.take()
         bench.send(.switchTo(Bench.backup.id, id: 5, confirmWithin: confirmWithin))
-        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.backup, -60)])
         bench.associates()
         return bench
     }
@@ -80,7 +80,7 @@ import Testing
         bench.advance(by: .milliseconds(1))
         bench.send(.linkLost())
         bench.advance(by: .milliseconds(10))
-        while bench.policy.attempt == nil { bench.finishScan([bench.sight(Bench.backup, -60)]) }
+        while bench.policy.attempt == nil { bench.finishScan([bench.observation(Bench.backup, -60)]) }
         #expect(bench.target == Bench.backup, "nothing is held against a network that nobody confirmed")
     }
 
@@ -129,9 +129,11 @@ import Testing
     @Test func anotherAccessPointOfTheCommandedNetworkMayTakeTheDevice() {
         var bench = Bench.online(Self.networks)
         bench.send(.switchTo(Bench.backup.id, id: 5))
-        bench.finishScan([bench.sight(Bench.backup, -50, radio: 1), bench.sight(Bench.backup, -60, radio: 2)])
+        bench.finishScan([
+            bench.observation(Bench.backup, -50, radio: 1), bench.observation(Bench.backup, -60, radio: 2),
+        ])
         bench.joinFails(.accessPointFull)
-        #expect(bench.targetBSSID == bench.sight(Bench.backup, 0, radio: 2).bssid)
+        #expect(bench.targetBSSID == bench.observation(Bench.backup, 0, radio: 2).bssid)
         bench.joinSucceeds()
         #expect(bench.take().outcomes == [.committed])
     }
@@ -153,7 +155,7 @@ import Testing
         bench.joinFails(.timeout)
         #expect(bench.take().outcomes == [.failed(.rejected)])
         bench.advance(by: .seconds(20))
-        while bench.policy.attempt == nil { bench.finishScan([bench.sight(Bench.home, -60)]) }
+        while bench.policy.attempt == nil { bench.finishScan([bench.observation(Bench.home, -60)]) }
         #expect(bench.target == Bench.home, "and the search goes on")
     }
 
@@ -163,7 +165,7 @@ import Testing
         var bench = Bench(Self.networks)
         bench.send(.interrupted(id: 9, target: Bench.backup.id, cameFrom: Bench.home.id))
         bench.start()
-        bench.finishScan([bench.sight(Bench.home, -75), bench.sight(Bench.backup, -40)])
+        bench.finishScan([bench.observation(Bench.home, -75), bench.observation(Bench.backup, -40)])
         #expect(bench.target == Bench.home, "weaker, and still where it belongs")
         bench.joinSucceeds()
         #expect(bench.take().outcomes == [.rolledBack(.interrupted)])
@@ -176,7 +178,7 @@ import Testing
         bench.send(.linkFound(Bench.backup.id, Bench.accessPoint(of: Bench.backup.id)))
         bench.send(.supplicant(isAvailable: true))
         bench.send(.address(isReady: true))
-        bench.finishScan([bench.sight(Bench.home, -60)])
+        bench.finishScan([bench.observation(Bench.home, -60)])
         #expect(bench.target == Bench.home)
         bench.joinSucceeds()
         #expect(bench.take().outcomes == [.rolledBack(.interrupted)])
@@ -198,7 +200,7 @@ import Testing
         var bench = Bench(Self.networks)
         bench.send(.interrupted(id: 9, target: Bench.backup.id, cameFrom: Bench.home.id))
         bench.start()
-        while bench.policy.attempt == nil { bench.finishScan([bench.sight(Bench.backup, -50)]) }
+        while bench.policy.attempt == nil { bench.finishScan([bench.observation(Bench.backup, -50)]) }
         #expect(bench.target == Bench.backup)
         bench.joinSucceeds()
         #expect(bench.take().outcomes == [.failed(.interrupted)])
@@ -210,7 +212,7 @@ import Testing
         bench.send(.interrupted(id: 9, target: Bench.home.id, cameFrom: nil))
         #expect(bench.take().outcomes == [.failed(.interrupted)])
         bench.start()
-        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.finishScan([bench.observation(Bench.home, -50)])
         #expect(bench.target == Bench.home)
     }
 }

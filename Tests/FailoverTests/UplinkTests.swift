@@ -9,12 +9,12 @@ import Testing
     func aWeakLinkIsNotLeftWhileAnotherUplinkCarriesTheTraffic(uplink: Uplink) {
         var bench = Bench.online([Bench.home, Bench.backup])
         bench.advance(by: .seconds(3))
-        bench.finishScan([bench.sight(Bench.backup, -50)])
+        bench.finishScan([bench.observation(Bench.backup, -50)])
         bench.send(.otherUplink(uplink))
         _ = bench.take()
         for _ in 1...50 {
             bench.measure(-88, for: .seconds(10))
-            bench.send(.scanned(id: nil, [bench.sight(Bench.backup, -40)]))
+            bench.send(.scanned(id: nil, [bench.observation(Bench.backup, -40)]))
         }
         let actions = bench.take()
         #expect(bench.isOnline && bench.target == Bench.home)
@@ -26,7 +26,7 @@ import Testing
         bench.send(.otherUplink(.wired))
         bench.measure(-88, for: .seconds(30))
         bench.send(.otherUplink(nil))
-        while bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -50)]) }
+        while bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.backup, -50)]) }
         #expect(bench.target == Bench.backup)
     }
 
@@ -46,7 +46,7 @@ import Testing
         }
         #expect((10...90).contains(scans), "\(scans) in ten minutes")
         bench.advance(by: .seconds(10))
-        bench.finishScan([bench.sight(Bench.home, -50)])
+        bench.finishScan([bench.observation(Bench.home, -50)])
         #expect(bench.target == Bench.home, "ready for when the cable is pulled")
     }
 
@@ -54,7 +54,7 @@ import Testing
         var bench = Bench.online([Bench.home, Bench.backup])
         bench.send(.otherUplink(.cellular))
         bench.send(.switchTo(Bench.backup.id, id: 1))
-        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.backup, -60)])
         bench.joinSucceeds()
         #expect(bench.target == Bench.backup)
     }
@@ -72,7 +72,7 @@ import Testing
     /// Settings that change at the moment at which a cable is plugged in order no scan, which the cable makes needless.
     @Test func anUplinkCountsBeforeNewSettings() {
         var bench = Bench.online([Bench.backup, Bench.home])
-        bench.send(.scanned(id: nil, [bench.sight(Bench.home, -60, channel: 5180)]))
+        bench.send(.scanned(id: nil, [bench.observation(Bench.home, -60, channel: 5180)]))
         var settings = PolicySettings()
         settings.margin = 12
         bench.send([.settings(settings), .otherUplink(.wired)])

@@ -17,7 +17,7 @@ import Testing
         var bench = Bench.online(networks, settings: settings)
         bench.probeEnds(result)
         bench.advance(by: .seconds(3))
-        if bench.policy.scan != nil { bench.finishScan(networks.map { bench.sight($0, -60) }) }
+        if bench.policy.scan != nil { bench.finishScan(networks.map { bench.observation($0, -60) }) }
         _ = bench.take()
         return bench
     }
@@ -37,7 +37,7 @@ import Testing
         bench.probeEnds(.online)
         // Less than a probe may take: those that come every 30 s are not overdue then.
         bench.advance(by: .seconds(2))
-        if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
+        if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.home, -50)]) }
         _ = bench.take()
         var probes = 0
         for _ in 1...120 {
@@ -64,7 +64,7 @@ import Testing
         let found = bench.take()
         #expect(found.decisions.last { $0.kind == .unusable }?.cause == .failure(.noInternet))
         #expect(found.scans.last?.reason == .unusable)
-        bench.finishScan([bench.sight(Bench.home, -40), bench.sight(Bench.backup, -70)])
+        bench.finishScan([bench.observation(Bench.home, -40), bench.observation(Bench.backup, -70)])
         #expect(bench.target == Bench.backup, "full signal is worth nothing")
         let join = try #require(bench.take().decisions.last { $0.kind == .join })
         #expect(join.cause == .failure(.noInternet))
@@ -95,7 +95,7 @@ import Testing
     @Test func deadInternetIsStayedOnWhereNothingElseIsThere() {
         var bench = Self.online([Bench.home])
         Self.internetDies(&bench)
-        while bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
+        while bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.home, -50)]) }
         #expect(bench.isOnline, "the local network still works")
         #expect(bench.take().decisions.last?.kind == .stay)
         bench.advance(by: .seconds(30))
@@ -110,13 +110,13 @@ import Testing
     @Test func aNetworkWithoutInternetIsReturnedToLater() {
         var bench = Self.online()
         Self.internetDies(&bench)
-        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.backup, -60)])
         bench.joinSucceeds()
         let left = bench.now
         for _ in 1...1200 where bench.isOnline {
             bench.advance(by: .seconds(1))
             bench.probeEnds(.online)
-            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
+            if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.home, -50)]) }
         }
         #expect(bench.target == Bench.home)
         #expect(bench.now - left >= .seconds(270), "not before its back-off is over")
@@ -124,7 +124,7 @@ import Testing
         // Still dead: one probe is enough this time, and the next return is twice as far away.
         bench.probeEnds(.failed)
         bench.advance(by: .seconds(10))
-        while bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -60)]) }
+        while bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.backup, -60)]) }
         #expect(bench.target == Bench.backup)
         bench.joinSucceeds()
         bench.probeEnds(.online)
@@ -132,7 +132,7 @@ import Testing
         for _ in 1...3000 where bench.isOnline {
             bench.advance(by: .seconds(1))
             bench.probeEnds(.online)
-            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
+            if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.home, -50)]) }
         }
         #expect(bench.now - leftAgain >= .seconds(570))
     }
@@ -142,7 +142,7 @@ import Testing
         bench.advance(by: .seconds(27))
         bench.probeEnds(.captive)
         #expect(bench.take().decisions.last { $0.kind == .unusable }?.cause == .failure(.captive))
-        bench.finishScan([bench.sight(Bench.home, -40), bench.sight(Bench.backup, -75)])
+        bench.finishScan([bench.observation(Bench.home, -40), bench.observation(Bench.backup, -75)])
         #expect(bench.target == Bench.backup)
     }
 
@@ -150,13 +150,13 @@ import Testing
         var bench = Self.online()
         bench.advance(by: .seconds(27))
         bench.probeEnds(.captive)
-        bench.finishScan([bench.sight(Bench.backup, -75)])
+        bench.finishScan([bench.observation(Bench.backup, -75)])
         bench.joinSucceeds()
         bench.probeEnds(.online)
         bench.send(.linkLost())
         bench.advance(by: .milliseconds(10))
         while bench.policy.attempt == nil {
-            bench.finishScan([bench.sight(Bench.home, -30), bench.sight(Bench.backup, -85)])
+            bench.finishScan([bench.observation(Bench.home, -30), bench.observation(Bench.backup, -85)])
         }
         #expect(bench.target == Bench.backup)
         bench.joinFails(.rejected)
@@ -171,7 +171,7 @@ import Testing
             bench.advance(by: .seconds(1))
             bench.probeEnds(.failed)
             if bench.policy.scan != nil {
-                bench.finishScan([bench.sight(Bench.home, -50), bench.sight(Bench.backup, -55)])
+                bench.finishScan([bench.observation(Bench.home, -50), bench.observation(Bench.backup, -55)])
             }
             if bench.policy.attempt != nil {
                 joins += 1
@@ -197,7 +197,7 @@ import Testing
     @Test func internetThatComesAndGoesIsNotTrustedAtOnce() {
         var bench = Self.online([Bench.home])
         Self.internetDies(&bench)
-        while bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.home, -50)]) }
+        while bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.home, -50)]) }
         bench.advance(by: .seconds(30))
         for _ in 1...3 {
             bench.probeEnds(.online)
@@ -224,7 +224,7 @@ import Testing
         while bench.now - start < .seconds(60), !isFull {
             isFull = bench.policy.scan?.order.frequencies.isEmpty ?? false
             if bench.policy.scan != nil {
-                bench.finishScan([bench.sight(Bench.home, -50), bench.sight(Bench.home, -60, radio: 1)])
+                bench.finishScan([bench.observation(Bench.home, -50), bench.observation(Bench.home, -60, radio: 1)])
             }
             bench.advance(by: .milliseconds(500))
         }
@@ -236,7 +236,7 @@ import Testing
         let old = bench.policy.epoch
         bench.send(.linkLost())
         bench.advance(by: .milliseconds(10))
-        while bench.policy.attempt == nil { bench.finishScan([bench.sight(Bench.backup, -50)]) }
+        while bench.policy.attempt == nil { bench.finishScan([bench.observation(Bench.backup, -50)]) }
         bench.joinSucceeds()
         bench.send(.probed(epoch: old, .captive))
         #expect(!bench.take().decisions.contains { $0.kind == .unusable })

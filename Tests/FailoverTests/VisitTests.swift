@@ -14,7 +14,7 @@ import Testing
         var bench = Bench.online(kept)
         bench.send(.networks(isKept ? kept : kept + [goal]))
         bench.send(.switchTo(goal.id, id: 1, joinOnce: true))
-        bench.finishScan([bench.sight(goal, -60)])
+        bench.finishScan([bench.observation(goal, -60)])
         bench.joinSucceeds()
         bench.send(.networks(kept))
         #expect(bench.take().outcomes == [.committed])
@@ -22,10 +22,10 @@ import Testing
     }
 
     /// Lets the device be with these networks in range, for so many minutes.
-    private static func pass(_ minutes: Int, in bench: inout Bench, seeing sights: [(KnownNetwork, Int)]) {
+    private static func pass(_ minutes: Int, in bench: inout Bench, seeing observations: [(KnownNetwork, Int)]) {
         for _ in 1...minutes {
             bench.advance(by: .seconds(60))
-            let results = sights.map { bench.sight($0.0, $0.1) }
+            let results = observations.map { bench.observation($0.0, $0.1) }
             if bench.policy.scan != nil { bench.finishScan(results) } else { bench.send(.scanned(id: nil, results)) }
             if bench.policy.attempt != nil { bench.joinSucceeds() }
         }
@@ -44,10 +44,10 @@ import Testing
         bench.send(.linkLost())
         #expect(!bench.policy.isVisiting)
         bench.advance(by: .seconds(5))
-        let sights = [(goal, -40), (Bench.home, -60)]
-        if bench.policy.scan != nil { bench.finishScan(sights.map { bench.sight($0.0, $0.1) }) }
+        let observations = [(goal, -40), (Bench.home, -60)]
+        if bench.policy.scan != nil { bench.finishScan(observations.map { bench.observation($0.0, $0.1) }) }
         if bench.policy.attempt != nil { bench.joinSucceeds() }
-        Self.pass(24 * 60, in: &bench, seeing: sights)
+        Self.pass(24 * 60, in: &bench, seeing: observations)
         #expect(bench.target == Bench.home && bench.isOnline)
         let joins = bench.take().joins
         #expect(!joins.isEmpty && joins.allSatisfy { $0.network == Bench.home.id }, "\(joins)")
@@ -70,12 +70,16 @@ import Testing
         let end = bench.now + .seconds(590)
         while bench.now < end {
             bench.measure(-88, for: .seconds(10))
-            if bench.policy.scan != nil { bench.finishScan([bench.sight(goal, -88), bench.sight(Bench.home, -40)]) }
+            if bench.policy.scan != nil {
+                bench.finishScan([bench.observation(goal, -88), bench.observation(Bench.home, -40)])
+            }
         }
         #expect(bench.policy.phase.network == goal.id && bench.policy.isVisiting)
         for _ in 1...60 where bench.policy.isVisiting {
             bench.measure(-88, for: .seconds(10))
-            if bench.policy.scan != nil { bench.finishScan([bench.sight(goal, -88), bench.sight(Bench.home, -40)]) }
+            if bench.policy.scan != nil {
+                bench.finishScan([bench.observation(goal, -88), bench.observation(Bench.home, -40)])
+            }
         }
         #expect(bench.target == Bench.home && !bench.policy.isVisiting)
     }
@@ -93,7 +97,8 @@ import Testing
         bench.measure(-85, for: .seconds(60))
         while bench.policy.scan != nil {
             bench.finishScan([
-                bench.sight(Bench.backup, -85), bench.sight(Bench.backup, -45, radio: 1), bench.sight(Bench.home, -40),
+                bench.observation(Bench.backup, -85), bench.observation(Bench.backup, -45, radio: 1),
+                bench.observation(Bench.home, -40),
             ])
         }
         bench.joinSucceeds()
@@ -113,7 +118,7 @@ import Testing
     @Test func endsWithACommandThatLeavesIt() {
         var (bench, _) = Self.visiting(isKept: false)
         bench.send(.switchTo(Bench.backup.id, id: 2))
-        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.backup, -60)])
         bench.joinSucceeds()
         #expect(bench.take().outcomes == [.committed])
         #expect(!bench.policy.isVisiting)
@@ -124,7 +129,7 @@ import Testing
         var (bench, goal) = Self.visiting(isKept: false)
         bench.send(.networks(Self.kept + [goal]))
         bench.send(.switchTo(Bench.backup.id, id: 2))
-        bench.finishScan([bench.sight(Bench.backup, -60), bench.sight(goal, -60)])
+        bench.finishScan([bench.observation(Bench.backup, -60), bench.observation(goal, -60)])
         #expect(!bench.policy.isVisiting)
         bench.joinFails(.rejected)
         #expect(bench.target == goal)
@@ -139,7 +144,7 @@ import Testing
     @Test func oneThatIsNotConfirmedIsNone() {
         var bench = Bench.online(Self.kept)
         bench.send(.switchTo(Bench.backup.id, id: 1, confirmWithin: .seconds(10), joinOnce: true))
-        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.backup, -60)])
         bench.joinSucceeds()
         bench.advance(by: .seconds(10))
         #expect(bench.target == Bench.home)
@@ -160,11 +165,11 @@ import Testing
     @Test func leavesTheChoiceThatWasBefore() {
         var bench = Bench.online([Bench.home, Bench.backup, Bench.spare])
         bench.send(.switchTo(Bench.backup.id, id: 1))
-        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.backup, -60)])
         bench.joinSucceeds()
         bench.advance(by: .seconds(1))
         bench.send(.switchTo(Bench.spare.id, id: 2, joinOnce: true))
-        bench.finishScan([bench.sight(Bench.spare, -60)])
+        bench.finishScan([bench.observation(Bench.spare, -60)])
         bench.joinSucceeds()
         #expect(bench.policy.preferred == Bench.spare.id)
         bench.send(.linkLost())

@@ -28,7 +28,7 @@ import Testing
 
         bench = Bench.online([Bench.home, Bench.backup])
         bench.advance(by: .seconds(3))
-        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.backup, -60)])
         _ = bench.take()
         bench.advance(by: .seconds(24 * 3600))
         #expect(bench.take().isEmpty, "where everything was seen nothing is looked for")
@@ -48,11 +48,11 @@ import Testing
         var bench = Bench.online()
         bench.send(.signal(-85))
         #expect(bench.take().scans.count == 1, "see what else there is")
-        bench.finishScan([bench.sight(Bench.backup, -70)])
+        bench.finishScan([bench.observation(Bench.backup, -70)])
         bench.measure(-85, for: .seconds(9))
         #expect(bench.target == Bench.home)
         bench.measure(-85, for: .milliseconds(2500))
-        if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -70)]) }
+        if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.backup, -70)]) }
         #expect(bench.target == Bench.backup)
         let join = try #require(bench.take().decisions.last { $0.kind == .join })
         #expect(join.cause == .critical)
@@ -63,7 +63,7 @@ import Testing
     @Test func aWeakLinkIsLeftOnlyForWhatIsStillThere() {
         var bench = Bench.online([Bench.home, Bench.backup])
         bench.measure(-85, for: .milliseconds(2500))
-        bench.send(.scanned(id: bench.policy.scan?.order.id, [bench.sight(Bench.backup, -40)]))
+        bench.send(.scanned(id: bench.policy.scan?.order.id, [bench.observation(Bench.backup, -40)]))
         bench.measure(-85, for: .milliseconds(7000))
         #expect(bench.target == Bench.home, "it was seen before the weakness was confirmed")
         while bench.policy.scan != nil { bench.finishScan() }
@@ -73,17 +73,17 @@ import Testing
     /// The first look showed where to go: before the device goes there, it looks there again and not everywhere.
     @Test func whatWasJustSeenIsLookedForWhereItWas() {
         var bench = Bench.online([Bench.home, Bench.backup])
-        bench.send(.scanned(id: nil, [bench.sight(Bench.backup, -60, channel: 2462)]))
+        bench.send(.scanned(id: nil, [bench.observation(Bench.backup, -60, channel: 2462)]))
         bench.send(.signal(-85))
-        bench.finishScan([bench.sight(Bench.backup, -60, channel: 2462)])
+        bench.finishScan([bench.observation(Bench.backup, -60, channel: 2462)])
         _ = bench.take()
         bench.measure(-85, for: .seconds(2), every: .seconds(1))
         let scans = bench.take().scans
         #expect(scans.map(\.frequencies) == [[2412, 2462].map { Frequency(megahertz: $0) }])
-        bench.finishScan([bench.sight(Bench.backup, -60, channel: 2462)])
+        bench.finishScan([bench.observation(Bench.backup, -60, channel: 2462)])
         #expect(bench.policy.attempt?.network == nil, "ten seconds have to pass on a link this young")
         bench.measure(-85, for: .seconds(10), every: .seconds(1))
-        if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -60, channel: 2462)]) }
+        if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.backup, -60, channel: 2462)]) }
         #expect(bench.target == Bench.backup)
     }
 
@@ -92,7 +92,7 @@ import Testing
         bench.measure(-74, for: .seconds(57))
         #expect(bench.target == Bench.home)
         bench.measure(-74, for: .seconds(5))
-        bench.finishScan([bench.sight(Bench.backup, -60)])
+        bench.finishScan([bench.observation(Bench.backup, -60)])
         #expect(bench.target == Bench.backup)
     }
 
@@ -100,7 +100,7 @@ import Testing
         var bench = Bench.online()
         for _ in 1...20 {
             bench.measure(-85, for: .seconds(8))
-            if bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -70)]) }
+            if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.backup, -70)]) }
             bench.send(.signal(-65))
         }
         #expect(bench.target == Bench.home)
@@ -116,17 +116,17 @@ import Testing
         if bench.policy.scan != nil { bench.finishScan() }
         bench.advance(by: .seconds(66))
         bench.send(.signal(-69))
-        while bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -60)]) }
+        while bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.backup, -60)]) }
         #expect(bench.target == Bench.home)
     }
 
     @Test func threeSamplesAreNeeded() {
         var bench = Bench.online()
         bench.send(.signal(-85))
-        bench.finishScan([bench.sight(Bench.backup, -40)])
+        bench.finishScan([bench.observation(Bench.backup, -40)])
         bench.advance(by: .seconds(30))
         bench.send(.signal(-85))
-        bench.send(.scanned(id: nil, [bench.sight(Bench.backup, -40)]))
+        bench.send(.scanned(id: nil, [bench.observation(Bench.backup, -40)]))
         #expect(bench.target == Bench.home)
     }
 
@@ -134,14 +134,14 @@ import Testing
     func theMarginDecides(signal: Int, moves: Bool) {
         var bench = Bench.online()
         bench.measure(-84, for: .seconds(12))
-        bench.send(.scanned(id: nil, [bench.sight(Bench.backup, signal)]))
+        bench.send(.scanned(id: nil, [bench.observation(Bench.backup, signal)]))
         #expect((bench.target == Bench.backup) == moves)
     }
 
     @Test func belowTheFloorIsNoCandidate() throws {
         var bench = Bench.online()
         bench.measure(-92, for: .seconds(12))
-        while bench.policy.scan != nil { bench.finishScan([bench.sight(Bench.backup, -81)]) }
+        while bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.backup, -81)]) }
         #expect(bench.target == Bench.home)
         let stay = try #require(bench.take().decisions.last { $0.kind == .stay })
         #expect(stay.considered.contains { $0.ssid == Bench.backup.ssid && $0.verdict == .belowFloor })
@@ -163,7 +163,7 @@ import Testing
     @Test func aFailedMoveEndsWhereItStarted() {
         var bench = Bench.online()
         bench.measure(-85, for: .seconds(12))
-        bench.send(.scanned(id: nil, [bench.sight(Bench.backup, -50), bench.sight(Bench.home, -85)]))
+        bench.send(.scanned(id: nil, [bench.observation(Bench.backup, -50), bench.observation(Bench.home, -85)]))
         #expect(bench.target == Bench.backup)
         bench.joinFails(.rejected)
         #expect(bench.target == Bench.home)
@@ -178,7 +178,7 @@ import Testing
         while bench.now - start < .seconds(240) {
             bench.send(.signal(-90))
             let other = bench.target == Bench.home ? Bench.backup : Bench.home
-            bench.send(.scanned(id: nil, [bench.sight(other, -50)]))
+            bench.send(.scanned(id: nil, [bench.observation(other, -50)]))
             if bench.policy.attempt != nil {
                 moves += 1
                 bench.joinSucceeds()
@@ -192,7 +192,9 @@ import Testing
         var bench = Bench()
         bench.start()
         bench.finishScan(
-            [Bench.home, Bench.backup, Bench.spare].map { bench.sight($0, $0 == Bench.home ? -60 : -70, channel: 5180) }
+            [Bench.home, Bench.backup, Bench.spare].map {
+                bench.observation($0, $0 == Bench.home ? -60 : -70, channel: 5180)
+            }
         )
         bench.joinSucceeds(frequency: 5180)
         _ = bench.take()

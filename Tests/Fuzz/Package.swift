@@ -43,7 +43,7 @@ let package = Package(
     ],
     targets: [
         module("AgentModel", in: "Core"),
-        module("Failover", in: "Core", on: ["AgentModel", "Linux"]),
+        module("Failover", in: "Core", on: ["AgentModel"]),
         module("AgentCore", in: "Core", on: ["AgentModel", "AppProtocol", "Failover", "KeyFile"]),
 
         .systemLibrary(name: "CLinux", path: "Sources/Linux/CLinux"),

@@ -4,6 +4,7 @@ import Failover
 import Glibc
 import Lab
 import Linux
+import Simulation
 import Synchronization
 import Testing
 

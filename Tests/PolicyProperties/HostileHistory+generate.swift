@@ -132,7 +132,7 @@ extension Stimulus {
             let index = policy.phase.network.map { $0.rawValue % Neighbourhood.networkCount }
             let accessPoint = (index ?? 0) + (random.chance(1, in: 3) ? Neighbourhood.networkCount : 0)
             switch random.chance(1, in: 2) ? policy.successor ?? policy.phase : policy.phase {
-            case .offline: return .scanned(.latest, sights(using: &random))
+            case .offline: return .scanned(.latest, observations(using: &random))
             case .joining: return .associated(.latest, accessPoint: accessPoint)
             case .waitingForAddress:
                 return policy.successor == nil ? .address(true) : .successorAddress(.latest, true)
@@ -142,7 +142,7 @@ extension Stimulus {
                     : random.chance(1, in: 4) ? .signingIn(.latest, signInTime(using: &random)) : .confirmed(.latest)
             case .online:
                 switch Int.random(in: 0..<6, using: &random) {
-                case 0: return .scanned(.latest, sights(using: &random))
+                case 0: return .scanned(.latest, observations(using: &random))
                 case 1: return .probed(.latest, random.element(ProbeResult.allCases))
                 case 2: return .doubted(.latest)
                 case 3 where random.chance(1, in: 4): return .signingIn(.latest, signInTime(using: &random))
@@ -194,9 +194,9 @@ extension Stimulus {
     }
 
     /// Every access point, so that whatever is wanted is there.
-    private static func everything(using random: inout SeededRandom) -> [Sight] {
+    private static func everything(using random: inout SeededRandom) -> [Observation] {
         (0..<Neighbourhood.accessPointCount).map {
-            Sight(accessPoint: $0, signal: Int.random(in: -70 ... -40, using: &random))
+            Observation(accessPoint: $0, signal: Int.random(in: -70 ... -40, using: &random))
         }
     }
 
@@ -220,7 +220,7 @@ extension Stimulus {
         case 9:
             guard random.chance(1, in: 4) else { return .resumed }
             return .interrupted(target: network, cameFrom: random.chance(1, in: 2) ? 0 : nil)
-        case 10...17: return .scanned(answer(using: &random), sights(using: &random))
+        case 10...17: return .scanned(answer(using: &random), observations(using: &random))
         case 18...19: return .scanFailed(answer(using: &random))
         case 20...23: return .associated(answer(using: &random), accessPoint: accessPoint)
         case 24...26: return .joinFailed(answer(using: &random), random.element(JoinFailure.allCases))
@@ -257,10 +257,10 @@ extension Stimulus {
         random.chance(3, in: 4) ? .latest : random.element(Answer.allCases)
     }
 
-    private static func sights(using random: inout SeededRandom) -> [Sight] {
+    private static func observations(using random: inout SeededRandom) -> [Observation] {
         (0..<Neighbourhood.accessPointCount).compactMap { index in
             guard random.chance(1, in: 2) else { return nil }
-            return Sight(
+            return Observation(
                 accessPoint: index, signal: Int.random(in: -95 ... -30, using: &random),
                 age: random.chance(1, in: 4) ? Int.random(in: -5000...60_000, using: &random) : 0,
                 isEvilTwin: random.chance(1, in: 16))

@@ -5,8 +5,8 @@ import Failover
 struct LinkWatch {
     private var settings: PolicySettings
     private var uplink: Uplink?
-    /// The newest sight of each access point, and of those that only pretend to be it.
-    private var sights: [Transmitter: BSS] = [:]
+    /// The newest observation of each access point, and of those that only pretend to be it.
+    private var observations: [Transmitter: BSS] = [:]
     /// Since when the link in use gave reason to leave it.
     private var doubt: Doubt?
     /// Networks blocked for a wrong key, which nothing but time or a new password makes right.
@@ -71,8 +71,8 @@ struct LinkWatch {
         case .scanned(_, let results):
             for bss in results {
                 let transmitter = Transmitter(bssid: bss.bssid, security: bss.security)
-                if let known = sights[transmitter], known.lastSeen > bss.lastSeen { continue }
-                sights[transmitter] = bss
+                if let known = observations[transmitter], known.lastSeen > bss.lastSeen { continue }
+                observations[transmitter] = bss
             }
         case .signal(let signal):
             guard case .online(let link) = exchange.before else { return }
@@ -105,7 +105,7 @@ struct LinkWatch {
         if target.epoch <= epoch {
             throw Violation(.freshNumbers, "join \(target.epoch) after \(epoch)", at: exchange.at)
         }
-        try checkSight(target, decision, in: exchange)
+        try checkObservation(target, decision, in: exchange)
         try checkBlocks(target, decision, in: exchange)
         guard exchange.leavesLivingLink, target == exchange.firstJoin else { return }
         switch decision.cause {
@@ -118,22 +118,23 @@ struct LinkWatch {
     }
 
     /// The access point that is named was just seen, as the network's own.
-    private func checkSight(
+    private func checkObservation(
         _ target: LinkTarget, _ decision: PolicyDecision, in exchange: Exchange
     ) throws(Violation) {
         guard let bssid = target.bssid else { return }
         guard let network = networks[target.network],
-            let bss = sights.values.first(where: { $0.bssid == bssid && network.owns($0) })
+            let bss = observations.values.first(where: { $0.bssid == bssid && network.owns($0) })
         else {
             throw Violation(
-                .joinsFreshSights, "\(bssid) was never seen as one of network \(target.network.rawValue)'s",
+                .joinsFreshObservations, "\(bssid) was never seen as one of network \(target.network.rawValue)'s",
                 at: exchange.at)
         }
         guard exchange.at - bss.lastSeen <= settings.freshness else {
-            throw Violation(.joinsFreshSights, "\(bssid) was last seen at \(bss.lastSeen.inSeconds)", at: exchange.at)
+            throw Violation(
+                .joinsFreshObservations, "\(bssid) was last seen at \(bss.lastSeen.inSeconds)", at: exchange.at)
         }
         if !target.frequencies.isEmpty, !target.frequencies.contains(bss.frequency) {
-            throw Violation(.joinsFreshSights, "\(bssid) is not on \(target.frequencies)", at: exchange.at)
+            throw Violation(.joinsFreshObservations, "\(bssid) is not on \(target.frequencies)", at: exchange.at)
         }
     }
 
@@ -148,7 +149,7 @@ struct LinkWatch {
         guard let earliest else {
             throw Violation(.leavesForSeenOnly, "nothing was wrong: \(decision.cause)", at: exchange.at)
         }
-        let isSeen = sights.values.contains { bss in
+        let isSeen = observations.values.contains { bss in
             bss.lastSeen >= earliest && (target.bssid ?? bss.bssid) == bss.bssid
                 && networks[target.network]?.owns(bss) == true
         }
@@ -171,7 +172,7 @@ struct LinkWatch {
         else { return }
         let sound = exchange.policy.networks.first { other in
             other.id != network.id && exchange.policy.lastFailure(of: other.id) == nil
-                && sights.values.contains { isSound($0, of: other, in: exchange) }
+                && observations.values.contains { isSound($0, of: other, in: exchange) }
         }
         if let sound {
             throw Violation(

@@ -42,13 +42,14 @@ extension Stimulus {
             }
             if preferred != nil { simpler.append(.networks(indices, preferred: nil, generation: generation)) }
             return simpler
-        case .scanned(let answer, let sights):
-            return sights.indices.flatMap { index -> [Stimulus] in
-                var fewer = sights
+        case .scanned(let answer, let observations):
+            return observations.indices.flatMap { index -> [Stimulus] in
+                var fewer = observations
                 fewer.remove(at: index)
-                var plainer = sights
-                plainer[index] = Sight(accessPoint: sights[index].accessPoint, signal: sights[index].signal)
-                let isPlain = plainer == sights
+                var plainer = observations
+                plainer[index] = Observation(
+                    accessPoint: observations[index].accessPoint, signal: observations[index].signal)
+                let isPlain = plainer == observations
                 return [.scanned(answer, fewer)] + (isPlain ? [] : [.scanned(answer, plainer)])
             }
         case .switchTo(let index, .some, let joinOnce):

@@ -15,7 +15,7 @@ package enum Stimulus: Hashable, Sendable {
     /// The access point that the device is on already.
     case linkFound(Int)
     case interrupted(target: Int, cameFrom: Int?)
-    case scanned(Answer, [Sight])
+    case scanned(Answer, [Observation])
     case scanFailed(Answer)
     case associated(Answer, accessPoint: Int)
     case joinFailed(Answer, JoinFailure)
@@ -45,7 +45,7 @@ package enum Stimulus: Hashable, Sendable {
         case nobodys
     }
 
-    package struct Sight: Hashable, Sendable {
+    package struct Observation: Hashable, Sendable {
         package var accessPoint: Int
         package var signal: Int
         /// In ms; negative if the radio's clock is ahead.
@@ -102,9 +102,9 @@ struct Orders {
         case .interrupted(let target, let cameFrom):
             lastSwitch += 1
             return .interrupted(id: lastSwitch, target: id(target), cameFrom: cameFrom.map(id))
-        case .scanned(let answer, let sights):
-            let results = sights.map {
-                Neighbourhood.sight(
+        case .scanned(let answer, let observations):
+            let results = observations.map {
+                Neighbourhood.observation(
                     of: $0.accessPoint, signal: $0.signal, lastSeen: now - .milliseconds($0.age),
                     isEvilTwin: $0.isEvilTwin)
             }

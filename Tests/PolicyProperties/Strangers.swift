@@ -43,12 +43,12 @@ package struct Strangers {
                 random.element([0, 1, 2]), Frequency(megahertz: Int.random(in: 2400...7000, using: &random)))
         case 2: return .switchTo(random.element([0, 1, 2, 3]), confirmWithin: nil)
         case 3...8:
-            let sights = (0..<20).map { _ in
-                Stimulus.Sight(
+            let observations = (0..<20).map { _ in
+                Stimulus.Observation(
                     accessPoint: Int.random(in: 0..<100_000, using: &random),
                     signal: Int.random(in: -90 ... -40, using: &random))
             }
-            return .scanned(random.chance(1, in: 4) ? .nobodys : .latest, sights)
+            return .scanned(random.chance(1, in: 4) ? .nobodys : .latest, observations)
         default:
             let stimulus = Stimulus.random(after: policy, using: &random)
             return stimulus == .stop ? .tick : stimulus

@@ -29,7 +29,7 @@ package enum Property: String, CaseIterable, Sendable {
     /// A blocked network is not joined while a sound one was just seen.
     case avoidsBlocked
     /// An access point that is to be joined was just seen, and is one of the network's.
-    case joinsFreshSights
+    case joinsFreshObservations
     /// A link is probed only where that is set, while it is there, and not after it was replaced.
     case probesCurrentLink
     /// Every order to join or to scan has a number of its own, higher than those before.

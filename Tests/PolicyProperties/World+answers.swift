@@ -65,11 +65,11 @@ extension World {
         var results: [BSS] = []
         for (index, site) in accessPoints.enumerated() where site.isAlive {
             let signal = site.level + noise(salt: UInt64(index) + 100)
-            let sight = Neighbourhood.sight(of: index, signal: signal, lastSeen: now)
-            guard order.frequencies.isEmpty || order.frequencies.contains(sight.frequency), signal > -95 else {
+            let observation = Neighbourhood.observation(of: index, signal: signal, lastSeen: now)
+            guard order.frequencies.isEmpty || order.frequencies.contains(observation.frequency), signal > -95 else {
                 continue
             }
-            results.append(sight)
+            results.append(observation)
         }
         try send([.scanned(id: order.id, results)])
     }

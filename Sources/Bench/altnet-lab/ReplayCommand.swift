@@ -32,12 +32,12 @@ struct ReplayCommand: ParsableCommand {
     var json = false
 
     func run() throws {
+        for warning in changes.compactMap(\.warning) { tell(warning) }
         let runs: [RecordedRun]
         do throws(RecordError) {
             runs = try RecordReader.read(file)
         } catch {
-            var message = "altnet-lab: \(error)\n"
-            message.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
+            tell("\(error)")
             throw ExitCode(65)
         }
         let reports = try runs.map { run in ReplayReport(run, settings: try settings(of: run)) }
@@ -49,6 +49,11 @@ struct ReplayCommand: ParsableCommand {
             }
         }
         guard reports.allSatisfy(\.isSame) else { throw ExitCode(1) }
+    }
+
+    private func tell(_ message: String) {
+        var line = "altnet-lab: \(message)\n"
+        line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
     }
 
     private func settings(of run: RecordedRun) throws -> PolicySettings {
@@ -67,12 +72,14 @@ struct ReplayCommand: ParsableCommand {
 struct SettingChange: ExpressibleByArgument {
     let setting: PolicySetting
     let value: String
+    let warning: String?
 
     init?(argument: String) {
         let parts = argument.split(separator: "=", maxSplits: 1)
         guard parts.count == 2, let setting = PolicySetting.named(parts[0]) else { return nil }
         self.setting = setting
         value = String(parts[1])
+        warning = PolicySetting.warning(about: parts[0])
     }
 }
 

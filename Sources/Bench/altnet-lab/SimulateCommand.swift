@@ -92,10 +92,17 @@ struct SimulateCommand: AsyncParsableCommand {
         }
     }
 
+    private static func warn(_ text: String) {
+        _ = "altnet-lab: \(text)\n".withCString { Glibc.write(STDERR_FILENO, $0, strlen($0)) }
+    }
+
     func run() async throws {
         do {
             if list { return try printList() }
             let scenarios = try (all ? ScenarioLibrary.names : scenarios).map(ScenarioLibrary.scenario(named:))
+            for scenario in scenarios {
+                for warning in scenario.warnings { Self.warn("\(scenario.name): \(warning)") }
+            }
             if compare { try await printComparisons(of: scenarios) } else { try await printRuns(of: scenarios) }
         } catch let error as ScenarioError {
             throw Failure("\(error)")

@@ -74,7 +74,8 @@ extension AgentCore {
             }
         case .scanned(_, let results):
             for known in policy.networks {
-                guard let network = book[known.id], let bss = policy.lastSight(of: known.id), results.contains(bss),
+                guard let network = book[known.id], let bss = policy.lastObservation(of: known.id),
+                    results.contains(bss),
                     !policy.isStranger(bss.bssid, of: known.id)
                 else { continue }
                 memory.journal.saw(bss, of: network)

@@ -1,5 +1,85 @@
 import AgentModel
 
+/// Where a command has put the device.
+struct Choice: Hashable, Sendable {
+    let network: NetworkID
+    /// Until then the network is not left for being weak.
+    let heldUntil: Instant
+}
+
+/// A commanded switch: the device scans first, joins only what it sees, and on failure goes back to where it was.
+struct Command: Sendable, Hashable {
+    let id: UInt64
+    let mission: Mission
+    /// The network that the device is to go to now.
+    let destination: NetworkID
+    let cameFrom: NetworkID?
+    /// When it was given. A living link is left only for what was seen since.
+    let since: Instant
+    /// The app has so long to confirm it over the new network; nil if it need not.
+    let confirmWithin: Duration?
+    /// The device only visits the network.
+    let isVisit: Bool
+    /// The visit that the command ends, which goes on if the device comes back from it.
+    let leaving: Choice?
+    private(set) var lookedAtKnownPlaces = false
+    private(set) var lookedEverywhere = false
+    private(set) var failedScans = 0
+    /// By when it has to be proven and confirmed, whatever happens meanwhile.
+    private(set) var provenBy: Instant?
+    private var hasBeenGranted = false
+    var joins: Int
+
+    enum Mission: Sendable, Hashable {
+        case go
+        /// The switch has failed, and the device is on its way back.
+        case comeBack(JoinFailure)
+    }
+
+    init(
+        id: UInt64, _ mission: Mission = .go, to destination: NetworkID, cameFrom: NetworkID?, since: Instant,
+        confirmWithin: Duration? = nil, isVisit: Bool = false, leaving: Choice? = nil, joins: Int = 0
+    ) {
+        self.id = id
+        self.mission = mission
+        self.destination = destination
+        self.cameFrom = cameFrom
+        self.since = since
+        self.confirmWithin = confirmWithin
+        self.isVisit = isVisit
+        self.leaving = leaving
+        self.joins = joins
+    }
+
+    /// - Returns: the earlier of the two.
+    mutating func hasToBeProven(by moment: Instant) -> Instant {
+        let earlier = min(provenBy ?? moment, moment)
+        provenBy = earlier
+        return earlier
+    }
+
+    /// Signing in takes its time, and the command has it once.
+    /// - Returns: the deadline that it is worth.
+    mutating func grant(_ time: Duration, until moment: Instant) -> Instant {
+        if !hasBeenGranted {
+            hasBeenGranted = true
+            provenBy = provenBy.map { $0 + time }
+        }
+        return min(provenBy ?? moment, moment)
+    }
+
+    /// - Parameter wasSeen: the network. What a scan of all channels saw at its beginning may be old by its end, and is worth
+    ///   another look.
+    mutating func looked(everywhere: Bool, isComplete: Bool, wasSeen: Bool) {
+        guard isComplete else {
+            failedScans += 1
+            return
+        }
+        if everywhere { lookedEverywhere = true }
+        lookedAtKnownPlaces = !everywhere || !wasSeen
+    }
+}
+
 // A commanded switch, from its acceptance to its one outcome.
 extension FailoverPolicy {
     private static let maximumFailedScans = 3
@@ -74,7 +154,7 @@ extension FailoverPolicy {
     /// Takes the next step of a commanded switch that is not joining yet.
     mutating func lookForCommanded(at now: Instant, _ actions: inout [PolicyAction]) {
         guard let command, isReady, !isJoiningForCommand else { return }
-        if let bss = sight(of: command.destination, at: now, since: current == nil ? nil : command.since) {
+        if let bss = observation(of: command.destination, at: now, since: current == nil ? nil : command.since) {
             self.command?.joins += 1
             switch command.mission {
             case .go: join(command.destination, at: bss, purpose: .commanded, cause: .commanded, at: now, &actions)
@@ -90,7 +170,7 @@ extension FailoverPolicy {
             proceed(at: now, &actions)
             return
         }
-        let places = air.places(of: command.destination)
+        let places = scanCache.places(of: command.destination)
         if !places.isEmpty, !command.lookedAtKnownPlaces {
             orderScan(places, reason: .commanded, at: now, &actions)
         } else if !command.lookedEverywhere {
@@ -119,10 +199,11 @@ extension FailoverPolicy {
         if failure == .wrongKey, command.joins < settings.wrongKeyStrikes {
             self.command?.joins += 1
             join(
-                command.destination, at: sight(of: command.destination, at: now), purpose: .commanded, cause: .retry,
+                command.destination, at: observation(of: command.destination, at: now), purpose: .commanded,
+                cause: .retry,
                 at: now, &actions)
         } else if failure.isOfTheAccessPoint, failure != .wrongKey, command.joins < Self.maximumJoins,
-            let other = sight(of: command.destination, at: now), isOpen(other, of: command.destination, at: now)
+            let other = observation(of: command.destination, at: now), isOpen(other, of: command.destination, at: now)
         {
             // Another access point of the network may take it.
             self.command?.joins += 1
@@ -132,7 +213,8 @@ extension FailoverPolicy {
             endCommand(.rolledBack(failure), &actions)
         } else if let cameFrom = command.cameFrom, network(cameFrom) != nil, isReady {
             join(
-                cameFrom, at: sight(of: cameFrom, at: now), purpose: .rollback(failure), cause: .rollback, at: now,
+                cameFrom, at: observation(of: cameFrom, at: now), purpose: .rollback(failure), cause: .rollback,
+                at: now,
                 &actions)
         } else {
             endCommand(.failed(failure), &actions)

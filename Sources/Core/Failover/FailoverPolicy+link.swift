@@ -22,7 +22,7 @@ extension FailoverPolicy {
             .join, from: current, to: network, fromBSSID: phase.accessPoint?.bssid, toBSSID: bss?.bssid, cause,
             considered: considered, at: now, &actions)
         epoch += 1
-        standings[network, default: Standing()].setOut(for: bss?.bssid, at: now)
+        histories[network, default: NetworkHistory()].setOut(for: bss?.bssid, at: now)
         // The radio is needed now, and what a long scan of all channels would find is not.
         if let scan, scan.order.frequencies.isEmpty { actions.append(.cancelScan) }
         let joining = Phase.joining(
@@ -32,7 +32,7 @@ extension FailoverPolicy {
                 replaceableFrom: purpose == .automatic && !isBeside ? replaceable(network, from: now) : nil,
                 rivals: Set(candidates(at: now).map(\.network.id) + [current].compactMap(\.self)),
                 leavesALivingLink: leavesAWorkingLink))
-        let frequencies = bss.map { [$0.frequency] } ?? air.places(of: network)
+        let frequencies = bss.map { [$0.frequency] } ?? scanCache.places(of: network)
         let target = LinkTarget(
             network: network, bssid: bss?.bssid, frequencies: frequencies, offer: bss?.security, epoch: epoch)
         if isBeside {
@@ -49,19 +49,19 @@ extension FailoverPolicy {
     /// A handshake with the network's key is done, where it has one.
     mutating func opened(_ network: NetworkID, _ accessPoint: AccessPoint) {
         let hasKey = self.network(network)?.usesPassphrase ?? false
-        if hasKey { standings[network, default: Standing()].opened(accessPoint.bssid) }
-        if let frequency = accessPoint.frequency { air.note(frequency, of: network, isProven: hasKey) }
+        if hasKey { histories[network, default: NetworkHistory()].opened(accessPoint.bssid) }
+        if let frequency = accessPoint.frequency { scanCache.note(frequency, of: network, isProven: hasKey) }
     }
 
     /// Whether an access point may be anybody's: the network's key has opened others, and not this one.
     public func isStranger(_ bssid: BSSID?, of network: NetworkID) -> Bool {
-        bssid.flatMap { standings[network]?.isStranger($0) } ?? false
+        bssid.flatMap { histories[network]?.isStranger($0) } ?? false
     }
 
     /// The device was connected before the policy was there to decide it.
     mutating func adopt(_ network: NetworkID, _ accessPoint: AccessPoint, at now: Instant) {
         guard case .offline = phase, self.network(network) != nil else { return }
-        if let frequency = accessPoint.frequency { air.note(frequency, of: network, isProven: true) }
+        if let frequency = accessPoint.frequency { scanCache.note(frequency, of: network, isProven: true) }
         epoch += 1
         var purpose = Purpose.automatic
         if let command, case .comeBack(let failure) = command.mission, command.destination == network {
@@ -78,13 +78,13 @@ extension FailoverPolicy {
     ) {
         let network = attempt.network
         if role == .successor { takeOver(attempt, accessPoint, at: now, &actions) }
-        standings[network, default: Standing()].joined()
-        standings[network]?.worked(at: accessPoint.bssid)
+        histories[network, default: NetworkHistory()].joined()
+        histories[network]?.worked(at: accessPoint.bssid)
         search = Search()
         weakness = Weakness()
         if attempt.cause != .preferred { preferredReturn.lookAgain(at: now + settings.preferredLook.first) }
-        if network == preferred { preferredReturn.cameHome(at: now) }
-        if survey.next == nil { survey.next = now + settings.surveyDelay }
+        if network == preferred { preferredReturn.hasReturned(at: now) }
+        if survey.next == nil { survey.next = now + settings.scanInterval.unseenDelay }
         var online = Link(
             network: network, accessPoint: accessPoint, since: now, epoch: attempt.epoch, cause: attempt.cause)
         if settings.validation != nil, !attempt.isValidated { online.validation.askAgain(at: now) }
@@ -100,7 +100,7 @@ extension FailoverPolicy {
     mutating func attemptFailed(
         _ attempt: Attempt, _ failure: JoinFailure, _ role: Role, at now: Instant, _ actions: inout [PolicyAction]
     ) {
-        let signal = air.best(of: attempt.network, since: now - settings.joinLimit)?.signal
+        let signal = scanCache.best(of: attempt.network, since: now - settings.joinLimit)?.signal
         record(
             .failed, from: attempt.network, fromBSSID: attempt.bssid, .failure(failure), signal: signal, at: now,
             &actions)
@@ -114,7 +114,7 @@ extension FailoverPolicy {
             link = LinkMachine()
             visit = nil
             search.lookAgain(at: now, because: .failure(failure), settings: settings)
-            if !failure.isOfTheNetwork { search.pause(until: now + settings.look.first) }
+            if !failure.isOfTheNetwork { search.pause(until: now + settings.scanInterval.known.first) }
         }
         // A stranger on the way home is no reason to stay away: strangers have a wait of their own.
         if attempt.cause == .preferred {
@@ -140,32 +140,32 @@ extension FailoverPolicy {
     ) {
         guard failure.isOfTheNetwork else { return }
         let (network, bssid, isRegretted) = (attempt.network, attempt.bssid, attempt.leavesALivingLink)
-        var standing = standings[network, default: Standing()]
-        defer { standings[network] = standing }
+        var history = histories[network, default: NetworkHistory()]
+        defer { histories[network] = history }
         if failure == .captive || failure == .noInternet {
-            standing.wasUseless(failure, at: now, settings: settings)
+            history.wasUseless(failure, at: now, settings: settings)
             return
         }
         let outage = search.since.map { now - $0 } ?? .zero
-        if let bssid, failure.isOfTheAccessPoint, standing.isStranger(bssid) {
-            return standing.strangerFailed(
+        if let bssid, failure.isOfTheAccessPoint, history.isStranger(bssid) {
+            return history.strangerFailed(
                 at: bssid, failure, isRegretted: isRegretted, signal: signal, after: outage, at: now, settings: settings
             )
         }
         // Nobody knows whose access point it was that refused the key.
-        if bssid == nil, failure == .wrongKey, !standing.proven.isEmpty { return }
-        if [.notFound, .timeout, .linkLost].contains(failure) { standing.gone(at: now) }
+        if bssid == nil, failure == .wrongKey, !history.proven.isEmpty { return }
+        if [.notFound, .timeout, .linkLost].contains(failure) { history.gone(at: now) }
         let isAlone = !isRegretted && role == .inUse && !hasOther(than: network, at: now)
-        if let bssid, failure.isOfTheAccessPoint, standing.blamesAccessPoints,
+        if let bssid, failure.isOfTheAccessPoint, history.blamesAccessPoints,
             hasOther(than: bssid, of: network, at: now)
         {
             // The others were not gone.
-            standing.failed(at: bssid, failure, signal: signal, at: now, settings: settings)
-            standing.isBack()
+            history.failed(at: bssid, failure, signal: signal, at: now, settings: settings)
+            history.isBack()
             return
         }
-        standing.stumbled(after: outage, at: now, settings: settings)
-        if standing.failed(
+        history.stumbled(after: outage, at: now, settings: settings)
+        if history.failed(
             failure, isRegretted: isRegretted, isAlone: isAlone, signal: signal, at: now, settings: settings)
         {
             search.holdLastResort(at: now, settings: settings)
@@ -177,19 +177,19 @@ extension FailoverPolicy {
     private func hasOther(than network: NetworkID, at now: Instant) -> Bool {
         networks.contains { other in
             let start = max(
-                now - settings.freshness - settings.joinLimit, standings[other.id]?.goneSince ?? .distantPast)
+                now - settings.freshness - settings.joinLimit, histories[other.id]?.goneSince ?? .distantPast)
             return other.id != network
-                && air.accessPoints(of: other.id, since: start).contains { isOpen($0, of: other.id, at: now) }
+                && scanCache.accessPoints(of: other.id, since: start).contains { isOpen($0, of: other.id, at: now) }
         }
     }
 
     /// Whether another access point of a network was seen lately that nothing is held against.
     private func hasOther(than bssid: BSSID, of network: NetworkID, at now: Instant) -> Bool {
-        let standing = standings[network]
+        let history = histories[network]
         // What was seen before the join began counts too, and that may have taken its time.
-        return air.accessPoints(of: network, since: now - settings.freshness - settings.joinLimit).contains {
-            $0.bssid != bssid && !(standing?.isBlocked($0.bssid, at: now) ?? false)
-                && !(standing?.isStranger($0.bssid) ?? false)
+        return scanCache.accessPoints(of: network, since: now - settings.freshness - settings.joinLimit).contains {
+            $0.bssid != bssid && !(history?.isBlocked($0.bssid, at: now) ?? false)
+                && !(history?.isStranger($0.bssid) ?? false)
         }
     }
 
@@ -199,7 +199,7 @@ extension FailoverPolicy {
         record(.lost, from: link.network, fromBSSID: link.accessPoint.bssid, cause, at: now, &actions)
         left(link, byOwnChoice: true, at: now)
         if end != .ownDoing {
-            standings[link.network, default: Standing()].gone(at: now)
+            histories[link.network, default: NetworkHistory()].gone(at: now)
             wasLost(link, at: now)
         }
         actions.append(.watchSignal(nil))
@@ -214,7 +214,7 @@ extension FailoverPolicy {
             silence: end == .silence ? Search.Place(network: link.network, frequency: link.accessPoint.frequency) : nil)
         search.startOver(at: now, settings: settings)
         // What was there a moment ago comes back where it was, if it does so at once.
-        if networks.allSatisfy({ !air.places(of: $0.id).isEmpty }) { search.hurry(at: now, settings: settings) }
+        if networks.allSatisfy({ !scanCache.places(of: $0.id).isEmpty }) { search.hurry(at: now, settings: settings) }
         proceed(at: now, &actions)
         // wpa_supplicant is not to keep what is to be forgotten.
         if wasVisiting, case .offline = phase { actions.append(.leave) }
@@ -224,14 +224,14 @@ extension FailoverPolicy {
     private mutating func wasLost(_ link: Link, at now: Instant) {
         losses.lost(link.accessPoint.bssid, at: now, settings: settings)
         guard now - link.since < settings.shortLink else { return }
-        standings[link.network, default: Standing()].stumbled(after: .zero, at: now, settings: settings)
+        histories[link.network, default: NetworkHistory()].stumbled(after: .zero, at: now, settings: settings)
     }
 
     /// A link has ended that was in use.
     ///
     /// - Parameter byOwnChoice: not by command.
     mutating func left(_ link: Link, byOwnChoice: Bool, at now: Instant) {
-        if now - link.since >= settings.shortLink { standings[link.network]?.held() }
+        if now - link.since >= settings.shortLink { histories[link.network]?.held() }
         guard link.cause == .preferred, byOwnChoice else { return }
         preferredReturn.left(after: now - link.since, settings: settings)
     }
@@ -239,7 +239,7 @@ extension FailoverPolicy {
     /// The link lives, but its address went and did not come back.
     mutating func addressGone(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) {
         let cause = PolicyDecision.Cause.failure(.noAddress)
-        standings[link.network, default: Standing()].lostAddress()
+        histories[link.network, default: NetworkHistory()].lostAddress()
         wasLost(link, at: now)
         guard successor == nil else { return lose(link, cause, .ownDoing, at: now, &actions) }
         record(.failed, from: link.network, fromBSSID: link.accessPoint.bssid, cause, at: now, &actions)

@@ -9,7 +9,7 @@ struct Candidate: Hashable {
 
 /// Ranks are compared part by part, the first difference decides: no amount of signal makes up for an earlier part.
 struct Rank: Hashable, Comparable {
-    let reputation: Standing.Reputation
+    let reputation: NetworkHistory.Reputation
     let quality: Quality
     /// Links to it were lost again and again of late.
     let isRestless: Bool
@@ -51,48 +51,50 @@ extension FailoverPolicy {
 
     /// The strongest access point of a network, if it was seen just now and not only before it got lost.
     ///
-    /// - Parameter earliest: older sights do not count either.
-    func sight(of network: NetworkID, at now: Instant, since earliest: Instant? = nil) -> BSS? {
+    /// - Parameter earliest: older observations do not count either.
+    func observation(of network: NetworkID, at now: Instant, since earliest: Instant? = nil) -> BSS? {
         let start = horizon(of: network, at: now, since: earliest)
-        let standing = standings[network]
+        let history = histories[network]
         // Of one that is blocked it is better to know than of none.
-        let all = air.accessPoints(of: network, since: start)
-        let open = all.filter { !(standing?.isBlocked($0.bssid, at: now) ?? false) }
+        let all = scanCache.accessPoints(of: network, since: start)
+        let open = all.filter { !(history?.isBlocked($0.bssid, at: now) ?? false) }
         // Where the network failed, the access points have their turns; one that can hardly be heard comes last all the same.
-        let isSuspect = standing?.block != nil
+        let isSuspect = history?.block != nil
         func key(_ bss: BSS) -> (Int, Instant, Instant, Int, Int, BSSID) {
             let isFaint = quality(of: bss) == .faint
-            if isSuspect, let standing {
-                let turns = (standing.turn(of: bss.bssid), standing.triedAt(bss.bssid) ?? .distantPast)
+            if isSuspect, let history {
+                let turns = (history.turn(of: bss.bssid), history.triedAt(bss.bssid) ?? .distantPast)
                 return (isFaint ? 1 : 0, turns.0, turns.1, 0, -headroom(of: bss), bss.bssid)
             }
-            let isDoubted = standing?.isDoubted(bss.bssid, at: now) ?? false
+            let isDoubted = history?.isDoubted(bss.bssid, at: now) ?? false
             let claims =
                 4 * quality(of: bss).rawValue + (losses.isRestless(bss.bssid, at: now, settings: settings) ? 2 : 0)
-                + (standing?.proven.contains(bss.bssid) ?? false ? 0 : 1)
+                + (history?.proven.contains(bss.bssid) ?? false ? 0 : 1)
             // Those that are doubted have their turns as well.
-            let turn = isDoubted ? standing?.triedAt(bss.bssid) ?? .distantPast : .distantPast
+            let turn = isDoubted ? history?.triedAt(bss.bssid) ?? .distantPast : .distantPast
             return ((isFaint ? 2 : 0) + (isDoubted ? 1 : 0), turn, .distantPast, claims, -headroom(of: bss), bss.bssid)
         }
         return (open.isEmpty ? all : open).min { key($0) < key($1) }
     }
 
-    /// Sights from before this say nothing about now.
+    /// Observations from before this say nothing about now.
     private func horizon(of network: NetworkID, at now: Instant, since earliest: Instant?) -> Instant {
         var start = now - settings.freshness
         if let earliest { start = max(start, earliest) }
-        if let gone = standings[network]?.goneSince { start = max(start, gone + .milliseconds(1)) }
+        if let gone = histories[network]?.goneSince { start = max(start, gone + .milliseconds(1)) }
         return start
     }
 
-    func isBlocked(_ network: NetworkID, at now: Instant) -> Bool { standings[network]?.isBlocked(at: now) ?? false }
+    func isBlocked(_ network: NetworkID, at now: Instant) -> Bool { histories[network]?.isBlocked(at: now) ?? false }
 
     private func headroom(of bss: BSS) -> Int { settings.headroom(bss.signal, on: bss.frequency) }
 
     /// Each known network in range by its best access point, the best network first.
     func candidates(at now: Instant, since earliest: Instant? = nil) -> [Candidate] {
         networks.enumerated().compactMap { order, network in
-            sight(of: network.id, at: now, since: earliest).map { candidate($0, of: network, order: order, at: now) }
+            observation(of: network.id, at: now, since: earliest).map {
+                candidate($0, of: network, order: order, at: now)
+            }
         }.sorted { $0.rank < $1.rank }
     }
 
@@ -101,9 +103,9 @@ extension FailoverPolicy {
         networks.enumerated().flatMap { order, network in
             // Where the network failed, its access points have their turns, one at a time.
             let all =
-                standings[network.id]?.block != nil
-                ? [sight(of: network.id, at: now, since: earliest)].compactMap(\.self)
-                : air.accessPoints(of: network.id, since: horizon(of: network.id, at: now, since: earliest))
+                histories[network.id]?.block != nil
+                ? [observation(of: network.id, at: now, since: earliest)].compactMap(\.self)
+                : scanCache.accessPoints(of: network.id, since: horizon(of: network.id, at: now, since: earliest))
             return all.map { candidate($0, of: network, order: order, at: now) }
         }.sorted { $0.rank < $1.rank }
     }
@@ -114,34 +116,34 @@ extension FailoverPolicy {
     }
 
     func isOpen(_ bss: BSS, of network: NetworkID, at now: Instant) -> Bool {
-        guard let standing = standings[network] else { return true }
-        return !standing.isBlocked(at: now) && !standing.isBlocked(bss.bssid, at: now)
-            && standing.pause(of: bss.bssid, after: now) == nil
+        guard let history = histories[network] else { return true }
+        return !history.isBlocked(at: now) && !history.isBlocked(bss.bssid, at: now)
+            && history.pause(of: bss.bssid, after: now) == nil
     }
 
     /// What is to be had where nothing is open: all that refuses no key and does not wait, the one that was tried longest ago
     /// first. A block is for the good of the others, and there are none.
     func leftOver(at now: Instant) -> Candidate? {
         let seen = candidates(at: now).compactMap { candidate in
-            standings[candidate.network.id].map { (candidate, standing: $0, bssid: candidate.bss.bssid) }
+            histories[candidate.network.id].map { (candidate, history: $0, bssid: candidate.bss.bssid) }
         }
         // What only waits is there in a moment.
-        let isOneWaiting = seen.contains { _, standing, bssid in
-            standing.pause(of: bssid, after: now) != nil && !standing.isBlocked(at: now)
-                && !standing.isBlocked(bssid, at: now)
+        let isOneWaiting = seen.contains { _, history, bssid in
+            history.pause(of: bssid, after: now) != nil && !history.isBlocked(at: now)
+                && !history.isBlocked(bssid, at: now)
         }
         guard !isOneWaiting else { return nil }
-        return seen.filter { _, standing, bssid in
-            !standing.isRefusing(bssid, at: now) && standing.pause(of: bssid, after: now) == nil
+        return seen.filter { _, history, bssid in
+            !history.isRefusing(bssid, at: now) && history.pause(of: bssid, after: now) == nil
         }.min { triedAt($0.0.network.id) < triedAt($1.0.network.id) }?.0
     }
 
     func candidate(_ bss: BSS, of network: KnownNetwork, order: Int, at now: Instant) -> Candidate {
         let rank = Rank(
-            reputation: standings[network.id]?.reputation(of: bss.bssid, at: now) ?? .sound, quality: quality(of: bss),
+            reputation: histories[network.id]?.reputation(of: bss.bssid, at: now) ?? .sound, quality: quality(of: bss),
             isRestless: losses.isRestless(bss.bssid, at: now, settings: settings),
             isPreferred: network.id == preferred,
-            isProven: standings[network.id]?.proven.contains(bss.bssid) ?? false, headroom: headroom(of: bss),
+            isProven: histories[network.id]?.proven.contains(bss.bssid) ?? false, headroom: headroom(of: bss),
             order: order, bssid: bss.bssid)
         return Candidate(network: network, bss: bss, rank: rank)
     }
@@ -171,11 +173,11 @@ extension FailoverPolicy {
     ) -> PolicyDecision.Verdict {
         if network == chosen { return .chosen }
         if network == current { return .current }
-        if let block = standings[network]?.block, block.isActive(at: now), let until = block.until {
+        if let block = histories[network]?.block, block.isActive(at: now), let until = block.until {
             return .blocked(block.failure, until: until)
         }
         guard let bss else { return refusal(of: network, at: now).map { .refused($0.failure) } ?? .notSeen }
-        if let uselessness = standings[network]?.uselessness, uselessness.isActive(at: now),
+        if let uselessness = histories[network]?.uselessness, uselessness.isActive(at: now),
             let until = uselessness.until
         {
             return .unusable(uselessness.failure, until: until)
@@ -188,7 +190,9 @@ extension FailoverPolicy {
         guard case .online(let link) = phase, link.uselessness == nil, let gain = gain(of: bss, in: network) else {
             return nil
         }
-        if air.steadySignal(of: bss, in: network) < settings.thresholds(for: bss.frequency).floor { return .belowFloor }
+        if scanCache.steadySignal(of: bss, in: network) < settings.thresholds(for: bss.frequency).floor {
+            return .belowFloor
+        }
         // Between a link that breaks and one that is good there is no dance.
         let isEscape = weakness.verdict >= .fading && quality(of: bss) == .good
         let margin = isEscape ? settings.margin : margin(against: bss.bssid, at: now)
@@ -198,7 +202,7 @@ extension FailoverPolicy {
     /// How much better than the link in use an access point is, in dB.
     func gain(of bss: BSS, in network: NetworkID) -> Int? {
         guard let accessPoint = phase.accessPoint, let level = weakness.judge.level else { return nil }
-        return settings.headroom(air.steadySignal(of: bss, in: network), on: bss.frequency)
+        return settings.headroom(scanCache.steadySignal(of: bss, in: network), on: bss.frequency)
             - settings.headroom(level, on: accessPoint.frequency)
     }
 
@@ -211,9 +215,9 @@ extension FailoverPolicy {
 // What the policy knows of a network, for whoever asks.
 extension FailoverPolicy {
     /// The access point that bears a network's name and is refused, where that is all that was seen of it lately.
-    func refusal(of network: NetworkID, at now: Instant) -> Air.Refusal? {
-        guard air.best(of: network, since: now - settings.freshness) == nil else { return nil }
-        return air.refusal(of: network, since: now - Air.refusalMemory)
+    func refusal(of network: NetworkID, at now: Instant) -> ScanCache.Refusal? {
+        guard scanCache.best(of: network, since: now - settings.freshness) == nil else { return nil }
+        return scanCache.refusal(of: network, since: now - ScanCache.refusalMemory)
     }
 
     /// Why an access point is not joined that bears the name of a known network. Nil where it is one of a known network's, and
@@ -228,19 +232,19 @@ extension FailoverPolicy {
         networks.compactMap { network in refusal(of: network.id, at: now).map { (network, $0.bss, $0.failure) } }
     }
 
-    /// The newest sight of a network's strongest access point, however old; of one that its key has opened, where such was seen
+    /// The newest observation of a network's strongest access point, however old; of one that its key has opened, where such was seen
     /// as lately.
-    public func lastSight(of network: NetworkID) -> BSS? {
-        air.latest(of: network, preferring: standings[network]?.proven ?? ProvenAccessPoints())
+    public func lastObservation(of network: NetworkID) -> BSS? {
+        scanCache.latest(of: network, preferring: histories[network]?.proven ?? ProvenAccessPoints())
     }
 
     /// The channel on which an access point of a known network was last seen.
-    public func frequency(of bssid: BSSID) -> Frequency? { air.frequency(of: bssid) }
+    public func frequency(of bssid: BSSID) -> Frequency? { scanCache.frequency(of: bssid) }
 
     /// The access points that have completed a handshake with a network's key, four at most, the latest first. Of a network
     /// that has no key there are none.
-    public func provenAccessPoints(of network: NetworkID) -> [BSSID] { standings[network]?.proven.all ?? [] }
+    public func provenAccessPoints(of network: NetworkID) -> [BSSID] { histories[network]?.proven.all ?? [] }
 
     /// Why the last attempt to use a network failed; nil once one succeeded.
-    public func lastFailure(of network: NetworkID) -> JoinFailure? { standings[network]?.lastFailure }
+    public func lastFailure(of network: NetworkID) -> JoinFailure? { histories[network]?.lastFailure }
 }

@@ -1,5 +1,66 @@
 import AgentModel
 
+/// The air time that scans may take on a living link: it comes in at an even pace, and can be saved up to a limit.
+struct ScanBudget: Hashable, Sendable {
+    /// What a scan of one channel takes, and of all of them until that was measured: the radio returns to its own channel in
+    /// between (Docs/lab.md).
+    static let channelTime = Duration.milliseconds(100)
+    static let firstFullScan = Duration.seconds(6)
+    /// Less is no scan: somebody answered from memory.
+    private static let shortestFullScan = Duration.seconds(1)
+
+    private var share: Int
+    private var urgentShare: Int
+    private var reserve: Duration
+    private var fullScan = firstFullScan
+    private var saved: Duration
+    private var since: Instant?
+
+    init(_ settings: PolicySettings) {
+        share = settings.scanShare
+        urgentShare = settings.weakScanShare
+        reserve = settings.scanReserve
+        saved = reserve
+    }
+
+    /// What was saved up stays, as far as there is still room for it.
+    mutating func adopt(_ settings: PolicySettings) {
+        share = settings.scanShare
+        urgentShare = settings.weakScanShare
+        reserve = settings.scanReserve
+        saved = min(saved, reserve)
+        fullScan = min(fullScan, reserve)
+    }
+
+    func cost(of frequencies: [Frequency]) -> Duration {
+        frequencies.isEmpty ? fullScan : min(Self.channelTime * frequencies.count, fullScan)
+    }
+
+    /// Takes the price of a scan out of the budget, or leaves it.
+    mutating func spend(on frequencies: [Frequency], isUrgent: Bool, at now: Instant) -> Bool {
+        let earned = since.map { (now - $0) * (isUrgent ? urgentShare : share) / 1000 } ?? .zero
+        saved = min(reserve, saved + earned)
+        since = now
+        let cost = cost(of: frequencies)
+        guard cost <= saved else { return false }
+        saved -= cost
+        return true
+    }
+
+    /// How long to wait until a scan can be paid for that was refused.
+    func wait(for frequencies: [Frequency], isUrgent: Bool) -> Duration {
+        let missing = cost(of: frequencies) - saved
+        return max(.seconds(1), missing * 1000 / max(1, isUrgent ? urgentShare : share))
+    }
+
+    /// How long a scan of all channels really took. What takes longer than the reserve could never be paid, and what is
+    /// answered at the moment of the order was somebody else's scan.
+    mutating func measured(_ time: Duration) {
+        guard time > .zero else { return }
+        fullScan = min(max(time, Self.shortestFullScan), reserve)
+    }
+}
+
 // Scans that the policy orders, and what comes of all of them.
 extension FailoverPolicy {
     /// Orders a scan, unless one is under way: its results serve as well.
@@ -30,13 +91,13 @@ extension FailoverPolicy {
     }
 
     mutating func scanned(id: UInt64?, _ results: [BSS], at now: Instant, _ actions: inout [PolicyAction]) {
-        air.note(
-            results, of: networks, proven: { standings[$0]?.proven ?? ProvenAccessPoints() }, at: now)
+        scanCache.note(
+            results, of: networks, proven: { histories[$0]?.proven ?? ProvenAccessPoints() }, at: now)
         for network in networks {
-            guard let bss = air.best(of: network.id, since: now - settings.freshness) else { continue }
-            standings[network.id]?.seen(bss, at: now, settings: settings)
-            for bss in air.accessPoints(of: network.id, since: now - settings.freshness) {
-                standings[network.id]?.seenUntried(bss, at: now)
+            guard let bss = scanCache.best(of: network.id, since: now - settings.freshness) else { continue }
+            histories[network.id]?.seen(bss, at: now, settings: settings)
+            for bss in scanCache.accessPoints(of: network.id, since: now - settings.freshness) {
+                histories[network.id]?.seenUntried(bss, at: now)
             }
         }
         if let id { scanEnded(id: id, isComplete: true, at: now, &actions) } else { proceed(at: now, &actions) }
@@ -54,7 +115,7 @@ extension FailoverPolicy {
             noteAbsences(after: scan.order, since: scan.since, at: now)
         }
         if scan.order.reason == .commanded, let destination = command?.destination {
-            let wasSeen = air.best(of: destination, since: scan.since) != nil
+            let wasSeen = scanCache.best(of: destination, since: scan.since) != nil
             command?.looked(everywhere: isFull, isComplete: isComplete, wasSeen: wasSeen)
         }
         proceed(at: now, &actions)
@@ -63,11 +124,11 @@ extension FailoverPolicy {
     /// Which networks a scan looked for where they were before, and did not find.
     private mutating func noteAbsences(after order: ScanOrder, since start: Instant, at now: Instant) {
         for network in networks {
-            let places = air.places(of: network.id)
+            let places = scanCache.places(of: network.id)
             guard order.frequencies.isEmpty || (!places.isEmpty && places.allSatisfy(order.frequencies.contains))
             else { continue }
-            let isThere = air.best(of: network.id, since: start) != nil
-            if !isThere { standings[network.id, default: Standing()].missed(at: now) }
+            let isThere = scanCache.best(of: network.id, since: start) != nil
+            if !isThere { histories[network.id, default: NetworkHistory()].missed(at: now) }
             if network.id == preferred, current != nil {
                 preferredReturn.looked(
                     found: isThere ? quality(ofPreferred: network, since: start) : nil, at: now, settings: settings)

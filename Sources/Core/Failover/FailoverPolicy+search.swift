@@ -84,8 +84,10 @@ struct Search: Sendable, Hashable {
         // Every second in the first five minutes, and then more patiently: an outage of some seconds more or less is felt
         // after five minutes, not after an hour.
         let elapsed = since.map { now - $0 } ?? .zero
-        let wait = settings.look.wait(after: elapsed, part: Self.patience)
-        nextLook = now + (isSpare ? settings.look.last : isHurried(at: now) ? min(wait, settings.hurriedLook) : wait)
+        let wait = settings.scanInterval.known.wait(after: elapsed, part: Self.patience)
+        nextLook =
+            now
+            + (isSpare ? settings.scanInterval.known.last : isHurried(at: now) ? min(wait, settings.hurriedLook) : wait)
     }
 
     func isHurried(at now: Instant) -> Bool { hurriedUntil.map { now < $0 } ?? false }
@@ -133,12 +135,12 @@ extension FailoverPolicy {
     private var pauseEnd: Instant? {
         guard let now = latest else { return nil }
         return candidates(at: now).compactMap { candidate in
-            standings[candidate.network.id]?.pause(of: candidate.bss.bssid, after: now)
+            histories[candidate.network.id]?.pause(of: candidate.bss.bssid, after: now)
         }.min()
     }
 
     /// The channels on which networks of the list were ever seen.
-    var knownPlaces: [Frequency] { Set(networks.flatMap { air.places(of: $0.id) }).sorted() }
+    var knownPlaces: [Frequency] { Set(networks.flatMap { scanCache.places(of: $0.id) }).sorted() }
 
     /// Joins the best network that was just seen, or looks for one.
     mutating func seek(at now: Instant, _ actions: inout [PolicyAction]) {
@@ -206,12 +208,12 @@ extension FailoverPolicy {
     private func likelyPlaces(at now: Instant) -> [Frequency] {
         let open = networks.enumerated().filter { !isBlocked($0.element.id, at: now) }
         let seen = open.compactMap { order, network in
-            air.latest(of: network.id).map { candidate($0, of: network, order: order, at: now) }
+            scanCache.latest(of: network.id).map { candidate($0, of: network, order: order, at: now) }
         }.sorted { $0.rank < $1.rank }.map(\.network.id)
         // What was not seen since the start comes last, in the order of the list.
         let unseen = open.map(\.element.id).filter { !seen.contains($0) }
         let places = (seen + unseen).compactMap { network in
-            air.places(of: network).first { search.silence != Search.Place(network: network, frequency: $0) }
+            scanCache.places(of: network).first { search.silence != Search.Place(network: network, frequency: $0) }
         }
         var likely: [Frequency] = []
         for place in places where !likely.contains(place) { likely.append(place) }
@@ -228,7 +230,7 @@ extension FailoverPolicy {
 
     /// Before every try of an access point that is doubted, the device looks whether one that the key has opened is there.
     private func isToLookBefore(_ candidate: Candidate, at now: Instant) -> Bool {
-        !search.hasLooked && (standings[candidate.network.id]?.isDoubted(candidate.bss.bssid, at: now) ?? false)
+        !search.hasLooked && (histories[candidate.network.id]?.isDoubted(candidate.bss.bssid, at: now) ?? false)
     }
 
     func bestCandidate(at now: Instant) -> Candidate? {
@@ -246,21 +248,76 @@ extension FailoverPolicy {
         guard let moment = search.nextLastResort, moment <= now else { return nil }
         // Not always the same one: the strongest may be the one with the wrong password.
         let all = accessPoints(at: now).filter { candidate in
-            standings[candidate.network.id]?.pause(of: candidate.bss.bssid, after: now) == nil
+            histories[candidate.network.id]?.pause(of: candidate.bss.bssid, after: now) == nil
         }
         guard let network = all.map(\.network.id).min(by: { triedAt($0) < triedAt($1) }) else { return nil }
         return all.filter { $0.network.id == network }.min { turns($0) < turns($1) }
     }
 
-    func triedAt(_ network: NetworkID) -> Instant { standings[network]?.triedAt ?? .distantPast }
+    func triedAt(_ network: NetworkID) -> Instant { histories[network]?.triedAt ?? .distantPast }
 
     /// When it was the turn of an access point or of its like, and when its own.
     private func turns(_ candidate: Candidate) -> (Instant, Instant) {
-        guard let standing = standings[candidate.network.id] else { return (.distantPast, .distantPast) }
-        return (standing.turn(of: candidate.bss.bssid), standing.triedAt(candidate.bss.bssid) ?? .distantPast)
+        guard let history = histories[candidate.network.id] else { return (.distantPast, .distantPast) }
+        return (history.turn(of: candidate.bss.bssid), history.triedAt(candidate.bss.bssid) ?? .distantPast)
     }
 }
 
 extension Instant {
     static let distantPast = Instant(milliseconds: .min / 2)
+}
+
+// A join that drags on does not make the device blind: a wrong password shows after four seconds, a missing DHCP server after
+// fifteen. The channels of the other networks are looked at meanwhile, and one with better prospects is joined instead.
+extension FailoverPolicy {
+    /// How long an access point may take to let the device in before others are looked for; it takes a tenth of a second.
+    private static let patience = Duration.seconds(2)
+
+    /// When an attempt that begins now may be replaced. One that is not the first has had its time.
+    func replaceable(_ network: NetworkID, from now: Instant) -> Instant {
+        now + (isSuspect(network, at: now) ? settings.scanInterval.known.first : Self.patience)
+    }
+
+    func isSuspect(_ network: NetworkID, at now: Instant) -> Bool {
+        histories[network].map { $0.reputation(at: now) != .sound } ?? false
+    }
+
+    /// When to see whether another network can take an attempt's place.
+    func replacementMoment(_ attempt: Attempt) -> Instant? {
+        guard isReady, command == nil, scan == nil, let start = attempt.replaceableFrom,
+            !places(besides: attempt.network).isEmpty
+        else { return nil }
+        return search.nextLook.map { max($0, start) } ?? start
+    }
+
+    private func places(besides network: NetworkID) -> [Frequency] {
+        Set(networks.filter { $0.id != network }.flatMap { scanCache.places(of: $0.id) }).sorted()
+    }
+
+    /// Joins what has better prospects than an attempt that takes long, or looks for it.
+    mutating func seekReplacement(of attempt: Attempt, at now: Instant, _ actions: inout [PolicyAction]) {
+        guard isReady, let start = attempt.replaceableFrom, start <= now else { return }
+        if let best = bestCandidate(at: now), isBetter(best, than: attempt, at: now) {
+            // The first time that counts as a failure: two that are slow must not take each other's place for ever.
+            guard isSuspect(attempt.network, at: now) else {
+                return attemptFailed(attempt, .timeout, .inUse, at: now, &actions)
+            }
+            if attempt.cause == .preferred { preferredReturn.returnFailed(at: now) }
+            // There is no search where a living link was left for it.
+            let cause = search.since == nil ? .failure(.timeout) : search.cause
+            join(best.network.id, at: best.bss, purpose: .automatic, cause: cause, at: now, &actions)
+        } else if scan == nil, search.nextLook.map({ $0 <= now }) ?? true {
+            let places = places(besides: attempt.network)
+            guard !places.isEmpty else { return }
+            search.looked(at: now, isSpare: otherUplink != nil, settings: settings)
+            orderScan(places, reason: .offline, at: now, &actions)
+        }
+    }
+
+    private func isBetter(_ candidate: Candidate, than attempt: Attempt, at now: Instant) -> Bool {
+        guard candidate.network.id != attempt.network else { return false }
+        // A suspect one was joined for a reason though others were there: what has come since counts.
+        guard !isSuspect(attempt.network, at: now) else { return !attempt.rivals.contains(candidate.network.id) }
+        return candidate.rank.reputation == .sound && candidate.rank.quality == .good
+    }
 }

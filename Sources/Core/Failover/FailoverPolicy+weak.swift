@@ -79,7 +79,7 @@ extension FailoverPolicy {
             }
             reportStay(link, at: now, &actions)
         }
-        if returnHome(from: link, at: now, &actions) { return }
+        if returnToPreferred(from: link, at: now, &actions) { return }
         if !isBad { lookForUnseen(at: now, &actions) }
     }
 
@@ -95,7 +95,7 @@ extension FailoverPolicy {
             watchSignal(of: link.accessPoint, &actions)
             return
         }
-        // Once when the doubt begins, to know what else there is, and once when it is confirmed, to decide on fresh sights.
+        // Once when the doubt begins, to know what else there is, and once when it is confirmed, to decide on fresh observations.
         if previous == .fine { weakness.nextScan = max(now, weakness.quietUntil ?? now) }
         if previous < .sagging, verdict >= .sagging {
             weakness.confirmedAt = now
@@ -154,7 +154,7 @@ extension FailoverPolicy {
 
     private mutating func orderEscapeScan(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) {
         // Other access points of the same network count as well; where none was ever seen, there may still be one.
-        let places = Set(networks.flatMap { air.places(of: $0.id) })
+        let places = Set(networks.flatMap { scanCache.places(of: $0.id) })
         // The first look is quick where it can be, and further ones while it showed something; when it did not, every channel is
         // worth its time now and then.
         let isOld = weakness.doubtedSince.map { now - $0 >= settings.patienceAfter } ?? (weakness.scans > 8)
@@ -182,7 +182,7 @@ extension FailoverPolicy {
         guard link.uselessness == nil else { return false }
         let start = max(link.since, now - settings.weakScan.first)
         return networks.contains { network in
-            air.accessPoints(of: network.id, since: start).contains { bss in
+            scanCache.accessPoints(of: network.id, since: start).contains { bss in
                 bss.bssid != link.accessPoint.bssid && isOpen(bss, of: network.id, at: now)
                     && objection(to: bss, of: network.id, at: now) == nil
             }
@@ -192,22 +192,22 @@ extension FailoverPolicy {
     /// When to look, while the link lives.
     func lookMoments(_ link: Link) -> [Instant?] {
         guard otherUplink == nil, isReady, successor == nil else { return [] }
-        return [isBad(link) ? weakness.nextScan : nextSurvey, homecomingMoment(link)]
+        return [isBad(link) ? weakness.nextScan : nextSurvey, preferredReturnMoment(link)]
     }
 
     /// Whether there is reason to look for something better.
     private func isBad(_ link: Link) -> Bool { weakness.verdict > .fine || link.uselessness != nil }
 
-    private func homecomingMoment(_ link: Link) -> Instant? {
-        guard let preferred = home(from: link), let look = preferredReturn.nextLook else { return nil }
+    private func preferredReturnMoment(_ link: Link) -> Instant? {
+        guard let preferred = preferredNetwork(from: link), let look = preferredReturn.nextLook else { return nil }
         // Where it is blocked or of no use, the wait is for the end of that.
-        let standing = standings[preferred]
-        return [look, standing?.block?.until, standing?.uselessness?.until].compactMap(\.self).max()
+        let history = histories[preferred]
+        return [look, history?.block?.until, history?.uselessness?.until].compactMap(\.self).max()
     }
 
     /// When to look for networks that were never seen; nil if all were.
     private var nextSurvey: Instant? {
-        networks.contains { air.places(of: $0.id).isEmpty } ? survey.next : nil
+        networks.contains { scanCache.places(of: $0.id).isEmpty } ? survey.next : nil
     }
 
     private mutating func lookForUnseen(at now: Instant, _ actions: inout [PolicyAction]) {
@@ -216,7 +216,7 @@ extension FailoverPolicy {
             survey.next = now + budget.wait(for: [], isUrgent: false)
             return
         }
-        survey.next = now + settings.survey.wait(after: survey.scans)
+        survey.next = now + settings.scanInterval.unseen.wait(after: survey.scans)
         survey.scans += 1
     }
 

@@ -23,8 +23,8 @@ public struct FailoverPolicy: Sendable {
     var isSpareReady = false
     /// What carries the device's traffic instead of Wi-Fi.
     var otherUplink: Uplink?
-    var air = Air()
-    var standings: [NetworkID: Standing] = [:]
+    var scanCache = ScanCache()
+    var histories: [NetworkID: NetworkHistory] = [:]
     /// The policy's own scan that is under way, and when to give it up.
     var scan: (order: ScanOrder, since: Instant, deadline: Instant)?
     var budget: ScanBudget
@@ -87,10 +87,10 @@ public struct FailoverPolicy: Sendable {
         case .settings(let settings): follow(settings, at: now, &actions)
         case .networks(let networks): replaceNetworks(networks, at: now, &actions)
         case .remembered(let network, let frequency):
-            if self.network(network) != nil { air.remember(frequency, of: network) }
+            if self.network(network) != nil { scanCache.remember(frequency, of: network) }
         case .proven(let network, let bssid):
             if self.network(network)?.usesPassphrase ?? false {
-                standings[network, default: Standing()].remember(bssid)
+                histories[network, default: NetworkHistory()].remember(bssid)
             }
         case .interface(let isUp): interfaceChanged(isUp: isUp, at: now, &actions)
         case .supplicant(let isAvailable): supplicantChanged(isAvailable: isAvailable, at: now, &actions)
@@ -143,7 +143,7 @@ public struct FailoverPolicy: Sendable {
         // A floor that rises is no reason to look for anything.
         if networks.count == self.networks.count, zip(networks, self.networks).allSatisfy({ $0.isRaised(from: $1) }) {
             self.networks = networks
-            air.keep(networks)
+            scanCache.keep(networks)
             return
         }
         if let target = successor?.network, !networks.contains(where: { $0.id == target }) { giveUpSuccessor(&actions) }
@@ -154,12 +154,12 @@ public struct FailoverPolicy: Sendable {
         }
         self.networks = networks
         let ids = Set(networks.map(\.id))
-        air.keep(networks)
-        standings = standings.filter { ids.contains($0.key) }
+        scanCache.keep(networks)
+        histories = histories.filter { ids.contains($0.key) }
         if let choice, !ids.contains(choice.network) { self.choice = nil }
         preferredReturn.lookAgain(at: now + settings.preferredLook.first)
         search.startOver(at: now, settings: settings)
-        survey = Survey(next: now + settings.surveyDelay)
+        survey = Survey(next: now + settings.scanInterval.unseenDelay)
         // A link that is bad may be left for one that is new in the list, wherever that is.
         weakness.startOver(at: now)
         proceed(at: now, &actions)

@@ -100,3 +100,89 @@ public struct PolicyDecision: Hashable, Sendable {
         case unusable(JoinFailure, until: Instant)
     }
 }
+
+extension PolicyDecision {
+    /// What was decided and why, in one sentence for a person, without a full stop.
+    public var text: String {
+        let from = from?.description ?? "nothing"
+        let to = to?.description ?? "nothing"
+        let why = cause.explanation(signal: kind == .stay ? nil : signal)
+        return switch kind {
+        case .join where self.from == self.to && self.to != nil:
+            "moving to \(toBSSID.map { "the access point \($0)" } ?? "another access point") of \(to): \(why)"
+        case .join where cause.isFailure && self.from != nil: "joining \(to) instead of \(from): \(why)"
+        case .join: "joining \(to): \(why)"
+        case .online: cause == .linkFound ? "online on \(to): \(why)" : "online on \(to)"
+        case .lost: cause == .linkLost ? "\(from) is lost" : "\(from) is lost: \(why)"
+        case .failed: "\(from) could not be joined: \(why)"
+        case .blocked: "\(from) is left alone for a while: \(why)"
+        case .search: "nothing to join is in range\(refusals), the search goes on"
+        case .stay: "staying on \(from)\(signal.map { " at \($0) dBm" } ?? ""): \(why)"
+        case .unusable: "\(from) is of no use: \(why)"
+        case .usable: "\(to) is of use again"
+        }
+    }
+}
+
+extension PolicyDecision {
+    /// What bears a network's name and is not joined.
+    private var refusals: String {
+        let refusals = considered.compactMap { candidate -> String? in
+            guard case .refused(let failure) = candidate.verdict else { return nil }
+            return "\(candidate.ssid): \(failure.sentence)"
+        }
+        return refusals.isEmpty ? "" : " (\(refusals.joined(separator: "; ")))"
+    }
+}
+
+extension PolicyDecision.Cause {
+    fileprivate var isFailure: Bool { if case .failure = self { true } else { false } }
+
+    /// Why, as the end of a sentence.
+    /// - Parameter signal: in dBm, if it is to be told.
+    fileprivate func explanation(signal: Int?) -> String {
+        let level = signal.map { " at \($0) dBm" } ?? ""
+        return switch self {
+        case .start: "nothing was joined yet"
+        case .linkFound: "the link was there already"
+        case .linkLost: "the link was lost"
+        case .weak: "the link was weak\(level)"
+        case .fading: "the link was fading fast\(level)"
+        case .critical: "the link was about to break\(level)"
+        case .preferred: "the network that the device belongs in is back"
+        case .commanded: "as commanded"
+        case .rollback: "back from a switch that failed"
+        case .retry: "once more"
+        case .lastResort: "blocked, but nothing else is in range"
+        case .failure(let failure): failure.sentence
+        case .noCandidate: "nothing better is in range"
+        case .interfaceDown: "the interface went down"
+        case .supplicantUnavailable: "wpa_supplicant is not running"
+        }
+    }
+}
+
+extension JoinFailure {
+    /// What happened, for a person, as the end of a sentence.
+    public var sentence: String {
+        switch self {
+        case .wrongKey: "the password was not accepted"
+        case .accessPointFull: "the access point takes no more devices"
+        case .notFound: "not in range"
+        case .lessSecure:
+            "what bears its name offers less security than it has had; if its router was changed, send its password again"
+        case .unsupportedSecurity:
+            "what bears its name has WPA, TKIP or other security that is not joined; set the router to WPA3, or to WPA2 with AES"
+        case .rejected: "the access point refused"
+        case .timeout: "no answer in time"
+        case .linkLost: "the link broke before it was ready"
+        case .noAddress: "no address and route in time"
+        case .captive: "somebody has to log in to it first"
+        case .noInternet: "it leads nowhere"
+        case .unconfirmed: "the app did not confirm it in time"
+        case .interrupted: "the device was restarted in the middle"
+        case .supplicantUnavailable: "wpa_supplicant is not running"
+        case .interfaceDown: "the interface is down"
+        }
+    }
+}

@@ -65,7 +65,7 @@ public struct PolicySettings: Hashable, Sendable {
     /// Whether the device returns by itself to the network that it belongs in.
     public var returnsToPreferred = true
     /// While the device is not in the network it belongs in, that one is looked for: every `first` at the beginning, and
-    /// seldomer as time goes on, but at least every `last`.
+    /// less often as time goes on, but at least every `last`.
     public var preferredLook = BackOff(first: .seconds(4), last: .seconds(60))
     /// It is returned to when every look found it good for this long; longer after every return that did not last.
     public var preferredConfirmation = BackOff(first: .seconds(30), last: .seconds(3600))
@@ -116,17 +116,25 @@ public struct PolicySettings: Hashable, Sendable {
     public var criticalScan = BackOff(first: .seconds(5), last: .seconds(10))
     /// A weak link that got this many dB weaker since the last scan is reason for another.
     public var lookAgainDrop = 3
-    /// Scans for networks that were never seen, while the link is good: the first wait after coming online, and the waits
-    /// between further ones. A scan takes some seconds in which the link is slow.
-    public var surveyDelay = Duration.seconds(2)
-    public var survey = BackOff(first: .seconds(120), last: .seconds(6 * 3600))
+    public var scanInterval = ScanInterval()
+    /// How often to scan.
+    public struct ScanInterval: Hashable, Sendable {
+        /// The channels of known networks while disconnected: every `first` at the beginning, and less often as the outage
+        /// goes on, but at least every `last`.
+        public var known = BackOff(first: .seconds(1), last: .seconds(10))
+        /// All channels for networks that were never seen, while the link is good: the waits after the first such scan, which
+        /// takes some seconds in which the link is slow.
+        public var unseen = BackOff(first: .seconds(120), last: .seconds(6 * 3600))
+        /// From coming online to the first such scan.
+        public var unseenDelay = Duration.seconds(2)
+
+        public init() {}
+    }
+
     /// Scans of all channels while disconnected.
     public var fullScan = BackOff(first: .seconds(10), last: .seconds(30))
     /// The same after an hour, and where another uplink carries the traffic.
     public var patientFullScan = Duration.seconds(300)
-    /// Looks at the channels of known networks while disconnected: every `first` at the beginning, and seldomer as the
-    /// outage goes on, but at least every `last`.
-    public var look = BackOff(first: .seconds(1), last: .seconds(10))
     /// For this long after a link was lost known channels are looked at every `hurriedLook`, and all channels not at all.
     public var hurry = Duration.milliseconds(1500)
     public var hurriedLook = Duration.milliseconds(250)
@@ -175,5 +183,111 @@ public struct PolicySettings: Hashable, Sendable {
     /// - Parameter frequency: nil counts as 2.4 GHz.
     public func thresholds(for frequency: Frequency?) -> Thresholds {
         frequency.map { $0.band != .twoPointFour } ?? false ? five : twoPointFour
+    }
+}
+
+extension PolicySettings {
+    /// Two settings that cannot both be meant, or one that makes no sense.
+    public struct Contradiction: Error, Hashable, Sendable, CustomStringConvertible {
+        /// The setting's name in `PolicySettings`: `twoPointFour.weak`.
+        public let setting: String
+        /// What is wrong with it: `is -80, not above critical, which is -70`.
+        public let problem: String
+
+        public var description: String { "\(setting) \(problem)" }
+    }
+
+    /// Two settings, or three, of which one bounds the other.
+    public enum Pair: Hashable, Sendable, CaseIterable {
+        /// `weak`, `critical` and `floor` of a band.
+        case signal2G, signal5G
+        /// `criticalConfirmation` and `weakConfirmation`.
+        case confirmation
+        /// `validation.doubtLimit` and `validation.limit`.
+        case validationLimit
+    }
+
+    /// The first contradiction among the settings; nil if there is none.
+    public var contradiction: Contradiction? {
+        Pair.allCases.lazy.compactMap { contradiction(in: $0) }.first ?? contradictionOfNumbers ?? contradictionOfWaits
+    }
+
+    /// What is wrong between two settings; nil if they agree.
+    public func contradiction(in pair: Pair) -> Contradiction? {
+        switch pair {
+        case .signal2G: contradiction(in: twoPointFour, of: "twoPointFour")
+        case .signal5G: contradiction(in: five, of: "five")
+        case .confirmation where criticalConfirmation > weakConfirmation:
+            Contradiction(setting: "criticalConfirmation", problem: "is longer than weakConfirmation")
+        case .validationLimit where validation.map { $0.doubtLimit > $0.limit } ?? false:
+            Contradiction(setting: "validation.doubtLimit", problem: "is longer than validation.limit")
+        case .confirmation, .validationLimit: nil
+        }
+    }
+
+    private func contradiction(in thresholds: Thresholds, of band: String) -> Contradiction? {
+        let others = [("critical", thresholds.critical), ("floor", thresholds.floor)]
+        return others.first { thresholds.weak <= $0.1 }.map {
+            Contradiction(
+                setting: "\(band).weak", problem: "is \(thresholds.weak), not above \($0.0), which is \($0.1)")
+        }
+    }
+
+    /// Numbers that have to be one at least: a margin of nothing is a dance between equals.
+    private var contradictionOfNumbers: Contradiction? {
+        let numbers = [
+            ("margin", margin), ("confirmationSamples", confirmationSamples), ("switchLimit", switchLimit),
+            ("wrongKeyStrikes", wrongKeyStrikes), ("transientStrikes", transientStrikes),
+            ("noAddressStrikes", noAddressStrikes), ("lossLimit", lossLimit), ("scanShare", scanShare),
+            ("weakScanShare", weakScanShare),
+            ("validation.strikes", validation?.strikes ?? 1),
+        ]
+        if let strikes = validation?.strikes, strikes > LinkValidation.lookBack {
+            return Contradiction(
+                setting: "validation.strikes",
+                problem: "is \(strikes), and only the last \(LinkValidation.lookBack) probes count")
+        }
+        return numbers.first { $0.1 < 1 }.map {
+            Contradiction(setting: $0.0, problem: "is \($0.1), and has to be 1 at least")
+        }
+    }
+
+    private var contradictionOfWaits: Contradiction? {
+        if weakScanShare < scanShare {
+            return Contradiction(setting: "weakScanShare", problem: "is less than scanShare, the share of a good link")
+        }
+        if scanReserve < ScanBudget.firstFullScan {
+            return Contradiction(setting: "scanReserve", problem: "is too short for one scan of all channels")
+        }
+        let times = [
+            ("calmSampling", calmSampling), ("unsupervisedSampling", unsupervisedSampling),
+            ("alertSampling", alertSampling), ("criticalSampling", criticalSampling), ("scanLimit", scanLimit),
+            ("joinLimit", joinLimit), ("strangerLimit", strangerLimit), ("hurriedLook", hurriedLook),
+            ("addressLimit", addressLimit), ("interfaceGrace", interfaceGrace),
+            ("sleepSuspicion", sleepSuspicion), ("validation.interval", validation?.interval ?? .seconds(1)),
+            ("validation.retry", validation?.retry ?? .seconds(1)),
+            ("validation.limit", validation?.limit ?? .seconds(1)),
+            ("validation.doubtLimit", validation?.doubtLimit ?? .seconds(1)),
+            ("validation.signInLimit", validation?.signInLimit ?? .seconds(1)),
+        ]
+        if let (name, _) = times.first(where: { $0.1 <= .zero }) {
+            return Contradiction(setting: name, problem: "has to be longer than nothing")
+        }
+        let backOffs = [
+            ("weakScan", weakScan), ("criticalScan", criticalScan), ("scanInterval.unseen", scanInterval.unseen),
+            ("fullScan", fullScan),
+            ("scanInterval.known", scanInterval.known), ("retry", retry),
+            ("preferredLook", preferredLook), ("preferredConfirmation", preferredConfirmation),
+            ("wrongKeyBlock", wrongKeyBlock), ("transientBlock", transientBlock), ("fullBlock", fullBlock),
+            ("noAddressBlock", noAddressBlock), ("noInternetBlock", noInternetBlock), ("captiveBlock", captiveBlock),
+            ("regretBlock", regretBlock),
+            ("lastResort", lastResort),
+        ]
+        if let (name, _) = backOffs.first(where: { $0.1.first <= .zero }) {
+            return Contradiction(setting: "\(name).first", problem: "has to be longer than nothing")
+        }
+        return backOffs.first { $0.1.last < $0.1.first }.map {
+            Contradiction(setting: "\($0.0).last", problem: "is shorter than the first wait")
+        }
     }
 }

@@ -80,7 +80,7 @@ struct PreferredNetworkReturn: Hashable, Sendable {
         return now - goodSince >= confirmation(settings)
     }
 
-    mutating func cameHome(at now: Instant) {
+    mutating func hasReturned(at now: Instant) {
         nextLook = nil
         goodSince = nil
         goodLooks = 0
@@ -107,9 +107,9 @@ struct PreferredNetworkReturn: Hashable, Sendable {
 // What is done to be in the network that the device belongs in.
 extension FailoverPolicy {
     /// The network to return to, sooner or later.
-    func home(from link: Link) -> NetworkID? {
+    func preferredNetwork(from link: Link) -> NetworkID? {
         guard settings.returnsToPreferred, let preferred, preferred != link.network, otherUplink == nil, command == nil,
-            !air.places(of: preferred).isEmpty,
+            !scanCache.places(of: preferred).isEmpty,
             // The network in use under another password: whether that is right shows when the link is gone.
             ssid(preferred) != ssid(link.network)
         else { return nil }
@@ -118,18 +118,18 @@ extension FailoverPolicy {
 
     /// Returns home, or looks whether it is there.
     /// - Returns: whether the device leaves.
-    mutating func returnHome(from link: Link, at now: Instant, _ actions: inout [PolicyAction]) -> Bool {
-        guard let preferred = home(from: link), !isBlocked(preferred, at: now),
-            (standings[preferred]?.reputation(at: now) ?? .sound) <= .suspect
+    mutating func returnToPreferred(from link: Link, at now: Instant, _ actions: inout [PolicyAction]) -> Bool {
+        guard let preferred = preferredNetwork(from: link), !isBlocked(preferred, at: now),
+            (histories[preferred]?.reputation(at: now) ?? .sound) <= .suspect
         else { return false }
         if preferredReturn.isConfirmed(at: now, settings: settings), now - link.since >= settings.betweenSwitches,
-            let bss = sight(of: preferred, at: now), isGood(bss), isWelcome(bss, of: preferred, at: now)
+            let bss = observation(of: preferred, at: now), isGood(bss), isWelcome(bss, of: preferred, at: now)
         {
             join(preferred, at: bss, purpose: .automatic, cause: .preferred, at: now, &actions)
             return true
         }
         let isEverywhere = preferredReturn.looksEverywhere(at: now)
-        let places = isEverywhere ? [] : air.places(of: preferred)
+        let places = isEverywhere ? [] : scanCache.places(of: preferred)
         if let nextLook = preferredReturn.nextLook, nextLook <= now, scan == nil {
             if orderScan(places, reason: .preferred, at: now, &actions) {
                 preferredReturn.ordered(everywhere: isEverywhere, at: now, settings: settings)
@@ -142,7 +142,7 @@ extension FailoverPolicy {
 
     func quality(ofPreferred network: KnownNetwork, since start: Instant) -> PreferredNetworkReturn.Quality? {
         let now = latest ?? start
-        let all = air.accessPoints(of: network.id, since: start)
+        let all = scanCache.accessPoints(of: network.id, since: start)
         guard !all.isEmpty else { return nil }
         return all.contains { isGood($0) && isWelcome($0, of: network.id, at: now) } ? .good : .poor
     }
@@ -150,7 +150,7 @@ extension FailoverPolicy {
     /// Whether a living link may be given up for an access point: none that throws devices out, and no doubtful stranger.
     private func isWelcome(_ bss: BSS, of network: NetworkID, at now: Instant) -> Bool {
         !losses.isRestless(bss.bssid, at: now, settings: settings)
-            && !(standings[network]?.isDoubted(bss.bssid, at: now) ?? false)
+            && !(histories[network]?.isDoubted(bss.bssid, at: now) ?? false)
     }
 
     /// Good with something to spare: a network at the threshold would be left again.

@@ -81,7 +81,7 @@ extension DeviceAgent {
         let policy = core.policy
         guard let network = policy.phase.network.flatMap({ core.book[$0] }) else { return nil }
         let bssid = policy.phase.accessPoint?.bssid
-        let observation = policy.phase.network.flatMap { policy.lastSight(of: $0) }
+        let observation = policy.phase.network.flatMap { policy.lastObservation(of: $0) }
         let probe = settings.connectivity.source.map { source in
             let expected: CaptiveNetwork.Probe.Expected =
                 switch source.expected {

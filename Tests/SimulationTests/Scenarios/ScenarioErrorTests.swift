@@ -160,11 +160,14 @@ import Testing
         ("set switchLimit -1\n", #":1: expected a number from 0 to 1000, found "-1""#),
         ("set look 10s\n", #":1: expected the name of a setting of the policy, such as "margin", found "look""#),
         (
-            "set look.first 10\n",
+            "set scanInterval.known.first 10\n",
             #":1: expected a time with its unit, such as 30s or 1h30m, found "10""#
         ),
-        ("set look.first\n", ":1: expected a time with its unit, such as 30s or 1h30m, found the end of the line"),
-        ("set look.first 10s up to 20s\n", #":1: expected the end of the line, found "up""#),
+        (
+            "set scanInterval.known.first\n",
+            ":1: expected a time with its unit, such as 30s or 1h30m, found the end of the line"
+        ),
+        ("set scanInterval.known.first 10s up to 20s\n", #":1: expected the end of the line, found "up""#),
         ("set five.weak 70\n", #":1: expected a signal in dBm such as -70, found "70""#),
         ("set validation maybe\n", #":1: expected on or off, found "maybe""#),
         ("set validation \"on\"\n", #":1: expected on or off, found ""on"""#),
@@ -194,13 +197,19 @@ import Testing
 
     /// The line is the one that set what contradicts, or else the last that set anything.
     @Test(arguments: [
-        ("set margin 0\nset look.last 9s", 4, "margin is 0, and has to be 1 at least"),
-        ("set look.last 500ms\nset margin 9", 4, "look.last is shorter than the first wait"),
+        ("set margin 0\nset scanInterval.known.last 9s", 4, "margin is 0, and has to be 1 at least"),
         (
-            "set look.last 9s\nset twoPointFour.weak -85", 5,
+            "set scanInterval.known.last 500ms\nset margin 9", 4,
+            "scanInterval.known.last is shorter than the first wait"
+        ),
+        (
+            "set scanInterval.known.last 9s\nset twoPointFour.weak -85", 5,
             "twoPointFour.weak is -85, not above critical, which is -80"
         ),
-        ("set five.critical -70\nset look.last 9s", 5, "five.weak is -76, not above critical, which is -70"),
+        (
+            "set five.critical -70\nset scanInterval.known.last 9s", 5,
+            "five.weak is -76, not above critical, which is -70"
+        ),
     ])
     func settingsThatContradict(settings: String, line: Int, found: String) {
         let text = Self.head.replacing("network", with: settings + "\nnetwork")

@@ -118,17 +118,27 @@ import Testing
     }
 
     @Test func settingsHaveUnits() throws {
-        let lines = ["margin 10dB", "five.weak -75dBm", "look.last 1m30s", "scanShare 9", "validation.retry 2s"]
+        let lines = [
+            "margin 10dB", "five.weak -75dBm", "scanInterval.known.last 1m30s", "scanShare 9", "validation.retry 2s",
+        ]
         let text = Self.head.replacing("network", with: lines.map { "set \($0)\n" }.joined() + "network")
         var settings = PolicySettings()
         settings.margin = 10
         settings.five.weak = -75
-        settings.look.last = .seconds(90)
+        settings.scanInterval.known.last = .seconds(90)
         settings.scanShare = 9
         var validation = PolicySettings.Validation()
         validation.retry = .seconds(2)
         settings.validation = validation
         #expect(try Scenario(parsing: text.utf8, name: "test", file: "test.scenario").settings == settings)
+    }
+
+    @Test func aSettingByItsOldNameIsReadWithAWarning() throws {
+        let text = Self.head.replacing("network", with: "set look.last 90s\nnetwork")
+        let scenario = try Scenario(parsing: text.utf8, name: "test", file: "test.scenario")
+        #expect(scenario.settings.scanInterval.known.last == .seconds(90))
+        #expect(scenario.warnings.count == 1 && scenario.warnings[0].contains("scanInterval.known.last"))
+        #expect(try Scenario(parsing: Self.head.utf8, name: "test", file: "test.scenario").warnings.isEmpty)
     }
 
     // MARK: Parts

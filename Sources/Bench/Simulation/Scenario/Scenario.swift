@@ -20,6 +20,8 @@ public struct Scenario: Sendable, Hashable {
     /// Where the device is at the beginning, in metres.
     public var position = Point(x: 0, y: 0)
     public var settings = PolicySettings()
+    /// What is read still and will not be in the next version, one sentence each.
+    public var warnings: [String] = []
     /// In the order of time.
     public var happenings: [Happening] = []
 

@@ -247,8 +247,13 @@ extension ScenarioParser {
 extension ScenarioParser {
     /// `set margin 10`, `set weakScan.first 20s`, `set validation on`
     mutating func readSetting(_ line: inout ScenarioLine) throws(ScenarioError) {
-        let setting = try line.value("the name of a setting of the policy, such as \"margin\"") { word in
-            word.plain.flatMap(PolicySetting.named)
+        var warnings: [String] = []
+        defer { scenario.warnings += warnings }
+        let setting = try line.value("the name of a setting of the policy, such as \"margin\"") {
+            word -> PolicySetting? in
+            guard let name = word.plain, let setting = PolicySetting.named(name) else { return nil }
+            if let warning = PolicySetting.warning(about: name) { warnings.append(warning) }
+            return setting
         }
         guard settingLines.updateValue(line.number, forKey: setting.name) == nil else {
             throw line.error(expected: "a setting that is not set yet")

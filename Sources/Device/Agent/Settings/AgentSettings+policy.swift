@@ -29,17 +29,16 @@ extension PolicySettings {
 
     /// Each of two settings that do not go together could be the one that is wrong; the policy names one.
     private func refuseContradictions(to reader: inout SettingsReader) {
-        for contradiction in contradictions {
+        for pair in Pair.allCases {
+            // Settings of the agent bring no other contradictions about.
+            guard let contradiction = contradiction(in: pair) else { continue }
             let (setting, others, problem): (Setting, [Setting], String) =
-                switch contradiction.setting {
-                case "twoPointFour.weak": (.weak2G, [.critical2G, .floor2G], contradiction.problem)
-                case "five.weak": (.weak5G, [.critical5G, .floor5G], contradiction.problem)
-                case "criticalConfirmation":
-                    (.criticalConfirmation, [.weakConfirmation], "is longer than ALTNET_WEAK_CONFIRM_S")
-                case "validation.doubtLimit":
+                switch pair {
+                case .signal2G: (.weak2G, [.critical2G, .floor2G], contradiction.problem)
+                case .signal5G: (.weak5G, [.critical5G, .floor5G], contradiction.problem)
+                case .confirmation: (.criticalConfirmation, [.weakConfirmation], "is longer than ALTNET_WEAK_CONFIRM_S")
+                case .validationLimit:
                     (.validationDoubtLimit, [.validationLimit], "is longer than ALTNET_VALIDATION_LIMIT_S")
-                // No other can be brought about by settings of the agent.
-                default: preconditionFailure("\(contradiction)")
                 }
             guard !([setting] + others).contains(where: { reader.isRefused($0) }) else { continue }
             let names = others.map(\.name).joined(separator: " and ")

@@ -69,7 +69,7 @@ import Testing
                     at: Instant(milliseconds: 1), kind: .join, from: Fixture.home, to: nil, fromBSSID: nil,
                     toBSSID: nil,
                     cause: .failure(.wrongKey), signal: signal,
-                    considered: [.init(ssid: Fixture.home, bss: Fixture.sights[0], verdict: verdict)]))
+                    considered: [.init(ssid: Fixture.home, bss: Fixture.observations[0], verdict: verdict)]))
         }
         func join(_ bssid: BSSID?, _ frequencies: [Int], epoch: UInt64) -> PolicyAction {
             .join(

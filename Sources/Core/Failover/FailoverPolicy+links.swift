@@ -34,11 +34,11 @@ extension FailoverPolicy {
     }
 
     private func context(of link: LinkMachine, isBeside: Bool, at now: Instant) -> LinkMachine.Context {
-        let standing = link.phase.network.flatMap { standings[$0] }
+        let history = link.phase.network.flatMap { histories[$0] }
         return LinkMachine.Context(
             settings: settings, now: now, isBeside: isBeside,
-            isSuspect: standing.map { $0.reputation(at: now) != .sound } ?? false,
-            wasUselessLately: standing?.wasUselessLately(at: now, settings: settings) ?? false)
+            isSuspect: history.map { $0.reputation(at: now) != .sound } ?? false,
+            wasUselessLately: history?.wasUselessLately(at: now, settings: settings) ?? false)
     }
 
     private mutating func carryOut(
@@ -51,7 +51,7 @@ extension FailoverPolicy {
                 if let command { actions.append(.switchProgress(id: command.id, progress)) }
             case .opened(let network, let accessPoint): opened(network, accessPoint)
             case .failed(let attempt, let failure): attemptFailed(attempt, failure, role, at: now, &actions)
-            case .useful(let network): standings[network]?.wasUseful(at: now)
+            case .useful(let network): histories[network]?.wasUseful(at: now)
             case .up(let attempt, let accessPoint): goOnline(attempt, accessPoint, role, at: now, &actions)
             case .takesOver(let attempt, let accessPoint): takeOver(attempt, accessPoint, at: now, &actions)
             case .lost(let link, let end): lose(link, .linkLost, end, at: now, &actions)
@@ -112,5 +112,30 @@ extension FailoverPolicy {
         guard let epoch = successor?.epoch else { return }
         successorLink = nil
         actions.append(.leaveSuccessor(epoch: epoch))
+    }
+}
+
+// Whether a link leads to what the device needs.
+extension FailoverPolicy {
+    /// A probe of the link in use has ended.
+    mutating func found(_ finding: LinkMachine.Finding, on link: Link, at now: Instant, _ actions: inout [PolicyAction])
+    {
+        var history = histories[link.network, default: NetworkHistory()]
+        switch finding {
+        case .open: break
+        case .useful: history.wasUseful(at: now)
+        case .usefulAgain:
+            history.wasUseful(at: now)
+            weakness.isReported = false
+            weakness.scans = 0
+            record(.usable, to: link.network, toBSSID: link.accessPoint.bssid, link.cause, at: now, &actions)
+        case .useless(let failure):
+            history.wasUseless(failure, at: now, settings: settings)
+            record(
+                .unusable, from: link.network, fromBSSID: link.accessPoint.bssid, .failure(failure), at: now, &actions)
+            weakness.nextScan = now
+        }
+        histories[link.network] = history
+        proceed(at: now, &actions)
     }
 }

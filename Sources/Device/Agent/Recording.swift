@@ -1,4 +1,5 @@
 import AgentModel
+import Failover
 import Glibc
 import Linux
 import Synchronization
@@ -7,7 +8,7 @@ import Synchronization
 ///
 /// It never holds up whoever records: where the disk does not keep up, entries are left out and the file says how many. The
 /// file grows up to a limit and then stays as it is. It has the names and addresses of networks, and no secret.
-public final class Recording: Sendable {
+final class Recording: Sendable {
     private let path: String
     private let limit: Int
     private let onEnd: @Sendable (RecordError) -> Void
@@ -28,7 +29,7 @@ public final class Recording: Sendable {
     ///   - limit: how large the file may become, in bytes.
     ///   - agent: the agent's version, one word.
     ///   - onEnd: called once, on any thread, when nothing more is written: the file is full, or the disk fails.
-    public init(
+    init(
         path: String, limit: Int, agent: String, settings: PolicySettings,
         onEnd: @escaping @Sendable (RecordError) -> Void
     ) throws(RecordError) {
@@ -37,7 +38,7 @@ public final class Recording: Sendable {
         self.onEnd = onEnd
         let flags = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
         let descriptor = open(path, flags, 0o600)
-        guard descriptor >= 0 else { throw RecordError(file: path, reason: .system(SystemError("open"))) }
+        guard descriptor >= 0 else { throw RecordError(file: path, reason: .system("\(SystemError("open"))")) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
@@ -65,14 +66,14 @@ public final class Recording: Sendable {
     deinit { file.withLock { file in file.descriptor.map { _ = close($0) } } }
 
     /// Has an event and what it led to written.
-    public func append(_ event: PolicyEvent, at now: Instant, _ actions: [PolicyAction]) {
+    func append(_ event: PolicyEvent, at now: Instant, _ actions: [PolicyAction]) {
         backlog.add { [self] missed in
             write((missed > 0 ? RecordFormat.gap(missed) : "") + RecordFormat.entry(event, at: now, actions))
         }
     }
 
     /// Waits until everything that was recorded is written, and ends the recording.
-    public func finish() {
+    func finish() {
         backlog.finish()
         end(nil)
     }
@@ -86,7 +87,7 @@ public final class Recording: Sendable {
                 (text, isFull) = (RecordFormat.full, true)
             }
             do throws(SystemError) { try writeAll(text.utf8, to: descriptor, attempting: "write") } catch {
-                return .system(error)
+                return .system("\(error)")
             }
             file.size += text.utf8.count
             return isFull ? .full(limit: limit) : nil

@@ -4,20 +4,20 @@ import AgentModel
 ///
 /// Networks of strangers are not kept, so its size is bounded by the known networks: `accessPointsPerNetwork` each, and
 /// those that the network's key has opened, which nothing pushes out.
-struct Air {
+struct ScanCache {
     static let accessPointsPerNetwork = 8
     static let frequenciesPerNetwork = 4
 
     /// An access point as it was seen last, and how strong it was the time before.
-    private struct Sight {
+    private struct Observation {
         var bss: BSS
         var before: Int?
     }
 
-    private var sights: [NetworkID: [BSSID: Sight]] = [:]
+    private var observations: [NetworkID: [BSSID: Observation]] = [:]
     /// The latest access point that bears a network's name and is refused, and why.
     private var refused: [NetworkID: Refusal] = [:]
-    /// Where a network was seen, the latest place first. Outlives the sights: an access point seldom changes its channel.
+    /// Where a network was seen, the latest place first. Outlives the observations: an access point seldom changes its channel.
     private var frequencies: [NetworkID: [Place]] = [:]
 
     private struct Place {
@@ -35,10 +35,10 @@ struct Air {
         let failure: JoinFailure
     }
 
-    /// Two sights that are this close tell of one signal.
+    /// Two observations that are this close tell of one signal.
     private static let memory = Duration.seconds(30)
 
-    /// A time stamp from the future would make a sight fresh for ever.
+    /// A time stamp from the future would make a observation fresh for ever.
     ///
     /// - Parameter proven: the access points of each network that its key has opened.
     mutating func note(
@@ -60,14 +60,14 @@ struct Air {
     }
 
     private mutating func note(_ bss: BSS, of network: NetworkID, proven: ProvenAccessPoints) {
-        let known = sights[network]?[bss.bssid]
+        let known = observations[network]?[bss.bssid]
         if let known, known.bss.lastSeen > bss.lastSeen { return }
         let before = known.flatMap { known in
             let age = bss.lastSeen - known.bss.lastSeen
             return age == .zero ? known.before : age <= Self.memory ? known.bss.signal : nil
         }
-        sights[network, default: [:]][bss.bssid] = Sight(bss: bss, before: before)
-        sights[network]?.forgetEarliest(beyond: Self.accessPointsPerNetwork, but: proven) { $0.bss.lastSeen }
+        observations[network, default: [:]][bss.bssid] = Observation(bss: bss, before: before)
+        observations[network]?.forgetEarliest(beyond: Self.accessPointsPerNetwork, but: proven) { $0.bss.lastSeen }
         note(bss.frequency, of: network, isProven: proven.contains(bss.bssid))
     }
 
@@ -93,11 +93,11 @@ struct Air {
 
     mutating func keep(_ networks: [KnownNetwork]) {
         let ids = Set(networks.map(\.id))
-        sights = sights.filter { ids.contains($0.key) }
+        observations = observations.filter { ids.contains($0.key) }
         refused = refused.filter { ids.contains($0.key) }
-        // Sights are judged anew: a network that asks for more has fewer access points.
+        // Observations are judged anew: a network that asks for more has fewer access points.
         for network in networks {
-            sights[network.id] = sights[network.id]?.filter { network.matches($0.value.bss) }
+            observations[network.id] = observations[network.id]?.filter { network.matches($0.value.bss) }
             if let bss = refused[network.id]?.bss {
                 refused[network.id] = network.refusal(of: bss).map { Refusal(bss: bss, failure: $0) }
             }
@@ -107,12 +107,12 @@ struct Air {
 
     /// The access points of a network that were seen at `since` or later, in no particular order.
     func accessPoints(of network: NetworkID, since: Instant) -> [BSS] {
-        sights[network]?.values.compactMap { $0.bss.lastSeen >= since ? $0.bss : nil } ?? []
+        observations[network]?.values.compactMap { $0.bss.lastSeen >= since ? $0.bss : nil } ?? []
     }
 
     /// The strongest access point of a network among those seen at `since` or later.
     func best(of network: NetworkID, since: Instant) -> BSS? {
-        sights[network]?.values.lazy.map(\.bss).filter { $0.lastSeen >= since }
+        observations[network]?.values.lazy.map(\.bss).filter { $0.lastSeen >= since }
             .max { ($0.signal, $1.bssid) < ($1.signal, $0.bssid) }
     }
 
@@ -121,20 +121,24 @@ struct Air {
         refused[network].flatMap { $0.bss.lastSeen >= since ? $0 : nil }
     }
 
-    /// How strong an access point is, in dBm: the mean of its last two sights, if the time before was not long before.
+    /// How strong an access point is, in dBm: the mean of its last two observations, if the time before was not long before.
     func steadySignal(of bss: BSS, in network: NetworkID) -> Int {
-        guard let sight = sights[network]?[bss.bssid], let before = sight.before else { return bss.signal }
-        return (sight.bss.signal + before) / 2
+        guard let observation = observations[network]?[bss.bssid], let before = observation.before else {
+            return bss.signal
+        }
+        return (observation.bss.signal + before) / 2
     }
 
     /// The channel on which an access point was last seen.
-    func frequency(of bssid: BSSID) -> Frequency? { sights.values.lazy.compactMap { $0[bssid]?.bss.frequency }.first }
+    func frequency(of bssid: BSSID) -> Frequency? {
+        observations.values.lazy.compactMap { $0[bssid]?.bss.frequency }.first
+    }
 
     func latest(of network: NetworkID, preferring proven: ProvenAccessPoints = ProvenAccessPoints()) -> BSS? {
-        func latest(of sights: some Sequence<BSS>) -> BSS? {
-            sights.max { ($0.lastSeen, $0.signal, $1.bssid) < ($1.lastSeen, $1.signal, $0.bssid) }
+        func latest(of observations: some Sequence<BSS>) -> BSS? {
+            observations.max { ($0.lastSeen, $0.signal, $1.bssid) < ($1.lastSeen, $1.signal, $0.bssid) }
         }
-        guard let all = sights[network]?.values.map(\.bss), let newest = latest(of: all) else { return nil }
+        guard let all = observations[network]?.values.map(\.bss), let newest = latest(of: all) else { return nil }
         let best = latest(of: all.filter { proven.contains($0.bssid) })
         return best.flatMap { newest.lastSeen - $0.lastSeen <= Self.memory ? $0 : nil } ?? newest
     }

@@ -65,8 +65,8 @@ import Testing
         ("margin", "12dB", "12"), ("margin", "60", "60"), ("margin", "61", nil), ("margin", "-1", nil),
         ("margin", "12dBm", nil), ("five.weak", "-70dBm", "-70"), ("five.weak", "0", nil),
         ("five.weak", "-110", "-110"),
-        ("switchLimit", "1000", "1000"), ("switchLimit", "1001", nil), ("survey.last", "1h30m", "5400s"),
-        ("look.first", "2s500ms", "2500ms"), ("look.first", "0s", "0s"), ("validation.limit", "0s", nil),
+        ("switchLimit", "1000", "1000"), ("switchLimit", "1001", nil), ("scanInterval.unseen.last", "1h30m", "5400s"),
+        ("look.first", "2s500ms", "2500ms"), ("scanInterval.known.first", "0s", "0s"), ("validation.limit", "0s", nil),
         ("validation.limit", "1ms", "1ms"), ("validation", "on", "on"), ("validation", "yes", nil),
     ])
     func valuesAreWrittenAsPeopleDo(name: String, text: String, value: String?) throws {
@@ -74,6 +74,13 @@ import Testing
         var settings = PolicySettings()
         #expect(setting.set(text, in: &settings) == (value != nil))
         if let value { #expect(setting.value(in: settings) == value) }
+    }
+
+    @Test func anOldNameIsReadWithAWarning() {
+        #expect(PolicySetting.named("look.last")?.name == "scanInterval.known.last")
+        #expect(PolicySetting.warning(about: "survey.first")?.contains("scanInterval.unseen.first") == true)
+        #expect(PolicySetting.warning(about: "scanInterval.unseen.first") == nil)
+        #expect(PolicySetting.named("look") == nil && PolicySetting.warning(about: "look.middle") == nil)
     }
 
     @Test func validationIsOnAsSoonAsAPartOfItIsSet() throws {

@@ -1,7 +1,7 @@
 import AgentModel
 
 /// What the device has experienced with a network, as far as it matters for joining it again.
-struct Standing: Hashable {
+struct NetworkHistory: Hashable {
     /// Failures to join it since it last worked.
     private(set) var block: Block?
     /// The same of those of its access points that others could stand in for.
@@ -73,7 +73,7 @@ struct Standing: Hashable {
         guard let bssid else { return }
         if isStranger(bssid) { strangerTriedAt = now }
         tries[bssid] = now
-        tries.forgetEarliest(beyond: Air.accessPointsPerNetwork, but: proven) { $0 }
+        tries.forgetEarliest(beyond: ScanCache.accessPointsPerNetwork, but: proven) { $0 }
     }
 
     func triedAt(_ bssid: BSSID) -> Instant? { tries[bssid] }
@@ -127,7 +127,7 @@ struct Standing: Hashable {
     private mutating func keep(_ block: Block, of bssid: BSSID) {
         blocks[bssid] = block
         // Those that block nothing matter least.
-        blocks.forgetEarliest(beyond: Air.accessPointsPerNetwork, but: proven) { $0.until ?? .distantPast }
+        blocks.forgetEarliest(beyond: ScanCache.accessPointsPerNetwork, but: proven) { $0.until ?? .distantPast }
     }
 
     mutating func joined() {
@@ -227,5 +227,67 @@ struct Standing: Hashable {
         guard now - missedSince >= settings.reappearance else { return }
         block?.pardon(at: now)
         uselessness?.pardon(at: now)
+    }
+}
+
+/// When something that went wrong may be tried again where there is nothing else to try: soon, and never in a hot loop.
+struct Retries: Hashable {
+    private var stumbles = 0
+    private var until: Instant?
+
+    /// - Parameter outage: how long the device has been offline: what failed for an hour is not mended by the second.
+    mutating func stumbled(after outage: Duration, at now: Instant, settings: PolicySettings) {
+        // The first time may have been bad luck.
+        let wait = stumbles == 0 ? .zero : settings.retry.wait(after: stumbles - 1)
+        until =
+            now
+            + (stumbles < 2 ? wait : max(wait, settings.scanInterval.known.wait(after: outage, part: Search.patience)))
+        stumbles += 1
+    }
+
+    mutating func recovered() { self = Retries() }
+
+    /// When the wait ends; nil where there is none.
+    func end(after now: Instant) -> Instant? { until.flatMap { $0 > now ? $0 : nil } }
+}
+
+/// The access points of one network that have completed a handshake with its key: names are free to take, and the key is
+/// not.
+struct ProvenAccessPoints: Hashable {
+    /// How many are remembered, also over a restart.
+    static let maximum = 4
+
+    /// The one that the key opened last comes first.
+    private(set) var all: [BSSID] = []
+
+    var isEmpty: Bool { all.isEmpty }
+
+    func contains(_ bssid: BSSID) -> Bool { all.contains(bssid) }
+
+    /// The key has opened it.
+    mutating func opened(_ bssid: BSSID) {
+        guard all.first != bssid else { return }
+        all = Array(([bssid] + all.filter { $0 != bssid }).prefix(Self.maximum))
+    }
+
+    /// The key had opened it before the device started: what it has opened since counts more.
+    mutating func remember(_ bssid: BSSID) {
+        guard !contains(bssid), all.count < Self.maximum else { return }
+        all.append(bssid)
+    }
+}
+
+extension Dictionary where Key == BSSID {
+    /// Lets go of access points where there are more than `limit`: of those with the earliest moments.
+    ///
+    /// - Parameter kept: are not counted, and never let go of.
+    mutating func forgetEarliest(
+        beyond limit: Int, but kept: ProvenAccessPoints = ProvenAccessPoints(), by moment: (Value) -> Instant
+    ) {
+        guard count > limit else { return }
+        let others = filter { !kept.contains($0.key) }
+        guard others.count > limit else { return }
+        let earliest = others.sorted { (moment($0.value), $0.key) < (moment($1.value), $1.key) }
+        for entry in earliest.prefix(others.count - limit) { self[entry.key] = nil }
     }
 }

@@ -16,7 +16,7 @@ enum Fixture {
         return ssid
     }
 
-    static let sights = [
+    static let observations = [
         BSS(
             bssid: accessPoint, ssid: home, frequency: Frequency(megahertz: 2412), signal: -52,
             lastSeen: Instant(milliseconds: 12_345), security: .wpa2wpa3),
@@ -50,7 +50,7 @@ enum Fixture {
             .interrupted(id: 3, target: NetworkID(2), cameFrom: NetworkID(1)),
             .interrupted(id: 3, target: NetworkID(2), cameFrom: nil),
             .interrupted(id: 3, target: nil, cameFrom: NetworkID(1)),
-            .scanned(id: nil, sights), .scanned(id: 18_446_744_073_709_551_615, []), .scanFailed(id: 7),
+            .scanned(id: nil, observations), .scanned(id: 18_446_744_073_709_551_615, []), .scanFailed(id: 7),
             .associated(epoch: 4, AccessPoint(bssid: other, frequency: Frequency(megahertz: 2462))),
             .linkLost(.ownDoing), .linkLost(.silence), .linkLost(.other), .successorLost(epoch: 5),
             .address(isReady: true), .address(isReady: false), .successorAddress(epoch: 5, isReady: true),
@@ -75,7 +75,7 @@ enum Fixture {
             events.append((now, event))
             return actions
         }
-        func sights(_ signal: Int, at milliseconds: Int64) -> [BSS] {
+        func observations(_ signal: Int, at milliseconds: Int64) -> [BSS] {
             [
                 BSS(
                     bssid: other, ssid: dash, frequency: Frequency(megahertz: 2437), signal: signal,
@@ -89,7 +89,7 @@ enum Fixture {
         _ = hear(.address(isReady: true), at: 1003)
         _ = hear(.supplicant(isAvailable: true), at: 1004)
         _ = hear(.signal(-55), at: 2000)
-        _ = hear(.scanned(id: nil, sights(-60, at: 2900)), at: 3000)
+        _ = hear(.scanned(id: nil, observations(-60, at: 2900)), at: 3000)
         let actions = hear(.linkLost(), at: 4000)
         for case .join(let target) in actions {
             _ = hear(

@@ -1,11 +1,13 @@
 import AgentModel
 import Dispatch
+import Failover
+import Foundation
 import Glibc
 import Linux
 import Synchronization
 import Testing
 
-@testable import Failover
+@testable import Agent
 
 @Suite struct RecordingTests {
     private func inFolder(_ body: (String) throws -> Void) throws {
@@ -17,6 +19,16 @@ import Testing
             rmdir(folder)
         }
         try body(folder)
+    }
+
+    private static let events: [PolicyEvent] = [
+        .interface(isUp: true), .supplicant(isAvailable: true), .address(isReady: false), .signal(-71),
+        .scanned(id: nil, []), .linkLost(.silence), .switchTo(NetworkID(2), id: 9, confirmWithin: .milliseconds(2500)),
+        .tick, .stop,
+    ]
+
+    private func read(_ path: String) throws -> [RecordedRun] {
+        try RecordReader.runs(in: [UInt8](Data(contentsOf: URL(filePath: path))), of: path)
     }
 
     private final class Ends: Sendable {
@@ -44,15 +56,15 @@ import Testing
                 let recording = try Recording(
                     path: path, limit: 1 << 20, agent: "1", settings: PolicySettings()
                 ) { Issue.record("ended: \($0)") }
-                for (time, event) in Fixture.events.enumerated() {
+                for (time, event) in Self.events.enumerated() {
                     recording.append(event, at: Instant(milliseconds: Int64(time)), [.leave, .cancelScan])
                 }
                 recording.finish()
             }
-            let runs = try RecordReader.read(path)
+            let runs = try read(path)
             #expect(runs.count == 2)
             for run in runs {
-                #expect(run.steps.map(\.event) == Fixture.events)
+                #expect(run.steps.map(\.event) == Self.events)
                 #expect(run.steps.allSatisfy { $0.actions == ["leave", "cancelScan"] })
                 #expect(run.end == nil)
             }
@@ -74,7 +86,7 @@ import Testing
             // What is left looks like -7 dBm.
             truncate(path, off_t(size(path) - 2))
             try record()
-            let runs = try RecordReader.read(path)
+            let runs = try read(path)
             #expect(runs.map { $0.steps.map(\.event) } == [[.signal(-70)], [.signal(-70), .signal(-71)]])
             guard case .cut = runs[0].end else {
                 Issue.record("not cut")
@@ -93,7 +105,7 @@ import Testing
             for time in 0..<400 { recording.append(.signal(-70), at: Instant(milliseconds: Int64(time)), [.leave]) }
             recording.finish()
             #expect(size(path) <= limit)
-            let run = try #require(try RecordReader.read(path).first)
+            let run = try #require(try read(path).first)
             #expect(run.end == .full)
             #expect((50..<400).contains(run.steps.count))
             #expect(ends.all == [RecordError(file: path, reason: .full(limit: limit))])
@@ -115,7 +127,7 @@ import Testing
             recording.backlog.finish()
             recording.append(.tick, at: Instant(milliseconds: Int64(count)), [])
             recording.finish()
-            let run = try #require(try RecordReader.read(path).first)
+            let run = try #require(try read(path).first)
             #expect(run.steps.count == Recording.capacity)
             guard case .gap(_, let missed) = run.end else {
                 Issue.record("no gap")

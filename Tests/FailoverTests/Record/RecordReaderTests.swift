@@ -35,6 +35,19 @@ import Testing
         #expect(run.steps.map(\.event) == [.settings(settings), .tick])
     }
 
+    /// Names of settings that the version before had.
+    @Test func renamedSettingsAreReadByTheirOldNames() throws {
+        let text =
+            "altnet-record 4 0.1.0\n= look.first 3s\n= survey.last 2h\n= surveyDelay 7s\n@1 0 settings look.last=8s\n@2 0 tick\n"
+        let run = try #require(try read(text).first)
+        #expect(run.settings.scanInterval.known.first == .seconds(3))
+        #expect(run.settings.scanInterval.unseen.last == .seconds(7200))
+        #expect(run.settings.scanInterval.unseenDelay == .seconds(7))
+        var settings = PolicySettings()
+        settings.scanInterval.known.last = .seconds(8)
+        #expect(run.steps.map(\.event) == [.settings(settings), .tick])
+    }
+
     @Test func aSecondStartIsASecondRun() throws {
         let text = Fixture.run().text
         let runs = try read(text + "\n" + text)
@@ -104,20 +117,14 @@ import Testing
     }
 
     @Test func anotherVersionIsNotGuessedAt() {
-        let error = #expect(throws: RecordError.self) { try read("altnet-record 5 x\n@1 0 tick\n") }
-        #expect(error?.reason == .unsupportedVersion(line: 1, "5"))
+        let error = #expect(throws: RecordError.self) { try read("altnet-record 6 x\n@1 0 tick\n") }
+        #expect(error?.reason == .unsupportedVersion(line: 1, "6"))
     }
 
     @Test func recordsFromBeforeThereWereDoubtsAreRead() throws {
         let run = try #require(try read("altnet-record 1 x\n= validation.limit 3s\n@1 0 tick\n").first)
         #expect(run.settings.validation == PolicySettings.Validation())
         #expect(run.steps.map(\.event) == [.tick])
-    }
-
-    @Test func whatIsNoFileIsRefused() {
-        #expect(throws: RecordError(file: "/tmp", reason: .notAFile)) { try RecordReader.read("/tmp") }
-        #expect(throws: RecordError(file: "/dev/zero", reason: .notAFile)) { try RecordReader.read("/dev/zero") }
-        #expect(throws: RecordError.self) { try RecordReader.read("/nowhere/record") }
     }
 
     @Test func aLineHasALimit() {

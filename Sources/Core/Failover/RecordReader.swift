@@ -1,14 +1,8 @@
 import AgentModel
-import Glibc
-import Linux
 
-/// Reads a record. Everything in it is hostile: it may come from anywhere.
+/// Reads a record from its bytes. Everything in it is hostile: it may come from anywhere.
 public enum RecordReader {
-    /// Reads the runs in a file, in their order.
-    public static func read(_ path: String) throws(RecordError) -> [RecordedRun] {
-        try runs(in: try content(of: path), of: path)
-    }
-
+    /// Reads the runs of a record, in their order.
     /// - Parameter file: the name that errors have.
     public static func runs(in bytes: [UInt8], of file: String) throws(RecordError) -> [RecordedRun] {
         var reading = Reading(file: file)
@@ -19,32 +13,6 @@ public enum RecordReader {
             start = end.map { $0 + 1 } ?? bytes.count
         }
         return try reading.finish()
-    }
-
-    private static func content(of path: String) throws(RecordError) -> [UInt8] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw RecordError(file: path, reason: .system(SystemError("open"))) }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-            throw RecordError(file: path, reason: .notAFile)
-        }
-        guard status.st_size <= RecordFormat.fileLength else {
-            throw RecordError(file: path, reason: .tooLarge(maximum: RecordFormat.fileLength))
-        }
-        var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
-        var count = 0
-        while count < bytes.count {
-            let more = bytes.withUnsafeMutableBytes { bytes in
-                let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[count...])
-                return Glibc.read(descriptor, rest.baseAddress, rest.count)
-            }
-            if more < 0, errno == EINTR { continue }
-            guard more >= 0 else { throw RecordError(file: path, reason: .system(SystemError("read"))) }
-            if more == 0 { break }
-            count += more
-        }
-        return Array(bytes.prefix(count))
     }
 }
 

@@ -71,8 +71,8 @@ import Testing
     @Test func otherSettingsAreWokenInTime() throws {
         let run = try run(Fixture.run().text)
         var settings = run.settings
-        settings.surveyDelay = .milliseconds(20)
-        settings.survey = BackOff(first: .seconds(5), last: .seconds(5))
+        settings.scanInterval.unseenDelay = .milliseconds(20)
+        settings.scanInterval.unseen = BackOff(first: .seconds(5), last: .seconds(5))
         let (outcomes, replay) = outcomes(run, settings: settings)
         #expect(replay.isHypothetical)
         #expect(outcomes.contains { $0.isDifferent })
