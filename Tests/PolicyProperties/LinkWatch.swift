@@ -11,6 +11,9 @@ struct LinkWatch {
     private var doubt: Doubt?
     /// Networks blocked for a wrong key, which nothing but time or a new password makes right.
     private var blocked: [SSID: Instant] = [:]
+    /// The access point that is being joined, and those that could not be joined since they worked last.
+    private var joining: BSSID?
+    private var failed: Set<BSSID> = []
     /// When each network was in use last: it has to be seen since.
     private var usedAt: [NetworkID: Instant] = [:]
     private var networks: [NetworkID: KnownNetwork] = [:]
@@ -53,6 +56,7 @@ struct LinkWatch {
                 }
                 try check(target, cause, in: exchange)
                 epoch = target.epoch
+                joining = target.bssid
                 if case .join = action {
                     try checkSpare(target, cause, hadSpare: hadSpare, in: exchange)
                     doubt = nil
@@ -96,7 +100,12 @@ struct LinkWatch {
             // A network that left the list may have a namesake in it, which has another password.
             let isListed = exchange.policy.networks.contains { $0.id == exchange.before.network }
             if isListed, let ssid = decision.from { blocked[ssid] = decision.at + settings.wrongKeyBlock.first }
-        case (.online, _): if let ssid = decision.to { blocked[ssid] = nil }
+        case (.failed, _):
+            if let joining { failed.insert(joining) }
+            joining = nil
+        case (.online, _):
+            if let ssid = decision.to { blocked[ssid] = nil }
+            if let joining { failed.remove(joining) }
         default: break
         }
     }
@@ -182,7 +191,8 @@ struct LinkWatch {
     }
 
     private func isSound(_ bss: BSS, of network: KnownNetwork, in exchange: Exchange) -> Bool {
-        network.owns(bss) && bss.signal >= settings.thresholds(for: bss.frequency).weak
+        network.owns(bss) && !failed.contains(bss.bssid)
+            && bss.signal >= settings.thresholds(for: bss.frequency).weak
             && exchange.at - bss.lastSeen <= settings.freshness
             && (usedAt[network.id].map { bss.lastSeen > $0 } ?? true)
     }

@@ -120,11 +120,12 @@ extension PolicyEvent {
         // Before what may order a scan: one that there is another uplink for is not wanted.
         case .otherUplink: 0
         case .settings: 1
-        case .networks: 2
-        case .remembered: 3
-        case .proven: 4
-        case .resumed: 5
-        case .signal: 6
+        // Before what may leave the link: the newest measurement says whether there is a reason to.
+        case .signal: 2
+        case .networks: 3
+        case .remembered: 4
+        case .proven: 5
+        case .resumed: 6
         case .scanned: 7
         case .scanFailed: 8
         case .interface: 9
