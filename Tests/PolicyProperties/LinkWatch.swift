@@ -13,6 +13,7 @@ struct LinkWatch {
     private var blocked: [SSID: Instant] = [:]
     /// The access point that is being joined, and those that could not be joined since they worked last.
     private var joining: BSSID?
+    private var joiningNetwork: NetworkID?
     private var failed: Set<BSSID> = []
     /// When each network was in use last: it has to be seen since.
     private var usedAt: [NetworkID: Instant] = [:]
@@ -57,6 +58,7 @@ struct LinkWatch {
                 try check(target, cause, in: exchange)
                 epoch = target.epoch
                 joining = target.bssid
+                joiningNetwork = target.network
                 if case .join = action {
                     try checkSpare(target, cause, hadSpare: hadSpare, in: exchange)
                     doubt = nil
@@ -88,6 +90,9 @@ struct LinkWatch {
                 self.doubt = nil
             }
         case .networks: blocked = [:]
+        // The handshake is done, so the key is right.
+        case .associated(let epoch, _) where epoch == self.epoch:
+            if let joiningNetwork, let ssid = networks[joiningNetwork]?.ssid { blocked[ssid] = nil }
         case .otherUplink(let uplink): self.uplink = uplink
         case .spare(let isReady): hasSpare = isReady
         default: break

@@ -37,7 +37,8 @@ struct ScanWatch {
             lastOrder = order.id
             // An answer that guessed the number came at the same moment: taken in after the order it has ended the scan, and
             // taken in before the order it answers nothing, so the scan still goes on.
-            isDoubtful = exchange.events.contains { $0.answers(scan: order.id) }
+            // An interface that went down at the same moment may have ended the scan.
+            isDoubtful = exchange.events.contains { $0.answers(scan: order.id) || $0 == .interface(isUp: false) }
             current = (order.id, order.frequencies.isEmpty, exchange.at)
             guard case .online = exchange.before, case .online(let link) = exchange.policy.phase,
                 order.reason != .commanded

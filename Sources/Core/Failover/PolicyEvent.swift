@@ -118,35 +118,36 @@ extension PolicyEvent {
     fileprivate var stage: Int {
         switch self {
         // Before what may order a scan: one that there is another uplink for is not wanted.
-        case .otherUplink: 0
+        case .otherUplink(.some): 0
         case .settings: 1
         // Before what may leave the link: the newest measurement says whether there is a reason to.
         case .signal: 2
-        case .networks: 3
-        case .remembered: 4
-        case .proven: 5
-        case .resumed: 6
-        case .scanned: 7
-        case .scanFailed: 8
-        case .interface: 9
-        case .supplicant: 10
-        case .spare: 11
-        case .interrupted: 12
-        case .linkFound: 13
-        case .linkLost: 14
-        case .successorLost: 15
-        case .joinFailed: 16
-        case .associated: 17
-        case .address: 18
-        case .successorAddress: 19
-        case .doubted: 20
-        case .signingIn: 21
-        case .postponed: 22
-        case .probed: 23
-        case .confirmed: 24
-        case .switchTo: 25
-        case .tick: 26
-        case .stop: 27
+        case .otherUplink(nil): 3
+        case .networks: 4
+        case .remembered: 5
+        case .proven: 6
+        case .resumed: 7
+        case .scanned: 8
+        case .scanFailed: 9
+        case .interface: 10
+        case .supplicant: 11
+        case .spare: 12
+        case .interrupted: 13
+        case .linkFound: 14
+        case .linkLost: 15
+        case .successorLost: 16
+        case .joinFailed: 17
+        case .associated: 18
+        case .address: 19
+        case .successorAddress: 20
+        case .doubted: 21
+        case .signingIn: 22
+        case .postponed: 23
+        case .probed: 24
+        case .confirmed: 25
+        case .switchTo: 26
+        case .tick: 27
+        case .stop: 28
         }
     }
 
