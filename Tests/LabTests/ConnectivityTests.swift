@@ -8,7 +8,7 @@ extension Radios {
     @Suite struct ConnectivityTests {
         /// By default settings, to the end: what led nowhere is not tried for 300 s, and what is preferred is looked
         /// for every 120 s then.
-        @Test func theInternetBehindTheAccessPointIsCutAndHeals() async throws {
+        @Test(.extended) func theInternetBehindTheAccessPointIsCutAndHeals() async throws {
             try await scenario("internet cut and healed", accessPoints: 2) { lab in
                 let house = try await House(lab, upstream: lab.upstream())
                 try await house.expectBroker(through: house.home, within: .seconds(15))
@@ -30,7 +30,7 @@ extension Radios {
         }
 
         /// A return that comes too early is undone at once, and is no reason not to try again.
-        @Test(.extended) func theDeviceReturnsBeforeTheInternetHasHealed() async throws {
+        @Test func theDeviceReturnsBeforeTheInternetHasHealed() async throws {
             try await scenario("returned too early", accessPoints: 2) { lab in
                 let house = try await House(
                     lab, upstream: lab.upstream(), settings: ["ALTNET_NO_INTERNET_RETRY_S": "10"])
@@ -187,7 +187,7 @@ extension Radios {
             }
         }
 
-        @Test func aBrokerThatIsSilentIsNoticed() async throws {
+        @Test(.extended) func aBrokerThatIsSilentIsNoticed() async throws {
             try await scenario("broker silent", accessPoints: 2) { lab in
                 let upstream = try await lab.upstream()
                 let house = try await House(lab, upstream: upstream)

@@ -51,7 +51,7 @@ extension Radios {
 
         private static let clickThrough = "exec altnet provider click-through"
 
-        @Test func aProviderSignsInAndStaysSignedIn() async throws {
+        @Test(.extended) func aProviderSignsInAndStaysSignedIn() async throws {
             try await scenario("provider signs in", accessPoints: 2) { lab in
                 let providers = try await Providers(["click-through": Self.clickThrough], in: lab)
                 let house = try await House(
@@ -83,7 +83,7 @@ extension Radios {
             }
         }
 
-        @Test(.extended) func aProviderCrashes() async throws {
+        @Test func aProviderCrashes() async throws {
             try await scenario("provider crashes", accessPoints: 2) { lab in
                 let providers = try await Providers(["crash": "read -r _; kill -SEGV $$"], in: lab)
                 let house = try await House(
@@ -141,7 +141,7 @@ extension Radios {
         }
 
         /// A captive network is no destination, neither by itself nor on command, while another leads somewhere.
-        @Test func aCaptiveNetworkIsNotChosen() async throws {
+        @Test(.extended) func aCaptiveNetworkIsNotChosen() async throws {
             try await scenario("captive network not chosen", accessPoints: 2) { lab in
                 let house = try await House(lab, upstream: lab.upstream())
                 try await house.expectBroker(through: house.home, within: .seconds(15))

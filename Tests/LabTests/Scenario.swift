@@ -23,10 +23,12 @@ extension Trait where Self == ConditionTrait {
 /// `make test` plays the core scenarios: one or two of each feature and of each attack. These are for `make test-all`.
 extension Trait where Self == ConditionTrait {
     static var extended: Self {
-        .disabled(
-            if: getenv("LAB_SCENARIOS").map { String(cString: $0) } == "core", "make lab plays it, make test does not")
+        .disabled(if: isCore, "make lab plays it, make test does not")
     }
 }
+
+/// Whether the core scenarios are wanted alone.
+let isCore = getenv("LAB_SCENARIOS").map { String(cString: $0) } == "core"
 
 /// Notes that the running scenario has failed, also where an expectation lets it go on.
 extension Trait where Self == IssueHandlingTrait {

@@ -41,7 +41,7 @@ extension Radios {
 
         /// A minute beside the twin alone, which is near, and a restart of the agent: not one frame goes to it, and as
         /// soon as the real network is back, which is far, the device is in it.
-        @Test(arguments: twins) func isNotJoined(_ twin: Twin) async throws {
+        @Test(arguments: isCore ? Array(twins.prefix(1)) : twins) func isNotJoined(_ twin: Twin) async throws {
             try await scenario("twin: \(twin.testDescription)", accessPoints: 2) { lab in
                 let home = try await lab.accessPoint(
                     "HomeNet", security: twin.home, channel: 1, signal: -65, settings: twin.homeSettings)
@@ -89,7 +89,7 @@ extension Radios {
         }
 
         /// A router that was set back to WPA2 is not joined, until its owner sends the password again.
-        @Test func theOwnerLowersTheFloor() async throws {
+        @Test(.extended) func theOwnerLowersTheFloor() async throws {
             try await scenario("router set back to WPA2", accessPoints: 2) { lab in
                 let home = try await lab.accessPoint("HomeNet", security: .wpa3("home-password"), channel: 1)
                 let reset = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 6)
