@@ -2,12 +2,10 @@
 
 export SWIFT ?= swift
 # What ships is made by one command: `swift build -c release --product altnet` with these flags (Docs/building.md says
-# what each is for). The same compilation is what runs in the lab, the demo and the benchmarks, and what is fuzzed.
-COMPILE := --static-swift-stdlib -Xswiftc -Osize \
-    -Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -Xfrontend -Xswiftc -internalize-at-link \
-    -Xcc -ffunction-sections
-LINK := --disable-local-rpath -Xswiftc -use-ld=lld -Xswiftc -Xclang-linker \
-    -Xswiftc -Wl,--no-export-dynamic,--icf=all,--no-eh-frame-hdr,-z,pack-relative-relocs
+# what each option in the two toolset files is for). The same compilation is what runs in the lab, the demo and the benchmarks,
+# and what is fuzzed.
+COMPILE := --static-swift-stdlib --toolset board/ship/compile.json
+LINK := --disable-local-rpath --toolset board/ship/link.json
 # The tests are compiled without optimisation, so this has a folder of its own.
 SHIP := $(SWIFT) build -c release --scratch-path .build/ship $(COMPILE) $(LINK) --product
 SHIPPED := .build/ship/release
