@@ -72,7 +72,7 @@ import Testing
             #expect(throws: IdentityError(path: folder, .alreadyThere)) {
                 try DeviceIdentity.random().install(in: folder)
             }
-            // Half of one is one, too: somebody may have its other half.
+            // Half of one is one, too: its other half may exist elsewhere.
             unlink("\(folder)/device-id")
             #expect(throws: IdentityError(path: folder, .alreadyThere)) {
                 try DeviceIdentity.random().install(in: folder)

@@ -224,7 +224,7 @@ import Testing
         #expect(try Self.open(disk).state.home == nil)
     }
 
-    /// Nobody knows what a mark that cannot be read was to spare.
+    /// A mark that cannot be read does not say what it was to spare.
     @Test func aMarkThatCannotBeReadSparesNothing() throws {
         #expect(try FactoryReset.underWay(in: SimulatedDisk(files: ["factory-reset": [0xff]])) == .everything)
         #expect(

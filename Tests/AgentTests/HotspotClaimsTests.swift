@@ -21,7 +21,7 @@ import Testing
                 ScannedHotspot(ssid: try SSID("Cafe"), bssid: found[0].bssid, signal: -51, security: .open),
                 ScannedHotspot(ssid: try SSID("Hotel"), bssid: found[1].bssid, signal: -52, security: .owe),
             ])
-        #expect(desk.claimed(found) == [[], [], [], [], []], "nobody waits for the answer")
+        #expect(desk.claimed(found) == [[], [], [], [], []], "nothing waits for the answer")
         question.answer([found[1].bssid: ["cafe", "click-through"]])
         await desk.claims.asking?.value
         #expect(desk.claimed(found) == [[], ["cafe", "click-through"], [], [], []])

@@ -120,7 +120,7 @@ import Testing
     func theGatewayDecidesForTheLAN(gateway: Bool?, result: ProbeResult, level: ReachLevel, problem: ReachProblem?) {
         let verdict = Self.verdict(.lan, gateway: gateway)
         #expect(verdict.result == result && verdict.level == level && verdict.problem == problem)
-        #expect(verdict.internet == .unknown, "nobody was asked")
+        #expect(verdict.internet == .unknown, "no source was asked")
     }
 
     @Test func aSilentGatewayExplainsWhatIsBehindIt() {
@@ -128,7 +128,7 @@ import Testing
         #expect(verdict.problem == .gatewaySilent && verdict.level == .link)
         #expect(Self.verdict(.internet, source: .online, gateway: false).problem == nil, "it may not answer at all")
         #expect(Self.verdict(.lan, source: .online, gateway: false).result == .online)
-        #expect(Self.verdict(.lan, .problem(.connectionRefused), gateway: false).level == .lan, "somebody is there")
+        #expect(Self.verdict(.lan, .problem(.connectionRefused), gateway: false).level == .lan, "a host is there")
         #expect(Self.verdict(.lan, source: .captive(portal: nil), gateway: false).result == .captive)
     }
 
@@ -165,7 +165,7 @@ import Testing
         #expect(Self.verdict(.target, .problem(.connectionRefused), source: .online).problem == .connectionRefused)
     }
 
-    // MARK: What nobody could be asked
+    // MARK: Questions that could not be asked
 
     /// What is required, the target, what is open, and the verdict on it.
     @Test(arguments: [

@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    /// A pipe that nobody reads stands for a disk that hangs.
+    /// A pipe without a reader stands for a disk that hangs.
     @Test func aSlowDiskLosesEntriesAndHoldsNobodyUp() throws {
         try inFolder { folder in
             let path = folder + "/record"

@@ -31,7 +31,7 @@ import Testing
         while desk.watch.portalStatus.request == nil, let status = await news.next() {
             desk.watch.signInChanged(to: status)
         }
-        // A person may take long: what needs nobody is better meanwhile.
+        // A user may take long: a network without a sign-in is better meanwhile.
         #expect(desk.told.last == .probed(epoch: 1, .captive))
         let request = try #require(desk.watch.portalStatus.request)
         #expect(desk.published == [.portalRequest(request)])
@@ -103,7 +103,7 @@ import Testing
     }
 }
 
-/// A host with one provider, which asks for a room and a PIN and lets in whoever says them.
+/// A host with one provider, which asks for a room and a PIN and lets the device in for them.
 private final class ScriptedHost: Sendable {
     let path: String
     private let channel: any Channel

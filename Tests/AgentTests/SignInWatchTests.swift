@@ -25,7 +25,7 @@ import Testing
         #expect(desk.service.calls == ["left", "captive Cafe"])
     }
 
-    /// Nobody will try: the verdict is there at once.
+    /// No provider will try: the verdict is there at once.
     @Test func whereNobodyTriesItIsCaptiveAtOnce() async throws {
         let desk = SignInDesk(source: .captive(portal: nil))
         var status = HotspotStatus()

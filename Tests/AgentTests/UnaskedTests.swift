@@ -66,7 +66,7 @@ import Testing
         let desk = ReachDesk(.link, targets: [FakeTarget("192.168.1.5", isFar: false)])
         desk.become(.ready)
         #expect(desk.watch.connectivity.level == .target && desk.watch.connectivity.internet == .unknown)
-        #expect(desk.targets[0].calls == ["open"], "and nobody is asked")
+        #expect(desk.targets[0].calls == ["open"], "and nothing is asked")
         desk.watch.follow(.none)
         #expect(desk.watch.connectivity.level == nil)
         desk.watch.follow(.wifi(epoch: 2))
@@ -75,7 +75,7 @@ import Testing
 
     // MARK: Bad words
 
-    /// Where nothing is probed, nobody else would ever tell.
+    /// Where nothing is probed, no probe would ever tell.
     @Test(arguments: [ReachLevel.link, .lan, .target])
     func aTargetsEndLowersWhatItsLifeHasRaised(required: ReachLevel) throws {
         let desk = ReachDesk(required, targets: [FakeTarget(Self.broker, isTLS: true)])

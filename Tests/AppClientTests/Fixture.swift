@@ -92,7 +92,7 @@ final class Board: DeviceService {
         case .getHistory: return .history(History(decisions: []))
         case .getDiagnosis: return .diagnosis(Self.diagnosis)
         case .getPortal: return .portal(PortalStatus())
-        case .answerPortal: throw ProtocolError(.unknownPortal, "nobody is asked for anything")
+        case .answerPortal: throw ProtocolError(.unknownPortal, "the device asks for nothing now")
         }
     }
 

@@ -64,7 +64,7 @@ struct Bench {
         now = end
     }
 
-    /// Moves the clock, and nobody is awake to notice.
+    /// Moves the clock while the device sleeps.
     mutating func jump(by duration: Duration) { now = now + duration }
 
     /// Moves the clock from wake to wake until the policy wants something that `isWanted`.

@@ -31,7 +31,7 @@ import Testing
         #expect(bench.take().outcomes == [.committed])
     }
 
-    /// The same with nobody who wakes the policy in between.
+    /// The same without a wake-up in between.
     @Test func aLateWakeUpLeavesNothingOverdue() {
         var bench = Ground.joiningBeside.bench(validation: .init())
         bench.send(.address(isReady: false))

@@ -87,7 +87,7 @@ import Testing
         #expect(bench.targetBSSID == bench.observation(Bench.home, 0, radio: 2).bssid, "although it was tried later")
     }
 
-    /// One access point answers with another key: a neighbour with the same name, or somebody who wants to be joined.
+    /// One access point answers with another key: a neighbour with the same name, or an attacker.
     @Test func anAccessPointWithAnotherKeyDoesNotStrandTheDevice() {
         var bench = Bench([Bench.home])
         bench.start()

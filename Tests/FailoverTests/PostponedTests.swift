@@ -3,7 +3,7 @@ import Testing
 
 @testable import Failover
 
-/// Probes that were not made, for nobody may be asked.
+/// Probes that were not made, for the budget allows no question.
 @Suite struct PostponedTests {
     private static func isProbe(_ action: PolicyAction) -> Bool {
         if case .probe = action { true } else { false }

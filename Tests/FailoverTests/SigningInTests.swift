@@ -3,7 +3,7 @@ import Testing
 
 @testable import Failover
 
-/// Login pages that somebody signs in at.
+/// Login pages where a provider signs in.
 @Suite struct SigningInTests {
     private static func isUnusable(_ action: PolicyAction) -> Bool {
         if case .record(let decision) = action { decision.kind == .unusable } else { false }

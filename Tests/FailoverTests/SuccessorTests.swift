@@ -275,7 +275,7 @@ import Testing
         #expect(bench.take().besides.map(\.network) == [Bench.spare.id])
     }
 
-    /// Somebody may sign in, over the link in use alone.
+    /// A provider may sign in over the link in use only.
     @Test func aCommandToANetworkWithALoginPageIsProvenInUse() throws {
         var (bench, target) = try commanded(Self.validating)
         succeeds(target, &bench)

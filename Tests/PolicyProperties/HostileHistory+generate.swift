@@ -92,7 +92,7 @@ extension Step {
             guard !stimuli.contains(where: { $0.isOfTheSameSource(as: stimulus) }) else { continue }
             stimuli.append(stimulus)
         }
-        // At the moment that the policy waits for, or just beside it: then what is due is late where nobody wakes it.
+        // At the moment that the policy waits for, or just beside it: then what is due is late if nothing wakes it.
         if random.chance(1, in: 8), let wake = policy.nextWake {
             let delay = (wake - run.now).milliseconds + Int64(Int.random(in: -1...1, using: &random))
             return Step(delay: Int(delay), isPunctual: random.chance(1, in: 2), stimuli: stimuli)

@@ -224,7 +224,7 @@ struct LinkWatch {
 
     private mutating func checkProbe(_ epoch: UInt64, in exchange: Exchange) throws(Violation) {
         if settings.validation == nil {
-            throw Violation(.probesCurrentLink, "probes, and nobody set that", at: exchange.at)
+            throw Violation(.probesCurrentLink, "probes, and that is not set", at: exchange.at)
         }
         // The link in use is an older one than what is made beside it, also where it has become that just now.
         if epoch < self.epoch, epoch != exchange.before.epoch, epoch != exchange.policy.phase.epoch {

@@ -41,7 +41,7 @@ package enum Neighbourhood {
 }
 
 extension KnownNetwork {
-    /// Whether an access point is one of this network's, and not somebody else's with the same name.
+    /// Whether an access point is one of this network's, and not a neighbour's with the same name.
     func owns(_ bss: BSS) -> Bool {
         bss.ssid == ssid && (usesPassphrase ? bss.security.usesPassphrase : bss.security.isOpenToAll)
     }

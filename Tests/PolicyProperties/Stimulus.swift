@@ -41,7 +41,7 @@ package enum Stimulus: Hashable, Sendable {
         case latest
         case previous
         case future
-        /// Somebody else's scan.
+        /// Another program's scan.
         case nobodys
     }
 

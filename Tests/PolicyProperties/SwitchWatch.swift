@@ -57,7 +57,7 @@ struct SwitchWatch {
     ) throws(Violation) {
         guard let course = open[id] else {
             throw exchange.broken(
-                ended.contains(id) ? "\(progress) after the outcome of switch \(id)" : "nobody ordered switch \(id)")
+                ended.contains(id) ? "\(progress) after the outcome of switch \(id)" : "switch \(id) was not ordered")
         }
         guard progress.isFinal else {
             if progress != .accepted, !course.isAccepted { throw exchange.broken("\(progress) before .accepted") }

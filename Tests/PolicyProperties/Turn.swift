@@ -17,7 +17,7 @@ package struct Turn: Hashable, Sendable {
         case address(Int, isGiven: Bool)
         /// Where a network leads, through any of its access points.
         case internet(Int, ProbeResult)
-        /// Somebody takes the interface down, for good or until it is asked for.
+        /// Another program takes the interface down, for good or until it is asked for.
         case interfaceDown(isStuck: Bool)
         case interfaceUp
         case supplicant(isRunning: Bool)

@@ -1,7 +1,7 @@
 import AgentModel
 import Failover
 
-/// A policy that is watched: whoever runs it talks to this, and hears of the first property that does not hold.
+/// A policy that is watched: its runner talks to this, and hears of the first property that does not hold.
 package struct WatchedPolicy {
     package private(set) var policy: FailoverPolicy
     /// The policy's time, which never goes backwards.

@@ -11,7 +11,7 @@ package struct World {
     let traits: Traits
     var accessPoints = (0..<Neighbourhood.accessPointCount).map { _ in Site() }
     var isInterfaceUp = true
-    /// Somebody holds the interface down.
+    /// Another program holds the interface down.
     var isInterfaceStuck = false
     var isSupplicantRunning = true
     var uplink: Uplink?

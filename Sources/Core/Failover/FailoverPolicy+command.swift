@@ -95,7 +95,7 @@ extension FailoverPolicy {
         }
         actions.append(.switchProgress(id: id, .accepted))
         let isUnderWay = attempt?.network == network || successor?.network == network
-        // What was being joined meanwhile was nobody's wish: the command replaces it, or makes it its own.
+        // A join under way was not commanded: the command replaces it, or takes it over.
         if !isUnderWay { giveUpSuccessor(&actions) }
         guard current != network else {
             choose(network, isVisit: isVisit, at: now)

@@ -55,7 +55,7 @@ extension FailoverPolicy {
         return moments.compactMap(\.self).min()
     }
 
-    /// What the policy waits for, each with when it is due, counted from `now`: for whoever looks for a fault. It names no network.
+    /// The policy's deadlines, each with the time left from `now`: for troubleshooting. Names no network.
     public func deadlines(at now: Instant) -> String {
         Deadline.allCases.compactMap { deadline in
             moment(of: deadline).map { "\(deadline.rawValue) \(Double(($0 - now).milliseconds) / 1000) s" }

@@ -53,7 +53,7 @@ extension FailoverPolicy {
         if let frequency = accessPoint.frequency { scanCache.note(frequency, of: network, isProven: hasKey) }
     }
 
-    /// Whether an access point may be anybody's: the network's key has opened others, and not this one.
+    /// Whether an access point is unproven: the network's key has opened others, and not this one.
     public func isStranger(_ bssid: BSSID?, of network: NetworkID) -> Bool {
         bssid.flatMap { histories[network]?.isStranger($0) } ?? false
     }
@@ -152,7 +152,7 @@ extension FailoverPolicy {
                 at: bssid, failure, isRegretted: isRegretted, signal: signal, after: outage, at: now, settings: settings
             )
         }
-        // Nobody knows whose access point it was that refused the key.
+        // It is not known which access point refused the key.
         if bssid == nil, failure == .wrongKey, !history.proven.isEmpty { return }
         if [.notFound, .timeout, .linkLost].contains(failure) { history.gone(at: now) }
         let isAlone = !isRegretted && role == .inUse && !hasOther(than: network, at: now)

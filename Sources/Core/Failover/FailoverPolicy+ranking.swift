@@ -212,7 +212,7 @@ extension FailoverPolicy {
     }
 }
 
-// What the policy knows of a network, for whoever asks.
+// Queries about a network, for callers.
 extension FailoverPolicy {
     /// The access point that bears a network's name and is refused, where that is all that was seen of it lately.
     func refusal(of network: NetworkID, at now: Instant) -> ScanCache.Refusal? {

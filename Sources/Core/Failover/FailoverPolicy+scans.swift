@@ -6,7 +6,7 @@ struct ScanBudget: Hashable, Sendable {
     /// between (Docs/lab.md).
     static let channelTime = Duration.milliseconds(100)
     static let firstFullScan = Duration.seconds(6)
-    /// Less is no scan: somebody answered from memory.
+    /// Less is no scan: the answer came from a cache.
     private static let shortestFullScan = Duration.seconds(1)
 
     private var share: Int
@@ -53,8 +53,8 @@ struct ScanBudget: Hashable, Sendable {
         return max(.seconds(1), missing * 1000 / max(1, isUrgent ? urgentShare : share))
     }
 
-    /// How long a scan of all channels really took. What takes longer than the reserve could never be paid, and what is
-    /// answered at the moment of the order was somebody else's scan.
+    /// How long a scan of all channels really took. A scan longer than the reserve could never be paid, and one
+    /// that is answered at the moment of the order was ordered by another program.
     mutating func measured(_ time: Duration) {
         guard time > .zero else { return }
         fullScan = min(max(time, Self.shortestFullScan), reserve)

@@ -79,11 +79,11 @@ extension FailoverPolicy {
         var validation = LinkValidation()
         /// What the device needs was reached.
         var isValidated = false
-        /// It has waited for somebody who could not be asked at once.
+        /// It has waited for a question that the budget did not allow at once.
         var wasPostponed = false
         /// The app has confirmed it already.
         var isConfirmed = false
-        /// A link that worked is given up for it, without anybody's command.
+        /// A link that worked is given up for it, without a command.
         var leavesALivingLink = false
     }
 

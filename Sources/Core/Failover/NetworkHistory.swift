@@ -35,7 +35,7 @@ struct NetworkHistory: Hashable {
         case sound
         /// It could not be joined, or led nowhere, the last time.
         case suspect
-        /// It leads nowhere, and somebody was there to see.
+        /// It leads nowhere, and a probe has shown it.
         case useless
         /// It wants a person to log in.
         case captive
@@ -174,7 +174,7 @@ struct NetworkHistory: Hashable {
 
     // MARK: Access points that its key has opened
 
-    /// Whether an access point may be anybody's: the key has opened others, and not this one.
+    /// Whether an access point is unproven: the key has opened others, and not this one.
     func isStranger(_ bssid: BSSID) -> Bool { !proven.isEmpty && !proven.contains(bssid) }
 
     /// Whether it is a stranger, and one such has failed of late.
@@ -221,7 +221,7 @@ struct NetworkHistory: Hashable {
     mutating func seen(_ bss: BSS, at now: Instant, settings: PolicySettings) {
         if blocks[bss.bssid]?.isOutdated(by: bss, settings: settings) ?? false { blocks[bss.bssid]?.pardon(at: now) }
         if block?.isOutdated(by: bss, settings: settings) ?? false { block?.pardon(at: now) }
-        // It was away and is back: whoever restarted it may have mended it.
+        // It was away and is back: a restart may have mended it.
         guard let missedSince, bss.lastSeen > missedSince else { return }
         self.missedSince = nil
         guard now - missedSince >= settings.reappearance else { return }

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// Everything that the policy wants done. Whoever carries it out answers with events.
+/// Everything that the policy wants done. The runner carries it out and answers with events.
 public enum PolicyAction: Sendable, Equatable {
     /// Leave what is joined, if anything is, and join this. Replaces an earlier order that has not ended.
     case join(LinkTarget)
@@ -24,7 +24,7 @@ public enum PolicyAction: Sendable, Equatable {
     case bringInterfaceUp
     /// For the history: what was decided, and why.
     case record(PolicyDecision)
-    /// To be kept over a restart, before the actions that follow are told to anybody.
+    /// To be stored durably before the actions that follow are carried out.
     case store(StoreWrite)
     /// How the commanded switch with this number goes.
     case switchProgress(id: UInt64, SwitchProgress)

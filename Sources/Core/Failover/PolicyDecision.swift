@@ -177,7 +177,7 @@ extension JoinFailure {
         case .timeout: "no answer in time"
         case .linkLost: "the link broke before it was ready"
         case .noAddress: "no address and route in time"
-        case .captive: "somebody has to log in to it first"
+        case .captive: "a user has to log in to it first"
         case .noInternet: "it leads nowhere"
         case .unconfirmed: "the app did not confirm it in time"
         case .interrupted: "the device was restarted in the middle"

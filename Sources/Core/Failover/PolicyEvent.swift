@@ -26,7 +26,7 @@ public enum PolicyEvent: Sendable, Equatable {
     /// came from, if that is still known. Its target is nil where that is not known any more.
     case interrupted(id: UInt64, target: NetworkID?, cameFrom: NetworkID?)
 
-    /// A scan ended well: the policy's own, with its number, or somebody else's.
+    /// A scan ended well: the policy's own, with its number, or another program's.
     case scanned(id: UInt64?, [BSS])
     /// The policy's own scan could not be done or was aborted.
     case scanFailed(id: UInt64)
@@ -50,15 +50,15 @@ public enum PolicyEvent: Sendable, Equatable {
     case probed(epoch: UInt64, ProbeResult)
     /// What the device needs was reached over the link with this epoch, and has gone silent or broken off.
     case doubted(epoch: UInt64)
-    /// Somebody is signing in over the link with this epoch, and says what came of it with `.probed`, by then at the
+    /// A provider is signing in over the link with this epoch, and reports the result with `.probed`, by then at the
     /// latest.
     case signingIn(epoch: UInt64, until: Instant)
-    /// The probe of the link with this epoch was not made, for nobody may be asked before then. It says nothing, for or
-    /// against.
+    /// The probe of the link with this epoch was not made, for the budget allows no question before then. It says
+    /// nothing, for or against.
     case postponed(epoch: UInt64, until: Instant)
 
-    /// Somebody wants the device on this network. With `confirmWithin` the switch stands only if `.confirmed` comes that
-    /// soon after the network is up. With `joinOnce` it is a visit: the device goes on to belong where it belonged before.
+    /// A user or an app wants the device on this network. With `confirmWithin` the switch stands only if `.confirmed`
+    /// comes that soon after the network is up. With `joinOnce` it is a visit: the preferred network stays as it is.
     case switchTo(NetworkID, id: UInt64, confirmWithin: Duration? = nil, joinOnce: Bool = false)
     /// The app confirms the switch with this number over the new network.
     case confirmed(id: UInt64)
@@ -76,7 +76,7 @@ public enum LinkEnd: String, Sendable, CaseIterable {
     case ownDoing = "own"
     /// Its access point is not heard any more, and answers nothing.
     case silence = "silent"
-    /// Its access point, or nobody said who.
+    /// Its access point, or unknown.
     case other
 }
 
@@ -84,7 +84,7 @@ public enum LinkEnd: String, Sendable, CaseIterable {
 public enum ProbeResult: String, Sendable, CaseIterable {
     /// What the device needs answers.
     case online
-    /// Somebody else answered: a person has to log in first.
+    /// Another host answered: a user has to log in first.
     case captive
     /// No answer in time.
     case failed

@@ -89,7 +89,7 @@ public struct PolicySettings: Hashable, Sendable {
         public var limit = Duration.seconds(3)
         /// The same while there is a doubt, which has waited for an answer already.
         public var doubtLimit = Duration.seconds(2)
-        /// How long the verdict on a login page waits for somebody who is signing in.
+        /// How long the verdict on a login page waits for a sign-in.
         public var signInLimit = Duration.seconds(60)
 
         public init() {}
@@ -175,7 +175,7 @@ public struct PolicySettings: Hashable, Sendable {
 
     /// A wake-up that comes later than this was slept over.
     public var sleepSuspicion = Duration.seconds(60)
-    /// An interface that somebody took down is brought up again after this.
+    /// An interface that another program took down is brought up again after this.
     public var interfaceGrace = Duration.seconds(30)
 
     public init() {}

@@ -156,12 +156,12 @@ struct BeaconWatch {
     /// Of an idle device: whenever the radio leaves its channel and returns, mac80211 sends a frame that says so, which is
     /// acknowledged (offchannel.c).
     private static let idlePace = Duration.milliseconds(500)
-    /// A beacon may be as late, where somebody else has the air.
+    /// A beacon may be as late, where another station has the air.
     private static let tolerance = Duration.milliseconds(5)
     /// Each of them was sent up to 8 times, and none was acknowledged.
     private static let framesLost: UInt32 = 3
     private static let usualInterval = Duration.microseconds(102_400)
     private static let mostScansLeftAlone = 10
-    /// Whoever was away for longer, asleep or held up, knows nothing of what was meanwhile.
+    /// A watch that was away for longer, asleep or held up, knows nothing of what was meanwhile.
     private static let patience = Duration.seconds(2)
 }

@@ -10,7 +10,7 @@ enum Observation: Sendable {
     case supplicant(SupplicantEvent, String)
 }
 
-/// Takes observations from the first moment on and keeps them until somebody is there to read them.
+/// Takes observations from the first moment on and keeps them until there is a reader.
 @AgentLoop
 final class ObservationQueue {
     private var waiting: [Observation] = []

@@ -121,7 +121,7 @@ extension Console {
             askPassword: PasswordPrompt.ask, askText: LinePrompt.ask, input: readInput)
     }
 
-    /// Ends the process where nobody reads any more, as `altnet watch | head` does.
+    /// Ends the process where the reader has gone, as `altnet watch | head` does.
     private static func write(_ text: String, to descriptor: Int32) {
         do { try TextOutput(descriptor: descriptor).put(text) } catch {
             exit(error.errno == EPIPE ? ExitStatus.success.rawValue : ExitStatus.deviceFailure.rawValue)

@@ -22,7 +22,7 @@ struct DeadPathTests {
         watch.connection.start(through: InterfaceNetwork(interface: "wlan0", on: network.group))
     }
 
-    /// Nothing is said on the connection, and no one reports that it is dead.
+    /// Nothing is said on the connection, and no error reports that it is dead.
     @Test func silenceIsNoticedInTheStatedTime() async throws {
         try server.start()
         start(watch)

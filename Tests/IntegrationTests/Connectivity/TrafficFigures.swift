@@ -69,7 +69,7 @@ struct TrafficFigures {
         init(_ row: Row, certificate: String?, trust: TargetTrust) throws {
             self.row = row
             network = try TestNetwork()
-            // Nobody answers what IPv6 asks for in these networks, so that it would ask on and on.
+            // No host answers the questions of IPv6 in these networks, so that it would ask on and on.
             try network.onDevice("echo 1 | tee /proc/sys/net/ipv6/conf/*/disable_ipv6")
             try network.onRouter("echo 1 | tee /proc/sys/net/ipv6/conf/*/disable_ipv6")
             server = try Server.mosquitto(

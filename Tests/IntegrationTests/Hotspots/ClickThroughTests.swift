@@ -305,7 +305,7 @@ final class FakePortal: Sendable {
                 elif path == '/loop': self.page('', 302, ('Location', '/loop'))
                 else: self.page(PAGES.get(path, 'nothing'))
         class Server(http.server.ThreadingHTTPServer):
-            # Whoever has read enough hangs up.
+            # A client that has read enough hangs up.
             def handle_error(self, *a): pass
         server = Server(('127.0.0.1', 0), Portal)
         # Another origin.

@@ -139,7 +139,7 @@ extension Peer {
     /// - Then the network of the highest `autoconnect-priority` is taken, and among equals the one that was used last
     ///   (`nm-settings(5)`).
     /// - A network fails four times (`connection.autoconnect-retries-default`) before it is left alone for 300 s.
-    ///   Without anybody to ask for secrets, one that refused its key is never tried again (measured in the lab).
+    ///   Without an agent to ask for secrets, one that refused its key is never tried again (measured in the lab).
     /// - It scans after 3 s, then in steps of 20 s up to 120 s (`SCAN_INTERVAL_*`), and waits 45 s for an address
     ///   (`ipv4.dhcp-timeout`).
     /// - It sets wpa_supplicant's `bgscan` to `simple:30:-70:86400`: below -70 dBm a better access point of the same

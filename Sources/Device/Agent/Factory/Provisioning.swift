@@ -5,7 +5,7 @@ import KeyFile
 
 /// What a device is given before its agent first runs: an identity, a root key, and its first network.
 ///
-/// What is there already stays. So it can be done again, after a power cut or by whoever is not sure, and does what is
+/// What is there already stays. So it can be done again, after a power cut or to be sure, and does what is
 /// missing: each of the three is whole or not there at all.
 package struct Provisioning: Sendable {
     package var identity = Identity.any

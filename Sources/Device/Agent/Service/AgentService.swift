@@ -47,7 +47,7 @@ public enum AgentService {
         _ settings: AgentSettings, from source: SettingsSource, _ signals: ProcessSignals, logTo sink: LogSink
     ) async throws {
         forbidCoreDumps()
-        // On a board systemd has made them; at the bench nobody has.
+        // On a board systemd has made them; at the bench they are missing.
         mkdir(settings.socketFolder, 0o755)
         mkdir(settings.stateDirectory, 0o700)
         let log = Logger(label: "altnet") { _ in SinkLogHandler(sink) }
@@ -73,7 +73,7 @@ public enum AgentService {
                 if reload.isPending { await running.device.apply(reload.running) }
             case .failed(let error): throw error
             case .signal(SIGHUP):
-                // While it starts nobody waits for a reload, and READY would say that it has started.
+                // While it starts no reload is waited for, and READY would say that it has started.
                 if isReady { manager?.tell(.reloading(at: .sinceBoot)) }
                 await reload.run(source, sink, agent?.device, log)
                 if isReady { manager?.tell(.ready) }

@@ -18,13 +18,13 @@ struct ServiceManager: Sendable {
     private let address: Address
 
     /// - Parameter socket: `$NOTIFY_SOCKET`: a path, or a name that begins with `@` for an abstract socket (unix(7)).
-    /// - Returns: nil where nobody wants to be told, or in a way that is not known here.
+    /// - Returns: nil where no manager wants to be told, or in a way that is not known here.
     init?(socket: String?) {
         guard let socket, let address = Address(socket) else { return nil }
         self.address = address
     }
 
-    /// Tells; that nobody takes it is nobody's trouble. Waits for a manager that has no time, but not for long.
+    /// Tells the manager; a message that cannot be sent is dropped. Waits for a busy manager, but not for long.
     func tell(_ states: State...) {
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return }

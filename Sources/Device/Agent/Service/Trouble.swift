@@ -56,7 +56,7 @@ enum Trouble: Hashable {
 }
 
 extension Trouble.SupplicantTrouble {
-    /// Why nobody answers at a control socket.
+    /// Finds why nothing answers at a control socket.
     /// - Parameter programs: where wpa_supplicant may be installed.
     init(
         socket: String,

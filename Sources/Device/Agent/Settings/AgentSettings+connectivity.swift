@@ -60,7 +60,7 @@ extension ConnectivitySettings {
         }
         if level == .internet, !hasTargets, !hasSource, !reader.isRefused(.targets, .validationURL) {
             reader.refuse(
-                .requiredLevel, "is internet, and there is nobody to ask",
+                .requiredLevel, "is internet, and there is no server to ask",
                 allowed: "ALTNET_VALIDATION_URL or ALTNET_TARGETS as well, or a lower level")
         }
         return level

@@ -99,7 +99,7 @@ public struct AgentSettings: Sendable {
 }
 
 extension [InvalidSetting] {
-    /// As they are found by whoever goes through the file; what is not in a file comes last.
+    /// In the order of the file; a setting that is not in a file comes last.
     fileprivate var inOrderOfLines: [InvalidSetting] {
         let line = { (problem: InvalidSetting) in
             if case .file(_, let line)? = problem.origin { line } else { Int.max }

@@ -74,7 +74,7 @@ struct SettingsReader {
         value(of: setting, read: Logger.Level.init(rawValue:)) ?? .notice
     }
 
-    /// A text that somebody else judges; nil where it is not set, or set to nothing.
+    /// A text that is judged elsewhere; nil where it is not set, or set to nothing.
     func anyText(_ setting: Setting) -> String? { given[setting.name].flatMap { $0.text.isEmpty ? nil : $0.text } }
 
     private mutating func value<Value>(

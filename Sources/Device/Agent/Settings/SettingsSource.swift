@@ -15,7 +15,7 @@ public struct SettingsSource: Sendable {
         try AgentSettings(collect(), environment: environment)
     }
 
-    /// What was set, before anybody has looked at the values.
+    /// The settings before their values are checked.
     struct Collected {
         var given: [String: SettingsReader.Given] = [:]
         var notes: [String] = []

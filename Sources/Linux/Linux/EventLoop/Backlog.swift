@@ -143,7 +143,7 @@ public final class LineStream: Sendable {
                 : Glibc.write(descriptor, bytes.baseAddress, min(bytes.count, Int(PIPE_BUF)))
         }
         if count > 0 { return count }
-        // Any other failure stays one: the line is lost, and there is no one place to say so.
+        // Any other failure stays one: the line is lost, without a report.
         return errno == EAGAIN || errno == EINTR ? nil : line.count
     }
 
