@@ -58,7 +58,7 @@ public enum PolicyEvent: Sendable, Equatable {
     case postponed(epoch: UInt64, until: Instant)
 
     /// A user or an app wants the device on this network. With `confirmWithin` the switch stands only if `.confirmed`
-    /// comes that soon after the network is up. With `joinOnce` it is a visit: the preferred network stays as it is.
+    /// comes that soon after the network is up. With `joinOnce` it is a visit: the network to return to stays the same.
     case switchTo(NetworkID, id: UInt64, confirmWithin: Duration? = nil, joinOnce: Bool = false)
     /// The app confirms the switch with this number over the new network.
     case confirmed(id: UInt64)

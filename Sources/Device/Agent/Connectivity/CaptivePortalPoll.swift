@@ -72,8 +72,8 @@ struct CaptivePortalPoll: Sendable {
         isDoubted = false
     }
 
-    /// A provider has signed in, or has extended the session: the network is asked anew, and its old answer, "not signed
-    /// in", ends.
+    /// A provider has signed in, or has extended the session: the network is asked anew, and its old answer, not
+    /// signed in, ends.
     mutating func doubt(at now: Instant) {
         if said?.state.isCaptive == true { said = nil }
         isDoubted = true
