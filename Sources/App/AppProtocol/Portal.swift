@@ -151,7 +151,7 @@ extension PortalAnswer: Codable {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let values: [String: Secret]?
         do { values = try container.decodeIfPresent([String: Secret].self, forKey: .values) } catch is DecodingError {
-            // Which of them is not text would be said by its name.
+            // The error would name the field that is not text.
             throw ProtocolError.malformed(at: decoder.codingPath + [CodingKeys.values], "is not an object of texts")
         }
         let cancels = try container.decodeIfPresent(Bool.self, forKey: .cancel) ?? false

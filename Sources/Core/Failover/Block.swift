@@ -1,6 +1,6 @@
 import AgentModel
 
-/// What is held against a network, or against one of its access points, that failed.
+/// A block of a network that failed, or of one of its access points.
 struct Block: Hashable {
     private(set) var failure: JoinFailure
     /// Failures of this kind in a row, and of any kind.

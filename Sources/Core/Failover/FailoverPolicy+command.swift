@@ -1,6 +1,6 @@
 import AgentModel
 
-/// Where a command has put the device.
+/// The network that a command has chosen.
 struct Choice: Hashable, Sendable {
     let network: NetworkID
     /// Until then the network is not left for being weak.

@@ -1,8 +1,8 @@
 import AgentModel
 
-// What comes by the clock alone.
+// Events that come by the clock alone.
 extension FailoverPolicy {
-    /// What time can bring, in the order in which it is met where several are due at once.
+    /// The policy's timers, in the order in which they are handled if several are due at once.
     ///
     /// `moment(of:)` alone knows which of them are live: what is done, and when the policy wants to be woken, both follow from
     /// it, so that it never waits for what nothing would be done about.

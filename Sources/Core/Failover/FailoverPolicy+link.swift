@@ -186,7 +186,7 @@ extension FailoverPolicy {
     /// Whether another access point of a network was seen lately that nothing is held against.
     private func hasOther(than bssid: BSSID, of network: NetworkID, at now: Instant) -> Bool {
         let history = histories[network]
-        // What was seen before the join began counts too, and that may have taken its time.
+        // Observations from before the join began count too, and the join may have taken its time.
         return scanCache.accessPoints(of: network, since: now - settings.freshness - settings.joinLimit).contains {
             $0.bssid != bssid && !(history?.isBlocked($0.bssid, at: now) ?? false)
                 && !(history?.isStranger($0.bssid) ?? false)
@@ -213,7 +213,7 @@ extension FailoverPolicy {
             cause: cause,
             silence: end == .silence ? Search.Place(network: link.network, frequency: link.accessPoint.frequency) : nil)
         search.startOver(at: now, settings: settings)
-        // What was there a moment ago comes back where it was, if it does so at once.
+        // A network that was there a moment ago comes back where it was, if it does so at once.
         if networks.allSatisfy({ !scanCache.places(of: $0.id).isEmpty }) { search.hurry(at: now, settings: settings) }
         proceed(at: now, &actions)
         // wpa_supplicant is not to keep what is to be forgotten.

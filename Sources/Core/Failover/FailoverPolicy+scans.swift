@@ -2,8 +2,8 @@ import AgentModel
 
 /// The air time that scans may take on a living link: it comes in at an even pace, and can be saved up to a limit.
 struct ScanBudget: Hashable, Sendable {
-    /// What a scan of one channel takes, and of all of them until that was measured: the radio returns to its own channel in
-    /// between (Docs/lab.md).
+    /// The time for a scan of one channel, and of all of them until that was measured: the radio returns to its own
+    /// channel in between (Docs/lab.md).
     static let channelTime = Duration.milliseconds(100)
     static let firstFullScan = Duration.seconds(6)
     /// Less is no scan: the answer came from a cache.
@@ -23,7 +23,7 @@ struct ScanBudget: Hashable, Sendable {
         saved = reserve
     }
 
-    /// What was saved up stays, as far as there is still room for it.
+    /// Keeps the savings, as far as there is still room for them.
     mutating func adopt(_ settings: PolicySettings) {
         share = settings.scanShare
         urgentShare = settings.weakScanShare
@@ -121,7 +121,7 @@ extension FailoverPolicy {
         proceed(at: now, &actions)
     }
 
-    /// Which networks a scan looked for where they were before, and did not find.
+    /// Notes which networks a scan looked for in their former places and did not find.
     private mutating func noteAbsences(after order: ScanOrder, since start: Instant, at now: Instant) {
         for network in networks {
             let places = scanCache.places(of: network.id)

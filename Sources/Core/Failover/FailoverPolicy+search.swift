@@ -4,7 +4,7 @@ import AgentModel
 struct Search: Sendable, Hashable {
     /// Why the device is searching.
     private(set) var cause = PolicyDecision.Cause.start
-    /// Where an access point fell silent: not where to look first.
+    /// The place of an access point that fell silent: not the first to scan.
     private(set) var silence: Place?
     private(set) var since: Instant?
     /// Looks at known channels only.
@@ -74,7 +74,7 @@ struct Search: Sendable, Hashable {
     /// Whether a wider look follows the last one.
     var isGlancing: Bool { breadth == .likeliestPlace || breadth == .likelyPlaces }
 
-    /// What a glance showed is too old, or it showed nothing.
+    /// The result of a glance is too old, or was empty.
     mutating func forgetGlance() { if isGlancing { breadth = .nothing } }
 
     /// - Parameter isSpare: another uplink carries the traffic, so there is no hurry.
@@ -108,7 +108,7 @@ struct Search: Sendable, Hashable {
         nextFull = nextFull.map { max($0, now + min(duration, Self.longestFullScan) * 5) }
     }
 
-    /// What took longer was slept over.
+    /// A scan that took longer was slept over.
     private static let longestFullScan = Duration.seconds(20)
 
     /// A network was just blocked: the others get their chance first. One that fails again and again must not hold up the
@@ -123,7 +123,7 @@ struct Search: Sendable, Hashable {
     }
 }
 
-// What is done while nothing is joined.
+// Decisions while nothing is joined.
 extension FailoverPolicy {
     var searchMoments: [Instant?] {
         guard isReady, command == nil, !networks.isEmpty, scan == nil else { return [] }
@@ -192,8 +192,9 @@ extension FailoverPolicy {
         }
     }
 
-    /// Where to look before looking everywhere. A channel takes 60 ms, so the likeliest comes alone; but where an access point
-    /// fell silent, the best network's other places may be silent with it, and the others are looked at together with them.
+    /// The channels to scan before all others. A channel takes 60 ms, so the likeliest comes alone; but after an access
+    /// point fell silent, the best network's other places may be silent with it, and the others are scanned together
+    /// with them.
     private func glance(at now: Instant) -> [Frequency] {
         switch search.breadth {
         case .nothing where search.silence == nil: Array(likelyPlaces(at: now).prefix(1))
@@ -210,7 +211,7 @@ extension FailoverPolicy {
         let seen = open.compactMap { order, network in
             scanCache.latest(of: network.id).map { candidate($0, of: network, order: order, at: now) }
         }.sorted { $0.rank < $1.rank }.map(\.network.id)
-        // What was not seen since the start comes last, in the order of the list.
+        // A network that was not seen since the start comes last, in the order of the list.
         let unseen = open.map(\.element.id).filter { !seen.contains($0) }
         let places = (seen + unseen).compactMap { network in
             scanCache.places(of: network).first { search.silence != Search.Place(network: network, frequency: $0) }

@@ -14,7 +14,7 @@ struct Weakness: Sendable {
     var quietUntil: Instant?
     /// Since when the link is confirmed to be weak. What was seen before may be gone, and the link still lives.
     var confirmedAt: Instant?
-    /// What the verdict was when it was last looked at.
+    /// The latest verdict.
     var verdict = SignalJudge.Verdict.fine
     /// When the doubt began.
     var doubtedSince: Instant?
@@ -50,7 +50,7 @@ struct Survey: Sendable, Hashable {
     var scans = 0
 }
 
-// What is done about a link that is alive, be it good, weak, useless or not where the device belongs.
+// Decisions about a link that is alive: good, weak, useless, or not to the preferred network.
 extension FailoverPolicy {
     /// In dBm; a driver that says anything else says nothing.
     private static let credibleSignals = -150...50
@@ -200,7 +200,7 @@ extension FailoverPolicy {
 
     private func preferredReturnMoment(_ link: Link) -> Instant? {
         guard let preferred = preferredNetwork(from: link), let look = preferredReturn.nextLook else { return nil }
-        // Where it is blocked or of no use, the wait is for the end of that.
+        // If it is blocked or of no use, the wait is for the end of that.
         let history = histories[preferred]
         return [look, history?.block?.until, history?.uselessness?.until].compactMap(\.self).max()
     }

@@ -21,7 +21,7 @@ public struct FailoverPolicy: Sendable {
     var isSupplicantAvailable = false
     /// Whether another network can be joined beside the link in use.
     var isSpareReady = false
-    /// What carries the device's traffic instead of Wi-Fi.
+    /// The interface that carries the device's traffic instead of Wi-Fi.
     var otherUplink: Uplink?
     var scanCache = ScanCache()
     var histories: [NetworkID: NetworkHistory] = [:]
@@ -71,7 +71,7 @@ public struct FailoverPolicy: Sendable {
         guard !isStopped else { return [] }
         var actions: [PolicyAction] = []
         let wasAsleep = nextWake.map { now - $0 > settings.sleepSuspicion } ?? false
-        // What comes in counts before what is overdue: a success in hand is no time-out.
+        // An event counts before an overdue timer: a success in hand is no time-out.
         if wasAsleep {
             for event in (events + [.resumed]).inCanonicalOrder { apply(event, at: now, &actions) }
         } else {
@@ -169,7 +169,7 @@ public struct FailoverPolicy: Sendable {
         guard uplink != otherUplink else { return }
         otherUplink = uplink
         if uplink == nil {
-            // What was let pass meanwhile is looked at anew.
+            // Everything that was ignored meanwhile is judged anew.
             weakness.doubtedSince = nil
             if weakness.verdict > .fine { weakness.nextScan = now }
             search.startOver(at: now, settings: settings)
@@ -209,9 +209,9 @@ public struct FailoverPolicy: Sendable {
         proceed(at: now, &actions)
     }
 
-    // MARK: What the rest reads
+    // MARK: Queries for the other parts
 
-    /// Where the device is with its network.
+    /// The state of the device's link.
     public var phase: Phase { link.phase }
 
     /// The link that is being made beside the one in use, to succeed it.

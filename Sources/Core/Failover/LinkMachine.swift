@@ -43,7 +43,7 @@ struct LinkMachine: Sendable, Hashable {
         case beginAnew
     }
 
-    /// What the policy does about it, in this order.
+    /// Consequences for the policy to carry out, in this order.
     enum Outcome {
         case order(PolicyAction)
         /// How the command under way goes, if there is one.
@@ -68,7 +68,7 @@ struct LinkMachine: Sendable, Hashable {
         case judgeAnew(FailoverPolicy.Link)
     }
 
-    /// What a probe says about a link in use.
+    /// The result of a probe, for a link in use.
     enum Finding {
         /// Nothing new.
         case open
@@ -78,7 +78,7 @@ struct LinkMachine: Sendable, Hashable {
         case useless(JoinFailure)
     }
 
-    /// What a link does not know by itself.
+    /// Facts that a link does not know by itself.
     struct Context {
         let settings: PolicySettings
         let now: Instant
@@ -151,7 +151,7 @@ struct LinkMachine: Sendable, Hashable {
             return probed(validation.isSigningIn ? .captive : .failed, context, for: &command)
         case (.probeMoment, _): return probe(context)
         case (.doubted, .online(var link)):
-            // What is known to be useless cannot be doubted.
+            // A link that is known to be useless cannot be doubted.
             guard let rules = settings.validation, link.uselessness == nil else { return [] }
             link.validation.doubted(at: now, rules)
             phase = .online(link)
@@ -385,7 +385,7 @@ struct LinkMachine: Sendable, Hashable {
         switch result {
         case .online:
             link.validation.ended(well: true, next: nil)
-            // Where something is amiss, the next probe says more than the last.
+            // After a failure, the next probe says more than the last.
             let isCalm = link.validation.failures == 0
             link.validation.askAgain(at: isCalm ? now + rules.interval : link.validation.retry(at: now, rules))
             if link.uselessness == nil {

@@ -11,7 +11,7 @@ struct LinkValidation: Sendable, Hashable {
     private var results: UInt8 = 0
     /// Successes in a row.
     private(set) var successes = 0
-    /// What was reached over the link does not answer any more, and no probe has said otherwise since.
+    /// A destination that was reached over the link does not answer any more, and no probe has said otherwise since.
     private(set) var isDoubted = false
     /// A provider is signing in: its result is the answer.
     private(set) var isSigningIn = false
@@ -59,7 +59,7 @@ struct LinkValidation: Sendable, Hashable {
         signInEnd = nil
     }
 
-    // MARK: What comes unasked
+    // MARK: Unasked events
 
     /// Something does not answer any more that did.
     mutating func doubted(at now: Instant, _ validation: PolicySettings.Validation) {

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// What the device has experienced with a network, as far as it matters for joining it again.
+/// The device's experience with a network, as far as it matters for joining it again.
 struct NetworkHistory: Hashable {
     /// Failures to join it since it last worked.
     private(set) var block: Block?
@@ -66,7 +66,7 @@ struct NetworkHistory: Hashable {
     /// Why the last attempt to use it failed; nil once one succeeded.
     var lastFailure: JoinFailure? { block?.failure ?? (usefulSince == nil ? uselessness?.failure : nil) }
 
-    // MARK: What happened
+    // MARK: Events
 
     mutating func setOut(for bssid: BSSID?, at now: Instant) {
         triedAt = now
@@ -78,9 +78,9 @@ struct NetworkHistory: Hashable {
 
     func triedAt(_ bssid: BSSID) -> Instant? { tries[bssid] }
 
-    /// Where the network failed, its access points have their turns, and the one whose turn it was longest ago is next. Each
-    /// that the key has opened has a turn of its own. All others share one: so in a round each proven access point in range
-    /// is tried once, and one of the others.
+    /// If the network failed, its access points take turns, and the one whose turn it was longest ago is next. Each
+    /// that the key has opened has a turn of its own. All others share one: so in a round each proven access point in
+    /// range is tried once, and one of the others.
     func turn(of bssid: BSSID) -> Instant {
         (isStranger(bssid) ? strangerTriedAt : tries[bssid]) ?? .distantPast
     }

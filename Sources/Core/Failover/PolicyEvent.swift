@@ -7,7 +7,7 @@ public enum PolicyEvent: Sendable, Equatable {
     indirect case settings(PolicySettings)
     /// The networks that may be joined from now on; the whole list, in the order of preference.
     case networks([KnownNetwork])
-    /// Where a network was when the device ran last: the first place to look for it.
+    /// The channel of a network when the device ran last: the first place to look for it.
     case remembered(NetworkID, Frequency)
     /// An access point completed a handshake with this network's key when the device ran before; the latest comes first.
     case proven(NetworkID, BSSID)
@@ -18,7 +18,7 @@ public enum PolicyEvent: Sendable, Equatable {
     /// Whether another network can be joined beside the link in use: with a second station, which is ready, and which the
     /// hardware lets be on another channel at the same time.
     case spare(isReady: Bool)
-    /// What else carries the device's traffic; nil where Wi-Fi is the only way out.
+    /// The other interface that carries the device's traffic; nil if Wi-Fi is the only way out.
     case otherUplink(Uplink?)
     /// The agent found the device connected already when it started.
     case linkFound(NetworkID, AccessPoint)
@@ -44,11 +44,11 @@ public enum PolicyEvent: Sendable, Equatable {
     case successorAddress(epoch: UInt64, isReady: Bool)
     /// A measurement of the current link, in dBm.
     case signal(Int)
-    /// What came of the probe of the link with this epoch.
+    /// The result of the probe of the link with this epoch.
     ///
     /// `.online` counts unasked as well where there is a doubt: what answers is there.
     case probed(epoch: UInt64, ProbeResult)
-    /// What the device needs was reached over the link with this epoch, and has gone silent or broken off.
+    /// A destination that was reached over the link with this epoch has gone silent or broken off.
     case doubted(epoch: UInt64)
     /// A provider is signing in over the link with this epoch, and reports the result with `.probed`, by then at the
     /// latest.
@@ -70,7 +70,7 @@ public enum PolicyEvent: Sendable, Equatable {
     case stop
 }
 
-/// What ended a link.
+/// The cause of a link's end.
 public enum LinkEnd: String, Sendable, CaseIterable {
     /// The device itself: the interface was taken down, wpa_supplicant was stopped. That says nothing about the network.
     case ownDoing = "own"
@@ -80,9 +80,9 @@ public enum LinkEnd: String, Sendable, CaseIterable {
     case other
 }
 
-/// What the device found when it tried to use the link.
+/// The result of a try to use the link.
 public enum ProbeResult: String, Sendable, CaseIterable {
-    /// What the device needs answers.
+    /// The required destination answers.
     case online
     /// Another host answered: a user has to log in first.
     case captive
@@ -103,8 +103,8 @@ public struct AccessPoint: Hashable, Sendable {
 }
 
 extension [PolicyEvent] {
-    /// What happened at once, in the order in which it is taken in: first what is known, then what became of the link, then
-    /// what is wanted.
+    /// Events of the same moment, in the order in which they are handled: first the facts, then the state of the link,
+    /// then the wishes.
     var inCanonicalOrder: [PolicyEvent] {
         guard count > 1 else { return self }
         return sorted { left, right in

@@ -95,8 +95,8 @@ public struct PolicySettings: Hashable, Sendable {
         public init() {}
     }
 
-    /// What failed where there is nothing else to join, and a link that lasted for less than `shortLink`, is tried again after
-    /// this.
+    /// The wait before a failed network is tried again if there is nothing else to join, and after a link that lasted
+    /// for less than `shortLink`.
     public var retry = BackOff(first: .seconds(1), last: .seconds(5))
     public var shortLink = Duration.seconds(2)
     /// An access point that lost `lossLimit` links within `lossWindow` is taken after others that are as good.
@@ -170,7 +170,7 @@ public struct PolicySettings: Hashable, Sendable {
     public var unblockGain = 5
     /// A network that scans looked for in vain for this long and that is there again gets another chance, whatever it did.
     public var reappearance = Duration.seconds(20)
-    /// Where all networks in range are blocked, the best one is tried all the same, at these intervals.
+    /// If all networks in range are blocked, the best one is tried all the same, at these intervals.
     public var lastResort = BackOff(first: .seconds(30), last: .seconds(300))
 
     /// A wake-up that comes later than this was slept over.
@@ -191,7 +191,7 @@ extension PolicySettings {
     public struct Contradiction: Error, Hashable, Sendable, CustomStringConvertible {
         /// The setting's name in `PolicySettings`: `twoPointFour.weak`.
         public let setting: String
-        /// What is wrong with it: `is -80, not above critical, which is -70`.
+        /// The problem: `is -80, not above critical, which is -70`.
         public let problem: String
 
         public var description: String { "\(setting) \(problem)" }
@@ -212,7 +212,7 @@ extension PolicySettings {
         Pair.allCases.lazy.compactMap { contradiction(in: $0) }.first ?? contradictionOfNumbers ?? contradictionOfWaits
     }
 
-    /// What is wrong between two settings; nil if they agree.
+    /// The conflict between two settings; nil if they agree.
     public func contradiction(in pair: Pair) -> Contradiction? {
         switch pair {
         case .signal2G: contradiction(in: twoPointFour, of: "twoPointFour")

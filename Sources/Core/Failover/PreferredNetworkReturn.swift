@@ -104,7 +104,7 @@ struct PreferredNetworkReturn: Hashable, Sendable {
     }
 }
 
-// What is done to be in the network that the device belongs in.
+// Decisions that bring the device back to its preferred network.
 extension FailoverPolicy {
     /// The network to return to, sooner or later.
     func preferredNetwork(from link: Link) -> NetworkID? {

@@ -45,8 +45,8 @@ public enum Finding: Sendable, Equatable {
 
     // The medium refused.
 
-    /// What was read is right, but could not be made durable, tidied up or noted in the anchor. The next commit tries
-    /// again.
+    /// The state that was read is right, but could not be made durable, tidied up or noted in the anchor. The next
+    /// commit tries again.
     case postponed(KeyFileError)
     case anchorUnusable(KeyFileError)
 }

@@ -106,7 +106,8 @@ struct InformationElements: Hashable {
         }
     }
 
-    /// What it says that it can do for a link. An open network that announces an encrypted twin does none of it itself.
+    /// The protection that it announces for a link. An open network that announces an encrypted twin offers none
+    /// itself.
     var protection: LinkProtection {
         guard let rsn else { return [] }
         var protection: LinkProtection = rsn.protectsManagementFrames ? .pmf : []
@@ -124,7 +125,7 @@ struct InformationElements: Hashable {
 }
 
 extension SecurityElement {
-    /// What it is for its ciphers, whatever the key management; nil where both can be CCMP or GCMP.
+    /// The security by its ciphers, whatever the key management; nil where both can be CCMP or GCMP.
     ///
     /// TKIP for the group alone, as routers have it that serve WPA and WPA2 side by side, is no better: broadcasts can be
     /// forged within minutes, and two forged frames silence the access point for one (IEEE 802.11-2020, 12.5.2.4).

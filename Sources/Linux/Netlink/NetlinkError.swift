@@ -3,7 +3,7 @@ import Glibc
 
 /// Why something asked of the kernel did not happen: what was attempted, and what came of it.
 public struct NetlinkError: Error, Hashable {
-    /// What was attempted, as the object of "cannot": "scan on wlan0".
+    /// The attempt, as the object of "cannot": "scan on wlan0".
     public let attempted: String
     public let reason: Reason
 

@@ -140,8 +140,8 @@ public struct ScanRequest: Hashable, Sendable {
     public var ssids: [SSID]
     /// Whether access points that beacon their name are asked too (the wildcard SSID).
     public var asksEverybody: Bool
-    /// Where to listen. Empty means every channel that the regulatory domain allows, which takes seconds. Channels that
-    /// it does not allow are left out, and if none is left the scan is refused.
+    /// The channels to listen on. Empty means every channel that the regulatory domain allows, which takes seconds.
+    /// Channels that it does not allow are left out, and if none is left the scan is refused.
     public var frequencies: [Frequency]
     /// Whether to forget older results first, so that only what this scan hears is left.
     public var flush: Bool
@@ -177,7 +177,7 @@ struct ScanTracker: Equatable {
         case running
     }
 
-    /// What was seen since the request.
+    /// The progress since the request.
     private enum Seen: Equatable {
         case nothing
         case start

@@ -8,7 +8,7 @@ struct ControlCommand: Sendable {
     private let text: String
     private let secret: Secret?
 
-    /// What an answer looks like when the command was carried out. An answer of another form means that questions and
+    /// The form of an answer when the command was carried out. An answer of another form means that questions and
     /// answers went out of step.
     enum AnswerForm: Sendable {
         case ok
@@ -78,7 +78,7 @@ extension ControlCommand {
     static func removeNetwork(_ id: Int) -> ControlCommand { ControlCommand("REMOVE_NETWORK \(id)") }
 }
 
-/// What wpa_supplicant answered to a command.
+/// The answer of wpa_supplicant to a command.
 enum ControlAnswer: Sendable, Equatable {
     case ok
     case number(Int)

@@ -210,7 +210,7 @@ extension Supplicant {
         }
     }
 
-    /// What happens to a link, where no join waits for it.
+    /// Handles an event of a link that no join waits for.
     private func handleUnbidden(_ event: ControlEvent) {
         switch event {
         case .connected(_, let bssid):

@@ -90,12 +90,12 @@ struct RecordReader: ~Copyable {
     private let repairs: Bool
     /// A part of the sector, large enough for any record.
     private var window: WipedBuffer
-    /// Where the window begins, from the sector's start; nil before anything was read.
+    /// Offset of the window, in bytes from the sector's start; nil before anything was read.
     private var windowStart: Int?
     /// The last record's place in the window.
     private var found = 0..<0
     private var isClosed = false
-    /// Where the next record begins, from the sector's start.
+    /// Offset of the next record, in bytes from the sector's start.
     private(set) var offset: Int
     /// The reason for which `next` returned nil.
     private(set) var end = End.blank
@@ -109,7 +109,7 @@ struct RecordReader: ~Copyable {
 
     struct Found {
         let header: Record.Header
-        /// Where it begins, from the sector's start.
+        /// Offset of the record, in bytes from the sector's start.
         let offset: Int
         /// Whether a wrong bit was put right, in it or in the blank bytes behind it.
         let isRepaired: Bool
@@ -179,7 +179,7 @@ struct RecordReader: ~Copyable {
         if let start = self.windowStart, start <= range.lowerBound, range.upperBound <= start + window.count {
             windowStart = start
         } else {
-            // Where the sector is no larger than the window, once for all.
+            // Once for all, if the sector is no larger than the window.
             windowStart = min(range.lowerBound, medium.geometry.sectorSize - window.count)
             self.windowStart = windowStart
             let (medium, place) = (medium, medium.geometry.start(of: sector) + windowStart)

@@ -41,7 +41,7 @@ extension StoredState {
             replayCounters[counter.name] = counter.last
         }
         do { try validate() } catch { return nil }
-        // Whatever could not be read above, refers to nothing, or is there twice makes a difference here.
+        // A cell that could not be read above, refers to nothing, or is there twice makes a difference here.
         guard backups.count <= KeyFile.allowedMaximum.upperBound, self.cells(keepingSlotsOf: cells) == cells
         else { return nil }
     }
@@ -85,7 +85,7 @@ extension StoredState {
 extension CellID {
     /// The subject of a cell. The numbers are on disk, so they stay.
     enum Kind: UInt8 {
-        /// Which network is which, and the list's revision. There is at most one.
+        /// The role of each network, and the list's revision. There is at most one.
         case roles = 1
         case network = 2
         /// The observations of a network, under the slot of the first that has its name.

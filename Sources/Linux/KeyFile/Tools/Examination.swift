@@ -228,7 +228,7 @@ struct SectorWalk {
     init(
         _ index: Int, _ header: SectorHeader, of medium: any Medium, _ keys: SectorKeys?, after before: [UInt8]?
     ) {
-        // Where the medium does not give all of it, the scan has said so.
+        // If the medium does not give all of it, the scan has said so.
         try? read(index, header, medium, keys, before)
     }
 
@@ -287,7 +287,8 @@ struct ChainBreaks {
             {
                 problems.append((report.index, .linkBroken(predecessor: before)))
             }
-            // What follows a lost successor continues the closing record itself: the loss was noticed and made good.
+            // The record after a lost successor continues the closing record itself: the loss was noticed and made
+            // good.
             guard let successor = walk.successor, !walks.values.contains(where: { $0.link == walk.tags.last }) else {
                 continue
             }
