@@ -4,7 +4,7 @@ import AgentModel
 /// wake-ups a second, so it works only while the device sends much, and while the radio scans, for then the kernel's own watch
 /// rests. All else of a device that is idle is left to that.
 struct BeaconWatch {
-    /// What a sample of the counts says.
+    /// The meaning of a sample of the counts.
     enum Finding {
         case fine
         /// No beacon, nothing acknowledged, and frames lost in the end. Not a proof: the access point may look at another
@@ -132,7 +132,7 @@ struct BeaconWatch {
         return .silent
     }
 
-    /// What was counted says nothing, and counts from now on.
+    /// The earlier counts say nothing; counting begins anew.
     mutating func startOver(at now: Instant) {
         heard = nil
         if next != nil { next = now + Self.pace }

@@ -2,7 +2,7 @@ import Linux
 import Netlink
 import Supplicant
 
-/// What the device's parts report, in one order.
+/// Reports of the device's parts, in one order.
 enum Observation: Sendable {
     /// Of the interface of this name.
     case radio(RadioEvent, String)

@@ -7,7 +7,7 @@ import Glibc
 import KeyFile
 import Linux
 
-/// What a command tells the shell; the numbers from 64 on are those of sysexits(3).
+/// A command's exit status; the numbers from 64 on are those of sysexits(3).
 enum ExitStatus: Int32, CaseIterable {
     case success = 0
     case failed = 1
@@ -94,7 +94,7 @@ extension ExitStatus {
 /// An error of the store, with what it tells the shell and the person.
 protocol KeyFileFailure: Error {
     var exitStatus: ExitStatus { get }
-    /// What is wrong and what to do.
+    /// The problem, and what to do.
     var advice: String { get }
 }
 

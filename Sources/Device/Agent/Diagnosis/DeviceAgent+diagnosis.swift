@@ -5,7 +5,7 @@ import Connectivity
 import Linux
 import Netlink
 
-// Which layer is broken, looked at anew from the radio upwards. Nothing that is done for it disturbs the link.
+// Finds the layer that is broken: measures all anew, from the radio upwards, without disturbing the link.
 extension DeviceAgent {
     /// The limits of the steps that send something; together less than ``DiagnosisDesk/limit``.
     private enum Limit {

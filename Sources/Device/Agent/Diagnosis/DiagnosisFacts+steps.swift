@@ -2,7 +2,7 @@ import AgentModel
 import AppProtocol
 import Connectivity
 
-// What was found, in words, and what to do about it.
+// The findings in words, and advice.
 extension DiagnosisFacts {
     private typealias Step = Diagnosis.Step
 

@@ -2,7 +2,7 @@ import AgentModel
 import AppProtocol
 import Connectivity
 
-/// What was found at each layer. Nil is what was not looked at: it was not reached in time.
+/// The findings at each layer; nil for a layer that was not reached in time.
 struct DiagnosisFacts: Sendable, Equatable {
     struct Radio: Sendable, Equatable {
         var interface: String

@@ -88,7 +88,7 @@ package struct IdentityFolder {
         }
     }
 
-    /// What cannot be read was put in place before and is being destroyed: it is written at one stroke.
+    /// An unreadable file was put in place before and is being destroyed: it is written at one stroke.
     private func nextIdentity() throws(IdentityError) -> DeviceIdentity? {
         guard let code = try firstLine(of: Self.next) else { return nil }
         let pairing = code.withBytes { try? PairingCode(reading: $0) }

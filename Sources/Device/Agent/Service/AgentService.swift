@@ -105,7 +105,7 @@ public enum AgentService {
     }
 }
 
-/// What the service consists of while it runs.
+/// The parts of the running service.
 private struct RunningAgent: Sendable {
     let device: DeviceAgent
     private let server: AppServer

@@ -32,7 +32,7 @@ public final class LogSink: Sendable {
         threshold = Mutex(level)
     }
 
-    /// What is less important is not logged.
+    /// The lowest level that is logged.
     public var level: Logger.Level {
         get { threshold.withLock { $0 } }
         set { threshold.withLock { $0 = newValue } }

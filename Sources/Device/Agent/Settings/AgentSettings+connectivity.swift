@@ -46,7 +46,7 @@ extension ConnectivitySettings {
         }
     }
 
-    /// What matters most is that the device's own servers are reached.
+    /// The most important goal is that the device's own servers are reached.
     private static func required(from reader: inout SettingsReader, hasTargets: Bool, hasSource: Bool) -> ReachLevel {
         let standard: ReachLevel = hasTargets ? .target : hasSource ? .internet : .lan
         guard let text = reader.anyText(.requiredLevel) else { return standard }

@@ -18,7 +18,7 @@ public struct InvalidSetting: Error, Equatable, CustomStringConvertible {
     public var description: String { "\(origin.map { "\($0): " } ?? "")\(name) \(problem); allowed: \(allowed)" }
 }
 
-/// Who has set something.
+/// The origin of a setting.
 public enum SettingOrigin: Sendable, Equatable, CustomStringConvertible {
     case environment
     /// A line of a file, counted from 1.

@@ -5,7 +5,7 @@ package struct Setting: Sendable {
     package let form: SettingForm
     package let standard: Standard
     package let effect: Effect
-    /// What it is good for, in one or two sentences.
+    /// Its purpose, in one or two sentences.
     package let meaning: String
 
     /// The value that counts where it is not set.
@@ -60,7 +60,7 @@ package struct Setting: Sendable {
     }
 }
 
-/// What a setting's value has to look like.
+/// The form of a setting's value.
 package enum SettingForm: Sendable {
     case number(ClosedRange<Int>, Unit?)
     case path

@@ -137,11 +137,11 @@ public struct NoteMark: Equatable, Sendable {
     let nanoseconds: Int
 }
 
-/// Which versions of its notes there are about an interface's network.
+/// Versions of the notes about an interface's network.
 public struct NoteMarks: Equatable, Sendable {
-    /// Of what our hook has written; nil for nothing.
+    /// The version of our hook's notes; nil for none.
     let lease: NoteMark?
-    /// Of what systemd-networkd has.
+    /// The version of systemd-networkd's.
     let link: NoteMark?
 }
 

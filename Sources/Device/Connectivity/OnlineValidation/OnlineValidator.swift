@@ -80,8 +80,8 @@ extension WebAnswer {
     }
 }
 
-/// Whom to ask whether a network leads to the internet, and what the answer has to be. It is the maker's own: there is
-/// none by default.
+/// The server to ask whether a network leads to the internet, and the answer that it has to give. It is the maker's
+/// own: there is none by default.
 public struct ValidationSource: Sendable, Equatable {
     public enum Expectation: Sendable, Equatable {
         /// 200 to 299.

@@ -15,7 +15,7 @@ public struct ProviderRequest: Sendable, Equatable {
     public enum Content: Sendable, Equatable {
         /// Comes first in every connection: whether this is a provider that speaks the protocol at all.
         case hello
-        /// Which of these networks it may serve, without any use of a network.
+        /// Asks which of these networks it may serve, without any use of a network.
         case filterScanList([ScannedHotspot])
         /// Whether it can sign in to this network, which the device has joined.
         case evaluate(CaptiveNetwork)

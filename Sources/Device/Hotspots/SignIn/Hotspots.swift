@@ -193,7 +193,7 @@ public enum PortalAnswerRefusal: Error, Sendable, Equatable {
     case invalidValue(String)
 }
 
-/// Which provider signed in at which network, for those used last.
+/// The provider that signed in at each network, for those used last.
 struct RememberedProviders: Sendable {
     /// All access points of one network.
     private struct Network: Hashable {

@@ -124,7 +124,7 @@ struct SignIn: Sendable {
         return actions
     }
 
-    // MARK: What the rest is written in
+    // MARK: Helpers
 
     mutating func act(_ action: Action) { actions.append(action) }
 
