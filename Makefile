@@ -1,8 +1,8 @@
 # Everything that is needed is installed by the first target that needs it (Debian packages, through apt-get).
 
 export SWIFT ?= swift
-# What ships is made by one command: `swift build -c release --product altnet` with these flags (Docs/building.md says
-# what each is for). The same compilation is what runs in the lab, the demo and the benchmarks, and what is fuzzed.
+# One command makes the program that ships: `swift build -c release --product altnet` with these flags (Docs/building.md
+# says what each is for). The same compilation runs in the lab, the demo and the benchmarks, and is fuzzed.
 COMPILE := --static-swift-stdlib -Xswiftc -Osize \
     -Xswiftc -Xfrontend -Xswiftc -function-sections -Xswiftc -Xfrontend -Xswiftc -internalize-at-link \
     -Xcc -ffunction-sections
@@ -35,7 +35,7 @@ test: servers check integration lab-core package-test ## Test what every change 
 
 test-all: servers check thorough lab package-test board-test ## Test everything
 
-# Which target a test is in decides when it runs. These need servers, network namespaces, root or all of the processor.
+# The target of a test decides when it runs. These need servers, network namespaces, root or all of the processor.
 INTEGRATION := IntegrationTests HarnessTests
 # These put threads into other network namespaces, so they have a process of their own: Swift's pool begins a thread in the
 # namespace of the thread that asks for it, and the thread stays there.

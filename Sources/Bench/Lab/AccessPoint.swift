@@ -26,7 +26,7 @@ public actor AccessPoint {
     private var dnsmasq: Program?
     private var givesAddresses = true
     private var guests: [Program] = []
-    /// What is behind it; nothing at first.
+    /// The network behind it; none at first.
     var internet: Internet?
     /// Whether its network has IPv6 and nothing else.
     private var hasOnlyIPv6 = false
@@ -95,7 +95,7 @@ public actor AccessPoint {
         try await powerOn()
     }
 
-    /// What hostapd has said: a station that tries to authenticate is named in it.
+    /// The log of hostapd: it names each station that tries to authenticate.
     public var hostapdLog: String { (try? String(contentsOfFile: log("hostapd"), encoding: .utf8)) ?? "" }
 
     // MARK: Settings
@@ -208,7 +208,7 @@ public actor AccessPoint {
     }
 }
 
-/// What a person sets on an access point.
+/// The settings of an access point.
 struct AccessPointSettings {
     let ssid: SSID
     var security: NetworkSecurity
@@ -262,7 +262,7 @@ public enum NetworkSecurity: Hashable, Sendable {
     /// WPA2 and WPA3 side by side.
     case transition(String)
 
-    /// What a person types in; nil for an open network.
+    /// The password that a user types in; nil for an open network.
     public var password: String? {
         switch self {
         case .open: nil

@@ -52,7 +52,7 @@ final class BeaconWatcher {
 
     /// - Parameter isUnderWay: whether a scan begins or ends.
     func scan(isUnderWay: Bool) {
-        // A watch that begins while the access point is asked belongs to that question.
+        // A scan that begins while the access point is asked is the question itself.
         guard phase == .watching || !isUnderWay else { return }
         watch.scan(isUnderWay: isUnderWay, at: .now)
         if timer == nil { plan() }

@@ -118,7 +118,7 @@ public struct Harness: Sendable {
 /// Why nothing was tried.
 public enum HarnessError: Error, Sendable, Equatable {
     case unreachable(String)
-    /// What the device said to the first questions is not the protocol.
+    /// The device's answers to the first questions are not the protocol.
     case notUnderstood(expected: String, got: String, exchange: [String])
     /// The device stores networks that it could lose if it has a defect, and that cannot be given to it again.
     case wouldRisk([SSID])

@@ -70,7 +70,7 @@ final class Wire: Sendable {
         try? await channel.close().get()
     }
 
-    /// Whatever comes next.
+    /// The next message, of any kind.
     func next(within limit: Duration? = nil) async throws(Deviation) -> Arrival {
         let arrival = await mailbox.next(within: limit ?? patience, on: channel.eventLoop)
         guard case .line(let line) = arrival else { return arrival }

@@ -87,7 +87,7 @@ extension BenchmarkCase {
             .supplicantSwitches, .supplicantProcessor,
         ]
     ) { house in
-        // What they keep goes to a disk of its own from here on, with a journal as on a board.
+        // Their state goes to a disk of its own from here on, with a journal as on a board.
         await house.stack.stop()
         try await house.lab.station.clear()
         let disk = try await Disk(in: house.lab, for: house.stack.stateFolders)

@@ -7,7 +7,7 @@ import AgentModel
 /// access point can be joined while it is on and heard, takes stations, accepts the password that the device has been
 /// told, and gives out addresses. What it loses no policy can save; what a policy loses more is its regret.
 public struct Oracle: Sendable {
-    /// What is known beforehand.
+    /// The optimum's knowledge of the future.
     public enum Foresight: Sendable, Hashable {
         /// Everything.
         case complete
@@ -33,7 +33,7 @@ public struct Oracle: Sendable {
         public let accessPoint: Int
     }
 
-    /// What the kernel takes at least to miss an access point's beacons (Docs/detection.md).
+    /// The least time in which the kernel misses an access point's beacons (Docs/detection.md).
     static let lossDetection = StackTiming().lossDetection.lowerBound
 
     /// The shortest time that an association and its handshake take.
@@ -117,7 +117,7 @@ struct OracleCourse {
         var place = Optimum.Place(
             quality: max(0, 1 - world.lostTime(of: ap, in: start..<end) / length),
             keepsLink: !breaks[index].contains(start))
-        // What the access point says counts when it is asked; when that is, the pass may be over.
+        // The access point's state counts when it is asked; at that time the pass may be over.
         let asked = min(start + Oracle.association, world.passLength - 1)
         let state = world.state(of: ap, at: .milliseconds(asked))
         guard !isPaused, state.isOn, !state.isFull, state.admission == .admitted,
@@ -128,7 +128,7 @@ struct OracleCourse {
         return place
     }
 
-    /// Where cells begin and end.
+    /// Beginnings and ends of cells.
     private var times: [Int64] {
         var marks: Set<Int64> = [0, world.passLength]
         for (index, ap) in accessPoints.enumerated() {

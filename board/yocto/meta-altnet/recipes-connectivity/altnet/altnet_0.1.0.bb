@@ -12,7 +12,7 @@ DEPENDS = "libnl"
 ALTNET_DEB ?= ""
 SRC_URI = "file://${ALTNET_DEB};subdir=${BP}"
 
-# Where the root file system is read-only: the mount point of the partition that is not.
+# If the root file system is read-only: the mount point of the partition that is not.
 ALTNET_WRITABLE ?= ""
 
 ALTNET_INTERFACE ?= "wlan0"
