@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    /// What was put in place as a whole counts, whatever a power cut has left of the rest.
+    /// An identity that was put in place as a whole counts, whatever a power cut has left of the rest.
     @Test func whatWasBegunIsFinished() throws {
         try inFolder { folder in
             _ = try DeviceIdentity.load(from: folder)

@@ -58,7 +58,7 @@ final class ReachDesk {
         (changes, published) = (0, 0)
     }
 
-    /// What the policy is told next.
+    /// The next event for the policy.
     func next(_ action: () -> Void) async -> PolicyEvent {
         await withCheckedContinuation { continuation in
             waiting = continuation

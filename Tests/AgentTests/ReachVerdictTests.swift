@@ -6,7 +6,7 @@ import Testing
 
 @testable import Agent
 
-/// What follows of what was found, for each level that may be required: row by row as Docs/validation.md says it.
+/// The verdict on the findings, for each level that may be required: row by row as Docs/validation.md says it.
 @Suite struct ReachVerdictTests {
     /// A row of the table.
     struct Row: Sendable, CustomTestStringConvertible {
@@ -21,7 +21,7 @@ import Testing
         var testDescription: String { text }
     }
 
-    /// What the source says, or the network of itself.
+    /// The word of the source, or of the network itself.
     struct Network: Sendable, Hashable {
         var source: String
         var isCaptive: Bool?
@@ -167,9 +167,9 @@ import Testing
 
     // MARK: Questions that could not be asked
 
-    /// What is required, the target, what is open, and the verdict on it.
+    /// The required level, the target, the open questions, and the verdict on them.
     @Test(arguments: [
-        // Whatever the source would say.
+        // For every answer of the source.
         (
             ReachLevel.target, ReachFindings.Answer.answers(.certified) as ReachFindings.Answer?,
             ProbeResult.online as ProbeResult?

@@ -38,7 +38,7 @@ import Testing
         #expect(request.provider == "cafe" && request.fields.map(\.name) == ["room", "pin"])
         #expect(desk.watch.connectivity.portal?.state == .presentingUI)
 
-        // What cannot be the answer goes nowhere, and its values into no error.
+        // A wrong answer goes nowhere, and its values into no error.
         let secret = Secret(text: "hunter2")
         let refusal = #expect(throws: ProtocolError.self) {
             try desk.watch.answer(PortalAnswer(id: request.id, values: ["room": secret, "other": secret]))
@@ -124,7 +124,7 @@ private final class ScriptedHost: Sendable {
             .bind(unixDomainSocketPath: path).get()
     }
 
-    /// What it was asked, but for the questions that open a conversation.
+    /// The types of the questions, but for those that open a conversation.
     var types: [String] { noted.state.withLock { $0.types } }
     var answers: [[String: String]] { noted.state.withLock { $0.answers } }
 

@@ -16,7 +16,7 @@ final class Board: DeviceService {
             since: Timestamp(millisecondsSince1970: 0))
         var switches: [String: SwitchStatus] = [:]
         var asked: [Request.Body] = []
-        /// What the next requests of a type are answered instead.
+        /// The answers to the next requests of a type.
         var refusals: [MessageType: [ErrorCode]] = [:]
         var capabilities = Capabilities(maxBackupNetworks: 3, deviceId: "board-1", firmware: "1", features: [])
     }

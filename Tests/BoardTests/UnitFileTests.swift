@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What systemd says of the units that come with altnet.
+/// The verdict of systemd on the units that come with altnet.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct UnitFileTests {
     /// The agent and who is beside it, with how exposed systemd may find each: tenths, of 100.
     static let services = [

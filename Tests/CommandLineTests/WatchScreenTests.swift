@@ -121,7 +121,7 @@ import Testing
         #expect(lines.last?.hasSuffix("switch: rolled back: Attic: wrong\\x07") == true)
     }
 
-    /// Whatever access points call themselves, no line is longer than the terminal, and no character moves the others.
+    /// For every name of an access point, no line is longer than the terminal, and no character moves the others.
     @Test(arguments: [true, false])
     func nothingBreaksTheLayout(unicode: Bool) throws {
         var state = try WatchStory.state()

@@ -13,7 +13,7 @@ import Testing
         if case .record(let decision) = action { decision.kind == .unusable } else { false }
     }
 
-    /// Where it was asked a moment ago.
+    /// A device that has begun a probe a moment ago.
     private static func probing() -> Bench {
         var bench = UsefulnessTests.online()
         _ = bench.advance(upTo: .seconds(40), until: isProbe)

@@ -102,7 +102,7 @@ import Testing
         #expect(bench.policy.lastFailure(of: Bench.backup.id) == .timeout)
     }
 
-    /// Who gives addresses slowly gets its time once.
+    /// A network that gives addresses slowly gets its time once.
     @Test func waitingForAnAddressEndsEarlyOnlyWhereItDidNotHelpBefore() {
         var bench = Bench([Bench.home, Bench.backup])
         bench.start()

@@ -79,7 +79,7 @@ import Testing
         bench.send(.linkLost())
         for hour in 1...48 {
             bench.advance(by: .seconds(3600))
-            // Whatever is ordered fails: the radio is deaf.
+            // Every scan fails: the radio is deaf.
             while bench.policy.scan != nil { bench.finishScan() }
             #expect(bench.target == nil, "hour \(hour)")
         }

@@ -120,7 +120,7 @@ import Testing
         #expect(bench.take().isEmpty)
         #expect(bench.policy.nextWake == wake)
         #expect(bench.policy.networks[0].floor == [.sae, .pmf])
-        // What was seen before counts no more.
+        // Earlier observations count no more.
         #expect(bench.policy.lastObservation(of: Bench.home.id) == nil)
     }
 }

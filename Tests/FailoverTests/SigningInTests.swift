@@ -68,7 +68,7 @@ import Testing
         #expect(bench.target == Bench.home, "nothing else is there")
     }
 
-    /// Who has declined says so by a time that is over.
+    /// A provider that has declined reports a time that is over.
     @Test func aTimeThatIsOverIsTheVerdict() {
         var bench = UsefulnessTests.online()
         _ = bench.advance(upTo: .seconds(40)) { if case .probe = $0 { true } else { false } }

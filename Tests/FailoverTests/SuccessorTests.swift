@@ -93,7 +93,7 @@ import Testing
         #expect(bench.policy.lastFailure(of: Bench.backup.id) == .noInternet)
     }
 
-    /// What is heard of one link says nothing of the other.
+    /// A report about one link says nothing of the other.
     @Test func eachLinkHasItsOwnProof() throws {
         var (bench, target) = try weak(Self.validating)
         succeeds(target, &bench)

@@ -199,7 +199,7 @@ private func readAnchor(_ content: [UInt8]) {
 
 extension FuzzTarget {
     /// The whole file as it comes, and what is sealed in it: the key is made without scrypt, which is the same for all.
-    /// What is opened is a state that altnet writes, and it is the same once it is sealed and opened again.
+    /// An opened state is one that altnet writes, and it is the same once it is sealed and opened again.
     static let sealedExport = FuzzTarget(
         "sealed-export", "an export of the key file, and what is sealed in it", longest: Record.maximumBody,
         seeds: { ExportSample.all }

@@ -51,7 +51,7 @@ private func writeAgain(_ attributes: Attributes) {
             && zip(read, again).allSatisfy { $0.type == $1.type && $0.value.bytes == $1.value.bytes })
 }
 
-/// What the agent asks the kernel for reads as what it had in mind.
+/// A request of the agent to the kernel reads as it was meant.
 private func checkRoutes(_ message: NetlinkMessage) {
     if let report = RouteReport(message.payload), let route = OwnRoute(report), isPossible(route) {
         let payload = encoded(.change(route, isNew: true))

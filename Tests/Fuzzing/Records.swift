@@ -4,7 +4,7 @@ import AgentModel
 @testable import Failover
 
 extension FuzzTarget {
-    /// What can be read is the same once it is written as the agent writes it and read again.
+    /// A record that can be read is the same once it is written as the agent writes it and read again.
     static let records = FuzzTarget(
         "records", "a record of what the policy heard and did", longest: 4096, seeds: { bytes([RecordSample.text]) }
     ) { bytes in

@@ -80,7 +80,7 @@ extension House {
         return home
     }
 
-    /// What the device is told of the internet: its broker, and where to ask whether it is online.
+    /// The device's settings for the internet: its broker, and where to ask whether it is online.
     static let servers = [
         "ALTNET_TARGETS": "broker=mqtt://\(Upstream.brokerName):1883",
         "ALTNET_VALIDATION_URL": Upstream.validationURL,

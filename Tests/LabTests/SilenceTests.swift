@@ -169,7 +169,8 @@ extension Radios {
             for tenth in stride(from: 0, to: 10, by: 2) {
                 try await scenario("power cut \(tenth)", accessPoints: 2) { lab in
                     let house = try await House(lab)
-                    // What was seen just now would be joined without a look, and power cuts seldom come just then.
+                    // An access point that was seen just now would be joined without a scan, and power cuts seldom come
+                    // just then.
                     try await house.pinger.reply(after: .now + .seconds(15), within: .seconds(20))
                     try await lab.wait(untilTenth: tenth)
                     let cut = ContinuousClock.now

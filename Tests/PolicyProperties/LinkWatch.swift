@@ -207,7 +207,7 @@ struct LinkWatch {
         throw Violation(.makesBeforeItBreaks, "\(decision.cause): the living link is left", at: exchange.at)
     }
 
-    /// What was made beside is used when it carries traffic, or when nothing else is left.
+    /// A link that was made beside is used when it carries traffic, or when nothing else is left.
     private func checkSuccession(_ epoch: UInt64, in exchange: Exchange) throws(Violation) {
         let isWhole = exchange.actions.contains { action in
             switch action {

@@ -29,7 +29,7 @@ package enum Neighbourhood {
 
     package static func networkIndex(ofAccessPoint index: Int) -> Int { index % networkCount }
 
-    /// What a scan sees of an access point.
+    /// A scan's observation of an access point.
     package static func observation(of index: Int, signal: Int, lastSeen: Instant, isEvilTwin: Bool = false) -> BSS {
         let accessPoint = accessPoint(index)
         let network = network(networkIndex(ofAccessPoint: index))

@@ -58,7 +58,7 @@ extension HostileHistory {
     }
 }
 
-/// Where a trace leaves what it tells.
+/// Collects the lines of a trace.
 final class Told {
     var story = Story()
 }

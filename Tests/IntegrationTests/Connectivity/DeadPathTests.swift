@@ -47,7 +47,7 @@ struct DeadPathTests {
         start(watch)
         try await watch.becomes(.ready)
         try network.cut(kind)
-        // What is there dies of silence; what is tried then is rejected.
+        // The connection dies of silence; new ones are rejected.
         try await watch.becomes(.failed(.unreachable))
         try network.heal()
         try await watch.becomes(.ready)

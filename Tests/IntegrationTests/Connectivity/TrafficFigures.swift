@@ -5,7 +5,7 @@ import Testing
 
 @testable import Connectivity
 
-/// What it costs to know: `ALTNET_FIGURES_S=300 .build/debug/altnetPackageTests.xctest --testing-library swift-testing
+/// The cost of knowing: `ALTNET_FIGURES_S=300 .build/debug/altnetPackageTests.xctest --testing-library swift-testing
 /// --filter TrafficFigures` measures for 300 s each, side by side, and prints the table of the documentation.
 @Suite(
     .enabled(
@@ -39,7 +39,7 @@ struct TrafficFigures {
         print(lines.joined(separator: "\n"))
     }
 
-    /// What the source of validation costs by itself, from the name's end on: nginx with `return 204`.
+    /// The cost of the source of validation by itself, from the name's end on: nginx with `return 204`.
     @Test func bytesOfAQuestion() async throws {
         let network = try TestNetwork()
         let server = try Server.nginx(at: "10.8.0.1", port: 80, through: network.serverSide)
