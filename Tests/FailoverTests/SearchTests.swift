@@ -110,7 +110,8 @@ import Testing
         #expect(full.count >= 15)
     }
 
-    /// A look at all channels keeps from looking at the known ones, so a long one is made seldomer, where there are known ones.
+    /// A scan of all channels delays scans of the known ones, so a long one is made less often, if there are known
+    /// ones.
     @Test(arguments: [true, false]) func aLongLookAtEverythingWaitsWhereChannelsAreKnown(isKnown: Bool) {
         var bench = Bench()
         bench.start()

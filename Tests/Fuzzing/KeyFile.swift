@@ -6,7 +6,7 @@ import Randomness
 @testable import KeyFile
 
 extension FuzzTarget {
-    /// An input says what is in the file or on the chip, and what then happens to the store. Whatever that is, the
+    /// An input is the content of the file or the chip, and the following calls to the store. For any of them, the
     /// store opens or says why not, what it holds was committed, and what it has acknowledged is there after a restart.
     static let keyFile = FuzzTarget(
         "keyfile", "a key file or a flash chip, and what happens to the store on it", longest: 256, goal: 1_000_000,

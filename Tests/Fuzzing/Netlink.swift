@@ -4,7 +4,7 @@ import CNetlink
 @testable import Netlink
 
 extension FuzzTarget {
-    /// Every message is read as everything that the kernel tells. Whatever can be read is the same when it is written
+    /// Every message is read as everything that the kernel tells. Each result is the same when it is written
     /// and read again, and what is kept is bounded by what arrived.
     static let netlink = FuzzTarget(
         "netlink", "datagrams of the kernel: attributes, dumps and news of nl80211 and rtnetlink", longest: 1024,

@@ -75,8 +75,8 @@ private enum RecordSample {
 }
 
 extension FuzzTarget {
-    /// A file is read or refused line by line. What is read is the same once it is written with quotes; the settings
-    /// that come of it are in their ranges, or refused with words that can be shown.
+    /// A file is read or refused line by line. A record that is read is the same once it is written with quotes; the
+    /// settings that come of it are in their ranges, or refused with words that can be shown.
     static let settings = FuzzTarget(
         "settings", "the settings file, and the values in it", longest: 2048,
         seeds: { [TestFile.settings] + bytes(SettingsSample.all) },

@@ -34,7 +34,7 @@ final class MeddlingProxy: Sendable {
     }
 }
 
-/// Passes lines on, spoilt. What does not end in a line feed is passed on as it comes.
+/// Passes lines on, spoilt. A last line without a line feed is passed on as it comes.
 private final class Relay: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 

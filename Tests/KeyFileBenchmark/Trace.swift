@@ -13,7 +13,7 @@ struct TracedStep {
     /// See `Mark.diskBytes`.
     var diskBytes = 0
     /// By how many bytes the process's memory grew at most since the first mark: the heap, which the kernel gives out
-    /// page by page, and mappings of any kind. What was free in the heap at the first mark counts as if it had all been
+    /// page by page, and mappings of any kind. Free memory of the heap at the first mark counts as if it had all been
     /// used.
     var peakMemory = 0
 }

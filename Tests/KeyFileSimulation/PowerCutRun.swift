@@ -197,7 +197,7 @@ package final class PowerCutRun {
         _ = open(board.afterPowerCut(outcome, using: &random), expecting: allowed, "after a second cut")
     }
 
-    /// A process that is killed, and one that starts in its place; then the power goes. What was read stays.
+    /// A process that is killed, and one that starts in its place; then the power goes. The state that was read stays.
     private func kill(_ board: SimulatedBoard, expecting allowed: [StoredState]) {
         guard failure == nil, random.below(2) == 0 else { return }
         totals.kills += 1

@@ -5,8 +5,8 @@ import Randomness
 /// A directory on a disk that forgets what was not synchronised, and fails on command.
 ///
 /// Data and names reach the medium only when they are synchronised; a power cut leaves of everything else any part, in
-/// any order: that is what POSIX allows, and worse than most file systems do. What a write does not cover it does not harm
-/// (what SQLite calls powersafe overwrite, SQLITE_IOCAP_POWERSAFE_OVERWRITE).
+/// any order: that is what POSIX allows, and worse than most file systems do. A write does not harm bytes that it does
+/// not cover (what SQLite calls powersafe overwrite, SQLITE_IOCAP_POWERSAFE_OVERWRITE).
 package final class SimulatedDisk: SimulatedStorage {
     package private(set) var operations = 0
     package private(set) var writes = 0

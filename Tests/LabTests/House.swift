@@ -99,7 +99,7 @@ extension House {
         try await lab.station.seen(as: "\(address)", within: .seconds(10))
     }
 
-    /// The device knows that the network leads to the internet, and as far as `level`. Where a server that had shown it
+    /// The device knows that the network leads to the internet, and as far as `level`. If a server that had shown it
     /// fails, others are asked first, and until they answer the state is unknown.
     func expectInternet(level: ReachLevel? = nil) async throws {
         try await device.connectivity(within: .seconds(20), "the internet to be known as reached") {

@@ -131,7 +131,7 @@ public actor AccessPoint {
     public func ask(_ command: String) throws -> String { try control.ask(command) }
 
     /// Starts a program in its network, as on a machine that is connected to it by cable; it is ended with the lab at
-    /// the latest. What it writes goes to `<log>.log` among the lab's records.
+    /// the latest. Its output goes to `<log>.log` among the lab's records.
     ///
     /// - Parameter input: a file that it may read as its input.
     public func start(

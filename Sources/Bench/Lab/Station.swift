@@ -167,7 +167,7 @@ public actor Station {
         try iw("phy", radio.phy, "interface", "add", name ?? interface, "type", "managed")
     }
 
-    /// Renames the interface, which has to be down. What follows here is about the interface of the new name.
+    /// Renames the interface, which has to be down. Later calls are about the interface of the new name.
     public func renameInterface(to name: String) throws { link = try link.rename(to: name) }
 
     /// The IPv4 address that the station has.

@@ -22,7 +22,7 @@ extension FailoverPolicy {
         }
     }
 
-    /// The same for the link with this epoch. What concerns another link comes too late.
+    /// The same for the link with this epoch. An event of another link comes too late.
     mutating func happen(
         _ input: LinkMachine.Input, toLink epoch: UInt64, at now: Instant, _ actions: inout [PolicyAction]
     ) {

@@ -102,8 +102,8 @@ struct Search: Sendable, Hashable {
         fulls += 1
     }
 
-    /// While all channels are scanned, the known ones are not looked at: where that takes long, it is done seldomer. Where none
-    /// is known, nothing else is looked at anyway.
+    /// While all channels are scanned, the known ones are not: if that takes long, it is done less often. If none
+    /// is known, there is nothing else to scan anyway.
     mutating func scannedEverywhere(for duration: Duration, at now: Instant) {
         nextFull = nextFull.map { max($0, now + min(duration, Self.longestFullScan) * 5) }
     }

@@ -12,7 +12,7 @@ struct Weakness: Sendable {
     var lastScan: (at: Instant, level: Int?)?
     /// A signal that wavers about the threshold is no reason to scan all the time.
     var quietUntil: Instant?
-    /// Since when the link is confirmed to be weak. What was seen before may be gone, and the link still lives.
+    /// Since when the link is confirmed to be weak. An access point seen before may be gone, and the link still lives.
     var confirmedAt: Instant?
     /// The latest verdict.
     var verdict = SignalJudge.Verdict.fine

@@ -144,7 +144,7 @@ struct NetworkHistory: Hashable {
         pardons = 0
     }
 
-    /// Whether a failure may be one access point's alone. Where one after the other fails, it is the network.
+    /// Whether a failure may be one access point's alone. If one after the other fails, it is the network.
     var blamesAccessPoints: Bool { failedAccessPoints < Self.patience }
 
     mutating func wasUseless(_ failure: JoinFailure, at now: Instant, settings: PolicySettings) {

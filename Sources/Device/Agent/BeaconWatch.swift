@@ -83,8 +83,8 @@ struct BeaconWatch {
 
     private mutating func countAnew(_ frames: UInt64, at now: Instant) { count = (frames, now) }
 
-    /// So many make it likely that three are lost while three beacons are missing. What the agent itself sends to see
-    /// whether the network leads somewhere is less.
+    /// So many make it likely that three are lost while three beacons are missing. Frames that the agent itself sends
+    /// to see whether the network leads somewhere are fewer.
     static let framesPerSecond = 10.0
     /// A device is in use when it has sent that many for so long, and no more when it has not.
     static let shortestCount = Duration.seconds(5)

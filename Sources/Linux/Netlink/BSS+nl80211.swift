@@ -95,7 +95,7 @@ struct InformationElements: Hashable {
             return offered.contains(.enterprise) ? .enterprise : .unknown
         }
         if let flaw = element.flaw { return flaw }
-        // Before there was RSN. What the vendors' element offers counts for nothing where RSN is offered too.
+        // Before there was RSN. The offer of the vendors' element counts for nothing if RSN is offered too.
         guard rsn != nil else { return .legacy }
         return if offered.isSuperset(of: [.psk, .sae]) {
             .wpa2wpa3

@@ -45,7 +45,7 @@ struct Neighbour: Hashable {
 }
 
 extension Neighbour {
-    /// Reads `struct ndmsg` and its attributes. Who is answered for (`NTF_PROXY`) is no neighbour.
+    /// Reads `struct ndmsg` and its attributes. A host that is answered for (`NTF_PROXY`) is no neighbour.
     init?(_ payload: ArraySlice<UInt8>) {
         var reader = ByteReader(payload)
         guard let family = reader.take(UInt8.self).flatMap(AddressFamily.init),

@@ -15,7 +15,7 @@ public enum RouteEvent: Hashable, Sendable {
     case defaultRouteRemoved(DefaultRoute)
     /// Another interface, or none, now carries traffic to the rest of the world, or a tunnel's packets.
     case uplinkChanged(ActiveUplink?)
-    /// Messages were lost and everything was read anew. What changed meanwhile was told as events just before.
+    /// Messages were lost and everything was read anew. Changes meanwhile were told as events just before.
     case resynchronise
 }
 

@@ -186,7 +186,7 @@ public final class RouteMonitor {
         for probe in probes.values { probe.ask(table.neighbours[probe.key]) }
     }
 
-    /// Reads a subject anew. What is read and what is news are applied in the order in which the kernel told them.
+    /// Reads a subject anew. Dump and news are applied in the order in which the kernel told them.
     private func read(_ subject: RouteSubject) async throws(NetlinkError) {
         for attempt in 1...NetlinkSocket.attempts {
             table.beginReading(subject)

@@ -86,7 +86,7 @@ enum ControlAnswer: Sendable, Equatable {
 
     /// - Throws: `refused` for `FAIL` and `UNKNOWN COMMAND`, `malformedReply` for anything that is no answer to `command`.
     init(_ bytes: some Collection<UInt8>, to command: ControlCommand) throws(SupplicantError) {
-        // All answers are text. What is not valid UTF-8 in it comes out as replacement characters and fits nothing.
+        // All answers are text. Bytes in it that are not valid UTF-8 become replacement characters and fit nothing.
         let text = String(decoding: bytes, as: UTF8.self)
         let line = text.last == "\n" ? text.dropLast() : text[...]
         if line.hasPrefix("FAIL") || line == "UNKNOWN COMMAND" {

@@ -52,8 +52,8 @@ public struct HookProgram: AccessPointSwitch {
         var text: [UInt8] = []
         var status: Int32 = 0
         while true {
-            // Asked before it is read, so that what it wrote last is read. What it leaves running may keep the pipe
-            // open.
+            // Asked before it is read, so that what it wrote last is read. A program that it leaves running may keep
+            // the pipe open.
             let hasEnded = waitpid(pid, &status, WNOHANG) == pid
             Self.take(from: ends[0], into: &text)
             if hasEnded { break }

@@ -15,8 +15,8 @@ public struct Harness: Sendable {
     }
 
     /// - Parameters:
-    ///   - isStopped: asked before each check whether those that are left are to be skipped. What runs is ended and the
-    ///     device brought back all the same.
+    ///   - isStopped: asked before each check whether those that are left are to be skipped. The running one is ended
+    ///     and the device brought back all the same.
     ///   - progress: is told each check before it runs, and each result.
     /// - Throws: where nothing was tried, and nothing changed.
     public func run(

@@ -106,7 +106,7 @@ final class Wire: Sendable {
         }
     }
 
-    /// Sends a line and returns its answer. Where the device says that requests come too fast, it is sent again when
+    /// Sends a line and returns its answer. If the device says that requests come too fast, it is sent again when
     /// that is welcome.
     /// - Parameter limit: how long the device may go on to say so.
     func exchange(

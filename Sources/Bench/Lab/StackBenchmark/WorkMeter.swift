@@ -95,8 +95,8 @@ struct ProcessMemory: Equatable {
     var proportional = 0.0
     /// Of that, what no file backs.
     var anonymous = 0.0
-    /// Of that, what was written to. What the lab starts lies in a file system in memory, and is dirty by that: it is
-    /// left out.
+    /// Of that, the part that was written to. The lab's programs lie in a file system in memory, and are dirty by that:
+    /// it is left out.
     var dirty = 0.0
 
     init(of programs: [Program]) {

@@ -5,7 +5,7 @@ import AgentModel
 /// It needs no scans, knows at once when a link is dead, and every join works at the first try and takes the shortest
 /// time. It is bound by physics only: a move takes association and address, during which nothing gets through, and an
 /// access point can be joined while it is on and heard, takes stations, accepts the password that the device has been
-/// told, and gives out addresses. What it loses no policy can save; what a policy loses more is its regret.
+/// told, and gives out addresses. No policy can save its loss; a policy's additional loss is its regret.
 public struct Oracle: Sendable {
     /// The optimum's knowledge of the future.
     public enum Foresight: Sendable, Hashable {
@@ -13,7 +13,7 @@ public struct Oracle: Sendable {
         case complete
         /// Nothing sudden: the optimum begins in the preferred network where that is good, and joins no other one while
         /// it is; a link at which everything gets through is not left; and after a power cut or the internet's death
-        /// the device stays where it is until it can know. Where it goes then, it chooses well. It shows how much of a
+        /// the device stays where it is until it can know. Then it chooses well. It shows how much of a
         /// regret is not knowing the future.
         case none
     }

@@ -4,8 +4,9 @@ import Linux
 
 /// Which networks in range hotspot providers say that they may serve.
 ///
-/// They are asked after a scan about the open networks that it found. Nothing waits for the answer: until it comes, the one
-/// before it stands. A lost device scans every few seconds: the same access points are not asked about again so soon.
+/// They are asked after a scan about the open networks that it found. Nothing waits for the answer: until it comes, the
+/// one before it stands. A lost device scans every few seconds: the same access points are not asked about again so
+/// soon.
 @AgentLoop
 final class HotspotClaims {
     /// For so long, what was said about the same access points stands.

@@ -66,9 +66,9 @@ private struct Reached {
         return isEnough ? .online : .failed
     }
 
-    /// A server that refuses is there, and what ails it no other network cures. A host in between may refuse, break off,
-    /// or answer otherwise: that the network leads out must be known. Without a source that could know it, the plain
-    /// refusal is believed, which routers rarely make up.
+    /// A server that refuses is there, and what ails it no other network cures. A host in between may refuse, break
+    /// off, or answer otherwise: that the network leads out must be known. Without a source that could know it, the
+    /// plain refusal is believed, which routers rarely make up.
     private var isServerToBlame: Bool {
         guard let problem = findings.targetProblem, problem.isRefusal else { return false }
         return internet == .yes || internet == .unknown && problem == .connectionRefused

@@ -9,7 +9,7 @@ final class DiagnosisCourse {
 }
 
 /// Makes diagnoses, of which each costs packets, for as many as ask: one at a time, which all share, and not more often
-/// than ``pace``. Who asks sooner is given the last one, which says when it was made.
+/// than ``pace``. A caller that asks sooner is given the last one, which says when it was made.
 @AgentLoop
 final class DiagnosisDesk {
     /// A layer that was not reached by then is skipped.

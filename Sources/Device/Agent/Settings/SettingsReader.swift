@@ -1,8 +1,8 @@
 import AgentModel
 import Logging
 
-/// Takes settings one by one out of what was set. What cannot be is noted, and the default taken in its place, so that
-/// everything that is wrong is told in one go.
+/// Takes settings one by one out of the given ones. An invalid one is noted, and the default taken in its place, so
+/// that everything that is wrong is told in one go.
 struct SettingsReader {
     /// A value and its origin.
     struct Given: Sendable, Equatable {

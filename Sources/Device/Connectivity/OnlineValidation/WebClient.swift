@@ -142,7 +142,7 @@ extension WebRequest {
     }
 }
 
-/// How much of an answer is taken, and how long it may take. Whatever the other side sends, not more than
+/// How much of an answer is taken, and how long it may take. For any answer, not more than
 /// ``receivedBytes`` and one further read of ``readSize`` is ever held.
 public struct WebLimits: Sendable {
     public enum Body: Sendable {

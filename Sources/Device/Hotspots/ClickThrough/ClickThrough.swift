@@ -5,8 +5,8 @@ import Glibc
 import Linux
 import NIOCore
 
-/// The provider for portals on which terms have only to be accepted, by a form or by a link, as nodogsplash's are. What has to
-/// be filled in, a person is asked for.
+/// The provider for portals on which terms have only to be accepted, by a form or by a link, as nodogsplash's are. A
+/// user is asked for all other fields.
 public struct ClickThrough: ProviderService {
     /// A page after a page, as where terms follow a greeting.
     private static let steps = 3

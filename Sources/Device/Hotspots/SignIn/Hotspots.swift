@@ -46,7 +46,7 @@ public final class Hotspots: Sendable {
     /// How it stands, readable from every thread.
     public var status: HotspotStatus { snapshot.status.withLock { $0 } }
 
-    /// A probe found that the network wants a person to sign in. Where a provider says that it has signed in, a probe that
+    /// A probe found that the network wants a person to sign in. If a provider says that it has signed in, a probe that
     /// began after that and still finds this shows that it has not.
     public func captiveFound(_ network: CaptiveNetwork, name: NetworkName) { receive(.captive(network, name)) }
 

@@ -116,7 +116,7 @@ struct RecordReader: ~Copyable {
     }
 
     /// - Parameters:
-    ///   - mark: of the sector's header. What other sectors in this place have left does not count as records.
+    ///   - mark: of the sector's header. Remains of other sectors in this place are no records.
     ///   - repairs: whether a single wrong bit in a record is put right.
     init(_ medium: any Medium, sector: Int, mark: SectorHeader.Mark, from offset: Int? = nil, repairs: Bool = true) {
         self.medium = medium
@@ -153,7 +153,7 @@ struct RecordReader: ~Copyable {
     /// Goes on behind something that is no record.
     mutating func skipUnit() { offset += medium.geometry.writeUnit }
 
-    /// Whether nothing was written here. Where bytes can be written over, what is behind the next blank unit is left from
+    /// Whether nothing was written here. If bytes can be written over, the data behind the next blank unit is left from
     /// another use of the sector.
     private mutating func isBlankFromHere() throws(KeyFileError) -> Bool {
         let geometry = medium.geometry

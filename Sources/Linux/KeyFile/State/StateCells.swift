@@ -3,7 +3,7 @@ import AgentModel
 // The state as the log keeps it: one cell for each thing that changes by itself. Docs/key-file.md has the layout.
 extension StoredState {
     /// The cells of a valid state. An empty one has none.
-    /// - Parameter old: the cells that are stored now. What is in them and stays keeps its place.
+    /// - Parameter old: the cells that are stored now. Content of them that stays keeps its place.
     func cells(keepingSlotsOf old: Cells) -> Cells {
         let networks = Slots(of: networks, keeping: old.values(of: .network, StoredNetwork.init(cell:)))
         var cells: Cells = kept

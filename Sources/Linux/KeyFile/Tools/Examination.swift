@@ -69,7 +69,7 @@ package struct Examination: Equatable {
     ) throws(KeyFileError) -> LogRecovery.Active? {
         let recovery: LogRecovery
         do { recovery = try LogRecovery(of: medium, roots: roots, path: path) } catch {
-            // Why the store would not open. What the medium itself refuses ends the examination.
+            // Why the store would not open. An error of the medium itself ends the examination.
             if case .system = error { throw error }
             content = .refused(error)
             return nil

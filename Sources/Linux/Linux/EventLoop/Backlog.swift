@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// Work for the ``DiskLoop``, done in order. Where too much of it waits already, more is left out, and the next work that is
-/// accepted learns how much.
+/// Work for the ``DiskLoop``, done in order. If too much of it waits already, more is left out, and the next work that
+/// is accepted learns how much.
 public final class Backlog: Sendable {
     private let capacity: Int
     private let counts = Mutex(Counts())
