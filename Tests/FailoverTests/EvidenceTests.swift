@@ -62,7 +62,7 @@ import Testing
         bench.start()
         bench.finishScan([bench.observation(Bench.home, -88, radio: 1)])
         for _ in 0..<2 {
-            // At once the first time, and then after another look.
+            // At once the first time, and then after another scan.
             bench.joinFails(.rejected)
             while bench.policy.attempt == nil {
                 if bench.policy.scan != nil {

@@ -8,7 +8,7 @@ import Testing
     private static let home = Bench.home
     private static let backup = Bench.backup
 
-    /// Home is joined as soon as it is wanted, wherever the device looks.
+    /// Home is joined as soon as it is wanted, on whatever channels the device scans.
     private func join(_ bench: inout Bench, _ results: (Bench) -> [BSS], within limit: Duration = .seconds(6))
         -> Duration
     {

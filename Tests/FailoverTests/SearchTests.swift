@@ -89,7 +89,7 @@ import Testing
         #expect(bench.target == Bench.home)
     }
 
-    /// While nothing is there, known channels are looked at often and all channels seldom, for ever.
+    /// While nothing is there, known channels are scanned often and all channels seldom, for ever.
     @Test func searchSlowsDownButNeverEnds() {
         var bench = Bench.online()
         bench.send(.linkLost())

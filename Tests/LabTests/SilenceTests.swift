@@ -65,9 +65,10 @@ extension Radios {
     }
 }
 
-/// An access point that falls silent while the radio looks at other channels too, and one that does not.
+/// An access point that falls silent while the radio scans other channels too, and one that does not.
 extension Radios.SilenceTests {
-    /// In domain US the first survey for the backup takes half a minute: the power is cut while it is under way.
+    /// In domain US the first scan of all channels for the backup takes half a minute: the power is cut while it is
+    /// under way.
     @Test func aPowerCutDuringASurvey() async throws {
         try await scenario("power cut during a survey", accessPoints: 2, country: "US") { lab in
             let house = try await House(lab, isSurveyed: false)

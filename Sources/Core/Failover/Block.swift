@@ -61,7 +61,7 @@ extension JoinFailure {
         switch self {
         case .wrongKey, .accessPointFull, .notFound, .rejected, .timeout, .linkLost, .noAddress, .captive, .noInternet:
             true
-        // An access point of its name may be a stranger's.
+        // Its name may be borne by another's access point.
         case .lessSecure, .unsupportedSecurity: false
         case .unconfirmed, .interrupted, .supplicantUnavailable, .interfaceDown: false
         }

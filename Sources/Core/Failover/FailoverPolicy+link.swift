@@ -116,7 +116,7 @@ extension FailoverPolicy {
             search.lookAgain(at: now, because: .failure(failure), settings: settings)
             if !failure.isOfTheNetwork { search.pause(until: now + settings.scanInterval.known.first) }
         }
-        // A stranger on the way home is no reason to stay away: strangers have a wait of their own.
+        // An unproven access point is no reason not to return: unproven ones have a wait of their own.
         if attempt.cause == .preferred {
             if isStranger(attempt.bssid, of: attempt.network) {
                 preferredReturn.lookAgain(at: now)

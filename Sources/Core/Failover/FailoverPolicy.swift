@@ -140,7 +140,7 @@ public struct FailoverPolicy: Sendable {
     private mutating func replaceNetworks(_ networks: [KnownNetwork], at now: Instant, _ actions: inout [PolicyAction])
     {
         guard networks != self.networks else { return }
-        // A floor that rises is no reason to look for anything.
+        // A floor that rises is no reason to scan.
         if networks.count == self.networks.count, zip(networks, self.networks).allSatisfy({ $0.isRaised(from: $1) }) {
             self.networks = networks
             scanCache.keep(networks)

@@ -177,7 +177,7 @@ struct NetworkHistory: Hashable {
     /// Whether an access point is unproven: the key has opened others, and not this one.
     func isStranger(_ bssid: BSSID) -> Bool { !proven.isEmpty && !proven.contains(bssid) }
 
-    /// Whether it is a stranger, and one such has failed of late.
+    /// Whether it is unproven, and an unproven one has failed of late.
     func isDoubted(_ bssid: BSSID, at now: Instant) -> Bool {
         isStranger(bssid) && (strangers?.isActive(at: now) ?? false)
     }
@@ -199,7 +199,8 @@ struct NetworkHistory: Hashable {
         if blocks[bssid]?.failure == .wrongKey { blocks[bssid] = nil }
     }
 
-    /// A stranger failed: that says nothing about the network, nor about the access points that its key has opened.
+    /// An unproven access point failed: that says nothing about the network, nor about the access points that its key
+    /// has opened.
     mutating func strangerFailed(
         at bssid: BSSID, _ failure: JoinFailure, isRegretted: Bool, signal: Int?, after outage: Duration,
         at now: Instant, settings: PolicySettings

@@ -62,12 +62,13 @@ public struct PolicySettings: Hashable, Sendable {
     public var dampingStep = 3
     public var dampingLimit = 12
 
-    /// Whether the device returns by itself to the network that it belongs in.
+    /// Whether the device returns by itself to its preferred network.
     public var returnsToPreferred = true
-    /// While the device is not in the network it belongs in, that one is looked for: every `first` at the beginning, and
+    /// While the device is not in its preferred network, it scans for that one: every `first` at the beginning, and
     /// less often as time goes on, but at least every `last`.
     public var preferredLook = BackOff(first: .seconds(4), last: .seconds(60))
-    /// It is returned to when every look found it good for this long; longer after every return that did not last.
+    /// The device returns to it when every scan found it good for this long; longer after every return that did not
+    /// last.
     public var preferredConfirmation = BackOff(first: .seconds(30), last: .seconds(3600))
     /// It is good this many dB above where it would be weak.
     public var returnHeadroom = 6

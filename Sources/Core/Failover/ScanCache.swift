@@ -2,8 +2,8 @@ import AgentModel
 
 /// The access points that scans have seen of the networks that may be joined, and the channels of each network.
 ///
-/// Networks of strangers are not kept, so its size is bounded by the known networks: `accessPointsPerNetwork` each, and
-/// those that the network's key has opened, which nothing pushes out.
+/// Networks that are not in the list are not kept, so its size is bounded by the known networks:
+/// `accessPointsPerNetwork` each, and those that the network's key has opened, which nothing pushes out.
 struct ScanCache {
     static let accessPointsPerNetwork = 8
     static let frequenciesPerNetwork = 4
@@ -27,7 +27,7 @@ struct ScanCache {
         var isProven: Bool
     }
 
-    /// A refusal is told for so long: its channel is looked at only when all are, which is after five minutes at times.
+    /// A refusal is told for so long: its channel is scanned only when all are, which is after five minutes at times.
     static let refusalMemory = Duration.seconds(600)
 
     /// An access point that is not joined although it bears the name of a network of the list.
