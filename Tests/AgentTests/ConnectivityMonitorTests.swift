@@ -63,7 +63,7 @@ import Testing
         #expect(await desk.probe() == .probed(epoch: 1, .captive))
     }
 
-    // MARK: Portals that answer in everybody's place
+    // MARK: Portals that answer in place of every server
 
     @Test func aPortalIsNotTakenForTheDevicesServer() async throws {
         let desk = ReachDesk(.target, source: .captive(portal: nil), targets: [FakeTarget("broker.example")])

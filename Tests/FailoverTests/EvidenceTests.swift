@@ -147,7 +147,7 @@ import Testing
         #expect(bench.now - start < .seconds(640), "it is tried when it is seen")
     }
 
-    /// An access point that lets everybody in and throws everybody out half a minute later.
+    /// An access point that lets every station in and throws it out half a minute later.
     @Test func aNetworkThatThrowsTheDeviceOutIsNotRejoinedForEver() {
         var bench = Bench([Bench.home, Bench.backup])
         bench.start()

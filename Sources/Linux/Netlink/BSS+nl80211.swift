@@ -34,7 +34,7 @@ extension BSS {
 
     private static func signal(_ entry: Attributes) -> Int? {
         if let hundredths = entry[NL80211_BSS_SIGNAL_MBM]?.number(as: Int32.self) { return Int(hundredths) / 100 }
-        // Drivers without a calibrated measure say 0 to 100; taken as the percentage that everybody shows for -100 to -50.
+        // Drivers without a calibrated measure say 0 to 100; taken as the usual percentage for -100 to -50.
         return entry[NL80211_BSS_SIGNAL_UNSPEC]?.number(as: UInt8.self).map { Int(min($0, 100)) / 2 - 100 }
     }
 

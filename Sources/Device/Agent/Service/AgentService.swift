@@ -134,7 +134,7 @@ private struct RunningAgent: Sendable {
         log.notice("altnet \(Version.current) keeps \(settings.interface) online, answers at \(settings.socketPath)")
     }
 
-    /// From now on the service is there for everybody.
+    /// From now on the service is there for all users.
     func serve(watchdog interval: Duration?) async {
         manager?.tell(.ready, .status(await device.serviceStatus))
         tasks.add(Task { await ListenerRetry(server: server, log: log).open() })
