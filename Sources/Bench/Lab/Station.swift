@@ -173,8 +173,7 @@ public actor Station {
     /// The IPv4 address that the station has.
     public var address: IPv4Address? { link.address }
 
-    /// The output of `ip` about the device's routes or rules, such as `["rule"]` or `["route", "show", "table",
-    /// "all"]`.
+    /// Output of `ip` about the device's routes or rules, such as `["rule"]` or `["route", "show", "table", "all"]`.
     public func ip(_ arguments: [String]) throws -> String {
         let log = "\(directory)/ip.log"
         unlink(log)

@@ -17,7 +17,7 @@ extension FailoverPolicy {
         case successor
         /// The attempt has taken too long, or the link's address did not come back.
         case link
-        /// It is time to scan for the preferred network, or to return to it.
+        /// It is time for the next scan or join.
         case step
         /// The link in use is to be probed, or has not answered. It comes late: a link that is left is not probed.
         case validation

@@ -15,7 +15,7 @@ package struct Provisioning: Sendable {
     package var replaces = false
 
     package enum Identity: Sendable {
-        /// The device's id, and a random one if it has none.
+        /// The device's own identity, or a random one if it has none.
         case any
         /// Any key under this id.
         case named(String)

@@ -3,7 +3,7 @@ import Glibc
 
 /// The service manager that has started this process, as far as it wants to be told how it goes (sd_notify(3)).
 struct ServiceManager: Sendable {
-    /// The message.
+    /// A message to the manager.
     enum State: Sendable, Equatable {
         case ready
         case stopping
