@@ -70,7 +70,7 @@ public enum Simulation {
     }
 }
 
-/// The policy of a simulation: altnet's, or a model of another connection manager's.
+/// What decides in a simulation: altnet's policy, or a model of another connection manager's.
 public protocol LinkPolicy {
     mutating func handle(_ event: PolicyEvent, at now: Instant) -> [PolicyAction]
     /// When it wants to be sent `.tick`, at the latest.
