@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// An example that a person takes over is allowed, alone.
+    /// An example that a user takes over is allowed, alone.
     @Test(arguments: Setting.all) func everyExampleIsAllowed(setting: Setting) throws {
         // These two go with a URL.
         guard ![Setting.validationStatus.name, Setting.validationBody.name].contains(setting.name) else { return }

@@ -17,7 +17,7 @@ struct ServiceAssembly {
         var attributes: [String: [UInt8]]?
     }
 
-    /// Ordered as a person wants to read them.
+    /// Ordered as a user wants to read them.
     private struct Address: Hashable, Comparable {
         let kind: Kind
         let text: String

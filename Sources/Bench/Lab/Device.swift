@@ -168,7 +168,7 @@ public actor Device {
         try await DeviceClient(connectingTo: .unixSocket(path: socket))
     }
 
-    /// Runs the command line against the agent, as a person would, and returns what it printed.
+    /// Runs the command line against the agent, as a user would, and returns what it printed.
     public func commandLine(_ arguments: [String]) async throws -> String {
         let program = try await lab.start(
             Self.binary, arguments + ["--socket", socket], environment: ["NO_COLOR": "1"], log: "command-line")

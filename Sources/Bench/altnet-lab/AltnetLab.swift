@@ -24,7 +24,7 @@ struct JobsOption: ParsableArguments {
     }
 }
 
-/// How far long work has come, on standard error while a person watches there.
+/// How far long work has come, on standard error while a user watches there.
 struct Progress {
     private let what: String
     private let wanted: Double

@@ -151,7 +151,7 @@ struct ReplayReport: Encodable {
 }
 
 extension ReplayReport {
-    /// For a person.
+    /// For a user.
     var text: String {
         var lines = ["altnet \(printable(agent)), \(events) events"]
         var rest = decisions[...]

@@ -71,7 +71,7 @@ extension FailoverPolicy {
         _ frequencies: [Frequency], reason: ScanOrder.Reason, at now: Instant, _ actions: inout [PolicyAction]
     ) -> Bool {
         guard scan == nil, isInterfaceUp else { return true }
-        // A person waits for a command, and while the link leads nowhere the radio has nothing better to do.
+        // A user waits for a command, and while the link leads nowhere the radio has nothing better to do.
         if case .online(let link) = phase, reason != .commanded, link.uselessness == nil {
             guard budget.spend(on: frequencies, isUrgent: weakness.verdict >= .weak, at: now) else { return false }
         }

@@ -56,7 +56,7 @@ struct LinkMachine: Sendable, Hashable {
         case useful(NetworkID)
         /// The link can be used.
         case up(FailoverPolicy.Attempt, AccessPoint)
-        /// A person has to sign in over the link, so it is used alone before it is validated.
+        /// A user has to sign in over the link, so it is used alone before it is validated.
         case takesOver(FailoverPolicy.Attempt, AccessPoint)
         /// A link in use is gone.
         case lost(FailoverPolicy.Link, LinkEnd)
@@ -274,7 +274,7 @@ struct LinkMachine: Sendable, Hashable {
         }
     }
 
-    /// A login page is no verdict while a person is signing in, for as long as that may take.
+    /// A login page is no verdict while a user is signing in, for as long as that may take.
     private mutating func signingIn(
         until end: Instant, _ context: Context, for command: inout Command?
     ) -> [Outcome] {
@@ -347,7 +347,7 @@ struct LinkMachine: Sendable, Hashable {
             attempt.validation.ended(well: true, next: nil)
             return [.useful(attempt.network)] + askForConfirmation(attempt, accessPoint, context, for: &command)
         case .captive:
-            // A person may sign in, over the link in use alone, where there is time for it: else nothing is left.
+            // A user may sign in, over the link in use alone, where there is time for it: else nothing is left.
             guard context.isBeside, attempt.purpose == .commanded, attempt.deadline > now else {
                 return [.failed(attempt, .captive)]
             }

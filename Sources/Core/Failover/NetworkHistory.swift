@@ -37,7 +37,7 @@ struct NetworkHistory: Hashable {
         case suspect
         /// It leads nowhere, and a probe has shown it.
         case useless
-        /// It wants a person to log in.
+        /// It wants a user to log in.
         case captive
 
         static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }

@@ -18,7 +18,7 @@ import Linux
 /// The input and output of a command, and what its terminal can show. Tests put their own in its place.
 struct Console: Sendable {
     var style: Style
-    /// Whether a person watches, who wants to see progress.
+    /// Whether a user watches, who wants to see progress.
     var isWatched: Bool
     /// The style of the terminal on which one line is redrawn to tell of progress; nil if each step has its own line.
     var spinner: Style?
@@ -101,7 +101,7 @@ struct Style: Sendable {
         return "\u{1b}[\(paint.rawValue)m\(text)\u{1b}[0m"
     }
 
-    /// Whether a person reads what is written, for what goes elsewhere has no width.
+    /// Whether a user reads what is written, for what goes elsewhere has no width.
     var goesToTerminal: Bool { width != .max }
 
     var ellipsis: String { isUnicode ? "…" : "~" }

@@ -48,7 +48,7 @@ enum ExitStatus: Int32, CaseIterable {
 }
 
 extension ExitStatus {
-    /// Why the agent did not start: whether a person has to mend something, or trying again may help.
+    /// Why the agent did not start: whether a user has to mend something, or trying again may help.
     init(startFailure error: any Error) {
         self =
             switch error {
@@ -91,7 +91,7 @@ extension ExitStatus {
     private init(errno: Int32) { self = errno == EACCES || errno == EPERM ? .badSettings : .deviceFailure }
 }
 
-/// An error of the store, with what it tells the shell and the person.
+/// An error of the store, with what it tells the shell and the user.
 protocol KeyFileFailure: Error {
     var exitStatus: ExitStatus { get }
     /// The problem, and what to do.

@@ -10,7 +10,7 @@ public struct NetworkPath: Hashable, Sendable {
     /// There is no route.
     public static let none = NetworkPath(flags: [], uplink: nil)
 
-    /// Reachable, and, if a connection is required, one that is made without a person.
+    /// Reachable, and, if a connection is required, one that is made without a user.
     public var isReachable: Bool { flags.isReachable }
 }
 

@@ -51,7 +51,7 @@ public struct BenchNetwork: Sendable {
     }
 }
 
-/// Turns access points on and off: a person's program at a bench, or the lab.
+/// Turns access points on and off: a user's program at a bench, or the lab.
 public protocol AccessPointSwitch: Sendable {
     /// Those that it can turn.
     func names() async throws -> [String]

@@ -9,7 +9,7 @@ import NIOPosix
     import Darwin
 #endif
 
-/// A person's program that turns access points on and off: `PROGRAM list`, `PROGRAM on NAME`, `PROGRAM off NAME`.
+/// A user's program that turns access points on and off: `PROGRAM list`, `PROGRAM on NAME`, `PROGRAM off NAME`.
 ///
 /// It finds the networks, passwords included, in the file that `ALTNET_NETWORKS` in its environment names: never in its
 /// arguments, which every user of the machine can read.

@@ -11,7 +11,7 @@ struct ServiceManager: Sendable {
         case reloading(at: Duration)
         /// A sign of life.
         case alive
-        /// One line for a person.
+        /// One line for a user.
         case status(String)
     }
 

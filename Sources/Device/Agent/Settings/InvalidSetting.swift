@@ -36,7 +36,7 @@ public enum SettingOrigin: Sendable, Equatable, CustomStringConvertible {
 public struct InvalidSettings: Error, Equatable, CustomStringConvertible {
     /// One at least.
     public let problems: [InvalidSetting]
-    /// More problems than a person reads in one go are counted only.
+    /// More problems than a user reads in one go are counted only.
     static let told = 50
 
     /// A line for each.

@@ -99,7 +99,7 @@ public struct ValidationSource: Sendable, Equatable {
 
     /// - Parameters:
     ///   - url: begins with `http://`.
-    ///   - status: 200 to 299, as a person writes it; nil for 204, unless a body is given.
+    ///   - status: 200 to 299, as a user writes it; nil for 204, unless a body is given.
     ///   - body: the expected content of the answer; nil if its status alone decides.
     /// - Throws: `InvalidValidationSource`, which says what to do.
     public init(url: String, status: String? = nil, body: String? = nil) throws(InvalidValidationSource) {
