@@ -33,7 +33,7 @@ test: servers check integration lab-core package-test ## Test what every change 
 
 test-all: servers check thorough lab package-test board-test ## Test everything
 
-# Which target a test is in decides when it runs. These need servers, network namespaces, root or all of the processor.
+# The target of a test decides when it runs. These need servers, network namespaces, root or all of the processor.
 INTEGRATION := IntegrationTests HarnessTests
 # These put threads into other network namespaces, so they have a process of their own: Swift's pool begins a thread in the
 # namespace of the thread that asks for it, and the thread stays there.

@@ -144,7 +144,7 @@ let package = Package(
                 nioTLS,
             ]),
         tests("HotspotsTests", on: ["AppProtocol", "Connectivity", "Hotspots", "Randomness"]),
-        // What needs root, servers or network namespaces, or waits for sockets and time (`make integration`).
+        // Tests that need root, servers or network namespaces, or wait for sockets and time (`make integration`).
         tests(
             "IntegrationTests",
             on: [

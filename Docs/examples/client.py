@@ -18,7 +18,7 @@ def connect(host, port, device_id, key):
         context.set_psk_client_callback(lambda hint: (device_id, key))
         stream = context.wrap_socket(socket.create_connection((host, port), timeout=10)).makefile("rwb")
         return stream, stream
-    # Whoever can list this machine's processes sees the key.
+    # Every user who can list this machine's processes sees the key.
     program = ["openssl", "s_client", "-quiet", "-tls1_2", "-cipher", CIPHER, "-connect", f"[{host}]:{port}"]
     program += ["-psk_identity", device_id, "-psk", key.hex()]
     openssl = subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)

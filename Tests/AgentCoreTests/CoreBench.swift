@@ -14,7 +14,7 @@ struct CoreBench {
     ]
 
     var core: AgentCore
-    /// What survives a power cut.
+    /// The state that survives a power cut.
     var disk: StoredState
     var now = Instant(milliseconds: 1_000_000)
     var surroundings = Surroundings()

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AgentCore
 
-/// Who may scan next.
+/// The order of scans.
 @Suite struct ScanDeskTests {
     private let wanted = AppProtocol.ScanRequest()
 
@@ -78,7 +78,7 @@ import Testing
         #expect(bench.tell(.radio("wlan0", .scanFinished(aborted: false))) == ["read scan", "scan all commanded"])
     }
 
-    /// What was heard until then serves as well.
+    /// The results until then serve as well.
     @Test func anAbortedScanIsReadBeforeItCountsAsFailed() throws {
         var bench = try searching()
         let owner = bench.scans[0]
@@ -141,7 +141,7 @@ import Testing
     }
 }
 
-/// What the agent finds, loses and waits for.
+/// Reports of the agent: findings, losses, waits.
 @Suite struct AgentCoreTests {
     @Test func anExistingLinkIsKept() throws {
         var bench = try CoreBench()
@@ -216,7 +216,7 @@ import Testing
         #expect(bench.network != "Home" || !bench.scans.isEmpty)
     }
 
-    /// What was learnt is written at the end, whether it is worth a write or not.
+    /// Learnt values are written at the end, whether they are worth a write or not.
     @Test func theEndWritesWhatWasLearnt() throws {
         var bench = try CoreBench()
         try bench.start()

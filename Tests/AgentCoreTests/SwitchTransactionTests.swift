@@ -60,7 +60,7 @@ import Testing
         #expect(try bench.core.switchStatus("s-1").phase == .committed)
     }
 
-    /// What was stored is what the next core begins from.
+    /// The next core begins from the stored state.
     @Test(arguments: 0...Row.allCases.count) func aPowerCutBetweenAnyTwoRows(number: Int) throws {
         var next = try CoreBench(disk: bench(after: number).disk)
         try next.start()

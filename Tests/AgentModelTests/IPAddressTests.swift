@@ -93,7 +93,7 @@ import Testing
         #expect(try !shares("0.0.0.1", "::1", 0))
     }
 
-    /// Whatever is read is written in a form that reads the same, and nothing traps.
+    /// Every address that is read is written in a form that reads the same, and nothing traps.
     @Test func anyText() {
         var random = SeededRandom(seed: 7)
         let pieces = [

@@ -12,7 +12,7 @@ import Testing
         try OutsideJSON.decode(Member<Value>.self, from: Array(#"{"a":\#(value)}"#.utf8), nesting: 32).a
     }
 
-    /// What the small Foundation died of, and its neighbours.
+    /// Exponents that crash the small Foundation, and their neighbours.
     static let exponents: [String] = {
         let mantissas = ["10", "0", "-0.0", "1", "1.5", "-1", "100000000000000000000", "0.00000000000000000001"]
         let exponents = [
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    /// What Foundation's decoder takes or might take: UTF-16, UTF-32, bytes that are no UTF-8.
+    /// Input that Foundation's decoder takes or might take: UTF-16, UTF-32, bytes that are no UTF-8.
     @Test(
         arguments: [
             Array("{}".utf16).flatMap { [UInt8($0 & 0xff), UInt8($0 >> 8)] },
@@ -209,8 +209,7 @@ import Testing
 
     // MARK: Beside Foundation
 
-    /// What is left of random documents after some bytes were changed: whatever is taken here is JSON to Foundation too, and
-    /// says the same.
+    /// Random documents with some bytes changed: each that is taken here is JSON to Foundation too, and says the same.
     @Test func whatIsTakenIsJSON() throws {
         var random = SeededRandom(seed: 7)
         let pieces = [

@@ -134,7 +134,7 @@ import Testing
 
         @Test func withoutNewPagesPlainMemoryServes() async {
             await #expect(processExitsWith: .success) {
-                // What the allocator needs of the system, it gets before there is no more.
+                // The allocator gets its memory from the system before there is no more.
                 UnsafeMutableRawPointer.allocate(byteCount: 100_000, alignment: 16).deallocate()
                 try allowNothing(of: RLIMIT_AS)
                 let secrets = (0..<200).map { Secret(repeatElement(UInt8($0), count: $0 == 7 ? 5000 : 50)) }

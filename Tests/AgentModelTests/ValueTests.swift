@@ -26,7 +26,7 @@ import Testing
         #expect(ssid.description == "\\xffA\\\\\\x00")
     }
 
-    /// Whatever the bytes are, what is printed has no control characters and different SSIDs never look the same.
+    /// For any bytes, the printed text has no control characters, and different SSIDs never look the same.
     @Test func isSafeAndUnambiguousForAnyBytes() throws {
         var random = SeededRandom(seed: 1)
         var seen: [String: SSID] = [:]

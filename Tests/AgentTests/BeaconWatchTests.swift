@@ -90,7 +90,7 @@ import Testing
         #expect(link.watch.next == link.now)
         link.expectFine()
         #expect(link.watch.next == link.now + .milliseconds(100))
-        // Nobody looks at the traffic for a while.
+        // The traffic is not looked at for a while.
         link.pass(.seconds(5), sending: 0)
         #expect(link.watch.next != nil)
         link.pass(.seconds(5), sending: 20)

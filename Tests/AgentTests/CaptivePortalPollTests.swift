@@ -107,7 +107,7 @@ import Testing
         #expect(bench.course.next == bench.now)
     }
 
-    /// Whoever has signed in is not told by an old word that he has not.
+    /// After a sign-in, an old answer does not say that the device is not signed in.
     @Test func afterASignInTheOldWordCountsForLess() {
         bench.ask(.said(Self.closed))
         bench.doubt()
@@ -138,7 +138,7 @@ import Testing
         #expect(bench.takesExtension())
         bench.doubt()
         bench.ask(.said(Self.open(119, canExtend: true)))
-        #expect(!bench.takesExtension(), "whoever could has tried")
+        #expect(!bench.takesExtension(), "the provider has tried")
         bench.ask(.said(Self.open(3600, canExtend: true)))
         #expect(!bench.takesExtension())
         bench.pass(.seconds(3500))

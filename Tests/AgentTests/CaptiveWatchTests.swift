@@ -8,8 +8,7 @@ import Testing
 @testable import Agent
 
 @Suite struct CaptiveWatchTests {
-    /// A network that tells of no portal is looked at again every minute: whoever waited then would wake the processor
-    /// for nothing.
+    /// A network that tells of no portal is looked at again every minute: a wait would wake the processor for nothing.
     @AgentLoop @Test func onlyTheFirstLookWaitsForTheDHCPClient() async {
         let (looks, told) = AsyncStream.makeStream(of: Duration.self)
         let now = Mutex(Instant.now)

@@ -63,7 +63,7 @@ import Testing
         #expect(await desk.probe() == .probed(epoch: 1, .captive))
     }
 
-    // MARK: Portals that answer in everybody's place
+    // MARK: Portals that answer in place of every server
 
     @Test func aPortalIsNotTakenForTheDevicesServer() async throws {
         let desk = ReachDesk(.target, source: .captive(portal: nil), targets: [FakeTarget("broker.example")])
@@ -245,7 +245,7 @@ import Testing
         #expect(desk.told.count == 1)
     }
 
-    /// A probe that begins before the last look has ended takes its place, and nobody is left without an answer.
+    /// A probe that begins before the last look has ended takes its place, and every caller gets an answer.
     @Test func whoeverWaitsForALookIsTold() async throws {
         let desk = ReachDesk(.internet, source: .online)
         var conclusions = 0
@@ -274,7 +274,7 @@ import Testing
         #expect(!"\(String(describing: error))".contains("hunter2"))
     }
 
-    /// However somebody prints it.
+    /// In every way of printing it.
     @Test func whatAPersonAnswersIsInNoText() {
         let answer = PortalAnswer(id: 1, values: ["password": Secret(text: "hunter2")])
         let request = Request(id: "1", content: .device(.answerPortal(answer)))

@@ -72,7 +72,7 @@ import Testing
             #expect(throws: IdentityError(path: folder, .alreadyThere)) {
                 try DeviceIdentity.random().install(in: folder)
             }
-            // Half of one is one, too: somebody may have its other half.
+            // Half of one is one, too: its other half may exist elsewhere.
             unlink("\(folder)/device-id")
             #expect(throws: IdentityError(path: folder, .alreadyThere)) {
                 try DeviceIdentity.random().install(in: folder)
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    /// What was put in place as a whole counts, whatever a power cut has left of the rest.
+    /// An identity that was put in place as a whole counts, whatever a power cut has left of the rest.
     @Test func whatWasBegunIsFinished() throws {
         try inFolder { folder in
             _ = try DeviceIdentity.load(from: folder)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Agent
 
-/// What was found at each layer, in words.
+/// The findings at each layer, in words.
 @Suite struct DiagnosisTests {
     private static let good = DiagnosisFacts(
         radio: .init(interface: "wlan0"), association: .joined("HomeNet", signal: -55, isWeak: false),
@@ -167,7 +167,7 @@ import Testing
         #expect(looks == 2)
     }
 
-    /// Whatever a step does, also where it cannot be cancelled.
+    /// Also if a step cannot be cancelled.
     @Test func itEndsInTime() async {
         let desk = DiagnosisDesk(limit: .milliseconds(20))
         var never: CheckedContinuation<Void, Never>?

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Agent
 
-/// What a line does with a device, with the power cut at every step of it.
+/// Provisioning and reset, with the power cut at every step.
 @Suite struct FactoryTests {
     private static func home() throws -> StoredNetwork {
         StoredNetwork(
@@ -167,7 +167,7 @@ import Testing
         #expect(try IdentityFolder(spared).read().id == "lamp-01")
     }
 
-    /// What is taken away is overwritten first, as far as a file system lets that be seen.
+    /// Removed data is overwritten first, as far as a file system lets that be seen.
     @Test func whatGoesIsOverwrittenFirst() throws {
         let disk = try Self.provisioned()
         let key = try #require(disk.files["root-key"])
@@ -224,7 +224,7 @@ import Testing
         #expect(try Self.open(disk).state.home == nil)
     }
 
-    /// Nobody knows what a mark that cannot be read was to spare.
+    /// A mark that cannot be read does not say what it was to spare.
     @Test func aMarkThatCannotBeReadSparesNothing() throws {
         #expect(try FactoryReset.underWay(in: SimulatedDisk(files: ["factory-reset": [0xff]])) == .everything)
         #expect(
@@ -260,7 +260,7 @@ import Testing
         #expect(throws: KeyFileError.foreignContent(path: "/dev/mtd9")) {
             _ = try StoreEraser(on: foreign, path: "/dev/mtd9", hasBegun: false)
         }
-        // What was condemned before may be half erased.
+        // A store that was condemned before may be half erased.
         #expect(try StoreEraser(on: foreign, path: "/dev/mtd9", hasBegun: true).destroy().isEmpty)
     }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Agent
 
-/// Who claims the networks that a scan found. The providers are a fake that answers when it is told to.
+/// Providers' claims to the networks that a scan found. The providers are a fake that answers when it is told to.
 @AgentLoop @Suite struct HotspotClaimsTests {
     @Test func openNetworksAreClaimed() async throws {
         let desk = ClaimsDesk()
@@ -21,7 +21,7 @@ import Testing
                 ScannedHotspot(ssid: try SSID("Cafe"), bssid: found[0].bssid, signal: -51, security: .open),
                 ScannedHotspot(ssid: try SSID("Hotel"), bssid: found[1].bssid, signal: -52, security: .owe),
             ])
-        #expect(desk.claimed(found) == [[], [], [], [], []], "nobody waits for the answer")
+        #expect(desk.claimed(found) == [[], [], [], [], []], "nothing waits for the answer")
         question.answer([found[1].bssid: ["cafe", "click-through"]])
         await desk.claims.asking?.value
         #expect(desk.claimed(found) == [[], ["cafe", "click-through"], [], [], []])
@@ -144,7 +144,7 @@ private final class ClaimsDesk {
         }
     }
 
-    /// What the providers are asked next.
+    /// The next question to the providers.
     func next() async -> Question? { await questions.first { @Sendable _ in true } }
 
     /// Whether there was a question that `next` has not returned. None comes after this.

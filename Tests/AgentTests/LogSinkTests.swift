@@ -87,7 +87,7 @@ import Testing
         #expect(lines[1].utf8.count == LogSink.longestLine - 1)
     }
 
-    /// A journal that reads nothing: whoever logs goes on, memory is bounded, and what is missing is told.
+    /// A journal that reads nothing: the logging thread goes on, memory is bounded, and what is missing is told.
     @Test(.timeLimit(.minutes(1))) func aStalledReaderHoldsUpNobody() throws {
         let pipe = try Pipe(size: 4096)
         defer { pipe.close() }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Agent
 
-/// What all questions may cost together.
+/// The budget of all questions together.
 @AgentLoop @Suite struct QuestionBudgetTests {
     private let clock = Clock()
 
@@ -41,7 +41,7 @@ import Testing
         #expect(budget.take(for: .probe) && budget.take(for: .portalAPI))
     }
 
-    /// What is refused costs nothing.
+    /// A refused question costs nothing.
     @Test func aShareIsNotSpentOnWhatIsRefused() {
         let budget = budget()
         while budget.take(for: .probe) {}

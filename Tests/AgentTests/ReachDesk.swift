@@ -58,7 +58,7 @@ final class ReachDesk {
         (changes, published) = (0, 0)
     }
 
-    /// What the policy is told next.
+    /// The next event for the policy.
     func next(_ action: () -> Void) async -> PolicyEvent {
         await withCheckedContinuation { continuation in
             waiting = continuation
@@ -92,7 +92,7 @@ final class ReachDesk {
     func useUpTheBudget() { while watch.budget.take(for: .probe) {} }
 }
 
-/// What the source of validation finds, and how often anybody was asked.
+/// The findings of a source of validation, and how often it was asked.
 final class FakeWorld: Sendable {
     let finding: Mutex<ValidationFinding>
     let questions = Atomic(0)
@@ -118,7 +118,7 @@ final class FakeWorld: Sendable {
     }
 }
 
-/// For as long as anybody might wait for it.
+/// Longer than any test waits.
 func untilCancelled() async { try? await Task.sleep(for: .seconds(3600)) }
 
 final class FakeTarget: Sendable {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Agent
 
-/// What follows of what was found, for each level that may be required: row by row as Docs/validation.md says it.
+/// The verdict on the findings, for each level that may be required: row by row as Docs/validation.md says it.
 @Suite struct ReachVerdictTests {
     /// A row of the table.
     struct Row: Sendable, CustomTestStringConvertible {
@@ -21,7 +21,7 @@ import Testing
         var testDescription: String { text }
     }
 
-    /// What the source says, or the network of itself.
+    /// The word of the source, or of the network itself.
     struct Network: Sendable, Hashable {
         var source: String
         var isCaptive: Bool?
@@ -120,7 +120,7 @@ import Testing
     func theGatewayDecidesForTheLAN(gateway: Bool?, result: ProbeResult, level: ReachLevel, problem: ReachProblem?) {
         let verdict = Self.verdict(.lan, gateway: gateway)
         #expect(verdict.result == result && verdict.level == level && verdict.problem == problem)
-        #expect(verdict.internet == .unknown, "nobody was asked")
+        #expect(verdict.internet == .unknown, "no source was asked")
     }
 
     @Test func aSilentGatewayExplainsWhatIsBehindIt() {
@@ -128,7 +128,7 @@ import Testing
         #expect(verdict.problem == .gatewaySilent && verdict.level == .link)
         #expect(Self.verdict(.internet, source: .online, gateway: false).problem == nil, "it may not answer at all")
         #expect(Self.verdict(.lan, source: .online, gateway: false).result == .online)
-        #expect(Self.verdict(.lan, .problem(.connectionRefused), gateway: false).level == .lan, "somebody is there")
+        #expect(Self.verdict(.lan, .problem(.connectionRefused), gateway: false).level == .lan, "a host is there")
         #expect(Self.verdict(.lan, source: .captive(portal: nil), gateway: false).result == .captive)
     }
 
@@ -165,11 +165,11 @@ import Testing
         #expect(Self.verdict(.target, .problem(.connectionRefused), source: .online).problem == .connectionRefused)
     }
 
-    // MARK: What nobody could be asked
+    // MARK: Questions that could not be asked
 
-    /// What is required, the target, what is open, and the verdict on it.
+    /// The required level, the target, the open questions, and the verdict on them.
     @Test(arguments: [
-        // Whatever the source would say.
+        // For every answer of the source.
         (
             ReachLevel.target, ReachFindings.Answer.answers(.certified) as ReachFindings.Answer?,
             ProbeResult.online as ProbeResult?

@@ -116,7 +116,7 @@ import Testing
         #expect(marks(folder, at: 180).begin(api), "it was read to its end")
     }
 
-    /// Whatever lies in the folder: files of others, marks that are cut short, more than there may be.
+    /// Other content of the folder: foreign files, marks that are cut short, more than there may be.
     @Test func whatIsNoMarkIsNone() async throws {
         try await inFolder { folder in
             let cut = "\(folder)/\(ReadingMarks.fileName(api))"

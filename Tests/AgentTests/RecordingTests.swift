@@ -83,7 +83,7 @@ import Testing
                 recording.finish()
             }
             try record()
-            // What is left looks like -7 dBm.
+            // The rest looks like -7 dBm.
             truncate(path, off_t(size(path) - 2))
             try record()
             let runs = try read(path)
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    /// A pipe that nobody reads stands for a disk that hangs.
+    /// A pipe without a reader stands for a disk that hangs.
     @Test func aSlowDiskLosesEntriesAndHoldsNobodyUp() throws {
         try inFolder { folder in
             let path = folder + "/record"

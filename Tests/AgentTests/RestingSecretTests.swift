@@ -59,12 +59,12 @@ import Testing
             }
         }
         #expect(found.sorted() == [])
-        // Who looks finds what is there.
+        // The search finds the secrets that are there.
         #expect(kept.isSuperset(of: ["the local key", "password 5.3", "pre-shared key 5.3"]))
         await unix.close()
     }
 
-    // MARK: What is looked for
+    // MARK: Secrets that are looked for
 
     private let ssid: SSID
 

@@ -118,7 +118,7 @@ func eventually(_ isSo: () -> Bool) async throws {
     Issue.record("it did not happen in 10 s")
 }
 
-/// What was logged.
+/// Collects log lines.
 final class LineCollector: LogHandler, Sendable {
     private let lines = Mutex("")
     var text: String { lines.withLock { $0 } }

@@ -125,7 +125,7 @@ import Testing
                     "\(path):3: ALTNET_MARGIN_DB is \"0\"; allowed: a whole number from 1 to 40 (dB)",
                     "\(path):4: ALTNET_INTERFCE is no setting of altnet; allowed: those in Docs/settings.md; "
                         + "ALTNET_INTERFACE is the nearest",
-                    // Not that it is longer than ALTNET_WEAK_CONFIRM_S, whose value nobody knows.
+                    // Not that it is longer than ALTNET_WEAK_CONFIRM_S, whose value is unknown.
                     "\(path):6: ALTNET_WEAK_CONFIRM_S is \"never\"; allowed: a whole number from 1 to 3600 (s)",
                     "environment: ALTNET_LAN_PORT is \"x\"; allowed: a whole number from 0 to 65535",
                 ])

@@ -30,7 +30,7 @@ import Testing
         #expect(Set(names).count == names.count)
     }
 
-    /// What is written beside each is really what counts without it.
+    /// The documented default of each setting is the one that counts without it.
     @Test func whatIsWrittenAsDefaultIsTheDefault() async throws {
         try await inFolder { folder in
             let standard = try AgentSettings(environment: [:])
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// An example that a person takes over is allowed, alone.
+    /// An example that a user takes over is allowed, alone.
     @Test(arguments: Setting.all) func everyExampleIsAllowed(setting: Setting) throws {
         // These two go with a URL.
         guard ![Setting.validationStatus.name, Setting.validationBody.name].contains(setting.name) else { return }
@@ -99,7 +99,7 @@ import Testing
     }
 }
 
-/// What is written down about the settings, from their table.
+/// The documents about the settings, made from their table.
 enum SettingsPapers {
     static let file =
         """

@@ -5,7 +5,7 @@ import Testing
 @testable import Agent
 
 @Suite struct SettingsReloadTests {
-    /// Nobody reads it here.
+    /// It has no reader here.
     private static let sink = LogSink(descriptor: -1)
 
     private func reload(

@@ -12,7 +12,7 @@ import Testing
 
 @testable import Agent
 
-/// From the login page to the person and back, through the agent's own code, with a host of providers that is written here.
+/// From the login page to the user and back, through the agent's own code, with a host of providers that is written here.
 @AgentLoop @Suite struct SignInJourneyTests {
     @Test(.timeLimit(.minutes(2))) func aPersonIsAskedAndSignsIn() async throws {
         let host = try await ScriptedHost()
@@ -31,14 +31,14 @@ import Testing
         while desk.watch.portalStatus.request == nil, let status = await news.next() {
             desk.watch.signInChanged(to: status)
         }
-        // A person may take long: what needs nobody is better meanwhile.
+        // A user may take long: a network without a sign-in is better meanwhile.
         #expect(desk.told.last == .probed(epoch: 1, .captive))
         let request = try #require(desk.watch.portalStatus.request)
         #expect(desk.published == [.portalRequest(request)])
         #expect(request.provider == "cafe" && request.fields.map(\.name) == ["room", "pin"])
         #expect(desk.watch.connectivity.portal?.state == .presentingUI)
 
-        // What cannot be the answer goes nowhere, and its values into no error.
+        // A wrong answer goes nowhere, and its values into no error.
         let secret = Secret(text: "hunter2")
         let refusal = #expect(throws: ProtocolError.self) {
             try desk.watch.answer(PortalAnswer(id: request.id, values: ["room": secret, "other": secret]))
@@ -103,7 +103,7 @@ import Testing
     }
 }
 
-/// A host with one provider, which asks for a room and a PIN and lets in whoever says them.
+/// A host with one provider, which asks for a room and a PIN and lets the device in for them.
 private final class ScriptedHost: Sendable {
     let path: String
     private let channel: any Channel
@@ -124,7 +124,7 @@ private final class ScriptedHost: Sendable {
             .bind(unixDomainSocketPath: path).get()
     }
 
-    /// What it was asked, but for the questions that open a conversation.
+    /// The types of the questions, but for those that open a conversation.
     var types: [String] { noted.state.withLock { $0.types } }
     var answers: [[String: String]] { noted.state.withLock { $0.answers } }
 

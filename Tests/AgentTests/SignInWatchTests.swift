@@ -10,7 +10,7 @@ import Testing
 
 @testable import Agent
 
-/// What the watch makes of a sign-in and of what the network says of itself. World and providers are fakes.
+/// The watch over a sign-in and over the network's word about itself. World and providers are fakes.
 @AgentLoop @Suite struct SignInWatchTests {
     private static let portal = "https://portal.example/"
     private static let closed = CaptiveState(isCaptive: true, userPortal: try? WebAddress(portal))
@@ -25,7 +25,7 @@ import Testing
         #expect(desk.service.calls == ["left", "captive Cafe"])
     }
 
-    /// Nobody will try: the verdict is there at once.
+    /// No provider will try: the verdict is there at once.
     @Test func whereNobodyTriesItIsCaptiveAtOnce() async throws {
         let desk = SignInDesk(source: .captive(portal: nil))
         var status = HotspotStatus()
@@ -242,7 +242,7 @@ final class SignInDesk {
         return PortalRequest(id: id, provider: "cafe", network: name, title: "Sign in", message: "", fields: [])
     }
 
-    /// What the policy is told next.
+    /// The next event for the policy.
     func next(_ action: () -> Void) async -> PolicyEvent {
         await withCheckedContinuation { continuation in
             waiting = continuation

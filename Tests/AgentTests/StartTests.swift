@@ -10,7 +10,7 @@ import Testing
 @testable import AgentCore
 @testable import Netlink
 
-/// What the agent does without what it needs.
+/// Starting without the parts that the agent needs.
 @Suite struct StartTests {
     private func settings(_ folder: String) throws -> AgentSettings {
         try AgentSettings(environment: [

@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    /// What is known of strangers does not come back from the store.
+    /// Knowledge about unknown networks does not come back from the store.
     @Test func returnsWhatIsKept() async throws {
         try await inFolder { folder in
             let store = try Store(settings(folder))

@@ -130,7 +130,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(error?.details == ["field": "body.networks[1].sealed"])
     }
 
-    /// Whatever is wrong with a box, the member that has it is named.
+    /// The error names the member with the faulty box, for every fault.
     @Test func everyFaultOfABoxNamesItsMember() throws {
         let seals = try seals
         let device = try DeviceKey(deviceId: "device", localKey: localKey)
@@ -162,7 +162,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(error?.details == ["field": "body.networks[1].password"])
     }
 
-    /// Where the list is refused for its length, what is sealed in it can be sent again.
+    /// If a list is refused for its length, the sealed passwords in it can be sent again.
     @Test func aListThatIsTooLongIsNotOpened() throws {
         let seals = try seals
         let network = try sealed("A", "password-a", with: seals)
@@ -205,7 +205,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
     }
 }
 
-/// Where the device belongs: in the last network that it was sent to, else in the one it was provisioned with.
+/// The preferred network: the last one that the device was sent to, else the one it was provisioned with.
 @Suite struct AdoptionTests {
     private let home = Result { try network("Home", "home-password") }
     private let backup = Result { try network("Backup", "password-b") }
@@ -264,7 +264,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         try update(&state, [reference("Other", "password-o")])
         #expect(state.preferred == (try home.get()))
 
-        // What was never in the list does not go with it.
+        // A network that was never in the list does not go with it.
         state.adopt(try network("Guest"))
         try update(&state, [])
         #expect(state.preferred == (try network("Guest")))
@@ -280,7 +280,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
 
 }
 
-/// What becomes of a pending switch in the key file.
+/// The outcome of a pending switch in the key file.
 @Suite struct SwitchOutcomeTests {
     private let home = Result { try network("Home", "home-password") }
     private let target = Result { try network("Guest", "guest-password") }

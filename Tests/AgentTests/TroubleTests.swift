@@ -6,7 +6,7 @@ import Testing
 @testable import Agent
 @testable import AgentCore
 
-/// What the agent waits for, or does without, and what it says about that.
+/// Missing parts that the agent waits for or does without, and its words about them.
 @Suite struct TroubleTests {
     @Test func whyWpaSupplicantDoesNotAnswerIsFoundOut() async throws {
         try await inFolder { folder in
@@ -66,7 +66,7 @@ import Testing
             unlink(folder + "/ballast")
             try #require(mount("none", folder, nil, UInt(MS_REMOUNT | MS_RDONLY), nil) == 0)
             #expect(place.problem?.contains("is read-only: mount it for writing") == true)
-            // What is stored can be read all the same.
+            // The stored state can be read all the same.
             let settings = try AgentSettings(environment: ["ALTNET_STATE_DIR": folder])
             let store = try Store(settings)
             let home = try StoredNetwork(DecryptedNetwork(ssid: SSID("Home"), password: nil))

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Agent
 
-/// What targets' connections tell by themselves, and what becomes of it.
+/// Unasked reports of targets' connections, and their effect.
 @AgentLoop @Suite struct UnaskedTests {
     private static let broker = "broker.example"
 
@@ -66,7 +66,7 @@ import Testing
         let desk = ReachDesk(.link, targets: [FakeTarget("192.168.1.5", isFar: false)])
         desk.become(.ready)
         #expect(desk.watch.connectivity.level == .target && desk.watch.connectivity.internet == .unknown)
-        #expect(desk.targets[0].calls == ["open"], "and nobody is asked")
+        #expect(desk.targets[0].calls == ["open"], "and nothing is asked")
         desk.watch.follow(.none)
         #expect(desk.watch.connectivity.level == nil)
         desk.watch.follow(.wifi(epoch: 2))
@@ -75,7 +75,7 @@ import Testing
 
     // MARK: Bad words
 
-    /// Where nothing is probed, nobody else would ever tell.
+    /// Without probes, no probe would ever tell.
     @Test(arguments: [ReachLevel.link, .lan, .target])
     func aTargetsEndLowersWhatItsLifeHasRaised(required: ReachLevel) throws {
         let desk = ReachDesk(required, targets: [FakeTarget(Self.broker, isTLS: true)])
@@ -114,7 +114,7 @@ import Testing
         #expect(desk.told == [.doubted(epoch: 1)])
     }
 
-    /// What lives in the house does not lead to the internet.
+    /// A target in the house does not lead to the internet.
     @Test func anotherThatLivesMustBeEnough() throws {
         let desk = ReachDesk(.internet, targets: [FakeTarget(Self.broker), FakeTarget("192.168.1.5", isFar: false)])
         desk.targets[1].become(.ready)

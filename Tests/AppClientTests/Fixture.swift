@@ -16,7 +16,7 @@ final class Board: DeviceService {
             since: Timestamp(millisecondsSince1970: 0))
         var switches: [String: SwitchStatus] = [:]
         var asked: [Request.Body] = []
-        /// What the next requests of a type are answered instead.
+        /// The answers to the next requests of a type.
         var refusals: [MessageType: [ErrorCode]] = [:]
         var capabilities = Capabilities(maxBackupNetworks: 3, deviceId: "board-1", firmware: "1", features: [])
     }
@@ -92,7 +92,7 @@ final class Board: DeviceService {
         case .getHistory: return .history(History(decisions: []))
         case .getDiagnosis: return .diagnosis(Self.diagnosis)
         case .getPortal: return .portal(PortalStatus())
-        case .answerPortal: throw ProtocolError(.unknownPortal, "nobody is asked for anything")
+        case .answerPortal: throw ProtocolError(.unknownPortal, "the device asks for nothing now")
         }
     }
 

@@ -265,7 +265,7 @@ import Testing
             fixture.board.set { $0.switches = [:] }
             do {
                 _ = try await switched
-                Issue.record("nobody knows")
+                Issue.record("the outcome is unknown")
             } catch {
                 #expect(error as? ClientError == .outcomeUnknown(switchId: "s-1"))
             }
@@ -284,7 +284,7 @@ import Testing
             await clock.gate.open()
             do {
                 _ = try await switched
-                Issue.record("nobody knows")
+                Issue.record("the outcome is unknown")
             } catch {
                 #expect(error as? ClientError == .outcomeUnknown(switchId: "s-1"))
             }

@@ -3,7 +3,7 @@ import Foundation
 import Randomness
 import Testing
 
-/// Whatever arrives, there is a value or a typed error, and neither crashes. Each lets other tests run in between.
+/// Every input gives a value or a typed error, and neither crashes. Each lets other tests run in between.
 @Suite struct FuzzTests {
     @Test func randomBytes() async {
         var random = SeededRandom(seed: 11)

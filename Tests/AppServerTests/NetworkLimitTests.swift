@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    /// A subscriber that does not read delays no one else, misses events, and is told how many when it reads again.
+    /// A subscriber that does not read delays no other, misses events, and is told how many when it reads again.
     @Test func aSlowSubscriberIsToldOfTheGap() async throws {
         let hub = EventHub(capacity: 16)
         try await withNetworkServer(hub: hub, clock: ManualClock()) { _, port async throws in

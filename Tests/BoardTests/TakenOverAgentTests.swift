@@ -160,7 +160,7 @@ struct TakenOverAgentTests {
         let device = try Device()
         let folder = device.root + "/run/altnet-leases"
         #expect(try note(in: folder) == "")
-        // What root itself has left there is not written to either.
+        // A link that root itself has left there is not written to either.
         #expect(symlink("../../secret", folder + "/.wlan0.new") == 0)
         #expect(try note(in: folder) == "")
         var status = stat()

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// What systemd says of the units that come with altnet.
+/// The verdict of systemd on the units that come with altnet.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct UnitFileTests {
     /// The agent and who is beside it, with how exposed systemd may find each: tenths, of 100.
     static let services = [
@@ -52,7 +52,7 @@ import Testing
         #expect(strict.status != 0)
     }
 
-    /// What the agent is left of root, and that nobody waits for a network for it to start.
+    /// The agent's remaining privileges, and that its start waits for no network.
     @Test func theAgentIsNobodyInParticular() throws {
         let service = try Board.text(of: "systemd/altnet.service")
         let lines = Set(service.split(separator: "\n"))
@@ -70,7 +70,7 @@ import Testing
         #expect(lines.contains { $0.hasPrefix("RestartPreventExitStatus=") && $0.contains("78") })
     }
 
-    /// Whoever makes the folder of wpa_supplicant's sockets, it is the one that the agent looks into.
+    /// The folder of wpa_supplicant's sockets is the one that the agent looks into, in every unit that makes it.
     @Test func everybodyNamesTheSameFolderOfSockets() throws {
         let service = try Board.text(of: "systemd/altnet.service")
         let folder = try #require(service.firstMatch(of: /ALTNET_SUPPLICANT_DIR=(\S+)/)).1
@@ -97,7 +97,7 @@ import Testing
         let users = try String(contentsOfFile: board.place + "/etc/passwd", encoding: .utf8)
         let providers = try Board.text(of: "systemd/altnet-providers.service")
         let socket = try Board.text(of: "systemd/altnet-providers.socket")
-        // Those that the units name, and nobody may log in as them.
+        // Those that the units name; none of them may log in.
         let names = [
             try #require(providers.firstMatch(of: /--user (\S+)/)).1,
             try #require(providers.firstMatch(of: /--agent-user (\S+)/)).1,

@@ -7,7 +7,7 @@ import Testing
 
 @testable import altnet
 
-/// Which device a command line means, before anything is sent.
+/// The device that a command line means, before anything is sent.
 @Suite struct DeviceOptionsTests {
     private static let local = Secret(text: "0123456789abcdef0123456789abcdef")
 

@@ -261,7 +261,7 @@ import Testing
         }
     }
 
-    /// Whatever is asked, and however it ends.
+    /// For every command, however it ends.
     @Test func noOutputHoldsASecret() async throws {
         try await KeyFileStore.with(records: 60) { store in
             let secrets = try store.secrets()

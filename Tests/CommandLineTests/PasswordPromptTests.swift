@@ -41,7 +41,7 @@ import Testing
 }
 
 /// A terminal at whose other end the test sits. Typed text waits until the program makes the
-/// terminal silent, as a person would.
+/// terminal silent, as a user would.
 final class PseudoTerminal: Sendable {
     struct Failure: Error {}
 

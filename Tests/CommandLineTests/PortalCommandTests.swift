@@ -5,7 +5,7 @@ import Testing
 
 @testable import altnet
 
-/// Signing in, as a person does it.
+/// Signing in, as a user does it.
 @Suite struct PortalCommandTests {
     static func request() throws -> PortalRequest {
         PortalRequest(

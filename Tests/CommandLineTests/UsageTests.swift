@@ -178,7 +178,7 @@ enum Document {
     private func isRead(by shell: String) async throws {
         let script = await script(shell)
         #expect(script.contains("---completion"))
-        // From a file: fish takes its standard input for a person.
+        // From a file: fish takes its standard input for a user.
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("altnet-\(UUID()).\(shell)")
         defer { try? FileManager.default.removeItem(at: file) }
         try Data(script.utf8).write(to: file)

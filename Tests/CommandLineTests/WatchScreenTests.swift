@@ -43,11 +43,11 @@ import Testing
                      -5 min        -4             -3             -2             -1           now
                 A BackupNet -60   B Attic -80   C HomeNet -78
 
-                \(clock(9))  joining BackupNet: the link was weak at -83 dBm
-                \(clock(0))  switch: connected
-                \(clock(8))  online on BackupNet
-                \(clock(0))  the agent was restarted
-                \(clock(7))  the link to BackupNet was lost
+                \(clock(170))  joining BackupNet: the link was weak at -83 dBm
+                \(clock(166))  online on BackupNet
+                \(clock(166))  switch: connected
+                \(clock(60))  the agent was restarted
+                \(clock(20))  the link to BackupNet was lost
                 """)
     }
 
@@ -84,16 +84,16 @@ import Testing
                      -5 min           -3                     now
                 A BackupNet -60   B Attic -80   C HomeNet -78
 
-                \(clock(8))  online on BackupNet
-                \(clock(0))  the agent was restarted
-                \(clock(7))  the link to BackupNet was lost
+                \(clock(166))  switch: connected
+                \(clock(60))  the agent was restarted
+                \(clock(20))  the link to BackupNet was lost
                 """)
     }
 
     @Test func whereThereIsNoRoomForAChart() throws {
         #expect(
             frame(20, 4, of: try WatchStory.state()) == [
-                "altnet watch  bench…", "Offline since 20 s …", "", "\(clock(7))  the link …",
+                "altnet watch  bench…", "Offline since 20 s …", "", "\(clock(20))  the link …",
             ])
         #expect(frame(20, 1, of: try WatchStory.state()) == ["altnet watch  bench…"])
     }
@@ -121,7 +121,7 @@ import Testing
         #expect(lines.last?.hasSuffix("switch: rolled back: Attic: wrong\\x07") == true)
     }
 
-    /// Whatever access points call themselves, no line is longer than the terminal, and no character moves the others.
+    /// For every name of an access point, no line is longer than the terminal, and no character moves the others.
     @Test(arguments: [true, false])
     func nothingBreaksTheLayout(unicode: Bool) throws {
         var state = try WatchStory.state()
@@ -174,7 +174,10 @@ import Testing
             state: try WatchStory.state(), now: WatchStory.end, time: Sample.now,
             size: WatchScreen.Size(columns: 80, rows: 24), style: Style(hasColour: true, width: 80))
         // In whatever time zone this is.
-        let clocks = (0..<10).map { (shown: LocalTime.clock(Sample.ago($0)), drawn: "14:23:\(46 - $0)") }
+        let times: [(ago: Int64, drawn: String)] = [
+            (0, "14:23:46"), (20, "14:23:26"), (60, "14:22:46"), (166, "14:21:00"), (170, "14:20:56"),
+        ]
+        let clocks = times.map { (shown: LocalTime.clock(Sample.ago($0.ago)), drawn: $0.drawn) }
         let lines = screen.lines().map { line in
             clocks.reduce(line) { $0.replacing($1.shown, with: $1.drawn) }
         }
@@ -204,37 +207,42 @@ enum WatchStory {
         for (second, signal) in [(40, -62), (80, -58), (105, -60)] {
             state.update(try scan("BackupNet", signal, "Attic", -82), at: moment(second))
         }
-        state.take(try decision(1, "joining BackupNet: the link was weak at -83 dBm", "join"), isLate: false, at: end)
-        state.take(event(.switchProgress(SwitchStatus(switchId: "s-1", phase: .joining))), isLate: false, at: end)
-        state.take(event(.switchProgress(SwitchStatus(switchId: "s-1", phase: .committed))), isLate: false, at: end)
+        let joining = try decision(1, "joining BackupNet: the link was weak at -83 dBm", "join", ago: 170)
+        state.take(joining, isLate: false, at: end)
+        let begun = event(.switchProgress(SwitchStatus(switchId: "s-1", phase: .joining)), ago: 170)
+        state.take(begun, isLate: false, at: end)
         for second in 110..<114 {
             state.update(try network("BackupNet", signal: nil, .joining), at: moment(second))
         }
-        state.take(try decision(2, "online on BackupNet", "online"), isLate: false, at: end)
+        state.take(try decision(2, "online on BackupNet", "online", ago: 166), isLate: false, at: end)
+        let committed = event(.switchProgress(SwitchStatus(switchId: "s-1", phase: .committed)), ago: 166)
+        state.take(committed, isLate: false, at: end)
         for second in 114..<180 {
             state.update(try network("BackupNet", signal: -58 + second % 3), at: moment(second))
         }
         state.lost("the agent closed the connection: was it stopped?", at: moment(180))
         state.connected(
             to: Capabilities(maxBackupNetworks: 3, deviceId: "bench-01", firmware: "0.1.0", features: []))
-        state.take(event(.gap(Gap(reason: .restarted, missed: 0))), isLate: true, at: moment(220))
+        state.take(event(.gap(Gap(reason: .restarted, missed: 0)), ago: 60), isLate: true, at: moment(220))
         for second in 220..<260 {
             state.update(try network("BackupNet", signal: -60 - second % 2), at: moment(second))
         }
         state.update(try scan("HomeNet", -78, "Attic", -80), at: moment(250))
-        state.take(try decision(3, "the link to BackupNet was lost", "lost"), isLate: false, at: end)
+        state.take(try decision(3, "the link to BackupNet was lost", "lost", ago: 20), isLate: false, at: end)
         state.update(try network(nil, signal: nil, .offline), at: moment(260))
         return state
     }
 
-    static func event(_ body: Event.Body) -> Event { Event(seq: 1, time: Sample.now, body: body) }
+    /// - Parameter ago: seconds before the frame.
+    static func event(_ body: Event.Body, ago: Int64 = 0) -> Event { Event(seq: 1, time: Sample.ago(ago), body: body) }
 
-    static func decision(_ seq: Int, _ text: String, _ kind: String) throws -> Event {
+    static func decision(_ seq: Int, _ text: String, _ kind: String, ago: Int64? = nil) throws -> Event {
         event(
             .decision(
                 Decision(
-                    seq: seq, time: Sample.ago(Int64(10 - seq)), monotonicMs: 0, kind: Decision.Kind(rawValue: kind),
-                    from: nil, to: nil, reason: ReasonCode(rawValue: "weak"), text: text)))
+                    seq: seq, time: Sample.ago(ago ?? Int64(10 - seq)), monotonicMs: 0,
+                    kind: Decision.Kind(rawValue: kind), from: nil, to: nil, reason: ReasonCode(rawValue: "weak"),
+                    text: text)))
     }
 
     static func network(_ name: String?, signal: Int?, _ state: LinkState = .online) throws -> NetworkStatus {

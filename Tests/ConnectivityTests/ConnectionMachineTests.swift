@@ -75,7 +75,7 @@ struct ConnectionMachineTests {
             #expect(run.handle(.timer) == [.open(attempt: attempt + 1, limit: .seconds(10))])
             #expect(run.handle(.opened(attempt: attempt + 1)).isEmpty, "it was ready all the time")
         }
-        // Whatever chance is given, the pauses are those of the greatest chance.
+        // For every chance, the pauses are those of the greatest chance.
         #expect(pauses == [1, 2, 4, 8, 16, 30, 30, 30, 30, 30, 30, 30].map { .seconds($0) })
     }
 

@@ -225,7 +225,7 @@ import Testing
             let text = String(
                 (0..<Int.random(in: 0...12, using: &random)).compactMap { _ in letters.randomElement(using: &random) })
             guard case .name(let name) = try? Host(text) else { continue }
-            // What is taken for a name is one that can be asked for as it is written.
+            // A valid name can be asked for as it is written.
             #expect(name.description == (text.hasSuffix(".") ? String(text.dropLast()) : text))
         }
     }

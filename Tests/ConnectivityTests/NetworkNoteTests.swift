@@ -32,7 +32,7 @@ import Testing
         let lease = folder.files.notes(of: "lo")
         #expect(servers(lease) == ["192.0.2.1 53", "fe80::1 53"])
         #expect(lease.captivePortalAPI == "https://portal.example/api")
-        // What the network does not say is not made up for by others.
+        // Values that the network does not give are not taken from other sources.
         try folder.write("NAME_SERVERS=\nCAPTIVE_PORTAL=\n", to: "leases/lo")
         #expect(folder.files.notes(of: "lo") == NetworkNotes())
         #expect(servers(folder.files.notes(of: nil)) == ["192.0.2.99 53"])

@@ -99,7 +99,7 @@ import Testing
         #expect(!take(at: now))
     }
 
-    /// Whatever happens in whatever order, no hour sees more than twice its share: what was saved, and what came.
+    /// In any order of events, no hour sees more than twice its share: the savings, and the income.
     @Test func noHourCostsMoreThanItsShare() {
         var random = SeededRandom(seed: 3)
         for _ in 0..<50 {

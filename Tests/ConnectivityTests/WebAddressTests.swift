@@ -73,7 +73,7 @@ import Testing
         #expect(throws: InvalidWebAddress.tooLong) { try base.resolving(String(repeating: "y", count: 100)) }
     }
 
-    /// Whatever is accepted is the same address once it is written, and cannot end a line of a request.
+    /// Every accepted address is the same once it is written, and cannot end a line of a request.
     @Test func addressesOfEveryKind() throws {
         var random = SeededRandom(seed: 7)
         let parts = [

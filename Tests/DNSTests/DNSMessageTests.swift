@@ -128,7 +128,7 @@ import Testing
         }
     }
 
-    /// Whatever comes is read or refused, and what is read is bounded.
+    /// Every message is read or refused, and the result is bounded.
     @Test func damagedMessagesAreReadOrRefused() {
         var random = SeededRandom(seed: 3)
         var read = 0

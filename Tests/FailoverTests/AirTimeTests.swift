@@ -3,9 +3,9 @@ import Testing
 
 @testable import Failover
 
-/// What scans cost, and what they may.
+/// The cost of scans, and its limits.
 @Suite struct AirTimeTests {
-    /// - Parameter time: how long a scan takes. What is answered at once was somebody else's, and makes none cheaper.
+    /// - Parameter time: how long a scan takes. An answer at once is another program's scan, and makes none cheaper.
     @Test(arguments: [Duration.seconds(6), .zero])
     func scansOnALivingLinkStayInTheirBudget(each time: Duration) {
         var settings = PolicySettings()

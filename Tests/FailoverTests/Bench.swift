@@ -47,7 +47,7 @@ struct Bench {
 
     mutating func send(_ event: PolicyEvent) { actions += policy.handle(event, at: now) }
 
-    /// What happens at once.
+    /// Events of one moment.
     mutating func send(_ events: [PolicyEvent]) { actions += policy.handle(events, at: now) }
 
     /// Moves the clock, and wakes the policy whenever it asked for it.
@@ -64,7 +64,7 @@ struct Bench {
         now = end
     }
 
-    /// Moves the clock, and nobody is awake to notice.
+    /// Moves the clock while the device sleeps.
     mutating func jump(by duration: Duration) { now = now + duration }
 
     /// Moves the clock from wake to wake until the policy wants something that `isWanted`.
@@ -77,13 +77,13 @@ struct Bench {
         return actions.contains(where: isWanted)
     }
 
-    /// What the policy wanted since the last time.
+    /// The policy's actions since the last time.
     mutating func take() -> [PolicyAction] {
         defer { actions = [] }
         return actions
     }
 
-    // MARK: What the device reports
+    // MARK: Reports of the device
 
     func observation(
         _ network: KnownNetwork, _ signal: Int, channel megahertz: Int = 2412, radio: UInt8 = 0,
@@ -149,7 +149,7 @@ struct Bench {
         }
     }
 
-    // MARK: What the policy wants
+    // MARK: Wishes of the policy
 
     /// The network that is being joined or is in use.
     var target: KnownNetwork? { policy.phase.network.flatMap(policy.network) }

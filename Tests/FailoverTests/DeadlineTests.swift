@@ -4,7 +4,7 @@ import Testing
 
 @testable import Failover
 
-/// What time brings is done once, and the policy never waits for what is over.
+/// A timer has one effect, and the policy never waits for one that is over.
 @Suite struct DeadlineTests {
     private static var validating: PolicySettings {
         var settings = PolicySettings()
@@ -31,7 +31,7 @@ import Testing
         #expect(bench.take().outcomes == [.committed])
     }
 
-    /// The same with nobody who wakes the policy in between.
+    /// The same without a wake-up in between.
     @Test func aLateWakeUpLeavesNothingOverdue() {
         var bench = Ground.joiningBeside.bench(validation: .init())
         bench.send(.address(isReady: false))
@@ -103,7 +103,7 @@ import Testing
         .settings(SettingsVariant.hasty.settings), .settings(SettingsVariant.patient.settings), .resumed,
     ]
 
-    /// Where something may happen.
+    /// A state that an event may come in.
     enum Ground: CaseIterable {
         case offline, searching, waitingForCommand, joining, waitingForAddress, proving, confirming, online, useless
         case withoutAddress, withoutSupplicant, joiningBeside, waitingBeside, provingBeside, escapingBeside, comingBack

@@ -6,7 +6,7 @@ import Testing
 /// Links over which something was reached that does not answer any more.
 @Suite struct DoubtTests {
     private static let validation = PolicySettings.Validation()
-    /// A keep-alive that nobody answers is noticed after this.
+    /// A keep-alive without an answer is noticed after this.
     private static let keepAlive = Duration.seconds(6)
 
     private static func isUnusable(_ action: PolicyAction) -> Bool {
@@ -98,7 +98,7 @@ import Testing
         #expect(bench.now - start == .seconds(2 + 2))
     }
 
-    /// Whoever breaks the connection again and again does not make the device probe again and again.
+    /// A host that breaks the connection again and again does not make the device probe again and again.
     @Test(arguments: [Duration.milliseconds(50), .seconds(1), .seconds(7), .seconds(31), .seconds(61)])
     func aFloodOfDoubtsCostsNoMoreThanTheBudget(pause: Duration) {
         var bench = UsefulnessTests.online([Bench.home])

@@ -62,7 +62,7 @@ import Testing
         bench.start()
         bench.finishScan([bench.observation(Bench.home, -88, radio: 1)])
         for _ in 0..<2 {
-            // At once the first time, and then after another look.
+            // At once the first time, and then after another scan.
             bench.joinFails(.rejected)
             while bench.policy.attempt == nil {
                 if bench.policy.scan != nil {
@@ -87,7 +87,7 @@ import Testing
         #expect(bench.targetBSSID == bench.observation(Bench.home, 0, radio: 2).bssid, "although it was tried later")
     }
 
-    /// One access point answers with another key: a neighbour with the same name, or somebody who wants to be joined.
+    /// One access point answers with another key: a neighbour with the same name, or an attacker.
     @Test func anAccessPointWithAnotherKeyDoesNotStrandTheDevice() {
         var bench = Bench([Bench.home])
         bench.start()
@@ -147,7 +147,7 @@ import Testing
         #expect(bench.now - start < .seconds(640), "it is tried when it is seen")
     }
 
-    /// An access point that lets everybody in and throws everybody out half a minute later.
+    /// An access point that lets every station in and throws it out half a minute later.
     @Test func aNetworkThatThrowsTheDeviceOutIsNotRejoinedForEver() {
         var bench = Bench([Bench.home, Bench.backup])
         bench.start()

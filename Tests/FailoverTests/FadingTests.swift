@@ -33,7 +33,7 @@ import Testing
         #expect((60...66).contains((bench.now - start).components.seconds))
     }
 
-    /// What is 16 dB better is no near-equal, and is taken after ten seconds.
+    /// A network that is 16 dB better is no near-equal, and is taken after ten seconds.
     @Test func aNetworkThatIsBetterByFarIsTakenSooner() {
         var bench = Bench.online([Bench.home, Bench.backup])
         let start = bench.now

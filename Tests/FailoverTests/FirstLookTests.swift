@@ -3,7 +3,7 @@ import Testing
 
 @testable import Failover
 
-/// The first look after a link was lost: at few channels, and at the right ones.
+/// The first scan after a link was lost: few channels, and the right ones.
 @Suite struct FirstLookTests {
     /// A device at home on channel 1 that has seen the backup on channel 6, the spare on 11 and home on 36 besides, not lately.
     private static func lost(_ end: LinkEnd, backup signal: Int = -60) -> Bench {
@@ -134,7 +134,7 @@ import Testing
         #expect(bench.take().scans.map(\.frequencies) == [Self.channels(2412)])
     }
 
-    /// In domain US all channels take 14 s, in which the known ones are not looked at.
+    /// In domain US all channels take 14 s, in which the known ones are not scanned.
     @Test func aLongScanOfAllChannelsIsSeldom() {
         var bench = Bench.online()
         bench.send(.linkLost(.silence))

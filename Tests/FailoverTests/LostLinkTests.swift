@@ -8,12 +8,12 @@ import Testing
     private static let home = Bench.home
     private static let backup = Bench.backup
 
-    /// Home is joined as soon as it is wanted, wherever the device looks.
+    /// Home is joined as soon as it is wanted, on whatever channels the device scans.
     private func join(_ bench: inout Bench, _ results: (Bench) -> [BSS], within limit: Duration = .seconds(6))
         -> Duration
     {
         let start = bench.now
-        // What is seen at the very moment of the loss may be gone with it.
+        // An access point that was seen at the very moment of the loss may be gone with it.
         if bench.policy.attempt == nil { bench.advance(by: .milliseconds(10)) }
         while bench.policy.attempt == nil, bench.now - start < limit {
             if bench.policy.scan != nil { bench.finishScan(results(bench)) }
@@ -202,7 +202,7 @@ import Testing
         #expect(bench.policy.scan?.order.frequencies == [])
     }
 
-    /// What failed before a link was up is forgotten with it.
+    /// Failures before a link was up are forgotten with it.
     @Test func aLinkThatWasUpEndsTheCount() {
         var bench = Bench([Self.home, Self.backup])
         bench.start()

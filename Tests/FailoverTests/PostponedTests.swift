@@ -3,7 +3,7 @@ import Testing
 
 @testable import Failover
 
-/// Probes that were not made, for nobody may be asked.
+/// Probes that were not made, for the budget allows no question.
 @Suite struct PostponedTests {
     private static func isProbe(_ action: PolicyAction) -> Bool {
         if case .probe = action { true } else { false }
@@ -13,7 +13,7 @@ import Testing
         if case .record(let decision) = action { decision.kind == .unusable } else { false }
     }
 
-    /// Where it was asked a moment ago.
+    /// A device that has begun a probe a moment ago.
     private static func probing() -> Bench {
         var bench = UsefulnessTests.online()
         _ = bench.advance(upTo: .seconds(40), until: isProbe)

@@ -51,7 +51,7 @@ import Testing
         #expect(bench.now - back >= soonest && bench.now - back <= soonest + .milliseconds(4500))
     }
 
-    /// Every third look misses it, as scans do.
+    /// Every third scan misses it, as scans do.
     @Test func aLookThatMissesIsRepeatedAtOnce() {
         var bench = Self.away()
         let back = bench.now

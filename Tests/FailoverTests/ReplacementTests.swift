@@ -40,7 +40,7 @@ import Testing
         bench.finishScan([observationOfBackup(in: bench), bench.observation(Bench.home, -75)])
         #expect(bench.target == Bench.home, "weak, and it broke off, but it has come back")
 
-        // What becomes of the old attempt concerns nobody, and nothing was held against the backup for it.
+        // The result of the old attempt is ignored, and nothing was held against the backup for it.
         bench.send(.joinFailed(epoch: backup.epoch, .wrongKey))
         #expect(bench.target == Bench.home)
         bench.joinSucceeds()
@@ -84,7 +84,7 @@ import Testing
         #expect(bench.target == Bench.backup)
     }
 
-    /// A good join takes a tenth of a second, and gets twenty times that before anybody looks elsewhere.
+    /// A good join takes a tenth of a second, and gets twenty times that before the device looks elsewhere.
     @Test func aJoinThatDragsOnGivesWayToAGoodNetworkOnly() {
         var bench = Bench([Bench.home, Bench.backup])
         bench.start()
@@ -102,7 +102,7 @@ import Testing
         #expect(bench.policy.lastFailure(of: Bench.backup.id) == .timeout)
     }
 
-    /// Who gives addresses slowly gets its time once.
+    /// A network that gives addresses slowly gets its time once.
     @Test func waitingForAnAddressEndsEarlyOnlyWhereItDidNotHelpBefore() {
         var bench = Bench([Bench.home, Bench.backup])
         bench.start()

@@ -60,7 +60,7 @@ import Testing
         #expect(bench.targetBSSID == Self.proven, "also where it is much weaker, once a stranger has failed")
     }
 
-    /// Nobody who sends many names pushes it out of memory.
+    /// An attacker that sends many names does not push it out of memory.
     @Test(arguments: [9, 40]) func itIsNeverForgottenForOthers(count: Int) {
         var bench = lost()
         join(&bench) { bench in (1...count).map { rogue(UInt8($0), in: bench) } + [real(in: bench)] }

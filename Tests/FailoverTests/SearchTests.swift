@@ -79,7 +79,7 @@ import Testing
         bench.send(.linkLost())
         for hour in 1...48 {
             bench.advance(by: .seconds(3600))
-            // Whatever is ordered fails: the radio is deaf.
+            // Every scan fails: the radio is deaf.
             while bench.policy.scan != nil { bench.finishScan() }
             #expect(bench.target == nil, "hour \(hour)")
         }
@@ -89,7 +89,7 @@ import Testing
         #expect(bench.target == Bench.home)
     }
 
-    /// While nothing is there, known channels are looked at often and all channels seldom, for ever.
+    /// While nothing is there, known channels are scanned often and all channels seldom, for ever.
     @Test func searchSlowsDownButNeverEnds() {
         var bench = Bench.online()
         bench.send(.linkLost())
@@ -110,7 +110,8 @@ import Testing
         #expect(full.count >= 15)
     }
 
-    /// A look at all channels keeps from looking at the known ones, so a long one is made seldomer, where there are known ones.
+    /// A scan of all channels delays scans of the known ones, so a long one is made less often, if there are known
+    /// ones.
     @Test(arguments: [true, false]) func aLongLookAtEverythingWaitsWhereChannelsAreKnown(isKnown: Bool) {
         var bench = Bench()
         bench.start()

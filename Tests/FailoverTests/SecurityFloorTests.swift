@@ -112,7 +112,7 @@ import Testing
         #expect(bench.take().contains(.switchProgress(id: 5, .rolledBack(failure))))
     }
 
-    /// A floor that rises is no reason to look for anything; one that the owner lowers is.
+    /// A floor that rises is no reason to scan; one that the owner lowers is.
     @Test func aRaisedFloorChangesNothingElse() {
         var bench = Bench.online([Self.home([]), Bench.backup])
         let wake = bench.policy.nextWake
@@ -120,7 +120,7 @@ import Testing
         #expect(bench.take().isEmpty)
         #expect(bench.policy.nextWake == wake)
         #expect(bench.policy.networks[0].floor == [.sae, .pmf])
-        // What was seen before counts no more.
+        // Earlier observations count no more.
         #expect(bench.policy.lastObservation(of: Bench.home.id) == nil)
     }
 }

@@ -16,7 +16,7 @@ import Testing
         _ = bench.take()
         bench.send(.settings(changed { $0.twoPointFour = .init(weak: -60, critical: -65, floor: -65) }))
         #expect(bench.take().watches.last??.threshold == -60, "the kernel watches the new one")
-        // What would have been fine before.
+        // A signal that the old settings would accept.
         bench.measure(-66, for: .seconds(15))
         if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.backup, -40)]) }
         #expect(bench.target == Bench.backup)

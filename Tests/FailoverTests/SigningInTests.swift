@@ -3,7 +3,7 @@ import Testing
 
 @testable import Failover
 
-/// Login pages that somebody signs in at.
+/// Login pages where a provider signs in.
 @Suite struct SigningInTests {
     private static func isUnusable(_ action: PolicyAction) -> Bool {
         if case .record(let decision) = action { decision.kind == .unusable } else { false }
@@ -68,7 +68,7 @@ import Testing
         #expect(bench.target == Bench.home, "nothing else is there")
     }
 
-    /// Who has declined says so by a time that is over.
+    /// A provider that has declined reports a time that is over.
     @Test func aTimeThatIsOverIsTheVerdict() {
         var bench = UsefulnessTests.online()
         _ = bench.advance(upTo: .seconds(40)) { if case .probe = $0 { true } else { false } }

@@ -93,7 +93,7 @@ import Testing
         #expect(bench.policy.lastFailure(of: Bench.backup.id) == .noInternet)
     }
 
-    /// What is heard of one link says nothing of the other.
+    /// A report about one link says nothing of the other.
     @Test func eachLinkHasItsOwnProof() throws {
         var (bench, target) = try weak(Self.validating)
         succeeds(target, &bench)
@@ -275,7 +275,7 @@ import Testing
         #expect(bench.take().besides.map(\.network) == [Bench.spare.id])
     }
 
-    /// Somebody may sign in, over the link in use alone.
+    /// A provider may sign in over the link in use only.
     @Test func aCommandToANetworkWithALoginPageIsProvenInUse() throws {
         var (bench, target) = try commanded(Self.validating)
         succeeds(target, &bench)

@@ -81,7 +81,7 @@ import Testing
         bench.send(.linkLost())
         bench.advance(by: .milliseconds(10))
         while bench.policy.attempt == nil { bench.finishScan([bench.observation(Bench.backup, -60)]) }
-        #expect(bench.target == Bench.backup, "nothing is held against a network that nobody confirmed")
+        #expect(bench.target == Bench.backup, "nothing is held against a network that was not confirmed")
     }
 
     @Test func aWordThatComesBeforeItIsAskedForCounts() {

@@ -214,7 +214,7 @@ import Testing
         #expect(bench.take().decisions.contains { $0.kind == .unusable }, "one failure is enough this soon")
     }
 
-    /// Where the known places show nothing, all channels are looked at, also for a network that is new in the list.
+    /// If the known places show nothing, all channels are scanned, also for a network that is new in the list.
     @Test func aWayOutIsLookedForEverywhere() {
         var bench = Self.online([Bench.home])
         Self.internetDies(&bench)

@@ -114,7 +114,7 @@ import Testing
         #expect(bench.policy.phase.network == goal.id && bench.policy.isVisiting)
     }
 
-    /// What was left is forgotten: there is no way back to it.
+    /// The network that was left is forgotten: there is no way back to it.
     @Test func endsWithACommandThatLeavesIt() {
         var (bench, _) = Self.visiting(isKept: false)
         bench.send(.switchTo(Bench.backup.id, id: 2))

@@ -7,7 +7,7 @@ import Testing
     private var now = Instant(milliseconds: 1_000_000)
     private var watch = WakeGuard()
 
-    /// What a policy that asks for `wish`, counted from now, is given.
+    /// The wait that a policy is given that asks for `wish`, counted from now.
     private mutating func given(_ wish: Duration?, isWoken: Bool = true) -> Duration? {
         watch.moment(for: wish.map { now + $0 }, at: now, isWoken: isWoken).map { $0 - now }
     }

@@ -70,7 +70,7 @@ import Testing
         #expect(bench.target == Bench.home)
     }
 
-    /// The first look showed where to go: before the device goes there, it looks there again and not everywhere.
+    /// The first scan showed the target: before the device goes there, it scans that channel again and not all.
     @Test func whatWasJustSeenIsLookedForWhereItWas() {
         var bench = Bench.online([Bench.home, Bench.backup])
         bench.send(.scanned(id: nil, [bench.observation(Bench.backup, -60, channel: 2462)]))

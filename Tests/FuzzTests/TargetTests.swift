@@ -3,7 +3,7 @@ import Testing
 
 @testable import Fuzzing
 
-/// What libFuzzer does for hours, for a moment: the properties of every target hold for its seeds, for the words of its
+/// A short version of libFuzzer's work: the properties of every target hold for its seeds, for the words of its
 /// dictionary, and for a few hundred inputs made of both.
 @Suite struct TargetTests {
     @Test(arguments: FuzzTarget.all.map(\.name)) func theSeedsAndWhatIsMadeOfThemKeepTheProperties(name: String) throws

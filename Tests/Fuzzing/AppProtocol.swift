@@ -30,7 +30,7 @@ private func converse(_ bytes: [UInt8]) {
     for case .line(let line) in expected { device.receive(line) }
 }
 
-/// What an app makes of a line from a device: a value or an error; a value that is written reads the same.
+/// An app reads a line from a device: a value or an error; a value that is written reads the same.
 private func read(_ line: [UInt8]) {
     guard let content = try? ServerLine(line: line) else { return }
     switch content {
@@ -99,7 +99,7 @@ private func check(_ address: WebAddress) {
 }
 
 extension FuzzTarget {
-    /// What a camera sees: a network or a device, or an error that does not repeat what was read.
+    /// A camera reads a code: a network or a device, or an error that does not repeat the code.
     static let codes = FuzzTarget(
         "codes", "the QR codes of networks (WIFI:) and of devices", longest: 512,
         seeds: {
@@ -125,7 +125,7 @@ extension FuzzTarget {
         }
         do throws(PairingCodeError) {
             let code = try PairingCode(reading: bytes)
-            // What is not unreserved takes three times the room.
+            // A character that is not unreserved takes three times the room.
             let uri = code.uri()
             guard uri.utf8.count <= PairingCode.maximumLength else { return }
             precondition((try? PairingCode(reading: uri.utf8)) == code, "a code reads otherwise once it is written")
@@ -167,7 +167,7 @@ struct FuzzedDevice {
         if case .failure(let error) = response.result { precondition(failure == error, "an error reads otherwise") }
     }
 
-    /// What was accepted keeps to the limits, and is the same once it is written and read again.
+    /// An accepted request keeps to the limits, and is the same once it is written and read again.
     private func check(_ request: Request) {
         precondition((1...ProtocolLimits.idLength).contains(request.id.utf8.count))
         switch request.content {

@@ -7,14 +7,14 @@ import Glibc
 /// made of them. A property that does not hold is a precondition that fails: for both, the end of the process.
 public struct FuzzTarget: Sendable {
     public let name: String
-    /// What it reads and where that comes from, for the table in Docs/fuzzing.md.
+    /// The input and its origin, for the table in Docs/fuzzing.md.
     public let subject: String
     /// The longest input, in bytes: more than the decoder takes where that is little, else enough for all that it tells
     /// apart.
     public let longest: Int
     /// How many executions are to be reached in all (Docs/fuzzing.md).
     public let goal: Int
-    /// What the fuzzer starts from: inputs that are taken.
+    /// The fuzzer's first inputs, which are accepted.
     public let seeds: @Sendable () -> [[UInt8]]
     /// Sets up what all executions share, and returns what is done with each input. It is used by one thread.
     public let prepare: @Sendable () -> (_ input: [UInt8]) -> Void
@@ -170,7 +170,7 @@ private enum IntegerEdges {
         return magnitude == .max ? "18446744073709551616" : "\(magnitude + 1)"
     }
 
-    /// What a Double and a number of JSON can still tell apart.
+    /// Numbers at the limits of what a Double and a number of JSON can tell apart.
     private static let exact = [
         "9007199254740991", "9007199254740992", "9007199254740993", "-9007199254740993", "-9223372036854775809",
         "340282366920938463463374607431768211456", "0.1", "-0", "-0.0", "00", "1.", ".1", "1e", "+1",
@@ -207,7 +207,7 @@ enum TestFile {
             .map(String.init)
     }
 
-    /// What a document shows: lines that begin with `->` or `<-`.
+    /// The examples in a document: lines that begin with `->` or `<-`.
     static func examples(in path: String) -> [[UInt8]] {
         lines(of: path).filter { $0.hasPrefix("-> ") || $0.hasPrefix("<- ") }.map { Array($0.utf8.dropFirst(3)) }
     }

@@ -38,7 +38,7 @@ private func readAsNumber(_ text: [UInt8]) {
         try? OutsideJSON.decode(Number.self, from: text, nesting: 0)
     }
     let widest = number(Int.self)
-    // What is written in digits alone is what the standard library makes of it; JSON has no zero before other digits.
+    // The standard library reads a number of digits alone; JSON has no zero before other digits.
     let digits = text.drop { $0 == UInt8(ascii: "-") }
     if text.count - digits.count <= 1, digits.allSatisfy({ (0x30...0x39).contains($0) }),
         digits.count == 1 || digits.first != 0x30

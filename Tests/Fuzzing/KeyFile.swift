@@ -6,7 +6,7 @@ import Randomness
 @testable import KeyFile
 
 extension FuzzTarget {
-    /// An input says what is in the file or on the chip, and what then happens to the store. Whatever that is, the
+    /// An input is the content of the file or the chip, and the following calls to the store. For any of them, the
     /// store opens or says why not, what it holds was committed, and what it has acknowledged is there after a restart.
     static let keyFile = FuzzTarget(
         "keyfile", "a key file or a flash chip, and what happens to the store on it", longest: 256, goal: 1_000_000,
@@ -199,7 +199,7 @@ private func readAnchor(_ content: [UInt8]) {
 
 extension FuzzTarget {
     /// The whole file as it comes, and what is sealed in it: the key is made without scrypt, which is the same for all.
-    /// What is opened is a state that altnet writes, and it is the same once it is sealed and opened again.
+    /// An opened state is one that altnet writes, and it is the same once it is sealed and opened again.
     static let sealedExport = FuzzTarget(
         "sealed-export", "an export of the key file, and what is sealed in it", longest: Record.maximumBody,
         seeds: { ExportSample.all }

@@ -4,7 +4,7 @@ import CNetlink
 @testable import Netlink
 
 extension FuzzTarget {
-    /// Every message is read as everything that the kernel tells. Whatever can be read is the same when it is written
+    /// Every message is read as everything that the kernel tells. Each result is the same when it is written
     /// and read again, and what is kept is bounded by what arrived.
     static let netlink = FuzzTarget(
         "netlink", "datagrams of the kernel: attributes, dumps and news of nl80211 and rtnetlink", longest: 1024,
@@ -51,7 +51,7 @@ private func writeAgain(_ attributes: Attributes) {
             && zip(read, again).allSatisfy { $0.type == $1.type && $0.value.bytes == $1.value.bytes })
 }
 
-/// What the agent asks the kernel for reads as what it had in mind.
+/// A request of the agent to the kernel reads as it was meant.
 private func checkRoutes(_ message: NetlinkMessage) {
     if let report = RouteReport(message.payload), let route = OwnRoute(report), isPossible(route) {
         let payload = encoded(.change(route, isNew: true))

@@ -47,7 +47,7 @@ private func check(_ form: PortalPage.Form) {
     let names = Set(form.fields.map(\.name))
     precondition(form.values().allSatisfy { names.contains($0.name) && !$0.name.isEmpty })
     guard form.needsPerson, !form.questions.isEmpty else { return }
-    // Whatever the page calls its fields, the agent takes the question.
+    // The agent takes the question, whatever the page's names of fields.
     let answer = ProviderAnswer.signIn(.uiRequired(Dialogue(title: "t", message: "m", fields: form.questions)))
     precondition((try? ProviderAnswer(line: answer.line(to: "1"), to: "1", of: .authenticate)) == answer)
 }
@@ -114,7 +114,7 @@ extension FuzzTarget {
     }
 }
 
-/// What can be read is written so that it reads the same.
+/// A request that can be read is written so that it reads the same.
 private func readAsRequest(_ line: [UInt8]) {
     do throws(RejectedRequest) {
         let request = try ProviderRequest(line: line)
@@ -140,7 +140,7 @@ private func readAsAnswer(_ line: [UInt8], of kind: ProviderRequest.Kind) {
     }
 }
 
-/// What the agent shows and keeps is within the bounds that Docs/providers.md states.
+/// The values that the agent shows and keeps are within the bounds that Docs/providers.md states.
 private func check(_ answer: ProviderAnswer) {
     guard case .signIn(let result) = answer else { return }
     switch result {
@@ -184,7 +184,7 @@ private func readAsHostLines(_ line: [UInt8]) {
     }
 }
 
-/// Whatever arrives, and in whatever pieces: the same comes of it, it ends once, and the agent asks only what it has
+/// Any bytes, in any pieces: the result is the same, the conversation ends once, and the agent asks only what it has
 /// to.
 private func converse(_ bytes: [UInt8]) {
     let whole = outcome(of: [bytes[...]])

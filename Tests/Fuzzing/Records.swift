@@ -4,7 +4,7 @@ import AgentModel
 @testable import Failover
 
 extension FuzzTarget {
-    /// What can be read is the same once it is written as the agent writes it and read again.
+    /// A record that can be read is the same once it is written as the agent writes it and read again.
     static let records = FuzzTarget(
         "records", "a record of what the policy heard and did", longest: 4096, seeds: { bytes([RecordSample.text]) }
     ) { bytes in
@@ -75,8 +75,8 @@ private enum RecordSample {
 }
 
 extension FuzzTarget {
-    /// A file is read or refused line by line. What is read is the same once it is written with quotes; the settings
-    /// that come of it are in their ranges, or refused with words that can be shown.
+    /// A file is read or refused line by line. A record that is read is the same once it is written with quotes; the
+    /// settings that come of it are in their ranges, or refused with words that can be shown.
     static let settings = FuzzTarget(
         "settings", "the settings file, and the values in it", longest: 2048,
         seeds: { [TestFile.settings] + bytes(SettingsSample.all) },

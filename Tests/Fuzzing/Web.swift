@@ -46,7 +46,7 @@ private func outcome(of pieces: [ArraySlice<UInt8>], body: WebLimits.Body) -> Re
     return exchange.result
 }
 
-/// Where several things are wrong, which of them is seen first depends on how much has arrived.
+/// With several faults, the first one seen depends on how much has arrived.
 private func isSame(_ left: Result<WebAnswer, WebFailure>, _ right: Result<WebAnswer, WebFailure>) -> Bool {
     switch (left, right) {
     case (.success(let left), .success(let right)): left == right
@@ -55,7 +55,7 @@ private func isSame(_ left: Result<WebAnswer, WebFailure>, _ right: Result<WebAn
     }
 }
 
-/// What was taken keeps to the limits, and can be asked anything.
+/// An accepted answer keeps to the limits, and can be asked anything.
 private func check(_ answer: WebAnswer, body: WebLimits.Body) {
     precondition((200...999).contains(answer.status) && answer.body.count <= body.count)
     if case .whole = body { precondition(answer.isWhole) }
@@ -92,13 +92,13 @@ extension FuzzTarget {
             precondition(state.userPortal?.scheme != .http)
             check(state)
         } catch {
-            // What the network sent is not repeated, for it ends up in logs.
+            // The error does not repeat the network's text, for it ends up in logs.
             precondition(error.description.utf8.count < 120)
         }
     }
 }
 
-/// Whatever it says, it is asked again in time and not all the time, and a verdict comes of it.
+/// For any answer, it is asked again in time and not all the time, and a verdict comes of it.
 private func check(_ state: CaptiveState) {
     for now in [0, 1 << 40] {
         let asked = Instant(milliseconds: Int64(now))

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Harness
 
-/// What a run may do to a device, and what it is told of its surroundings. One after the other: a program that is
-/// started holds open, until it runs, the script that another test writes, which cannot be run then.
+/// The limits of a run, and its knowledge of the device's surroundings. One after the other: a program that is started
+/// holds open, until it runs, the script that another test writes, which cannot be run then.
 @Suite(.serialized) struct BenchTests {
     @Test func whatCannotBePutBackIsNotRisked() async throws {
         try await withModel(prepare: { try $0.storeOne() }) { target, device in

@@ -34,7 +34,7 @@ final class MeddlingProxy: Sendable {
     }
 }
 
-/// Passes lines on, spoilt. What does not end in a line feed is passed on as it comes.
+/// Passes lines on, spoilt. A last line without a line feed is passed on as it comes.
 private final class Relay: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
@@ -57,7 +57,7 @@ private final class Relay: ChannelInboundHandler {
         while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
             let line = Array(rest[..<end])
             rest.removeFirst(end + 1)
-            // What is not UTF-8 is no line of a device, and a defect of its own.
+            // Bytes that are not UTF-8 are no line of a device, and a defect of its own.
             guard let text = String(validating: line, as: UTF8.self) else {
                 other.write(ByteBuffer(bytes: line + [UInt8(ascii: "\n")]), promise: nil)
                 continue
@@ -81,7 +81,7 @@ private final class Relay: ChannelInboundHandler {
     func channelInactive(context: ChannelHandlerContext) { other.close(promise: nil) }
 }
 
-/// What a server can get wrong, and which checks must find it.
+/// Mistakes of a server, and the checks that must find them.
 enum Meddling: String, CaseIterable {
     case eventLost, eventTwice, eventUnasked
     case answersSwapped, idLost, versionWrong, okMissing, bodyMissing
@@ -117,7 +117,7 @@ enum Meddling: String, CaseIterable {
         }
     }
 
-    /// What becomes of a line from the harness.
+    /// The lines for the device in place of one from the harness.
     func asked(_ line: String) -> [String]? {
         switch self {
         case .answersEmptyLines where line.isEmpty: ["{}"]
@@ -127,7 +127,7 @@ enum Meddling: String, CaseIterable {
     }
 }
 
-/// What becomes of the lines from the device, on one connection.
+/// Changes the lines from the device, on one connection.
 private final class Spoiler {
     private let meddling: Meddling
     private var events = 0
@@ -214,7 +214,7 @@ extension JSONValue {
     fileprivate func error(with members: [String: JSONValue]) -> JSONValue { self["error"]?.with(members) ?? .null }
 }
 
-/// What a device can get wrong, and which checks must find it.
+/// Mistakes of a device, and the checks that must find them.
 enum Defect: String, CaseIterable {
     case updateNotAtomic, refusalCounts, refusalTold, revisionStands, changeUntold, ifRevisionIgnored
     case oneTooMany, oneTooFew, duplicatesKept, orderLost, listGrows, hiddenLost

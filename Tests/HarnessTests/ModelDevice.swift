@@ -21,15 +21,15 @@ final class ModelDevice: DeviceService {
         var backups: [Stored] = []
         var home: Stored
         var current: Stored
-        /// Where the device belongs, where that is not its home.
+        /// The preferred network, if it is not its home.
         var chosen: Stored?
         var linkState = LinkState.online
         var since = Timestamp.now
-        /// What is on the air, and with which password.
+        /// The networks on the air, with their passwords.
         var air: [SSID: Secret]
         var switches: [String: SwitchStatus] = [:]
         var running: String?
-        /// What carries the traffic; without Wi-Fi as that, the model has no interface for it either.
+        /// The uplink that carries the traffic; without Wi-Fi as that, the model has no interface for it either.
         var uplink = Uplink.wifi
         var confirmed: Set<String> = []
         var isScanning = false

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Harness
 
-/// What a run leaves behind to be read.
+/// The reports of a run.
 @Suite struct ReportTests {
     private let check = Check("a.b.c", "a & b are <so>", section: "Lines") { _ in }
 
@@ -74,7 +74,7 @@ import Testing
     }
 }
 
-/// What a device may answer.
+/// The forms of a device's answers.
 @Suite struct ShapeTests {
     @Test(arguments: [
         (["cafe"], true), (Array(repeating: String(repeating: "x", count: 64), count: 16), true), ([], false),

@@ -19,7 +19,7 @@ import Testing
             #expect(Set(skipped) == Set(Check.refusals.map(\.id) + others))
             #expect(report.isConforming)
             #expect(device.state.withLock { device.list($0).shown.dropFirst() } == before)
-            // What no check can bring about from outside.
+            // Errors that no check can bring about from outside.
             let unseen: Set = [
                 "cannotSwitch", "storageFailed", "radioFailed", "interfaceMissing", "notPermitted",
                 "tooManyRequests", "internalError", "sealRequired",
@@ -57,7 +57,7 @@ import Testing
     }
 }
 
-/// What a run does besides its checks.
+/// The work of a run besides its checks.
 @Suite struct RunTests {
     @Test func aRunThatIsStoppedBringsTheDeviceBackAndSkipsTheRest() async throws {
         try await withModel(prepare: { try $0.store("BackupNet", "backup password") }) { target, device in
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    /// What the check keeps secret is said only to the caretaker, which brings the device back.
+    /// The secret of the check is in messages to the caretaker only, which brings the device back.
     @Test func aPasswordInTheCaretakersAnswersFailsTheCheck() async throws {
         let told = Check("told", "nothing is told", section: "Lines") { $0.transcript.keepSecret("HomeNet") }
         let innocent = Check("innocent", "nothing happens", section: "Lines") { _ in }
@@ -124,7 +124,7 @@ import Testing
             let checks = checks(defect.finders)
             #expect(checks.count == defect.finders.count)
             let report = try await Harness(target: target, bench: try bench(device), isDestructive: true).run(checks)
-            // What comes after a check that left the device changed is not tried.
+            // Checks after one that left the device changed are not tried.
             for result in report.results.prefix(1 + (report.results.firstIndex(where: \.isLeftChanged) ?? .max - 1)) {
                 #expect(result.outcome.isFailed, "\(result.id)")
             }

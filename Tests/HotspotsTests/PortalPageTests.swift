@@ -54,7 +54,7 @@ import Testing
         #expect(links.links.count == 128)
     }
 
-    /// Which boxes are ticked: those that have to be, or name what is agreed to.
+    /// Ticked boxes: those that have to be, or name an agreement.
     @Test(arguments: [
         ("<input type=checkbox name=a>", ["a"]), ("<input type=checkbox name=a>My newsletter", []),
         ("<input type=checkbox name=a><input type=checkbox name=b>", []),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Hotspots
 
-/// Whatever providers, people and the network do, in any order: nothing is left open, nothing is asked too often, and it
+/// Any order of events from providers, users and the network: nothing is left open, nothing is asked too often, and it
 /// always goes on by itself.
 ///
 /// One story after the other, with room for others in between: a test that keeps the few threads that all tests share busy

@@ -29,7 +29,7 @@ import Testing
         bench.fail("d")
         #expect(bench.provider == "a")
         bench.fail("a")
-        // Who claimed nothing is not tried.
+        // A provider that claimed nothing is not tried.
         #expect(bench.state == .inactive)
         #expect(bench.signIn.status.retryAt == bench.now + .seconds(30))
         #expect(bench.signIn.status.problem == "a: it ended before it answered")

@@ -4,9 +4,9 @@ import Measuring
 
 /// One run of everything.
 ///
-/// What is counted (bytes, syncs, memory) comes from tracing each contestant in a process of its own. What is timed is
-/// timed here, without a tracer, in rounds: each contestant makes a few updates, then the next one does, so that
-/// whatever else the disk has to do hits all alike.
+/// Counts (bytes, syncs, memory) come from tracing each contestant in a process of its own. Times are measured here,
+/// without a tracer, in rounds: each contestant makes a few updates, then the next one does, so that other work of the
+/// disk hits all alike.
 struct Benchmark {
     let scene: Scene
     /// Timed updates of each kind.
@@ -57,7 +57,7 @@ struct Benchmark {
                 entrant, kind, updates: tracedUpdates, recordSize: size, directory: directory)
             let steps = try Trace(Strace.run(command, tracesIn: scene.root), directory: directory).steps
             guard steps.count == tracedUpdates else { throw BenchmarkError("\(steps.count) updates were traced") }
-            // What is known beforehand shows that the counting is right.
+            // Known counts show that the counting is right.
             if entrant == .append, !steps.allSatisfy({ $0.syncs == 1 && $0.written == size }) {
                 throw BenchmarkError("the trace of bare appends is not one write and one sync each")
             }
@@ -161,7 +161,7 @@ extension Benchmark {
     }
 }
 
-/// Where the contestants work, on the disk that is measured: a directory for each, all removed at the end.
+/// The contestants' folders on the disk that is measured: a directory for each, all removed at the end.
 struct Scene {
     /// A real path.
     let root: String
@@ -186,7 +186,7 @@ struct Scene {
     }
 }
 
-/// What a directory is on, from `/proc/self/mountinfo` (proc(5)).
+/// The file system of a directory, from `/proc/self/mountinfo` (proc(5)).
 struct FileSystem: Codable {
     let type: String
     let device: String

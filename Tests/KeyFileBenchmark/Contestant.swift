@@ -13,7 +13,7 @@ protocol Contestant: AnyObject {
     func make(_ change: Change) throws
 }
 
-/// Who takes part.
+/// The contestants.
 enum Entrant: String, CaseIterable, Codable, ExpressibleByArgument {
     /// First, for the bare writes are given records of the size of its.
     case altnet

@@ -2,7 +2,7 @@ import CSQLite
 import FoundationEssentials
 import Measuring
 
-/// What was measured.
+/// The results.
 struct Report: Codable {
     let updates: [UpdateResult]
     let openings: [OpeningResult]
@@ -40,7 +40,7 @@ struct UpdateResult: Codable {
     let cost: Cost
 }
 
-/// What an update costs the disk, from a trace of many.
+/// The cost of an update for the disk, from a trace of many.
 struct Cost: Codable {
     /// Bytes handed to the kernel.
     let writtenMedian: Int
@@ -133,7 +133,7 @@ extension Report {
 }
 
 extension Report {
-    /// What the key file has to reach. Syncs and times are judged by the worst kind of update, bytes by each kind.
+    /// The goals of the key file. Syncs and times are judged by the worst kind of update, bytes by each kind.
     var goals: [Goal] {
         let altnet = updates.filter { $0.entrant == .altnet }
         let syncs = altnet.map(\.cost.syncsMean).max() ?? .infinity

@@ -4,7 +4,7 @@ import FoundationEssentials
 import Glibc
 import Linux
 
-/// What the kernel was asked for between two marks of a traced process. No contestant counts for itself.
+/// The system calls between two marks of a traced process. No contestant counts for itself.
 struct TracedStep {
     /// Bytes handed to write(2) and its kin, for files in the directory.
     var written = 0
@@ -13,7 +13,7 @@ struct TracedStep {
     /// See `Mark.diskBytes`.
     var diskBytes = 0
     /// By how many bytes the process's memory grew at most since the first mark: the heap, which the kernel gives out
-    /// page by page, and mappings of any kind. What was free in the heap at the first mark counts as if it had all been
+    /// page by page, and mappings of any kind. Free memory of the heap at the first mark counts as if it had all been
     /// used.
     var peakMemory = 0
 }
@@ -26,7 +26,8 @@ struct Trace {
     private static let syncs: Set<Substring> = ["fsync", "fdatasync", "sync", "syncfs", "sync_file_range", "msync"]
     private static let memory: Set<Substring> = ["brk", "mmap", "mmap2", "munmap", "mremap"]
 
-    /// What strace has to write down, as its option `-e`; a call that the machine does not have is none to miss.
+    /// The system calls that strace has to write down, as its option `-e`; a call that the machine does not have is
+    /// none to miss.
     static var filter: String {
         "trace=" + writes.union(syncs).union(memory).sorted().map { "?" + $0 }.joined(separator: ",")
     }
@@ -107,7 +108,7 @@ struct TracedCall {
         returned = line[equals...].dropFirst(2).prefix { $0 != " " && $0 != "<" }
     }
 
-    /// What the call returned, or nil if it failed.
+    /// The call's return value, or nil if it failed.
     var result: Int? {
         guard let number = Self.number(returned), number >= 0 else { return nil }
         return number
@@ -127,7 +128,7 @@ struct TracedCall {
         return parts.indices.contains(index) ? Self.number(parts[index].drop { $0 == " " }) : nil
     }
 
-    /// What the process says of itself in the trace.
+    /// The mark that the process has written into the trace.
     var mark: Mark? {
         guard name == "write", arguments.hasPrefix("1<"), let start = arguments.firstIndex(of: "\"") else { return nil }
         return Mark(arguments[arguments.index(after: start)...].prefix { $0 != "\\" && $0 != "\"" })
@@ -174,7 +175,7 @@ enum Strace {
     }
 }
 
-/// What a traced process writes to its standard output, so that the trace shows where a step begins and ends. With it
+/// A traced process writes this to its standard output, so that the trace shows where a step begins and ends. With it
 /// go two figures that only the process itself can read.
 struct Mark {
     /// Bytes that the kernel will send to the disk for what the process did so far (`write_bytes` in proc(5)): whole
@@ -183,7 +184,7 @@ struct Mark {
     /// Bytes of the heap that are free and could be handed out without asking the kernel for more.
     let freeHeap: Int
 
-    /// What is true now.
+    /// Reads the figures of this moment.
     init() throws {
         let text = try String(contentsOfFile: "/proc/self/io", encoding: .utf8)
         guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix("write_bytes:") }),

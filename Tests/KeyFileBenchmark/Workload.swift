@@ -42,7 +42,7 @@ enum Change {
 
 /// The same updates for each contestant.
 struct Workload {
-    /// What is stored before the first update.
+    /// The state before the first update.
     let networks: [Network]
     private let backupCount: Int
     private var random = SeededRandom(seed: 1)

@@ -32,7 +32,7 @@ package final class PowerCutRun {
         package var allCuts: Int { cuts + secondCuts + kills }
     }
 
-    /// What went wrong, and how to see it again.
+    /// The fault, and how to see it again.
     package struct Failure: Error, CustomStringConvertible {
         package var scenario: Scenario
         package var seed: UInt64
@@ -58,7 +58,8 @@ package final class PowerCutRun {
         walk = StateWalk(seed: random.next(), ballast: scenario.ballast)
         board = scenario.board(seed: random.next())
         store = try board.open()
-        // What a chip's very first write, cut short, leaves is no key file's, so that opening it asks for a person.
+        // A chip's very first write, cut short, leaves something that is no key file's, so that opening it asks for a
+        // user.
         if !(board.storage is SimulatedDisk) { try store.commit(StoredState(backupsRevision: 1)) }
         walk.resume(from: store.state)
         if scenario.isFormer { try beginInFormerVersion() }
@@ -171,7 +172,7 @@ package final class PowerCutRun {
         let said = store.state
         switch random.below(4) {
         case 0:
-            // What the store said once it must say again.
+            // A state that the store gave once it must give again.
             cutAgain(board, .before, expecting: [said])
         case 1: commitNext(to: store, on: board)
         default: break
@@ -196,7 +197,7 @@ package final class PowerCutRun {
         _ = open(board.afterPowerCut(outcome, using: &random), expecting: allowed, "after a second cut")
     }
 
-    /// A process that is killed, and one that starts in its place; then the power goes. What was read stays.
+    /// A process that is killed, and one that starts in its place; then the power goes. The state that was read stays.
     private func kill(_ board: SimulatedBoard, expecting allowed: [StoredState]) {
         guard failure == nil, random.below(2) == 0 else { return }
         totals.kills += 1

@@ -6,7 +6,7 @@ import Randomness
 /// store is a file. All of it loses its power at the same time.
 package final class SimulatedBoard {
     package let storage: any SimulatedStorage
-    /// Where the root key is.
+    /// The disk of the root key.
     package let disk: SimulatedDisk
     package let isAnchored: Bool
     /// The version of the format that the board's program writes.
@@ -69,9 +69,9 @@ package final class SimulatedBoard {
     }
 }
 
-/// What a store is on in a test: it can be copied as a power cut, or a kill, would leave it at any moment.
+/// The storage of a store in a test: it can be copied as a power cut, or a kill, would leave it at any moment.
 package protocol SimulatedStorage: AnyObject {
-    /// What the store opens. Each opening gets its own.
+    /// The medium that the store opens. Each opening gets its own.
     func medium() throws(KeyFileError) -> any Medium
     /// Called in the middle of every operation that changes or synchronises something. The closure may take copies.
     var onOperation: (() -> Void)? { get set }
@@ -81,7 +81,7 @@ package protocol SimulatedStorage: AnyObject {
     var operations: Int { get }
     /// How many of them change or synchronise something.
     var writes: Int { get }
-    /// What the storage saw that real storage would not take, in words; empty if all is well.
+    /// Operations that real storage would not take, in words; empty if all is well.
     var violations: [String] { get }
     /// The storage as it may be when the power comes back.
     /// - Parameter outcome: what became of the operation that was under way, if one was.
@@ -91,7 +91,7 @@ package protocol SimulatedStorage: AnyObject {
     func afterKill(using random: inout SeededRandom) -> any SimulatedStorage
 }
 
-/// What became of an operation that the power was cut in.
+/// The effect of a power cut on the operation under way.
 package enum CutOutcome: CaseIterable, Sendable {
     /// It had not begun.
     case before
@@ -132,7 +132,7 @@ extension SeededRandom {
     mutating func outcome() -> CutOutcome { CutOutcome.allCases[below(CutOutcome.allCases.count)] }
 }
 
-/// What a store is on in a run.
+/// The kind of storage in a run.
 package enum Scenario: String, CaseIterable, Sendable, CustomStringConvertible {
     /// A file, and a file with an anchor beside it.
     case file

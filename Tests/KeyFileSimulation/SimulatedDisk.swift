@@ -5,8 +5,8 @@ import Randomness
 /// A directory on a disk that forgets what was not synchronised, and fails on command.
 ///
 /// Data and names reach the medium only when they are synchronised; a power cut leaves of everything else any part, in
-/// any order: that is what POSIX allows, and worse than most file systems do. What a write does not cover it does not harm
-/// (what SQLite calls powersafe overwrite, SQLITE_IOCAP_POWERSAFE_OVERWRITE).
+/// any order: that is what POSIX allows, and worse than most file systems do. A write does not harm bytes that it does
+/// not cover (what SQLite calls powersafe overwrite, SQLITE_IOCAP_POWERSAFE_OVERWRITE).
 package final class SimulatedDisk: SimulatedStorage {
     package private(set) var operations = 0
     package private(set) var writes = 0
@@ -35,7 +35,8 @@ package final class SimulatedDisk: SimulatedStorage {
 
         init(_ bytes: [UInt8] = []) { (cached, durable) = (bytes, bytes) }
 
-        /// What has reached the disk or can still do so. What a failed synchronisation forgot is in the memory only.
+        /// The data that has reached the disk or can still do so. Data that a failed synchronisation forgot is in the
+        /// memory only.
         var written: [UInt8] { unsynchronised.reduce(into: durable) { bytes, write in write.apply(to: &bytes) } }
 
         init(copying other: File) {
@@ -56,7 +57,7 @@ package final class SimulatedDisk: SimulatedStorage {
     private(set) var names: [String: File] = [:]
     private(set) var durableNames: [String: File] = [:]
     private(set) var unsynchronised: [Renaming] = []
-    /// What the power may be cut in.
+    /// The operation that a power cut may hit.
     private(set) var underWay: Operation?
     private var descriptors: [Int32: File] = [:]
     private var nextDescriptor: Int32 = 100
@@ -79,7 +80,7 @@ package final class SimulatedDisk: SimulatedStorage {
 
     package func medium() throws(KeyFileError) -> any Medium { try FileMedium(name: Self.storeName, in: self) }
 
-    /// What a reader would see of all files now.
+    /// The content of all files for a reader now.
     package var files: [String: [UInt8]] { names.mapValues(\.cached) }
 
     package var openDescriptors: Int { descriptors.count }
@@ -126,8 +127,8 @@ package final class SimulatedDisk: SimulatedStorage {
         }
     }
 
-    /// What Linux does when writing back fails: the error is told once, and writing is not tried again. The data stays in memory as
-    /// if it were clean, and what there is of it on the disk is unknown (fsync(2), "NOTES").
+    /// The reaction of Linux to a failed write-back: the error is told once, and writing is not tried again. The data
+    /// stays in memory as if it were clean, and its state on the disk is unknown (fsync(2), "NOTES").
     private func forget(_ file: File) {
         file.durable = file.remains(settling: file.unsynchronised.map { ($0, random.outcome()) }, using: &random)
         file.unsynchronised = []

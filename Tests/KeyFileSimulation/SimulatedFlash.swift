@@ -25,7 +25,7 @@ package final class SimulatedFlash: Medium, SimulatedStorage {
         case erase(sector: Int)
     }
 
-    /// What the power may be cut in.
+    /// The operation that a power cut may hit.
     private(set) var underWay: Operation?
     private var random: SeededRandom
 

@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    /// What a chip holds that is no store is left alone.
+    /// The content of a chip that is no store is left alone.
     @Test func leavesForeignFlashAlone() throws {
         var random = SeededRandom(seed: 50)
         let geometry = try #require(Geometry(sectorSize: 4096, sectorCount: 4, writeUnit: 16))
@@ -145,7 +145,7 @@ import Testing
         correct(&bytes, part, after: kind == 2 ? mark(of: bytes, sector) : 0)
     }
 
-    /// What the checksums of a sector's record headers begin with.
+    /// The first bytes of the checksums of a sector's record headers.
     private func mark(of bytes: [UInt8], _ sector: Int) -> UInt32 {
         let start = sector * Geometry.file.sectorSize + SectorHeader.size - 4
         return bytes[start..<start + 4].reduce(0) { $0 << 8 | UInt32($1) }

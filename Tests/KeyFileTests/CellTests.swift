@@ -23,7 +23,7 @@ import Testing
         cafe = try network("Cafe", nil)
     }
 
-    /// What a commit of `new` after `old` would write.
+    /// The changes that a commit of `new` after `old` would write.
     private func changes(from old: StoredState, to new: StoredState) -> [CellID: Secret?] {
         let cells = old.cells(keepingSlotsOf: [:])
         return CellChanges.between(cells, new.cells(keepingSlotsOf: cells))
@@ -163,7 +163,7 @@ import Testing
         #expect(size <= Record.maximumBody - 16)
     }
 
-    /// What a newer altnet stores beside what this one knows stays, whatever this one changes.
+    /// Cells that a newer altnet stores beside the known ones stay, whatever this one changes.
     @Test func whatANewerAltnetStoresIsKept() throws {
         let newer: Cells = [
             CellID(kind: 128): Secret([1, 2, 3]), CellID(kind: 255, index: 254): Secret([]),

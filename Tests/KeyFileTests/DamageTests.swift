@@ -17,8 +17,8 @@ import Testing
         #expect(totals.corrected > totals.unused)
     }
 
-    /// Whatever is damaged, an older state is never taken without a word: with an anchor even where nothing is left of
-    /// what is lost.
+    /// For any damage, an older state is never taken without a word: with an anchor even if nothing is left of the
+    /// newer one.
     @Test func survivesAnyDamage() throws {
         let (board, states) = try usedBoard(commits: 400, isAnchored: true)
         var random = SeededRandom(seed: 30)
@@ -75,7 +75,7 @@ import Testing
         Array(bytes[index * sectorSize..<(index + 1) * sectorSize])
     }
 
-    /// Where each record of the newest sector begins and ends in the file.
+    /// The range of each record of the newest sector in the file.
     private func records(of bytes: [UInt8]) throws -> [Range<Int>] {
         let disk = SimulatedDisk(files: [SimulatedDisk.storeName: bytes])
         let medium = try disk.medium()

@@ -37,7 +37,7 @@ import Testing
 
     @Test func looksBesideARunningAgentAndChangesNothing() throws {
         try SampleStore.with(try StoredState.seen(times: 5), anchored: true) { store in
-            // What opening for use would correct.
+            // A fault that opening for use would correct.
             chmod(store.rootKeyPath, 0o644)
             chmod(store.path, 0o644)
             let before = try store.everything()
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    /// Whatever is damaged, the verdict says so, and the state is one that was committed.
+    /// For any damage, the verdict says so, and the state is one that was committed.
     @Test func everyDamageIsSeen() throws {
         let states = try StoredState.seen(times: 80)
         try SampleStore.with(states) { store in

@@ -185,7 +185,7 @@ import Testing
         #expect(foreign.bytes == bytes)
     }
 
-    /// What does not fit is refused before anything is written.
+    /// A state that does not fit is refused before anything is written.
     @Test func whatIsTooLargeWearsNothing() throws {
         let chip = try medium()
         let log = try open(chip)

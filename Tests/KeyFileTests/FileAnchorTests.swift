@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    /// What a disk with sectors of 4096 bytes may do to the whole sector in which a write is cut short.
+    /// The effect of a disk with sectors of 4096 bytes on the whole sector in which a write is cut short.
     @Test func losingAWholeSectorFallsBackToTheOtherSlot() throws {
         let file = try twoSlots()
         var random = SeededRandom(seed: 2)

@@ -19,7 +19,7 @@ import Testing
             now: { 1_790_000_000 })
     }
 
-    /// What the example's two records leave.
+    /// The states of the example's two records.
     private func states() throws -> [StoredState] {
         let psk = Secret((5...0x24).map { UInt8($0) })
         let home = StoredNetwork(

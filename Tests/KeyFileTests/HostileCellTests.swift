@@ -6,7 +6,7 @@ import Testing
 
 /// Cells are authenticated before they are read, and yet nothing is taken on trust.
 @Suite struct HostileCellTests {
-    /// Whatever is read is a valid state that altnet writes as these very cells; everything else is refused.
+    /// Cells that are read are a valid state that altnet writes as these very cells; everything else is refused.
     private func expectSound(_ cells: Cells) -> Bool {
         guard let state = StoredState(cells: cells) else { return false }
         #expect(throws: Never.self) { try state.validate() }

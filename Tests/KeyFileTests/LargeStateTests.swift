@@ -14,7 +14,7 @@ import Testing
         var rest = size
         while rest > 0 {
             let count = min(rest, 3000)
-            // What is left must hold a head.
+            // The rest must hold a head.
             let taken = rest - count > 0 && rest - count < 4 ? count - 4 : count
             let id = CellID(kind: 200, index: UInt8(cells.count))
             cells[id] = Secret((0..<taken - 4).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ seed) })

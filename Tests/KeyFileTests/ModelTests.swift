@@ -65,7 +65,7 @@ import Testing
 
     private func log(on disk: SimulatedDisk) throws -> RecordLog { try RecordLog(on: disk, random: StuckRandom()) }
 
-    /// What each record of a file was encrypted with, and what came out.
+    /// The salt, which gives the key, and the nonce of a record.
     private struct Sealed: Hashable {
         let salt: [UInt8]
         let nonce: [UInt8]

@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    /// What a failed sync has left is up to chance, so where that is in doubt the operation fails many times.
+    /// The remains of a failed sync are up to chance, so the operation fails many times if they matter.
     private func openWithFailures(_ make: (_ seed: UInt64) throws -> SimulatedBoard) throws {
         var random = SeededRandom(seed: 5)
         for number in 0..<400 {

@@ -14,8 +14,8 @@ import Testing
         print("key file: \(run.totals.allCuts) power cuts, \(scenario)")
     }
 
-    /// What a chip's very first write leaves, cut short, is one of three: nothing yet, the first state, or something that
-    /// is refused until the user has looked at it, for it may be foreign.
+    /// A chip's very first write, cut short, leaves one of three: nothing yet, the first state, or something that is
+    /// refused until the user has looked at it, for it may be foreign.
     @Test func aFirstWriteThatIsCutShortOverwritesNothing() throws {
         var random = SeededRandom(seed: 2)
         let geometry = try #require(Geometry(sectorSize: 4096, sectorCount: 4, writeUnit: 16))
@@ -53,7 +53,7 @@ import Testing
         RootKeyFile(name: "root-key", files: disk, random: SeededRandom(seed: 4))
     }
 
-    /// What is read there now, and would still be if the power went afterwards.
+    /// The keys that are read there now, and would still be if the power went afterwards.
     private func load(_ disk: SimulatedDisk) throws -> RootKeys? {
         let keys = try source(disk).load()
         #expect(disk.openDescriptors == 0)
@@ -228,8 +228,8 @@ import Testing
     }
 }
 
-/// What a power cut, or a kill with and without a power cut after it, leaves of a disk in the middle of any of the
-/// operations of `steps`: so many samples of each.
+/// The remains of a disk after a power cut, or a kill with and without a power cut after it, in the middle of any of
+/// the operations of `steps`: so many samples of each.
 private func remains(
     of disk: SimulatedDisk, samples: Int = 3, during steps: (SimulatedDisk) throws -> Void
 ) throws -> [SimulatedDisk] {
@@ -249,7 +249,7 @@ private func remains(
 }
 
 extension SimulatedDisk {
-    /// What may be left of it if the power goes now, while nothing is under way.
+    /// The possible remains if the power goes now, while nothing is under way.
     fileprivate func afterPowerCuts() -> [SimulatedDisk] {
         var random = SeededRandom(seed: 6)
         return (0..<4).compactMap { _ in afterPowerCut(.before, using: &random) as? SimulatedDisk }

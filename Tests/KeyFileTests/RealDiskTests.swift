@@ -32,7 +32,8 @@ import Testing
         }
     }
 
-    /// What others prepare in the place of a file that is about to be made is replaced, neither written into nor followed.
+    /// An object that others put in the place of a file that is about to be made is replaced, neither written into nor
+    /// followed.
     @Test func followsNoBait() throws {
         try withScratchDirectory { scratch in
             try write([1, 2, 3], to: "\(scratch)/bait")
@@ -200,7 +201,7 @@ private func commitUntilKilled(in scratch: String) throws {
     }
 }
 
-/// What can be said of devices on any machine; `Tests/LabTests/KeyFileDeviceTests.swift` has flash and disks.
+/// Properties of devices on any machine; `Tests/LabTests/KeyFileDeviceTests.swift` has flash and disks.
 @Suite struct DeviceMediumTests {
     @Test(arguments: ["/", "/etc/passwd", "/nowhere/keyfile", ""])
     func whatIsNoDeviceIsLeftToOthers(path: String) throws {

@@ -223,7 +223,7 @@ func contents(of path: String) throws -> [UInt8] {
         }
     }
 
-    /// Whatever the bytes, it is a key that reads the same when it is written again, or a refusal that does not repeat them.
+    /// Any bytes are a key that reads the same when it is written again, or a refusal that does not repeat them.
     @Test func anyBytes() throws {
         var random = SeededRandom(seed: 1)
         var keys = 0

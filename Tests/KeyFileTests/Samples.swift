@@ -192,7 +192,7 @@ struct SampleStore {
         for state in states { try keyFile.commit(state) }
     }
 
-    /// What could be changed by accident: names, contents, modes and times of everything.
+    /// Everything that could be changed by accident: names, contents, modes and times.
     func everything() throws -> [String] {
         try names(in: folder).map { name in
             var status = stat()

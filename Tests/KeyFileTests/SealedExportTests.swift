@@ -118,7 +118,7 @@ import Testing
                 try SealedExport.open(forged, with: Self.passphrase)
             }
         }
-        // What must be zero, and the size.
+        // The bytes that must be zero, and the size.
         for offset in [13, 14, 15, 44, 45, 46, 47] {
             let forged = Self.forged(export) { $0[offset] ^= 1 }
             #expect(throws: ExportError.damaged) { try SealedExport.open(forged, with: Self.passphrase) }

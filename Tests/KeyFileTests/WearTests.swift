@@ -3,7 +3,7 @@ import Testing
 
 @testable import KeyFile
 
-/// What the store writes, and how often.
+/// The writes of the store, and how often they happen.
 @Suite struct WearTests {
     @Test func writesNothingWhenNothingIsDifferent() throws {
         let (board, states) = try usedBoard(commits: 20)
@@ -67,7 +67,7 @@ import Testing
         #expect(most > 5)
         #expect(most - least <= 1, "\(flash.eraseCounts)")
         #expect(flash.violations == [])
-        // What the headers say is what happened.
+        // The headers tell the truth.
         for sector in 0..<geometry.sectorCount {
             let header = SectorScan(sector, of: flash).header
             #expect(header.map { Int($0.eraseCount) } == flash.eraseCounts[sector])

@@ -13,7 +13,7 @@ extension Radios {
     @Suite(.extended) struct AgreementTests {
         private static let tolerance = Duration.seconds(6)
 
-        /// What the simulator says of a scenario from `moment` on.
+        /// The simulator's forecast of a scenario from `moment` on.
         private struct Forecast {
             /// The networks that the device comes online on, in order.
             let networks: [SSID]

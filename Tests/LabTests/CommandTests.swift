@@ -262,7 +262,7 @@ extension Radios {
 }
 
 extension Radios {
-    /// What comes from the air and from a machine that is not in order.
+    /// Input from the air and from a machine that is not in order.
     @Suite struct BadInputTests {
         @Test(
             .extended,

@@ -191,7 +191,7 @@ extension Radios {
                 #expect(house.device.way() == [], "nothing is joined anew")
                 #expect(house.device.decisions.first?.reason.rawValue == "linkFound")
 
-                // What it knew, it knows.
+                // Its knowledge is still there.
                 try await house.expectFailover(within: .seconds(20))
             }
         }

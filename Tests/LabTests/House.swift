@@ -80,7 +80,7 @@ extension House {
         return home
     }
 
-    /// What the device is told of the internet: its broker, and where to ask whether it is online.
+    /// The device's settings for the internet: its broker, and where to ask whether it is online.
     static let servers = [
         "ALTNET_TARGETS": "broker=mqtt://\(Upstream.brokerName):1883",
         "ALTNET_VALIDATION_URL": Upstream.validationURL,
@@ -99,7 +99,7 @@ extension House {
         try await lab.station.seen(as: "\(address)", within: .seconds(10))
     }
 
-    /// The device knows that the network leads to the internet, and as far as `level`. Where a server that had shown it
+    /// The device knows that the network leads to the internet, and as far as `level`. If a server that had shown it
     /// fails, others are asked first, and until they answer the state is unknown.
     func expectInternet(level: ReachLevel? = nil) async throws {
         try await device.connectivity(within: .seconds(20), "the internet to be known as reached") {

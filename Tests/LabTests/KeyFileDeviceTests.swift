@@ -26,7 +26,7 @@ extension Radios {
             let start = sector * geometry.sectorSize
             let first = noise(1000, seed: 1)
             let second = noise(geometry.writeUnit + 1, seed: 2)
-            // Where the next write unit begins.
+            // The beginning of the next write unit.
             let offset = (first.count + geometry.writeUnit - 1) / geometry.writeUnit * geometry.writeUnit
             var expected = [UInt8](repeating: 0xff, count: geometry.sectorSize)
             expected.replaceSubrange(..<first.count, with: first)

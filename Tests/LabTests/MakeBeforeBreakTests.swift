@@ -49,7 +49,7 @@ extension Radios {
                 let accepted = try await house.device.switchNetwork(toStored: house.backup.ssid)
                 #expect(try await house.device.outcome(of: accepted, within: .seconds(20)).phase == .committed)
                 try await expectTraffic(through: house.backup, in: house)
-                // What was begun over the old network goes on in the grace.
+                // Transfers over the old network go on in the grace.
                 try await old.heard(within: .seconds(1))
                 try await Task.sleep(for: .seconds(2))
                 try await old.heard(within: .seconds(1))

@@ -199,7 +199,7 @@ extension Radios {
             }
         }
 
-        /// Only a person knows the room, and answers through an app.
+        /// Only a user knows the room, and answers through an app.
         @Test(.extended) func aPersonFillsIn() async throws {
             try await scenario("portal wants a room") { lab in
                 let providers = try await Providers(["click-through": Self.clickThrough], in: lab)

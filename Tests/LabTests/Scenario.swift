@@ -43,7 +43,7 @@ extension Trait where Self == IssueHandlingTrait {
 /// There is one air, so one scenario runs at a time.
 private let hasFailed = Mutex(false)
 
-/// Runs `body` in a fresh lab; the records of a scenario that failed are kept. What the agent recorded must replay
+/// Runs `body` in a fresh lab; the records of a scenario that failed are kept. The agent's record must replay
 /// exactly.
 func scenario(
     _ name: String, accessPoints: Int = 1, country: String = "CN", spare: SpareStation? = nil,

@@ -65,9 +65,10 @@ extension Radios {
     }
 }
 
-/// An access point that falls silent while the radio looks at other channels too, and one that does not.
+/// An access point that falls silent while the radio scans other channels too, and one that does not.
 extension Radios.SilenceTests {
-    /// In domain US the first survey for the backup takes half a minute: the power is cut while it is under way.
+    /// In domain US the first scan of all channels for the backup takes half a minute: the power is cut while it is
+    /// under way.
     @Test func aPowerCutDuringASurvey() async throws {
         try await scenario("power cut during a survey", accessPoints: 2, country: "US") { lab in
             let house = try await House(lab, isSurveyed: false)
@@ -169,7 +170,8 @@ extension Radios {
             for tenth in stride(from: 0, to: 10, by: 2) {
                 try await scenario("power cut \(tenth)", accessPoints: 2) { lab in
                     let house = try await House(lab)
-                    // What was seen just now would be joined without a look, and power cuts seldom come just then.
+                    // An access point that was seen just now would be joined without a scan, and power cuts seldom come
+                    // just then.
                     try await house.pinger.reply(after: .now + .seconds(15), within: .seconds(20))
                     try await lab.wait(untilTenth: tenth)
                     let cut = ContinuousClock.now

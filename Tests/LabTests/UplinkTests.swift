@@ -5,7 +5,7 @@ import Lab
 import Testing
 
 extension Radios {
-    /// What the app may do follows from what carries the traffic.
+    /// The app's permissions follow from the interface that carries the traffic.
     @Suite struct UplinkTests {
         private func expectRefusal(
             _ house: House, while uplink: Uplink, _ networkSignal: (Int?) -> Bool

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Netlink
 
-/// What is sent, byte for byte, and how what comes back is taken apart.
+/// Requests byte for byte, and the decoding of their answers.
 @Suite struct MessageTests {
     private let family = GenericNetlinkFamily(id: 0x20, groups: [:])
 

@@ -127,7 +127,7 @@ import Testing
         #expect(poor.stationConcurrency == (links: 1, channels: 1))
     }
 
-    /// Which is the radio of the lab: every channel that Linux knows, those of sensors below 1 GHz among them.
+    /// The radio of the lab: every channel that Linux knows, those of sensors below 1 GHz among them.
     @Test func looksNowhereBelowWiFi() throws {
         var phy = try #require(Phy([try NetlinkMessage(Fixture.radioChannels)]))
         func channel(_ megahertz: Int, isDisabled: Bool = false) -> Phy.Channel {

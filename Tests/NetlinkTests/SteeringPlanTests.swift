@@ -4,7 +4,7 @@ import Testing
 
 @testable import Netlink
 
-/// Which routes and rules two stations need.
+/// The routes and rules that two stations need.
 @Suite struct SteeringPlanTests {
     private let main = RT_TABLE_MAIN.rawValue
 
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    /// What is made of a plan is no part of the next one.
+    /// The routes that a plan has made are no part of the next one.
     @Test func itsOwnRouteIsNotItsReason() {
         var own = homeRoute
         own.isOwn = true

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Netlink
 
-/// What carries the traffic out of the device, and what is underneath a tunnel.
+/// The interface that carries the traffic out of the device, and the one underneath a tunnel.
 @Suite struct UplinkTests {
     /// Links by their numbers; all that is said of them besides is in the messages.
     private struct World {
@@ -83,7 +83,7 @@ import Testing
         #expect(world.carrier == 3)
     }
 
-    /// What goes in there leaves the device by something else.
+    /// Traffic through it leaves the device by another interface.
     @Test func aTunnelOrABridgeIsNoCarrier() throws {
         var world = World(
             try link(2), try link(5, kind: "wireguard"), try link(6, kind: "bridge"), kinds: [5: .other, 6: .other])
@@ -168,7 +168,7 @@ import Testing
         #expect(try link(2, 0x9).traits == [], "lo")
     }
 
-    /// What wireless extensions tell on the side has no name and no kind.
+    /// Side reports of wireless extensions have no name and no kind.
     @Test func aTunnelStaysOneWhereAMessageSaysLess() throws {
         var world = World(try link(2), try link(5, kind: "tun"), kinds: [5: .other])
         var payload: [UInt8] = [0, 0, 1, 0]

@@ -47,7 +47,8 @@ public final class NetworkNamespace {
     }
 }
 
-// What the C library has and its Swift module leaves out, because it is Linux's own or takes any number of arguments.
+// Functions of the C library that its Swift module leaves out, because they are Linux's own or take any number of
+// arguments.
 
 func unshareNetwork() -> Bool { call("unshare", networkNamespace) }
 

@@ -7,7 +7,7 @@ package enum Campaign: String, CaseIterable, Sendable {
     /// Near-equal networks under noise, eight hours each.
     case nearEquals = "near-equals"
 
-    /// What was seen at worst, in histories in which everything held.
+    /// The worst values, in histories in which everything held.
     package struct Worst: Sendable {
         package var histories = 0
         /// Offline with a usable network in range, and on a network without internet with a better one in range.

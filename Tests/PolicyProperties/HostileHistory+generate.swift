@@ -2,7 +2,7 @@ import AgentModel
 import Failover
 import Randomness
 
-/// What a history is mostly about.
+/// The main subject of a history.
 private enum Theme {
     case anything
     /// Another network is joined beside the link in use, and whatever can go wrong meanwhile does.
@@ -92,7 +92,7 @@ extension Step {
             guard !stimuli.contains(where: { $0.isOfTheSameSource(as: stimulus) }) else { continue }
             stimuli.append(stimulus)
         }
-        // At the moment that the policy waits for, or just beside it: then what is due is late where nobody wakes it.
+        // At the moment that the policy waits for, or just beside it: then what is due is late if nothing wakes it.
         if random.chance(1, in: 8), let wake = policy.nextWake {
             let delay = (wake - run.now).milliseconds + Int64(Int.random(in: -1...1, using: &random))
             return Step(delay: Int(delay), isPunctual: random.chance(1, in: 2), stimuli: stimuli)
@@ -126,7 +126,7 @@ extension Stimulus {
         }
     }
 
-    /// Whatever the policy waits for more often than anything else.
+    /// An event that the policy waits for, more often than another.
     static func random(after policy: FailoverPolicy, using random: inout SeededRandom) -> Stimulus {
         if random.chance(1, in: 2) {
             let index = policy.phase.network.map { $0.rawValue % Neighbourhood.networkCount }
@@ -154,7 +154,7 @@ extension Stimulus {
         return anything(using: &random)
     }
 
-    /// What leads to another link beside the one in use, and what is in its way.
+    /// Events that lead to another link beside the one in use, and those in its way.
     fileprivate static func handover(after policy: FailoverPolicy, using random: inout SeededRandom) -> Stimulus {
         let network = Int.random(in: 0..<Neighbourhood.networkCount, using: &random)
         guard policy.successor != nil else {

@@ -47,7 +47,7 @@ struct HostileRun {
 
     /// Every switch ends once time passes.
     mutating func finish() throws(Violation) {
-        // Where the clock went back, the policy's own has yet to go on.
+        // If the clock went back, the policy's own has yet to go on.
         now = max(now, watched.now)
         for _ in 0..<120 where watched.isSwitching { try sleep(until: now + .seconds(10)) }
         // Nothing will come of one that waits for nothing.
@@ -92,7 +92,7 @@ struct HostileRun {
         }
     }
 
-    /// What some events lead to, and what they leave behind as far as it shows later.
+    /// The effect of some events, and their remains as far as they show later.
     private struct Outcome: Equatable {
         let actions: [PolicyAction]
         let phase: FailoverPolicy.Phase

@@ -212,7 +212,7 @@ struct LinkWatch {
         throw Violation(.makesBeforeItBreaks, "\(decision.cause): the living link is left", at: exchange.at)
     }
 
-    /// What was made beside is used when it carries traffic, or when nothing else is left.
+    /// A link that was made beside is used when it carries traffic, or when nothing else is left.
     private func checkSuccession(_ epoch: UInt64, in exchange: Exchange) throws(Violation) {
         let isWhole = exchange.actions.contains { action in
             switch action {
@@ -229,7 +229,7 @@ struct LinkWatch {
 
     private mutating func checkProbe(_ epoch: UInt64, in exchange: Exchange) throws(Violation) {
         if settings.validation == nil {
-            throw Violation(.probesCurrentLink, "probes, and nobody set that", at: exchange.at)
+            throw Violation(.probesCurrentLink, "probes, and that is not set", at: exchange.at)
         }
         // The link in use is an older one than what is made beside it, also where it has become that just now.
         if epoch < self.epoch, epoch != exchange.before.epoch, epoch != exchange.policy.phase.epoch {

@@ -13,7 +13,7 @@ package struct Liveness {
     package private(set) var longestStranded = Duration.zero
     package private(set) var longestWithoutInternet = Duration.zero
 
-    /// Somebody interfered: what follows is measured from here.
+    /// Another program interfered: what follows is measured from here.
     mutating func disturbed(at now: Instant) {
         onlineAt = now
         validatedAt = now

@@ -13,7 +13,7 @@ package enum Neighbourhood {
     package static let networkCount = 5
     private static let names = ["Home", "Backup", "Spare", "Hidden", "Open"].compactMap { try? SSID($0) }
 
-    /// Two access points for each network, one on each band, and then strangers' without end.
+    /// Two access points for each network, one on each band, and then unproven ones without end.
     package static func accessPoint(_ index: Int) -> AccessPoint {
         let bytes: [UInt8] = [
             2, 0, UInt8(truncatingIfNeeded: index >> 24), UInt8(truncatingIfNeeded: index >> 16),
@@ -29,7 +29,7 @@ package enum Neighbourhood {
 
     package static func networkIndex(ofAccessPoint index: Int) -> Int { index % networkCount }
 
-    /// What a scan sees of an access point.
+    /// A scan's observation of an access point.
     package static func observation(of index: Int, signal: Int, lastSeen: Instant, isEvilTwin: Bool = false) -> BSS {
         let accessPoint = accessPoint(index)
         let network = network(networkIndex(ofAccessPoint: index))
@@ -41,7 +41,7 @@ package enum Neighbourhood {
 }
 
 extension KnownNetwork {
-    /// Whether an access point is one of this network's, and not somebody else's with the same name.
+    /// Whether an access point is one of this network's, and not a neighbour's with the same name.
     func owns(_ bss: BSS) -> Bool {
         bss.ssid == ssid && (usesPassphrase ? bss.security.usesPassphrase : bss.security.isOpenToAll)
     }

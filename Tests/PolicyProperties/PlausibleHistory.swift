@@ -31,7 +31,7 @@ package struct PlausibleHistory: Shrinkable, Sendable {
         }
     }
 
-    /// What happened in it, as a person reads it.
+    /// Its events, as a user reads them.
     package var story: String {
         var world = World(settings: settings, traits: traits)
         let told = Told()

@@ -7,14 +7,14 @@ struct ScanWatch {
     private var lastOrder: UInt64?
     /// The scan under way.
     private var current: (id: UInt64, isFull: Bool, since: Instant)?
-    /// What the scan under way takes is not known for sure: the device slept in the middle of it, or the answer came at the
-    /// moment of the order.
+    /// The cost of the scan under way is not known for sure: the device slept in the middle of it, or the answer came
+    /// at the moment of the order.
     private var isDoubtful = false
     private var fullScan = Duration.seconds(6)
     private var settings: PolicySettings
     /// Whether the link was weak when it was measured last.
     private var isWeak = false
-    /// What all scans may take together, and what those on a link that is not weak may.
+    /// The time that all scans may take together, and those on a link that is not weak.
     private var all: TokenBucket
     private var calm: TokenBucket
 
@@ -51,7 +51,7 @@ struct ScanWatch {
         }
     }
 
-    /// What was earned before is not counted against the new share. The scan under way has its whole time again.
+    /// Time earned before is not counted against the new share. The scan under way has its whole time again.
     private mutating func adopt(_ new: PolicySettings, at now: Instant) {
         settings = new
         all = TokenBucket(perThousand: new.weakScanShare, limit: new.scanReserve)
@@ -75,7 +75,7 @@ struct ScanWatch {
         }
     }
 
-    /// What a scan of all channels costs the policy learns from those that it has done.
+    /// The policy learns the cost of a scan of all channels from those that it has done.
     /// Less than a second is no scan.
     private mutating func ended(_ id: UInt64, in exchange: Exchange) {
         guard let scan = current, scan.id == id else { return }
@@ -84,7 +84,7 @@ struct ScanWatch {
         current = nil
         guard scan.isFull, case .online = exchange.before else { return }
         // In doubt it was cheap: what is not known is no violation. At the moment at which it is given up it may count or not.
-        // Where the link was left at the same moment, the policy may not have learned from it.
+        // If the link was left at the same moment, the policy may not have learned from it.
         let learned =
             isDoubtful || time == settings.scanLimit ? .seconds(1) : min(max(time, .seconds(1)), settings.scanReserve)
         if case .online = exchange.policy.phase { fullScan = learned } else { fullScan = min(fullScan, learned) }
@@ -137,7 +137,7 @@ private struct TokenBucket {
         saved = min(limit, saved + (since.map { (now - $0) * perThousand / 1000 } ?? .zero))
         since = now
         saved -= cost
-        // What is lost to rounding is no overspending.
+        // A loss by rounding is no overspending.
         return saved >= .milliseconds(-1)
     }
 }

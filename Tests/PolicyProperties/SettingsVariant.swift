@@ -3,7 +3,7 @@ import Failover
 /// Settings that the owner may change to while the policy runs.
 package enum SettingsVariant: Hashable, Sendable, CaseIterable {
     case usual
-    /// What takes its time is given up early, and what is weak is called so early.
+    /// Slow attempts are given up early, and weak links are called so early.
     case hasty
     /// The other way round, with little air time for scans.
     case patient

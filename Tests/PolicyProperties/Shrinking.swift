@@ -6,7 +6,7 @@ package protocol Shrinkable {
     static func simpler(_ step: Step) -> [Step]
     /// One step in place of two, at the time of the second.
     static func joined(_ first: Step, _ second: Step) -> Step
-    /// What goes wrong in it, if anything does.
+    /// The violation in it, if there is one.
     func violation() -> Violation?
 }
 

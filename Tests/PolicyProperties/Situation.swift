@@ -1,6 +1,6 @@
 import Failover
 
-/// What a history has been through: promises are worth what they were tried in.
+/// A situation that a history has been through: promises are worth what they were tried in.
 package enum Situation: String, CaseIterable, Sendable {
     case online
     case validation
@@ -26,7 +26,7 @@ package enum Situation: String, CaseIterable, Sendable {
 }
 
 extension Exchange {
-    /// What the policy goes through in it.
+    /// The situations of the policy in it.
     var situations: Set<Situation> {
         var situations: Set<Situation> = []
         if case .online = policy.phase { situations.insert(.online) }

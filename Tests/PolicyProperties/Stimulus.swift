@@ -41,7 +41,7 @@ package enum Stimulus: Hashable, Sendable {
         case latest
         case previous
         case future
-        /// Somebody else's scan.
+        /// Another program's scan.
         case nobodys
     }
 
@@ -60,14 +60,14 @@ package struct Step: Hashable, Sendable {
     package var delay: Int
     /// Whether the policy is told the time whenever it asked for it until then.
     package var isPunctual = true
-    /// What happens at once.
+    /// Events of one moment.
     package var stimuli: [Stimulus]
 }
 
 /// The numbers that the policy gave to what it ordered last.
 struct Orders {
     private var scan: UInt64 = 0
-    /// Of what was joined last, and of what was last probed or joined.
+    /// The numbers of the last join, and of the last probe or join.
     private var joined: UInt64 = 0
     private var probed: UInt64 = 0
     private var lastSwitch: UInt64 = 0

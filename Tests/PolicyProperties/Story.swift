@@ -1,7 +1,7 @@
 import AgentModel
 import Failover
 
-/// A history as a person reads it: what happened, and what the policy did about it.
+/// A history as a user reads it: what happened, and what the policy did about it.
 struct Story {
     private var lines: [String] = []
 
@@ -58,7 +58,7 @@ extension HostileHistory {
     }
 }
 
-/// Where a trace leaves what it tells.
+/// Collects the lines of a trace.
 final class Told {
     var story = Story()
 }

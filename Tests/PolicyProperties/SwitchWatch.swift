@@ -20,7 +20,7 @@ struct SwitchWatch {
 
     mutating func check(_ exchange: Exchange) throws(Violation) {
         for id in open.keys { open[id]?.age += exchange.awake }
-        // What is under way has its time again.
+        // A switch under way has its time again.
         if exchange.changesSettings { for id in open.keys { open[id]?.age = .zero } }
         for event in exchange.events { note(event) }
         var stored: (id: UInt64, isCommitted: Bool)?
@@ -57,7 +57,7 @@ struct SwitchWatch {
     ) throws(Violation) {
         guard let course = open[id] else {
             throw exchange.broken(
-                ended.contains(id) ? "\(progress) after the outcome of switch \(id)" : "nobody ordered switch \(id)")
+                ended.contains(id) ? "\(progress) after the outcome of switch \(id)" : "switch \(id) was not ordered")
         }
         guard progress.isFinal else {
             if progress != .accepted, !course.isAccepted { throw exchange.broken("\(progress) before .accepted") }

@@ -12,12 +12,12 @@ package struct Turn: Hashable, Sendable {
         case power(Int, isOn: Bool)
         /// The mean of an access point's signal at the device, in dBm.
         case level(Int, Int)
-        /// What comes of joining an access point; nil if it works.
+        /// The result of joining an access point; nil if it works.
         case fault(Int, JoinFailure?)
         case address(Int, isGiven: Bool)
-        /// Where a network leads, through any of its access points.
+        /// The reach of a network, through any of its access points.
         case internet(Int, ProbeResult)
-        /// Somebody takes the interface down, for good or until it is asked for.
+        /// Another program takes the interface down, for good or until it is asked for.
         case interfaceDown(isStuck: Bool)
         case interfaceUp
         case supplicant(isRunning: Bool)

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// What must hold in every history that the policy can live through.
+/// Properties of every history that the policy can live through.
 package enum Property: String, CaseIterable, Sendable {
     /// With interface, supplicant and a usable network the device is online within `Bounds.online`.
     case neverStranded
@@ -16,9 +16,9 @@ package enum Property: String, CaseIterable, Sendable {
     case silentAfterStop
     /// The same events give the same actions.
     case repeatable
-    /// What the policy keeps does not grow with the time that it runs.
+    /// The policy's memory does not grow with the time that it runs.
     case boundedMemory
-    /// What is due is done at once: no wake-up lies in the past, and there are not many in a short time.
+    /// A due action is done at once: no wake-up lies in the past, and there are not many in a short time.
     case noHotLoop
     /// In a state that lasts there are no more than `Bounds.wakesPerHour`.
     case fewWakes
@@ -44,7 +44,7 @@ package enum Property: String, CaseIterable, Sendable {
     case makesBeforeItBreaks
 }
 
-/// What the properties promise in figures. `Docs/failover.md` repeats them.
+/// The figures that the properties promise. `Docs/failover.md` repeats them.
 package enum Bounds {
     package static let online = Duration.seconds(400)
     /// The same where the usable network itself failed before: with everything blocked, one network is tried every five

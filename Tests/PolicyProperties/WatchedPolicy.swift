@@ -1,7 +1,7 @@
 import AgentModel
 import Failover
 
-/// A policy that is watched: whoever runs it talks to this, and hears of the first property that does not hold.
+/// A policy that is watched: its runner talks to this, and hears of the first property that does not hold.
 package struct WatchedPolicy {
     package private(set) var policy: FailoverPolicy
     /// The policy's time, which never goes backwards.
@@ -12,9 +12,9 @@ package struct WatchedPolicy {
     private var switches = SwitchWatch()
     private var links: LinkWatch
     private var scans: ScanWatch
-    /// What it has been through.
+    /// The situations that it has been through.
     private(set) var situations: Set<Situation> = []
-    /// What is told of every exchange, before it is judged.
+    /// Is told of every exchange, before it is judged.
     var trace: ((Instant, [PolicyEvent], [PolicyAction]) -> Void)?
 
     package init(settings: PolicySettings, at start: Instant) {

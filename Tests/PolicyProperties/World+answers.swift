@@ -1,7 +1,7 @@
 import AgentModel
 import Failover
 
-// What the device's parts report.
+// Reports of the device's parts.
 extension World {
     mutating func answer(_ order: Answer.Order) throws(Violation) {
         switch order {

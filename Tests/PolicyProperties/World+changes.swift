@@ -1,7 +1,7 @@
 import AgentModel
 import Failover
 
-// What happens around the device.
+// Events around the device.
 extension World {
     package mutating func take(_ turn: Turn) throws(Violation) {
         try run(until: now + .milliseconds(turn.delay))
@@ -15,7 +15,7 @@ extension World {
         case .internet(let network, let result):
             for index in accessPoints.indices where Neighbourhood.networkIndex(ofAccessPoint: index) == network {
                 change(index) { $0.internet = result }
-                // Where there is a target, its silence is noticed before the next probe.
+                // If there is a target, its silence is noticed before the next probe.
                 guard result == .failed, let link, link.accessPoint == index, noise(salt: 10) > 0 else { continue }
                 answers.append(Answer(at: now + .seconds(6), order: .silence(epoch: link.epoch)))
             }

@@ -11,13 +11,13 @@ package struct World {
     let traits: Traits
     var accessPoints = (0..<Neighbourhood.accessPointCount).map { _ in Site() }
     var isInterfaceUp = true
-    /// Somebody holds the interface down.
+    /// Another program holds the interface down.
     var isInterfaceStuck = false
     var isSupplicantRunning = true
     var uplink: Uplink?
     var networks: [KnownNetwork] = []
     var link: Link?
-    /// What is made beside it.
+    /// The link that is made beside it.
     var beside: Link?
     var answers: [Answer] = []
     var watch: SignalWatch?
@@ -32,15 +32,15 @@ package struct World {
 
     static let start = Instant(milliseconds: 1_000_000)
 
-    /// What the device and the air are like all the time.
+    /// Lasting properties of the device and the air.
     package struct Traits: Hashable, Sendable {
-        /// Where the noise starts from.
+        /// The seed of the noise.
         package var seed: UInt64 = 0
         /// Standard deviation of a measurement, in tenths of a dB.
         package var noise = 15
         /// Whether the driver watches the signal's threshold.
         package var isSupervised = true
-        /// What a scan of all channels takes, in ms.
+        /// The time of a scan of all channels, in ms.
         package var fullScan = 3000
         /// Whether another network can be joined beside the link in use.
         package var hasSpare = false

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Lab
 
-/// What the kernel's files say (proc(5)).
+/// Reading the kernel's files (proc(5)).
 @Suite struct MeasureTests {
     @Test func memoryOfProcessesIsAdded() {
         let rollup = """

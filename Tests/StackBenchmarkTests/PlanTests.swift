@@ -122,7 +122,7 @@ import Testing
     }
 }
 
-/// What each stack is told of the two networks.
+/// The configuration of each stack with the two networks.
 @Suite struct ConfigurationTests {
     private let networks: [KnownNetwork]
 

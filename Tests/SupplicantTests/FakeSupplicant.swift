@@ -18,7 +18,7 @@ final class FakeSupplicant: @unchecked Sendable {  // All state is touched on it
     private var commands: [String] = []
     private var waiters: [(condition: @Sendable (View) -> Bool, continuation: CheckedContinuation<Bool, Never>)] = []
 
-    /// What it does with the answer to one command.
+    /// Its answer to one command.
     enum Misbehaviour {
         case never
         case late
@@ -33,7 +33,7 @@ final class FakeSupplicant: @unchecked Sendable {  // All state is touched on it
         openSocket()
     }
 
-    /// What can be seen of it.
+    /// Its visible state.
     struct View: Sendable {
         let asked: [String]
         let networks: [Int]

@@ -3,8 +3,8 @@ import Testing
 
 @testable import Supplicant
 
-/// What wpa_supplicant 2.10 told of one join, recorded with hostapd 2.10 on simulated radios (mac80211_hwsim), from its
-/// answer to SELECT_NETWORK on.
+/// The events of one join from wpa_supplicant 2.10, recorded with hostapd 2.10 on simulated radios (mac80211_hwsim),
+/// from its answer to SELECT_NETWORK on.
 struct Fixture: Sendable, CustomTestStringConvertible {
     let testDescription: String
     var network = 0

@@ -296,7 +296,7 @@ private func connected(_ bssid: String, network: Int) -> String {
         #expect(await bench.fake.reaches { $0.networks == [1] })
     }
 
-    /// What the old network says to the end is not the outcome of the new one.
+    /// The old network's last events are not the outcome of the new one.
     @Test @AgentLoop func theOldLinksEventsAreNotTheNewOnes() async throws {
         let bench = try await joined()
         try await bench.supplicant.join(Example.request(bssid: BSSID(second)), attempt: 2)

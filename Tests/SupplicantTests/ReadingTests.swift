@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    /// Whatever the access point offers by now: nothing is sent that a dictionary could be tried on.
+    /// For every offer of the access point: nothing is sent that a dictionary could be tried on.
     @Test(arguments: [Security.wpa2, .wpa2wpa3, .wpa3, nil])
     func whereSAEIsTheFloorThereIsNothingElse(_ offer: Security?) throws {
         let request = try Example.request(offer: offer, floor: [.sae, .pmf])
@@ -209,7 +209,7 @@ import Testing
         ] as [(String, LinkProtection, Security?)] {
             #expect(status(fields).protection == protection, "\(fields)")
             #expect(status(fields).security == security, "\(fields)")
-            // What is not finished is not proven.
+            // An unfinished handshake proves nothing.
             #expect(status(fields, state: "4WAY_HANDSHAKE").protection == [])
         }
         #expect(status("pairwise_cipher=CCMP group_cipher=TKIP").usesTKIP)

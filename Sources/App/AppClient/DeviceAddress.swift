@@ -9,7 +9,7 @@ import AppProtocol
     import Darwin
 #endif
 
-/// The address of a device in the network, as a person writes it: `HOST[:PORT]`, an IPv6 address in brackets.
+/// The address of a device in the network, as a user writes it: `HOST[:PORT]`, an IPv6 address in brackets.
 public struct DeviceAddress: Sendable, Equatable {
     /// A name or an address, without brackets; a link-local address has a zone (`fe80::1%wlan0`).
     public let host: String

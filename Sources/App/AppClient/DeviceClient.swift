@@ -40,10 +40,10 @@ public struct DeviceClient: Sendable {
         return try await connection.send(.device(.getDiagnosis), as: Diagnosis.self, within: patience)
     }
 
-    /// The state of the sign-in at this network, and the open request to a person.
+    /// The state of the sign-in at this network, and the open request to a user.
     public func portal() async throws(ClientError) -> PortalStatus { try await ask(.getPortal) }
 
-    /// Answers the open request to a person, or refuses to. The outcome comes as `network.changed`.
+    /// Answers the open request to a user, or refuses to. The outcome comes as `network.changed`.
     public func answerPortal(_ answer: PortalAnswer) async throws(ClientError) -> PortalStatus {
         try await ask(.answerPortal(answer))
     }

@@ -157,7 +157,7 @@ extension ConnectionState: WireScalar {
 }
 
 extension ReachProblem {
-    /// Why something was not reached, in a few words for a person: `connection refused`.
+    /// Why something was not reached, in a few words for a user: `connection refused`.
     public var words: String {
         switch self {
         case .noAddress: "no address"

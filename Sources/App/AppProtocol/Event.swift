@@ -45,7 +45,7 @@ extension Event.Body {
     }
 }
 
-/// Which events a subscriber did not get, so that it reads the state anew instead of trusting what it has.
+/// Events that a subscriber did not get, so that it reads the state anew instead of trusting its copy.
 public struct Gap: Sendable, Equatable, Codable {
     public let reason: Reason
     /// How many are missing in this run of the agent. Those of the run before are not counted.

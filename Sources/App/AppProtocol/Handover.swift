@@ -22,7 +22,7 @@ public enum Handover: Sendable, Hashable {
         /// The spare interface is down, or has no wpa_supplicant.
         case spareNotReady
 
-        /// For a person.
+        /// For a user.
         public var text: String {
             switch self {
             case .notSet: "no spare interface is set; the radio could carry two links"

@@ -7,7 +7,7 @@ public struct Portal: Sendable, Equatable, Codable {
         case inactive, evaluating, authenticating, presentingUI, authenticated, maintaining
     }
 
-    /// The page on which a person signs in, if the network names one.
+    /// The page on which a user signs in, if the network names one.
     public var url: String?
     public var state: State
     /// The provider that signs in, if one claimed the network.
@@ -32,7 +32,7 @@ public struct Portal: Sendable, Equatable, Codable {
 public struct PortalStatus: Sendable, Equatable, Codable {
     /// Nil if the network wants no sign-in.
     public var portal: Portal?
-    /// The open request to a person.
+    /// The open request to a user.
     public var request: PortalRequest?
     /// The device's last failure to sign in, in words, without secrets.
     public var problem: String?
@@ -51,7 +51,7 @@ public struct PortalEnded: Sendable, Equatable, Codable {
     public init(id: Int) { self.id = id }
 }
 
-/// A request to a person for the data to sign in with: the body of `portal.request`.
+/// A request to a user for the data to sign in with: the body of `portal.request`.
 public struct PortalRequest: Sendable, Equatable {
     public struct Field: Sendable, Equatable, Codable {
         public enum Kind: String, Sendable, CaseIterable, Codable {
@@ -82,7 +82,7 @@ public struct PortalRequest: Sendable, Equatable {
     public var network: NetworkName
     public var title: String
     public var message: String
-    /// A page that the person may open instead.
+    /// A page that the user may open instead.
     public var url: String?
     public var fields: [Field]
 
@@ -100,10 +100,10 @@ public struct PortalRequest: Sendable, Equatable {
     }
 }
 
-/// The person's answer: the body of `portal.answer`.
+/// The user's answer: the body of `portal.answer`.
 public struct PortalAnswer: Sendable, Equatable {
     public var id: Int
-    /// By the fields' names; nil: the person does not want to.
+    /// By the fields' names; nil: the user does not want to.
     public var values: [String: Secret]?
 
     public init(id: Int, values: [String: Secret]?) {
@@ -151,7 +151,7 @@ extension PortalAnswer: Codable {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         let values: [String: Secret]?
         do { values = try container.decodeIfPresent([String: Secret].self, forKey: .values) } catch is DecodingError {
-            // Which of them is not text would be said by its name.
+            // The error would name the field that is not text.
             throw ProtocolError.malformed(at: decoder.codingPath + [CodingKeys.values], "is not an object of texts")
         }
         let cancels = try container.decodeIfPresent(Bool.self, forKey: .cancel) ?? false

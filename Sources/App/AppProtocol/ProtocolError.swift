@@ -1,7 +1,7 @@
 /// Why a request was refused or failed.
 public struct ProtocolError: Error, Sendable, Equatable {
     public let code: ErrorCode
-    /// One sentence for a person, never with a password in it.
+    /// One sentence for a user, never with a password in it.
     public let message: String
     /// Values that a program can use: `max`, `revision`, `field`, `switchId`.
     public let details: [String: Detail]

@@ -37,14 +37,14 @@ public enum ProtocolLimits {
     public static let defaultHistoryDecisions = 20
     /// How long the device may look before it answers `diagnosis.get`, in seconds.
     public static let diagnosisSeconds = 15
-    /// The most fields that a person may be asked for so that the device can sign in.
+    /// The most fields that a user may be asked for so that the device can sign in.
     public static let portalFields = 16
     /// The length of a field's name, and the longest title and label of a request, in bytes of UTF-8.
     public static let portalNameLength = 1...128
     public static let portalTitleLength = 200
     /// The longest message of a request, in bytes of UTF-8.
     public static let portalMessageLength = 4000
-    /// The longest value that a person answers a field with, in bytes of UTF-8.
+    /// The longest value that a user answers a field with, in bytes of UTF-8.
     public static let portalValueLength = 1024
     /// The longest URL of a portal, in bytes.
     public static let portalURLLength = 2048

@@ -49,7 +49,7 @@ extension SealingKey: Codable {
 ///
 /// Sealed with HPKE (RFC 9180) in PSK mode, one message a key exchange: ``SealingKey`` says how.
 public struct SealedPassword: Sendable, Equatable {
-    /// Which of the device's keys it was sealed with.
+    /// The device's key that it was sealed with.
     public let keyId: String
     /// The encapsulated key and, after it, the ciphertext: ``length`` bytes.
     public let box: [UInt8]

@@ -16,7 +16,7 @@ public struct SwitchRequest: Sendable, Equatable {
     }
 }
 
-/// Which switch is meant: the body of `switch.get` and `switch.confirm`.
+/// The switch that is meant: the body of `switch.get` and `switch.confirm`.
 public struct SwitchQuery: Sendable, Equatable, Codable {
     public let switchId: String
 

@@ -2,7 +2,7 @@ import AgentModel
 
 /// Puts the records that come in together to services. It keeps a bounded number, whatever is answered.
 struct ServiceAssembly {
-    /// Whose services are looked for, such as `_altnet._tcp.local`.
+    /// The type of the services that are looked for, such as `_altnet._tcp.local`.
     let type: DNSName
 
     private var services: [DNSName: Service] = [:]
@@ -17,7 +17,7 @@ struct ServiceAssembly {
         var attributes: [String: [UInt8]]?
     }
 
-    /// Ordered as a person wants to read them.
+    /// Ordered as a user wants to read them.
     private struct Address: Hashable, Comparable {
         let kind: Kind
         let text: String

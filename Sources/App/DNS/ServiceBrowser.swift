@@ -17,7 +17,7 @@ import NIOPosix
 /// the answers come back to that port alone (6.7). On Apple's systems an app rather uses `NWBrowser` with the same
 /// service type, for which the system asks the user.
 public struct ServiceBrowser: Sendable {
-    /// Whose services are looked for.
+    /// The type of the services that are looked for.
     public let type: DNSName
 
     private static let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: 1)

@@ -1,4 +1,4 @@
-/// What is behind an access point, and what its router does with it.
+/// The network behind an access point, and what its router does with it.
 extension AccessPoint {
     /// Whether its name servers answer, its way to the internet is open, and which clients may use it.
     struct Internet {
@@ -78,7 +78,7 @@ extension AccessPoint {
 
     private func renewPortal() throws(LabError) {
         try applyRules()
-        // What it tells its stations has changed; before it was switched on, there is nothing to restart.
+        // The options for its stations have changed; before it was switched on, there is nothing to restart.
         if endDHCP() { try startDHCP() }
     }
 

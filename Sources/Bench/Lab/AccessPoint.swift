@@ -26,7 +26,7 @@ public actor AccessPoint {
     private var dnsmasq: Program?
     private var givesAddresses = true
     private var guests: [Program] = []
-    /// What is behind it; nothing at first.
+    /// The network behind it; none at first.
     var internet: Internet?
     /// Whether its network has IPv6 and nothing else.
     private var hasOnlyIPv6 = false
@@ -95,7 +95,7 @@ public actor AccessPoint {
         try await powerOn()
     }
 
-    /// What hostapd has said: a station that tries to authenticate is named in it.
+    /// The log of hostapd: it names each station that tries to authenticate.
     public var hostapdLog: String { (try? String(contentsOfFile: log("hostapd"), encoding: .utf8)) ?? "" }
 
     // MARK: Settings
@@ -131,7 +131,7 @@ public actor AccessPoint {
     public func ask(_ command: String) throws -> String { try control.ask(command) }
 
     /// Starts a program in its network, as on a machine that is connected to it by cable; it is ended with the lab at
-    /// the latest. What it writes goes to `<log>.log` among the lab's records.
+    /// the latest. Its output goes to `<log>.log` among the lab's records.
     ///
     /// - Parameter input: a file that it may read as its input.
     public func start(
@@ -208,7 +208,7 @@ public actor AccessPoint {
     }
 }
 
-/// What a person sets on an access point.
+/// The settings of an access point.
 struct AccessPointSettings {
     let ssid: SSID
     var security: NetworkSecurity
@@ -262,7 +262,7 @@ public enum NetworkSecurity: Hashable, Sendable {
     /// WPA2 and WPA3 side by side.
     case transition(String)
 
-    /// What a person types in; nil for an open network.
+    /// The password that a user types in; nil for an open network.
     public var password: String? {
         switch self {
         case .open: nil

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// What a captive portal asks for.
+/// The page of a captive portal.
 public enum PortalPage: Hashable, Sendable {
     /// That its terms are accepted.
     case terms
@@ -20,14 +20,14 @@ actor CaptivePortal {
     private let gateway: IPv4Address
     private let page: PortalPage
     private let host: String
-    /// What the API answers whatever is true; nil for the truth.
+    /// A fixed answer of the API; nil for the truth.
     private let lie: String?
     private var programs: [Program] = []
 
     /// The name that its certificate is for.
     static func name(ofNetwork number: Int) -> String { "portal\(number).lab.example" }
 
-    /// Where a machine asks (RFC 8910).
+    /// The address of the API for machines (RFC 8910).
     static func api(ofNetwork number: Int) -> String { "https://\(name(ofNetwork: number))/api" }
 
     init(
@@ -89,7 +89,7 @@ actor CaptivePortal {
         return try namespace.enter { () throws(LabError) in try Program(program, arguments, log: log) }
     }
 
-    /// What was asked of another server is sent to the portal's page.
+    /// Requests to other servers are redirected to the portal's page.
     private var sites: String {
         """
         server {

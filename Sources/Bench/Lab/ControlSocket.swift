@@ -8,7 +8,7 @@ import Linux
 struct ControlSocket: Sendable {
     /// The daemon's socket.
     let path: String
-    /// Where this side's sockets go; the daemon answers to the sender's address.
+    /// The folder of this side's sockets; the daemon answers to the sender's address.
     let directory: String
 
     func ask(_ command: String, limit: Duration = .seconds(2)) throws(LabError) -> String {

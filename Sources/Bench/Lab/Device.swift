@@ -51,7 +51,7 @@ public actor Device {
         self.onEvent = onEvent
     }
 
-    /// What an app has to know of it, once it was started.
+    /// The key for an app, once the device was started.
     public var key: DeviceKey {
         get throws {
             func content(_ name: String) throws -> String {
@@ -62,11 +62,11 @@ public actor Device {
         }
     }
 
-    /// What it has logged.
+    /// Its log.
     public var log: String { program.flatMap { try? String(contentsOfFile: $0.log, encoding: .utf8) } ?? "" }
 
     public nonisolated var socket: String { directory + "/altnet.sock" }
-    /// Where it records what its policy hears and decides.
+    /// The path of the record of its policy's events and decisions.
     public nonisolated static func record(in lab: Lab) -> String { lab.directory + "/altnet/record" }
 
     // MARK: Power
@@ -168,7 +168,7 @@ public actor Device {
         try await DeviceClient(connectingTo: .unixSocket(path: socket))
     }
 
-    /// Runs the command line against the agent, as a person would, and returns what it printed.
+    /// Runs the command line against the agent, as a user would, and returns what it printed.
     public func commandLine(_ arguments: [String]) async throws -> String {
         let program = try await lab.start(
             Self.binary, arguments + ["--socket", socket], environment: ["NO_COLOR": "1"], log: "command-line")
@@ -243,7 +243,7 @@ public actor Device {
         return record.withLock { $0.switches[status.switchId] } ?? status
     }
 
-    // MARK: What it told
+    // MARK: Its reports
 
     public nonisolated var status: NetworkStatus? { record.withLock { $0.status } }
 
@@ -323,7 +323,7 @@ extension Device {
         }
     }
 
-    /// Where it is connected, as it says when it is asked.
+    /// The network that it is connected to, as it says when it is asked.
     public func network() async throws(ClientError) -> NetworkStatus {
         try await ask { client throws(ClientError) in try await client.network() }
     }

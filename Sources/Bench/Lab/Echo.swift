@@ -96,7 +96,7 @@ final class GatewayGreeting: Sendable {
 
     func end() { source.cancel() }
 
-    /// What answers at `address`, or nil if nothing does within `limit`.
+    /// The answer at `address`, or nil if there is none within `limit`.
     static func fetch(from address: IPv4Address, limit: Duration) async throws -> [UInt8]? {
         var greeting: [UInt8]?
         do {
@@ -117,7 +117,7 @@ final class GatewayGreeting: Sendable {
         return greeting
     }
 
-    /// What has arrived: nil for nothing yet, empty for a connection that failed.
+    /// The data that has arrived: nil for nothing yet, empty for a connection that failed.
     private static func receive(from socket: FileDescriptor) throws(LabError) -> [UInt8]? {
         var greeting = [UInt8](repeating: 0, count: SSID.maximumLength)
         let count = recv(socket.number, &greeting, greeting.count, 0)

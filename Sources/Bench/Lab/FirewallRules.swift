@@ -6,7 +6,7 @@ public enum Blockage: String, Hashable, Sendable {
     case reject
 }
 
-/// What a firewall does in one network namespace, as nftables has it.
+/// The rules of a firewall in one network namespace, as nftables has them.
 struct FirewallRules {
     enum Rule {
         /// Everything.
@@ -28,7 +28,7 @@ struct FirewallRules {
     var ownNames: String?
 
     struct Gate {
-        /// Whose clients.
+        /// The interface of the clients.
         var interface: String
         /// Whether the machine itself answers for every server in the internet, on every TCP port: TLS on 443, else
         /// HTTP.
@@ -61,7 +61,7 @@ struct FirewallRules {
                 + (stranger.map { ["\($0) udp dport != 53 reject with icmpx admin-prohibited"] } ?? [])
                 + (stranger.map { ["\($0) meta l4proto != udp reject with icmpx admin-prohibited"] } ?? []))
         if let stranger {
-            // Whatever is not in the lab's own networks (10.0.0.0/8) is in the internet.
+            // Every address outside the lab's own networks (10.0.0.0/8) is in the internet.
             let everybody = portal?.answersForEverybody == true ? "ip daddr != 10.0.0.0/8" : nil
             redirections += everybody.map { ["\(stranger) \($0) tcp dport 443 redirect to :443"] } ?? []
             redirections += [

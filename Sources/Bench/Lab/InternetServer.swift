@@ -51,7 +51,7 @@ public actor InternetServer {
     /// It goes on (SIGCONT).
     public func thaw() { program?.thaw() }
 
-    /// What a firewall in front of it does with everything that arrives for it; nil: it lets everything through.
+    /// Sets what a firewall in front of it does with everything that arrives for it; nil: it lets everything through.
     public func firewall(_ blockage: Blockage?) throws {
         var rules = FirewallRules(inputs: blockage.map { [.port(port, $0)] } ?? [])
         rules.table = "inet port\(port)"

@@ -3,7 +3,7 @@ import Glibc
 
 extension Lab {
     static let root = "/run/altnet-lab"
-    /// Where the internet is.
+    /// The network namespace of the internet.
     static let internet = NetworkNamespace(name: "internet")
 
     /// Waits until no other lab runs on this kernel: there is one air.
@@ -51,7 +51,7 @@ extension Lab {
         for lease in leases where lease.hasPrefix("wlan") && lease.hasSuffix(".lease") {
             try? files.removeItem(atPath: "/var/lib/dhcpcd/\(lease)")
         }
-        // What dhcpcd's hook has noted down of networks that are gone.
+        // The notes of dhcpcd's hook about networks that are gone.
         let notes = (try? files.contentsOfDirectory(atPath: "/run/altnet-leases")) ?? []
         for note in notes where note.hasPrefix("wlan") {
             try? files.removeItem(atPath: "/run/altnet-leases/\(note)")
@@ -84,7 +84,7 @@ extension Lab {
     }
 }
 
-/// What the kernel has logged since a scenario began.
+/// The kernel's log since a scenario began.
 final class KernelLog: Sendable {
     private let file: FileDescriptor
 

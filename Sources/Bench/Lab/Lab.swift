@@ -30,7 +30,7 @@ public actor Lab {
     /// The folder of the sources that this was built from.
     public static let checkout = #filePath.split(separator: "/").dropLast(4).reduce("") { "\($0)/\($1)" }
 
-    /// What is noted and logged about the scenario, on a file system in memory.
+    /// The folder of the scenario's notes and logs, on a file system in memory.
     public nonisolated let directory: String
     public nonisolated let station: Station
 
@@ -60,7 +60,7 @@ public actor Lab {
     ///     idle one of the device's.
     ///   - spare: Whether the device has a second station interface.
     ///   - country: The regulatory domain, which decides how long a full scan takes: CN 2 s, DE 5 s, US 14 s.
-    /// - Throws: What the scenario throws, and `LabError`.
+    /// - Throws: The error of the scenario, and `LabError`.
     public static func run<Value: Sendable>(
         _ name: String, accessPoints: Int, country: String = "CN", spare: SpareStation? = nil,
         isolation: isolated (any Actor)? = #isolation, scenario: (Lab) async throws -> Value
@@ -72,7 +72,7 @@ public actor Lab {
         do {
             value = try await scenario(lab)
         } catch {
-            // What went wrong first is what to tell.
+            // The first error is the one to tell.
             try? await lab.end(failed: true)
             throw error
         }
@@ -95,7 +95,7 @@ public actor Lab {
     /// Sets up an access point; it is off until `powerOn`.
     ///
     /// - Parameters:
-    ///   - signal: What the station receives, in dBm, exactly (`AccessPoint.signalRange`).
+    ///   - signal: The strength at which the station receives it, in dBm, exactly (`AccessPoint.signalRange`).
     ///   - channel: 1 to 14 are on 2.4 GHz, 36 and above on 5 GHz.
     ///   - hidden: Its beacons do not carry the SSID.
     ///   - settings: More lines of hostapd.conf, such as further networks that it has (`bss=`).
@@ -180,7 +180,7 @@ public actor Lab {
 
     /// Starts a program of the scenario's own, such as the agent; it is ended with the lab at the latest.
     ///
-    /// What it writes goes to `<its name>.log` in `directory`.
+    /// Its output goes to `<its name>.log` in `directory`.
     ///
     /// - Parameters:
     ///   - path: A path, or the name of a system program.

@@ -14,7 +14,7 @@ public enum LabError: Error, Equatable {
     case refused(command: String, reply: String)
     /// A call to the system failed.
     case system(SystemError)
-    /// What was waited for did not happen.
+    /// The awaited event did not happen.
     case timedOut(what: String, limit: Duration)
     /// All radios that the lab was started with are in use.
     case noRadioLeft(accessPoints: Int)

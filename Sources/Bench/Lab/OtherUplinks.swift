@@ -52,7 +52,7 @@ public struct Modem: Sendable {
 /// A virtual private network: WireGuard from the device to a machine in the lab's internet, which then carries the
 /// device's traffic.
 public struct Tunnel: Sendable {
-    /// What servers see as the address of what came through it.
+    /// The address that servers see for traffic that came through it.
     public static let address = IPv4Address(10, 202, 0, 2)
 
     private static let interface = "wg0"

@@ -10,7 +10,7 @@ public final class Program: Sendable {
     public let pid: Int32
     /// The file with everything that it wrote.
     public let log: String
-    /// What `waitpid` said, once it said it.
+    /// The status from `waitpid`, once it has ended.
     private let ending = Mutex<Int32?>(nil)
 
     /// Starts a program with what it writes appended to the file `log`.
@@ -103,7 +103,7 @@ public final class Program: Sendable {
         }
     }
 
-    // MARK: What a lab that crashed has left
+    // MARK: Remains of a lab that crashed
 
     private static let list = "\(Lab.root)/programs"
 
@@ -148,8 +148,8 @@ extension Program {
     }
 }
 
-/// What the package's unit sets for the agent's C library, in the sources that this was built from: memory on a board
-/// is used with these settings.
+/// The environment that the package's unit sets for the agent's C library, in the sources that this was built from:
+/// memory on a board is used with these settings.
 enum UnitEnvironment {
     /// Read once, because a scenario's time goes on meanwhile.
     static let memory: [String: String] = {

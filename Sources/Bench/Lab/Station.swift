@@ -43,8 +43,8 @@ public actor Station {
 
     /// Starts wpa_supplicant and returns once its control socket answers.
     ///
-    /// - Parameter networks: What it is to know and to choose from by itself: altnet wants none, the peer to compare
-    ///   with wants all.
+    /// - Parameter networks: The networks that it chooses from by itself: altnet wants none, the peer to compare with
+    ///   wants all.
     public func startSupplicant(knowing networks: [KnownNetwork] = []) async throws {
         let path = "\(directory)/wpa_supplicant.conf"
         let configuration = """
@@ -128,8 +128,8 @@ public actor Station {
         dhcpcd = nil
     }
 
-    /// What makes dhcpcd give the right address soonest after a join, each line measured (Docs/lab.md), with altnet's
-    /// own hook, which notes down what the network told.
+    /// The settings with which dhcpcd gives the right address soonest after a join, each line measured (Docs/lab.md),
+    /// with altnet's own hook, which notes down what the network told.
     private static let quickestDHCP = """
         define 114 string captive_portal_uri
         definend 37 string captive_portal_uri
@@ -167,13 +167,13 @@ public actor Station {
         try iw("phy", radio.phy, "interface", "add", name ?? interface, "type", "managed")
     }
 
-    /// Renames the interface, which has to be down. What follows here is about the interface of the new name.
+    /// Renames the interface, which has to be down. Later calls are about the interface of the new name.
     public func renameInterface(to name: String) throws { link = try link.rename(to: name) }
 
     /// The IPv4 address that the station has.
     public var address: IPv4Address? { link.address }
 
-    /// What `ip` tells of the device's routes or rules, such as `["rule"]` or `["route", "show", "table", "all"]`.
+    /// Output of `ip` about the device's routes or rules, such as `["rule"]` or `["route", "show", "table", "all"]`.
     public func ip(_ arguments: [String]) throws -> String {
         let log = "\(directory)/ip.log"
         unlink(log)

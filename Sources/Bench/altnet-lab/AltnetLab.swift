@@ -24,7 +24,7 @@ struct JobsOption: ParsableArguments {
     }
 }
 
-/// How far long work has come, on standard error while a person watches there.
+/// How far long work has come, on standard error while a user watches there.
 struct Progress {
     private let what: String
     private let wanted: Double
@@ -52,7 +52,7 @@ struct Progress {
 }
 
 extension TextStyle {
-    /// What standard output can show, by what it is and by the environment (https://no-color.org).
+    /// The capabilities of standard output, by its kind and by the environment (https://no-color.org).
     static var terminal: TextStyle {
         func environment(_ name: String) -> String { getenv(name).map { String(cString: $0) } ?? "" }
         return TextStyle(

@@ -88,7 +88,7 @@ struct BenchCommand: AsyncParsableCommand {
         }
     }
 
-    /// One virtual machine, from its boot to its end. What it measures it writes down itself.
+    /// One virtual machine, from its boot to its end. It writes its results down itself.
     private func play(_ job: BenchmarkPlan.Job) async throws -> BenchmarkPlan.Job {
         let results = store.folder(of: job.caseName, in: time)
         let log = "\(results)/machine.log"

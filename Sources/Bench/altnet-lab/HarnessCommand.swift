@@ -83,7 +83,7 @@ struct HarnessCommand: AsyncParsableCommand {
             return
         }
         let harness = Harness(target: try target(), bench: try bench(), isDestructive: destructive)
-        // What cannot be written is found out before the device is touched.
+        // A file that cannot be written is found out before the device is touched.
         for path in [junit, json].compactMap(\.self) { try Data().write(to: URL(filePath: path)) }
         let screen = HarnessScreen(count: checks.count)
         Interruption.expect()

@@ -83,13 +83,13 @@ struct SettingChange: ExpressibleByArgument {
     }
 }
 
-/// What this build's policy makes of one recorded run.
+/// The replay of one recorded run with this build's policy.
 struct ReplayReport: Encodable {
     /// The version of the agent that recorded it.
     let agent: String
     let events: Int
     let decisions: [Entry]
-    /// Where this policy does something else than was recorded; what follows the first is hypothetical.
+    /// Steps at which this policy does something else than was recorded; those after the first are hypothetical.
     let differences: [Difference]
     /// Why the record does not go on to the end of the run, where it does not.
     let end: String?
@@ -151,7 +151,7 @@ struct ReplayReport: Encodable {
 }
 
 extension ReplayReport {
-    /// For a person.
+    /// For a user.
     var text: String {
         var lines = ["altnet \(printable(agent)), \(events) events"]
         var rest = decisions[...]

@@ -90,7 +90,7 @@ struct TortureCommand: AsyncParsableCommand {
 
 extension Scenario: ExpressibleByArgument {}
 
-/// What was done so far.
+/// The work so far.
 private struct Tally {
     let wanted: Int
     private var totals: [Scenario: PowerCutRun.Totals] = [:]

@@ -20,7 +20,7 @@ struct AddressGate: Hashable {
     /// A join to another network begins: from now on only addresses that are set anew count.
     mutating func close(over addresses: [LinkAddress]) { stale = Set(addresses.map(Key.init)) }
 
-    /// All addresses count: the link was there before anybody looked, or it leads to the same network as the last one.
+    /// All addresses count: the link was there before the agent started, or leads to the same network as the last one.
     mutating func open() { stale = [] }
 
     mutating func added(_ address: LinkAddress) { stale.remove(Key(address)) }

@@ -194,7 +194,7 @@ package struct AgentCore: Sendable {
     private mutating func decide(_ event: PolicyEvent) -> Bool {
         let actions = policy.handle(event, at: now.instant)
         order(.record(event, actions))
-        // Whoever has to sign off needs the link, so it comes before all that ends it.
+        // Signing off needs the link, so it comes before everything that ends it.
         if isLeaving(by: actions, after: event) { order(.signOff) }
         // What follows of a succession is for the link that is in use by then, and so is what is probed.
         if actions.contains(where: \.isSuccession) { useSuccessor(whileOldIsAlive: !event.endsLink) }

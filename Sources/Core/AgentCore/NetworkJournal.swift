@@ -186,7 +186,7 @@ package struct NetworkJournal: Sendable, Equatable {
             isWorthWritingSince = nil
         }
         if new.lacksNetwork(of: stored) {
-            // What somebody has removed goes at once.
+            // A network that the user has removed goes at once.
             due = lastRefusal.map { $0 + Self.patience } ?? clock.instant
         } else {
             due = isWorthWritingSince.map { max($0, lastRefusal ?? $0) + Self.patience }

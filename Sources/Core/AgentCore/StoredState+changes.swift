@@ -71,7 +71,7 @@ extension StoredState {
             if let listed = networks.first(where: { $0.ssid == former.ssid }) {
                 chosen = listed
             } else if backups.contains(where: { $0.ssid == former.ssid }) {
-                // Somebody has removed it.
+                // The user has removed it.
                 chosen = nil
             }
         }

@@ -11,7 +11,7 @@ struct SwitchLedger {
         fileprivate(set) var target: StoredNetwork?
         /// The network to come back to, while the switch is under way: it may be one that is not stored.
         fileprivate(set) var origin: StoredNetwork?
-        /// The target's name, for whoever reads the outcome.
+        /// The target's name, for the text of the outcome.
         let name: SSID?
         /// The device is to forget the network when it leaves it.
         let joinOnce: Bool

@@ -89,10 +89,10 @@ public struct ReachabilityFlags: OptionSet, Sendable, Hashable {
     public static let isCellular = ReachabilityFlags(rawValue: 1 << 4)
     /// The way leads through something that comes and goes on top of a carrier, such as a VPN.
     public static let transient = ReachabilityFlags(rawValue: 1 << 5)
-    /// A person has to do something first, such as sign in.
+    /// A user has to do something first, such as sign in.
     public static let interventionRequired = ReachabilityFlags(rawValue: 1 << 6)
 
-    /// Reachable, and, if a connection is required, one that is made without a person.
+    /// Reachable, and, if a connection is required, one that is made without a user.
     public var isReachable: Bool {
         contains(.reachable) && (!contains(.connectionRequired) || !contains(.interventionRequired))
     }

@@ -57,7 +57,7 @@ public enum JoinFailure: String, Error, Sendable, CaseIterable {
     case linkLost
     /// The link is there, but no address and route came in time.
     case noAddress
-    /// The network wants a person to log in before it lets anything through.
+    /// The network wants a user to log in before it lets anything through.
     case captive
     /// Link and address are there, but what the device needs does not answer.
     case noInternet

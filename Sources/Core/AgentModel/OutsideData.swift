@@ -83,7 +83,7 @@ public struct OutsideSource: Hashable, Sendable {
     }
 
     public let kind: Kind
-    /// Which one: a network, an interface, a provider.
+    /// The subject: a network, an interface, a provider.
     public let name: String
 
     public init(_ kind: Kind, _ name: String) {

@@ -70,7 +70,7 @@ public func wipe(_ buffer: UnsafeMutableRawBufferPointer) {
 /// Memory for secrets, zero at first and overwritten when its owner goes.
 ///
 /// On Linux it lies in pages that hold nothing else, see ``ProtectedPages``: core dumps leave them out, and a forked child
-/// finds zeros there. Where the system has no such page to give, and on other systems, it is plain memory. It is of fixed
+/// finds zeros there. If the system has no such page to give, and on other systems, it is plain memory. It is of fixed
 /// size, so that it never moves and leaves a copy behind.
 package struct ProtectedMemory: ~Copyable {
     package let bytes: UnsafeMutableRawBufferPointer

@@ -128,7 +128,7 @@ public struct TokenBucket: Sendable {
     private mutating func fill(at now: Instant) {
         let elapsed = max(0, filled.map { (now - $0).milliseconds } ?? 0)
         filled = now
-        // Whatever the clock does, it is full after that.
+        // However the clock jumps, the bucket is full after that.
         guard elapsed < (capacity - level) / rate + 1 else {
             level = capacity
             return

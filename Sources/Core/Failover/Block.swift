@@ -1,6 +1,6 @@
 import AgentModel
 
-/// What is held against a network, or against one of its access points, that failed.
+/// A block of a network that failed, or of one of its access points.
 struct Block: Hashable {
     private(set) var failure: JoinFailure
     /// Failures of this kind in a row, and of any kind.
@@ -61,7 +61,7 @@ extension JoinFailure {
         switch self {
         case .wrongKey, .accessPointFull, .notFound, .rejected, .timeout, .linkLost, .noAddress, .captive, .noInternet:
             true
-        // An access point of its name may be a stranger's.
+        // Its name may be borne by another's access point.
         case .lessSecure, .unsupportedSecurity: false
         case .unconfirmed, .interrupted, .supplicantUnavailable, .interfaceDown: false
         }

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// Where a command has put the device.
+/// The network that a command has chosen.
 struct Choice: Hashable, Sendable {
     let network: NetworkID
     /// Until then the network is not left for being weak.
@@ -68,8 +68,8 @@ struct Command: Sendable, Hashable {
         return min(provenBy ?? moment, moment)
     }
 
-    /// - Parameter wasSeen: the network. What a scan of all channels saw at its beginning may be old by its end, and is worth
-    ///   another look.
+    /// - Parameter wasSeen: the network. An observation from the beginning of a scan of all channels may be old by its
+    ///   end, and is worth another scan.
     mutating func looked(everywhere: Bool, isComplete: Bool, wasSeen: Bool) {
         guard isComplete else {
             failedScans += 1
@@ -95,7 +95,7 @@ extension FailoverPolicy {
         }
         actions.append(.switchProgress(id: id, .accepted))
         let isUnderWay = attempt?.network == network || successor?.network == network
-        // What was being joined meanwhile was nobody's wish: the command replaces it, or makes it its own.
+        // A join under way was not commanded: the command replaces it, or takes it over.
         if !isUnderWay { giveUpSuccessor(&actions) }
         guard current != network else {
             choose(network, isVisit: isVisit, at: now)
@@ -140,8 +140,8 @@ extension FailoverPolicy {
         }
     }
 
-    /// When a command is given up that came before the device was ready for it; nil where it is ready. What is being joined for
-    /// the command has a limit of its own, and a station of its own where it was joined beside a link.
+    /// When a command is given up that came before the device was ready for it; nil if it is ready. A join under way
+    /// for the command has a limit of its own, and a station of its own if it is made beside a link.
     var patienceEnd: Instant? {
         isReady || isJoiningForCommand ? nil : command.map { $0.since + settings.commandPatience }
     }
@@ -234,7 +234,7 @@ extension FailoverPolicy {
     }
 
     /// The device belongs there, until it leaves if it is a visit and else from now on, and stays for a while whatever the
-    /// signal. Where there is one network only, it was no choice.
+    /// signal. With one network only, it was no choice.
     private mutating func choose(_ network: NetworkID, isVisit: Bool, at now: Instant) {
         let choice = Choice(network: network, heldUntil: networks.count > 1 ? now + settings.stayAfterCommand : now)
         if isVisit {

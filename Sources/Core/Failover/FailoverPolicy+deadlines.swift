@@ -1,8 +1,8 @@
 import AgentModel
 
-// What comes by the clock alone.
+// Events that come by the clock alone.
 extension FailoverPolicy {
-    /// What time can bring, in the order in which it is met where several are due at once.
+    /// The policy's timers, in the order in which they are handled if several are due at once.
     ///
     /// `moment(of:)` alone knows which of them are live: what is done, and when the policy wants to be woken, both follow from
     /// it, so that it never waits for what nothing would be done about.
@@ -17,7 +17,7 @@ extension FailoverPolicy {
         case successor
         /// The attempt has taken too long, or the link's address did not come back.
         case link
-        /// It is time to look for something, or to go there.
+        /// It is time for the next scan or join.
         case step
         /// The link in use is to be probed, or has not answered. It comes late: a link that is left is not probed.
         case validation
@@ -55,7 +55,7 @@ extension FailoverPolicy {
         return moments.compactMap(\.self).min()
     }
 
-    /// What the policy waits for, each with when it is due, counted from `now`: for whoever looks for a fault. It names no network.
+    /// The policy's deadlines, each with the time left from `now`: for troubleshooting. Names no network.
     public func deadlines(at now: Instant) -> String {
         Deadline.allCases.compactMap { deadline in
             moment(of: deadline).map { "\(deadline.rawValue) \(Double(($0 - now).milliseconds) / 1000) s" }

@@ -53,7 +53,7 @@ extension FailoverPolicy {
         if let frequency = accessPoint.frequency { scanCache.note(frequency, of: network, isProven: hasKey) }
     }
 
-    /// Whether an access point may be anybody's: the network's key has opened others, and not this one.
+    /// Whether an access point is unproven: the network's key has opened others, and not this one.
     public func isStranger(_ bssid: BSSID?, of network: NetworkID) -> Bool {
         bssid.flatMap { histories[network]?.isStranger($0) } ?? false
     }
@@ -116,7 +116,7 @@ extension FailoverPolicy {
             search.lookAgain(at: now, because: .failure(failure), settings: settings)
             if !failure.isOfTheNetwork { search.pause(until: now + settings.scanInterval.known.first) }
         }
-        // A stranger on the way home is no reason to stay away: strangers have a wait of their own.
+        // An unproven access point is no reason not to return: unproven ones have a wait of their own.
         if attempt.cause == .preferred {
             if isStranger(attempt.bssid, of: attempt.network) {
                 preferredReturn.lookAgain(at: now)
@@ -152,7 +152,7 @@ extension FailoverPolicy {
                 at: bssid, failure, isRegretted: isRegretted, signal: signal, after: outage, at: now, settings: settings
             )
         }
-        // Nobody knows whose access point it was that refused the key.
+        // It is not known which access point refused the key.
         if bssid == nil, failure == .wrongKey, !history.proven.isEmpty { return }
         if [.notFound, .timeout, .linkLost].contains(failure) { history.gone(at: now) }
         let isAlone = !isRegretted && role == .inUse && !hasOther(than: network, at: now)
@@ -186,7 +186,7 @@ extension FailoverPolicy {
     /// Whether another access point of a network was seen lately that nothing is held against.
     private func hasOther(than bssid: BSSID, of network: NetworkID, at now: Instant) -> Bool {
         let history = histories[network]
-        // What was seen before the join began counts too, and that may have taken its time.
+        // Observations from before the join began count too, and the join may have taken its time.
         return scanCache.accessPoints(of: network, since: now - settings.freshness - settings.joinLimit).contains {
             $0.bssid != bssid && !(history?.isBlocked($0.bssid, at: now) ?? false)
                 && !(history?.isStranger($0.bssid) ?? false)
@@ -213,7 +213,7 @@ extension FailoverPolicy {
             cause: cause,
             silence: end == .silence ? Search.Place(network: link.network, frequency: link.accessPoint.frequency) : nil)
         search.startOver(at: now, settings: settings)
-        // What was there a moment ago comes back where it was, if it does so at once.
+        // A network that was there a moment ago comes back where it was, if it does so at once.
         if networks.allSatisfy({ !scanCache.places(of: $0.id).isEmpty }) { search.hurry(at: now, settings: settings) }
         proceed(at: now, &actions)
         // wpa_supplicant is not to keep what is to be forgotten.

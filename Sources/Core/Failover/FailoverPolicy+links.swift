@@ -4,7 +4,7 @@ import AgentModel
 //
 // With a spare station the new link is made beside the one in use, which is left when the new one is there and validated.
 extension FailoverPolicy {
-    /// Which of the two links.
+    /// The role of a link.
     enum Role { case inUse, successor }
 
     /// Something happens to a link: what follows from it is done.
@@ -22,7 +22,7 @@ extension FailoverPolicy {
         }
     }
 
-    /// The same for the link with this epoch. What concerns another link comes too late.
+    /// The same for the link with this epoch. An event of another link comes too late.
     mutating func happen(
         _ input: LinkMachine.Input, toLink epoch: UInt64, at now: Instant, _ actions: inout [PolicyAction]
     ) {
@@ -101,13 +101,13 @@ extension FailoverPolicy {
         search.startOver(at: now, settings: settings)
         link = successorLink
         actions.append(.useSuccessor(epoch: epoch))
-        // What is joined where nothing is left is used as soon as it has an address.
+        // With no other link left, an automatic join is used as soon as it has an address.
         if case .proving(let attempt, let accessPoint) = phase, attempt.purpose == .automatic {
             goOnline(attempt, accessPoint, .inUse, at: now, &actions)
         }
     }
 
-    /// What was being joined beside is not wanted any more.
+    /// The join on the spare station is not wanted any more.
     mutating func giveUpSuccessor(_ actions: inout [PolicyAction]) {
         guard let epoch = successor?.epoch else { return }
         successorLink = nil

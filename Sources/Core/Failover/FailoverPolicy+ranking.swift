@@ -58,7 +58,7 @@ extension FailoverPolicy {
         // Of one that is blocked it is better to know than of none.
         let all = scanCache.accessPoints(of: network, since: start)
         let open = all.filter { !(history?.isBlocked($0.bssid, at: now) ?? false) }
-        // Where the network failed, the access points have their turns; one that can hardly be heard comes last all the same.
+        // If the network failed, its access points take turns; one with a very weak signal still comes last.
         let isSuspect = history?.block != nil
         func key(_ bss: BSS) -> (Int, Instant, Instant, Int, Int, BSSID) {
             let isFaint = quality(of: bss) == .faint
@@ -101,7 +101,7 @@ extension FailoverPolicy {
     /// Every access point of a known network in range, the best first.
     func accessPoints(at now: Instant, since earliest: Instant? = nil) -> [Candidate] {
         networks.enumerated().flatMap { order, network in
-            // Where the network failed, its access points have their turns, one at a time.
+            // If the network failed, its access points take turns, one at a time.
             let all =
                 histories[network.id]?.block != nil
                 ? [observation(of: network.id, at: now, since: earliest)].compactMap(\.self)
@@ -121,13 +121,13 @@ extension FailoverPolicy {
             && history.pause(of: bss.bssid, after: now) == nil
     }
 
-    /// What is to be had where nothing is open: all that refuses no key and does not wait, the one that was tried longest ago
-    /// first. A block is for the good of the others, and there are none.
+    /// The candidate of last resort, if all are blocked: of those that refuse no key and do not wait, the one that was
+    /// tried longest ago. A block is for the good of the others, and there are none.
     func leftOver(at now: Instant) -> Candidate? {
         let seen = candidates(at: now).compactMap { candidate in
             histories[candidate.network.id].map { (candidate, history: $0, bssid: candidate.bss.bssid) }
         }
-        // What only waits is there in a moment.
+        // A candidate that only waits is there in a moment.
         let isOneWaiting = seen.contains { _, history, bssid in
             history.pause(of: bssid, after: now) != nil && !history.isBlocked(at: now)
                 && !history.isBlocked(bssid, at: now)
@@ -153,7 +153,7 @@ extension FailoverPolicy {
         return bss.signal >= thresholds.weak ? .good : bss.signal >= thresholds.floor ? .usable : .faint
     }
 
-    /// What is held for or against each known network, for the history.
+    /// The evidence for and against each known network, for the history.
     func considerations(choosing chosen: NetworkID?, at now: Instant) -> [PolicyDecision.Consideration] {
         let seen = candidates(at: now)
         let unseen = networks.filter { network in !seen.contains { $0.network.id == network.id } }
@@ -212,7 +212,7 @@ extension FailoverPolicy {
     }
 }
 
-// What the policy knows of a network, for whoever asks.
+// Queries about a network, for callers.
 extension FailoverPolicy {
     /// The access point that bears a network's name and is refused, where that is all that was seen of it lately.
     func refusal(of network: NetworkID, at now: Instant) -> ScanCache.Refusal? {

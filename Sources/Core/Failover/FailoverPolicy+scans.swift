@@ -2,11 +2,11 @@ import AgentModel
 
 /// The air time that scans may take on a living link: it comes in at an even pace, and can be saved up to a limit.
 struct ScanBudget: Hashable, Sendable {
-    /// What a scan of one channel takes, and of all of them until that was measured: the radio returns to its own channel in
-    /// between (Docs/lab.md).
+    /// The time for a scan of one channel, and of all of them until that was measured: the radio returns to its own
+    /// channel in between (Docs/lab.md).
     static let channelTime = Duration.milliseconds(100)
     static let firstFullScan = Duration.seconds(6)
-    /// Less is no scan: somebody answered from memory.
+    /// Less is no scan: the answer came from a cache.
     private static let shortestFullScan = Duration.seconds(1)
 
     private var share: Int
@@ -23,7 +23,7 @@ struct ScanBudget: Hashable, Sendable {
         saved = reserve
     }
 
-    /// What was saved up stays, as far as there is still room for it.
+    /// Keeps the savings, as far as there is still room for them.
     mutating func adopt(_ settings: PolicySettings) {
         share = settings.scanShare
         urgentShare = settings.weakScanShare
@@ -53,8 +53,8 @@ struct ScanBudget: Hashable, Sendable {
         return max(.seconds(1), missing * 1000 / max(1, isUrgent ? urgentShare : share))
     }
 
-    /// How long a scan of all channels really took. What takes longer than the reserve could never be paid, and what is
-    /// answered at the moment of the order was somebody else's scan.
+    /// How long a scan of all channels really took. A scan longer than the reserve could never be paid, and one
+    /// that is answered at the moment of the order was ordered by another program.
     mutating func measured(_ time: Duration) {
         guard time > .zero else { return }
         fullScan = min(max(time, Self.shortestFullScan), reserve)
@@ -71,7 +71,7 @@ extension FailoverPolicy {
         _ frequencies: [Frequency], reason: ScanOrder.Reason, at now: Instant, _ actions: inout [PolicyAction]
     ) -> Bool {
         guard scan == nil, isInterfaceUp else { return true }
-        // A person waits for a command, and while the link leads nowhere the radio has nothing better to do.
+        // A user waits for a command, and while the link leads nowhere the radio has nothing better to do.
         if case .online(let link) = phase, reason != .commanded, link.uselessness == nil {
             guard budget.spend(on: frequencies, isUrgent: weakness.verdict >= .weak, at: now) else { return false }
         }
@@ -121,7 +121,7 @@ extension FailoverPolicy {
         proceed(at: now, &actions)
     }
 
-    /// Which networks a scan looked for where they were before, and did not find.
+    /// Notes which networks a scan looked for in their former places and did not find.
     private mutating func noteAbsences(after order: ScanOrder, since start: Instant, at now: Instant) {
         for network in networks {
             let places = scanCache.places(of: network.id)

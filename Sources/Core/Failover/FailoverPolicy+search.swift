@@ -4,7 +4,7 @@ import AgentModel
 struct Search: Sendable, Hashable {
     /// Why the device is searching.
     private(set) var cause = PolicyDecision.Cause.start
-    /// Where an access point fell silent: not where to look first.
+    /// The place of an access point that fell silent: not the first to scan.
     private(set) var silence: Place?
     private(set) var since: Instant?
     /// Looks at known channels only.
@@ -14,15 +14,15 @@ struct Search: Sendable, Hashable {
     private(set) var lastResorts = 0
     private(set) var nextLastResort: Instant?
     private(set) var notBefore: Instant?
-    /// Until when the device looks closely where everything was.
+    /// Until when the device scans known channels at short intervals.
     private var hurriedUntil: Instant?
-    /// Whether it has been looked around since the last try.
+    /// Whether there was a scan since the last try.
     private(set) var hasLooked = false
     /// Whether the history says already that nothing was found.
     var isReported = false
     private(set) var breadth = Breadth.nothing
 
-    /// How far the last look went.
+    /// The extent of the last scan.
     enum Breadth { case nothing, likeliestPlace, likelyPlaces, wide }
 
     struct Place: Hashable {
@@ -35,7 +35,7 @@ struct Search: Sendable, Hashable {
         self.silence = silence
     }
 
-    /// Something changed: look at once, everywhere.
+    /// Something changed: scan at once, all channels too.
     mutating func startOver(at now: Instant, settings: PolicySettings) {
         since = since ?? now
         nextLook = now
@@ -45,8 +45,8 @@ struct Search: Sendable, Hashable {
         nextLastResort = nextLastResort ?? now + settings.lastResort.first
     }
 
-    /// A link was just lost: what is known is looked at closely for a moment, and a scan of all channels, which takes seconds,
-    /// waits until then.
+    /// A link was just lost: known channels are scanned at short intervals for a moment, and a scan of all channels,
+    /// which takes seconds, waits until then.
     mutating func hurry(at now: Instant, settings: PolicySettings) {
         hurriedUntil = now + settings.hurry
         nextFull = hurriedUntil
@@ -55,7 +55,7 @@ struct Search: Sendable, Hashable {
     /// The device itself is not ready to join, and says so late: a moment's patience.
     mutating func pause(until moment: Instant?) { notBefore = moment }
 
-    /// A try failed: look at once where something is known to be.
+    /// A try failed: scan known channels at once.
     mutating func lookAgain(at now: Instant, because cause: PolicyDecision.Cause, settings: PolicySettings) {
         self.cause = cause
         hasLooked = false
@@ -65,16 +65,16 @@ struct Search: Sendable, Hashable {
         nextLastResort = nextLastResort ?? now + settings.lastResort.first
     }
 
-    /// A look at one channel or a few, which is followed by a wider one at once if it shows nothing good.
+    /// A scan of one channel or a few, which is followed by a wider one at once if it shows nothing good.
     mutating func glanced() {
         hasLooked = true
         breadth = breadth == .nothing && silence == nil ? .likeliestPlace : .likelyPlaces
     }
 
-    /// Whether a wider look follows the last one.
+    /// Whether a wider scan follows the last one.
     var isGlancing: Bool { breadth == .likeliestPlace || breadth == .likelyPlaces }
 
-    /// What a glance showed is too old, or it showed nothing.
+    /// The result of a glance is too old, or was empty.
     mutating func forgetGlance() { if isGlancing { breadth = .nothing } }
 
     /// - Parameter isSpare: another uplink carries the traffic, so there is no hurry.
@@ -102,13 +102,13 @@ struct Search: Sendable, Hashable {
         fulls += 1
     }
 
-    /// While all channels are scanned, the known ones are not looked at: where that takes long, it is done seldomer. Where none
-    /// is known, nothing else is looked at anyway.
+    /// While all channels are scanned, the known ones are not: if that takes long, it is done less often. If none
+    /// is known, there is nothing else to scan anyway.
     mutating func scannedEverywhere(for duration: Duration, at now: Instant) {
         nextFull = nextFull.map { max($0, now + min(duration, Self.longestFullScan) * 5) }
     }
 
-    /// What took longer was slept over.
+    /// A scan that took longer was slept over.
     private static let longestFullScan = Duration.seconds(20)
 
     /// A network was just blocked: the others get their chance first. One that fails again and again must not hold up the
@@ -123,7 +123,7 @@ struct Search: Sendable, Hashable {
     }
 }
 
-// What is done while nothing is joined.
+// Decisions while nothing is joined.
 extension FailoverPolicy {
     var searchMoments: [Instant?] {
         guard isReady, command == nil, !networks.isEmpty, scan == nil else { return [] }
@@ -142,7 +142,7 @@ extension FailoverPolicy {
     /// The channels on which networks of the list were ever seen.
     var knownPlaces: [Frequency] { Set(networks.flatMap { scanCache.places(of: $0.id) }).sorted() }
 
-    /// Joins the best network that was just seen, or looks for one.
+    /// Joins the best network that was just seen, or scans for one.
     mutating func seek(at now: Instant, _ actions: inout [PolicyAction]) {
         guard isInterfaceUp, !networks.isEmpty else { return }
         guard isSupplicantAvailable else { return lookAhead(at: now, &actions) }
@@ -192,8 +192,9 @@ extension FailoverPolicy {
         }
     }
 
-    /// Where to look before looking everywhere. A channel takes 60 ms, so the likeliest comes alone; but where an access point
-    /// fell silent, the best network's other places may be silent with it, and the others are looked at together with them.
+    /// The channels to scan before all others. A channel takes 60 ms, so the likeliest comes alone; but after an access
+    /// point fell silent, the best network's other places may be silent with it, and the others are scanned together
+    /// with them.
     private func glance(at now: Instant) -> [Frequency] {
         switch search.breadth {
         case .nothing where search.silence == nil: Array(likelyPlaces(at: now).prefix(1))
@@ -210,7 +211,7 @@ extension FailoverPolicy {
         let seen = open.compactMap { order, network in
             scanCache.latest(of: network.id).map { candidate($0, of: network, order: order, at: now) }
         }.sorted { $0.rank < $1.rank }.map(\.network.id)
-        // What was not seen since the start comes last, in the order of the list.
+        // A network that was not seen since the start comes last, in the order of the list.
         let unseen = open.map(\.element.id).filter { !seen.contains($0) }
         let places = (seen + unseen).compactMap { network in
             scanCache.places(of: network).first { search.silence != Search.Place(network: network, frequency: $0) }
@@ -222,13 +223,13 @@ extension FailoverPolicy {
 
     private static let fewChannels = 3
 
-    /// Whether there is no point in looking on for a better one.
+    /// Whether there is no point in scanning for a better one.
     private func isSure(_ candidate: Candidate) -> Bool {
         candidate.rank.reputation == .sound && candidate.rank.quality == .good
             && !isStranger(candidate.bss.bssid, of: candidate.network.id)
     }
 
-    /// Before every try of an access point that is doubted, the device looks whether one that the key has opened is there.
+    /// Before every try of an access point that is doubted, the device scans for one that the key has opened.
     private func isToLookBefore(_ candidate: Candidate, at now: Instant) -> Bool {
         !search.hasLooked && (histories[candidate.network.id]?.isDoubted(candidate.bss.bssid, at: now) ?? false)
     }
@@ -268,9 +269,10 @@ extension Instant {
 }
 
 // A join that drags on does not make the device blind: a wrong password shows after four seconds, a missing DHCP server after
-// fifteen. The channels of the other networks are looked at meanwhile, and one with better prospects is joined instead.
+// fifteen. The channels of the other networks are scanned meanwhile, and one with better prospects is joined instead.
 extension FailoverPolicy {
-    /// How long an access point may take to let the device in before others are looked for; it takes a tenth of a second.
+    /// How long an access point may take to let the device in before others are scanned for; it takes a tenth of a
+    /// second.
     private static let patience = Duration.seconds(2)
 
     /// When an attempt that begins now may be replaced. One that is not the first has had its time.
@@ -294,7 +296,7 @@ extension FailoverPolicy {
         Set(networks.filter { $0.id != network }.flatMap { scanCache.places(of: $0.id) }).sorted()
     }
 
-    /// Joins what has better prospects than an attempt that takes long, or looks for it.
+    /// Joins a network with better prospects than an attempt that takes long, or scans for one.
     mutating func seekReplacement(of attempt: Attempt, at now: Instant, _ actions: inout [PolicyAction]) {
         guard isReady, let start = attempt.replaceableFrom, start <= now else { return }
         if let best = bestCandidate(at: now), isBetter(best, than: attempt, at: now) {

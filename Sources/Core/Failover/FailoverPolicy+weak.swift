@@ -6,15 +6,15 @@ struct Weakness: Sendable {
     /// Nil while the link is fine.
     var nextScan: Instant?
     var scans = 0
-    /// When all channels were looked at.
+    /// Time of the last scan of all channels.
     var fullScanAt: Instant?
-    /// When it was looked around last, and how strong the link was then, in dBm.
+    /// Time of the last scan, and the link's signal then, in dBm.
     var lastScan: (at: Instant, level: Int?)?
     /// A signal that wavers about the threshold is no reason to scan all the time.
     var quietUntil: Instant?
-    /// Since when the link is confirmed to be weak. What was seen before may be gone, and the link still lives.
+    /// Since when the link is confirmed to be weak. An access point seen before may be gone, and the link still lives.
     var confirmedAt: Instant?
-    /// What the verdict was when it was last looked at.
+    /// The latest verdict.
     var verdict = SignalJudge.Verdict.fine
     /// When the doubt began.
     var doubtedSince: Instant?
@@ -23,7 +23,7 @@ struct Weakness: Sendable {
     /// Whether the history says already that nothing better is there.
     var isReported = false
 
-    /// Looks everywhere again, if there is reason to look at all.
+    /// Scans all channels again, if there is reason to scan at all.
     mutating func startOver(at now: Instant) {
         guard nextScan != nil else { return }
         nextScan = now
@@ -50,7 +50,7 @@ struct Survey: Sendable, Hashable {
     var scans = 0
 }
 
-// What is done about a link that is alive, be it good, weak, useless or not where the device belongs.
+// Decisions about a link that is alive: good, weak, useless, or not to the preferred network.
 extension FailoverPolicy {
     /// In dBm; a driver that says anything else says nothing.
     private static let credibleSignals = -150...50
@@ -106,7 +106,7 @@ extension FailoverPolicy {
             weakness.nextScan = now
             weakness.scans = 0
         }
-        // A link that got worse since the last look moves, and so does what is around it.
+        // A device whose link got worse since the last scan moves, and its surroundings have changed.
         if let last = weakness.lastScan, let before = last.level, let level = weakness.judge.level,
             level <= before - settings.lookAgainDrop, now - last.at >= settings.criticalScan.first
         {
@@ -155,8 +155,8 @@ extension FailoverPolicy {
     private mutating func orderEscapeScan(_ link: Link, at now: Instant, _ actions: inout [PolicyAction]) {
         // Other access points of the same network count as well; where none was ever seen, there may still be one.
         let places = Set(networks.flatMap { scanCache.places(of: $0.id) })
-        // The first look is quick where it can be, and further ones while it showed something; when it did not, every channel is
-        // worth its time now and then.
+        // The first scan is short if it can be, and so are further ones while it showed something; if it did not, every
+        // channel is worth its time now and then.
         let isOld = weakness.doubtedSince.map { now - $0 >= settings.patienceAfter } ?? (weakness.scans > 8)
         let patience = link.uselessness == nil ? settings.weakScan.last * 4 : settings.patientFullScan
         let pause = isOld ? patience : settings.weakScan.first * 2
@@ -176,7 +176,7 @@ extension FailoverPolicy {
         weakness.quietUntil = now + settings.weakScan.first
     }
 
-    /// Whether the last looks showed something better: where that is, is where to look again before the link is left for it.
+    /// Whether the last scans showed something better: its channels are scanned again before the link is left for it.
     private func hasProspect(_ link: Link, at now: Instant) -> Bool {
         // On a link that leads nowhere signals say nothing about what is better.
         guard link.uselessness == nil else { return false }
@@ -189,23 +189,23 @@ extension FailoverPolicy {
         }
     }
 
-    /// When to look, while the link lives.
+    /// Time of the next scan, while the link lives.
     func lookMoments(_ link: Link) -> [Instant?] {
         guard otherUplink == nil, isReady, successor == nil else { return [] }
         return [isBad(link) ? weakness.nextScan : nextSurvey, preferredReturnMoment(link)]
     }
 
-    /// Whether there is reason to look for something better.
+    /// Whether there is reason to scan for something better.
     private func isBad(_ link: Link) -> Bool { weakness.verdict > .fine || link.uselessness != nil }
 
     private func preferredReturnMoment(_ link: Link) -> Instant? {
         guard let preferred = preferredNetwork(from: link), let look = preferredReturn.nextLook else { return nil }
-        // Where it is blocked or of no use, the wait is for the end of that.
+        // If it is blocked or of no use, the wait is for the end of that.
         let history = histories[preferred]
         return [look, history?.block?.until, history?.uselessness?.until].compactMap(\.self).max()
     }
 
-    /// When to look for networks that were never seen; nil if all were.
+    /// Time of the next scan for networks that were never seen; nil if all were.
     private var nextSurvey: Instant? {
         networks.contains { scanCache.places(of: $0.id).isEmpty } ? survey.next : nil
     }

@@ -3,7 +3,7 @@ import AgentModel
 /// Decides which network the device is on.
 ///
 /// A pure state machine: an event and the time go in, actions come out, and nothing else has an influence. It never waits,
-/// asks, or reads a clock. Whoever runs it carries the actions out, reports back with events, and sends `.tick` when
+/// asks, or reads a clock. Its runner carries the actions out, reports back with events, and sends `.tick` when
 /// `nextWake` has come. `Docs/failover.md` tells in words what it does.
 public struct FailoverPolicy: Sendable {
     public private(set) var settings: PolicySettings
@@ -21,7 +21,7 @@ public struct FailoverPolicy: Sendable {
     var isSupplicantAvailable = false
     /// Whether another network can be joined beside the link in use.
     var isSpareReady = false
-    /// What carries the device's traffic instead of Wi-Fi.
+    /// The interface that carries the device's traffic instead of Wi-Fi.
     var otherUplink: Uplink?
     var scanCache = ScanCache()
     var histories: [NetworkID: NetworkHistory] = [:]
@@ -71,7 +71,7 @@ public struct FailoverPolicy: Sendable {
         guard !isStopped else { return [] }
         var actions: [PolicyAction] = []
         let wasAsleep = nextWake.map { now - $0 > settings.sleepSuspicion } ?? false
-        // What comes in counts before what is overdue: a success in hand is no time-out.
+        // An event counts before an overdue timer: a success in hand is no time-out.
         if wasAsleep {
             for event in (events + [.resumed]).inCanonicalOrder { apply(event, at: now, &actions) }
         } else {
@@ -140,7 +140,7 @@ public struct FailoverPolicy: Sendable {
     private mutating func replaceNetworks(_ networks: [KnownNetwork], at now: Instant, _ actions: inout [PolicyAction])
     {
         guard networks != self.networks else { return }
-        // A floor that rises is no reason to look for anything.
+        // A floor that rises is no reason to scan.
         if networks.count == self.networks.count, zip(networks, self.networks).allSatisfy({ $0.isRaised(from: $1) }) {
             self.networks = networks
             scanCache.keep(networks)
@@ -169,7 +169,7 @@ public struct FailoverPolicy: Sendable {
         guard uplink != otherUplink else { return }
         otherUplink = uplink
         if uplink == nil {
-            // What was let pass meanwhile is looked at anew.
+            // Everything that was ignored meanwhile is judged anew.
             weakness.doubtedSince = nil
             if weakness.verdict > .fine { weakness.nextScan = now }
             search.startOver(at: now, settings: settings)
@@ -209,9 +209,9 @@ public struct FailoverPolicy: Sendable {
         proceed(at: now, &actions)
     }
 
-    // MARK: What the rest reads
+    // MARK: Queries for the other parts
 
-    /// Where the device is with its network.
+    /// The state of the device's link.
     public var phase: Phase { link.phase }
 
     /// The link that is being made beside the one in use, to succeed it.

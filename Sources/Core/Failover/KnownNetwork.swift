@@ -9,7 +9,7 @@ public struct NetworkID: Hashable, Sendable, Comparable {
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// What the policy has to know of a network that the device may join. Its credential is none of the policy's business.
+/// A network that the device may join, as far as the policy has to know it: without its credential.
 public struct KnownNetwork: Hashable, Sendable {
     public let id: NetworkID
     public let ssid: SSID

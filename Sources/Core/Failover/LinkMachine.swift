@@ -43,7 +43,7 @@ struct LinkMachine: Sendable, Hashable {
         case beginAnew
     }
 
-    /// What the policy does about it, in this order.
+    /// Consequences for the policy to carry out, in this order.
     enum Outcome {
         case order(PolicyAction)
         /// How the command under way goes, if there is one.
@@ -56,7 +56,7 @@ struct LinkMachine: Sendable, Hashable {
         case useful(NetworkID)
         /// The link can be used.
         case up(FailoverPolicy.Attempt, AccessPoint)
-        /// A person has to sign in over the link, so it is used alone before it is validated.
+        /// A user has to sign in over the link, so it is used alone before it is validated.
         case takesOver(FailoverPolicy.Attempt, AccessPoint)
         /// A link in use is gone.
         case lost(FailoverPolicy.Link, LinkEnd)
@@ -68,7 +68,7 @@ struct LinkMachine: Sendable, Hashable {
         case judgeAnew(FailoverPolicy.Link)
     }
 
-    /// What a probe says about a link in use.
+    /// The result of a probe, for a link in use.
     enum Finding {
         /// Nothing new.
         case open
@@ -78,7 +78,7 @@ struct LinkMachine: Sendable, Hashable {
         case useless(JoinFailure)
     }
 
-    /// What a link does not know by itself.
+    /// Facts that a link does not know by itself.
     struct Context {
         let settings: PolicySettings
         let now: Instant
@@ -151,7 +151,7 @@ struct LinkMachine: Sendable, Hashable {
             return probed(validation.isSigningIn ? .captive : .failed, context, for: &command)
         case (.probeMoment, _): return probe(context)
         case (.doubted, .online(var link)):
-            // What is known to be useless cannot be doubted.
+            // A link that is known to be useless cannot be doubted.
             guard let rules = settings.validation, link.uselessness == nil else { return [] }
             link.validation.doubted(at: now, rules)
             phase = .online(link)
@@ -274,7 +274,7 @@ struct LinkMachine: Sendable, Hashable {
         }
     }
 
-    /// A login page is no verdict while a person is signing in, for as long as that may take.
+    /// A login page is no verdict while a user is signing in, for as long as that may take.
     private mutating func signingIn(
         until end: Instant, _ context: Context, for command: inout Command?
     ) -> [Outcome] {
@@ -347,7 +347,7 @@ struct LinkMachine: Sendable, Hashable {
             attempt.validation.ended(well: true, next: nil)
             return [.useful(attempt.network)] + askForConfirmation(attempt, accessPoint, context, for: &command)
         case .captive:
-            // A person may sign in, over the link in use alone, where there is time for it: else nothing is left.
+            // A user may sign in, over the link in use alone, where there is time for it: else nothing is left.
             guard context.isBeside, attempt.purpose == .commanded, attempt.deadline > now else {
                 return [.failed(attempt, .captive)]
             }
@@ -385,7 +385,7 @@ struct LinkMachine: Sendable, Hashable {
         switch result {
         case .online:
             link.validation.ended(well: true, next: nil)
-            // Where something is amiss, the next probe says more than the last.
+            // After a failure, the next probe says more than the last.
             let isCalm = link.validation.failures == 0
             link.validation.askAgain(at: isCalm ? now + rules.interval : link.validation.retry(at: now, rules))
             if link.uselessness == nil {

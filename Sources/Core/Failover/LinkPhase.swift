@@ -1,7 +1,7 @@
 import AgentModel
 
 extension FailoverPolicy {
-    /// Where the device is with its network.
+    /// The state of a link.
     public enum Phase: Sendable, Hashable {
         case offline
         case joining(Attempt)
@@ -77,13 +77,13 @@ extension FailoverPolicy {
         /// The networks that were in range when it began, and the one that was left for it.
         var rivals: Set<NetworkID> = []
         var validation = LinkValidation()
-        /// What the device needs was reached.
+        /// A probe has reached its destination over the link.
         var isValidated = false
-        /// It has waited for somebody who could not be asked at once.
+        /// It has waited for a question that the budget did not allow at once.
         var wasPostponed = false
         /// The app has confirmed it already.
         var isConfirmed = false
-        /// A link that worked is given up for it, without anybody's command.
+        /// A link that worked is given up for it, without a command.
         var leavesALivingLink = false
     }
 

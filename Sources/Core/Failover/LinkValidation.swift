@@ -11,11 +11,11 @@ struct LinkValidation: Sendable, Hashable {
     private var results: UInt8 = 0
     /// Successes in a row.
     private(set) var successes = 0
-    /// What was reached over the link does not answer any more, and no probe has said otherwise since.
+    /// A destination that was reached over the link does not answer any more, and no probe has said otherwise since.
     private(set) var isDoubted = false
-    /// Somebody is signing in: the answer is theirs.
+    /// A provider is signing in: its result is the answer.
     private(set) var isSigningIn = false
-    /// When they have to be done, counted from the first try; nil where nobody had to.
+    /// When the sign-in has to be done, counted from the first try; nil where none was needed.
     private var signInEnd: Instant?
     private var hints = Hints()
 
@@ -59,7 +59,7 @@ struct LinkValidation: Sendable, Hashable {
         signInEnd = nil
     }
 
-    // MARK: What comes unasked
+    // MARK: Unasked events
 
     /// Something does not answer any more that did.
     mutating func doubted(at now: Instant, _ validation: PolicySettings.Validation) {
@@ -81,8 +81,8 @@ struct LinkValidation: Sendable, Hashable {
         self.next = moment
     }
 
-    /// Nothing is asked while somebody signs in.
-    /// - Returns: by when they have to be done; nil if they have had their time.
+    /// No probe is made while a provider signs in.
+    /// - Returns: by when the sign-in has to be done; nil if its time is over.
     mutating func signingIn(
         until end: Instant, at now: Instant, _ validation: PolicySettings.Validation
     ) -> Instant? {
@@ -95,8 +95,7 @@ struct LinkValidation: Sendable, Hashable {
     }
 }
 
-/// Hints that it is time to probe come from outside, as often as somebody likes. The more of them, the less is each worth a
-/// probe.
+/// Hints that it is time to probe come from outside, at any rate. The more of them, the less is each worth a probe.
 private struct Hints: Sendable, Hashable {
     private var count = 0
     private var latest: Instant?

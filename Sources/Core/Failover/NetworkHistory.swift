@@ -1,6 +1,6 @@
 import AgentModel
 
-/// What the device has experienced with a network, as far as it matters for joining it again.
+/// The device's experience with a network, as far as it matters for joining it again.
 struct NetworkHistory: Hashable {
     /// Failures to join it since it last worked.
     private(set) var block: Block?
@@ -35,9 +35,9 @@ struct NetworkHistory: Hashable {
         case sound
         /// It could not be joined, or led nowhere, the last time.
         case suspect
-        /// It leads nowhere, and somebody was there to see.
+        /// It leads nowhere, and a probe has shown it.
         case useless
-        /// It wants a person to log in.
+        /// It wants a user to log in.
         case captive
 
         static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
@@ -66,7 +66,7 @@ struct NetworkHistory: Hashable {
     /// Why the last attempt to use it failed; nil once one succeeded.
     var lastFailure: JoinFailure? { block?.failure ?? (usefulSince == nil ? uselessness?.failure : nil) }
 
-    // MARK: What happened
+    // MARK: Events
 
     mutating func setOut(for bssid: BSSID?, at now: Instant) {
         triedAt = now
@@ -78,9 +78,9 @@ struct NetworkHistory: Hashable {
 
     func triedAt(_ bssid: BSSID) -> Instant? { tries[bssid] }
 
-    /// Where the network failed, its access points have their turns, and the one whose turn it was longest ago is next. Each
-    /// that the key has opened has a turn of its own. All others share one: so in a round each proven access point in range
-    /// is tried once, and one of the others.
+    /// If the network failed, its access points take turns, and the one whose turn it was longest ago is next. Each
+    /// that the key has opened has a turn of its own. All others share one: so in a round each proven access point in
+    /// range is tried once, and one of the others.
     func turn(of bssid: BSSID) -> Instant {
         (isStranger(bssid) ? strangerTriedAt : tries[bssid]) ?? .distantPast
     }
@@ -144,7 +144,7 @@ struct NetworkHistory: Hashable {
         pardons = 0
     }
 
-    /// Whether a failure may be one access point's alone. Where one after the other fails, it is the network.
+    /// Whether a failure may be one access point's alone. If one after the other fails, it is the network.
     var blamesAccessPoints: Bool { failedAccessPoints < Self.patience }
 
     mutating func wasUseless(_ failure: JoinFailure, at now: Instant, settings: PolicySettings) {
@@ -174,10 +174,10 @@ struct NetworkHistory: Hashable {
 
     // MARK: Access points that its key has opened
 
-    /// Whether an access point may be anybody's: the key has opened others, and not this one.
+    /// Whether an access point is unproven: the key has opened others, and not this one.
     func isStranger(_ bssid: BSSID) -> Bool { !proven.isEmpty && !proven.contains(bssid) }
 
-    /// Whether it is a stranger, and one such has failed of late.
+    /// Whether it is unproven, and an unproven one has failed of late.
     func isDoubted(_ bssid: BSSID, at now: Instant) -> Bool {
         isStranger(bssid) && (strangers?.isActive(at: now) ?? false)
     }
@@ -199,7 +199,8 @@ struct NetworkHistory: Hashable {
         if blocks[bssid]?.failure == .wrongKey { blocks[bssid] = nil }
     }
 
-    /// A stranger failed: that says nothing about the network, nor about the access points that its key has opened.
+    /// An unproven access point failed: that says nothing about the network, nor about the access points that its key
+    /// has opened.
     mutating func strangerFailed(
         at bssid: BSSID, _ failure: JoinFailure, isRegretted: Bool, signal: Int?, after outage: Duration,
         at now: Instant, settings: PolicySettings
@@ -221,7 +222,7 @@ struct NetworkHistory: Hashable {
     mutating func seen(_ bss: BSS, at now: Instant, settings: PolicySettings) {
         if blocks[bss.bssid]?.isOutdated(by: bss, settings: settings) ?? false { blocks[bss.bssid]?.pardon(at: now) }
         if block?.isOutdated(by: bss, settings: settings) ?? false { block?.pardon(at: now) }
-        // It was away and is back: whoever restarted it may have mended it.
+        // It was away and is back: a restart may have mended it.
         guard let missedSince, bss.lastSeen > missedSince else { return }
         self.missedSince = nil
         guard now - missedSince >= settings.reappearance else { return }

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// Everything that the policy wants done. Whoever carries it out answers with events.
+/// Everything that the policy wants done. The runner carries it out and answers with events.
 public enum PolicyAction: Sendable, Equatable {
     /// Leave what is joined, if anything is, and join this. Replaces an earlier order that has not ended.
     case join(LinkTarget)
@@ -8,8 +8,8 @@ public enum PolicyAction: Sendable, Equatable {
     case leave
     /// Join this with the spare station, and leave the link in use as it is. Replaces an earlier such order.
     case joinBeside(LinkTarget)
-    /// What was joined beside with this epoch is the link in use from now on, however far it has come. The one before is
-    /// left, after a while where it lives.
+    /// The link of the spare station with this epoch is the link in use from now on, however far it has come. The one
+    /// before is left, after a while if it lives.
     case useSuccessor(epoch: UInt64)
     /// Give up what was joined beside with this epoch. The link in use stays as it is.
     case leaveSuccessor(epoch: UInt64)
@@ -24,7 +24,7 @@ public enum PolicyAction: Sendable, Equatable {
     case bringInterfaceUp
     /// For the history: what was decided, and why.
     case record(PolicyDecision)
-    /// To be kept over a restart, before the actions that follow are told to anybody.
+    /// To be stored durably before the actions that follow are carried out.
     case store(StoreWrite)
     /// How the commanded switch with this number goes.
     case switchProgress(id: UInt64, SwitchProgress)
@@ -37,7 +37,7 @@ public struct LinkTarget: Hashable, Sendable {
     public let bssid: BSSID?
     /// Channels to look for it on. Empty if it is not known where it is.
     public let frequencies: [Frequency]
-    /// What that access point was seen to offer; nil for any of the network's.
+    /// The security that the access point was seen to offer; nil for any of the network's.
     public let offer: Security?
     /// Comes back with the outcome, so that an answer to an earlier order is known as such.
     public let epoch: UInt64
@@ -99,7 +99,7 @@ public struct SignalWatch: Hashable, Sendable {
     }
 }
 
-/// What the policy wants remembered over a restart.
+/// State that the policy wants remembered over a restart.
 public enum StoreWrite: Hashable, Sendable {
     /// The commanded switch with this number has ended. Committed, its target is the network that the device belongs in.
     case switchEnded(id: UInt64, isCommitted: Bool)

@@ -102,7 +102,7 @@ public struct PolicyDecision: Hashable, Sendable {
 }
 
 extension PolicyDecision {
-    /// What was decided and why, in one sentence for a person, without a full stop.
+    /// The decision and its reason, in one sentence for a user, without a full stop.
     public var text: String {
         let from = from?.description ?? "nothing"
         let to = to?.description ?? "nothing"
@@ -125,7 +125,7 @@ extension PolicyDecision {
 }
 
 extension PolicyDecision {
-    /// What bears a network's name and is not joined.
+    /// The access points that bear a network's name and are refused.
     private var refusals: String {
         let refusals = considered.compactMap { candidate -> String? in
             guard case .refused(let failure) = candidate.verdict else { return nil }
@@ -163,7 +163,7 @@ extension PolicyDecision.Cause {
 }
 
 extension JoinFailure {
-    /// What happened, for a person, as the end of a sentence.
+    /// The event, for a user, as the end of a sentence.
     public var sentence: String {
         switch self {
         case .wrongKey: "the password was not accepted"
@@ -177,7 +177,7 @@ extension JoinFailure {
         case .timeout: "no answer in time"
         case .linkLost: "the link broke before it was ready"
         case .noAddress: "no address and route in time"
-        case .captive: "somebody has to log in to it first"
+        case .captive: "a user has to log in to it first"
         case .noInternet: "it leads nowhere"
         case .unconfirmed: "the app did not confirm it in time"
         case .interrupted: "the device was restarted in the middle"

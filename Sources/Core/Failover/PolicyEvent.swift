@@ -7,7 +7,7 @@ public enum PolicyEvent: Sendable, Equatable {
     indirect case settings(PolicySettings)
     /// The networks that may be joined from now on; the whole list, in the order of preference.
     case networks([KnownNetwork])
-    /// Where a network was when the device ran last: the first place to look for it.
+    /// The channel of a network when the device ran last: the first place to look for it.
     case remembered(NetworkID, Frequency)
     /// An access point completed a handshake with this network's key when the device ran before; the latest comes first.
     case proven(NetworkID, BSSID)
@@ -18,7 +18,7 @@ public enum PolicyEvent: Sendable, Equatable {
     /// Whether another network can be joined beside the link in use: with a second station, which is ready, and which the
     /// hardware lets be on another channel at the same time.
     case spare(isReady: Bool)
-    /// What else carries the device's traffic; nil where Wi-Fi is the only way out.
+    /// The other interface that carries the device's traffic; nil if Wi-Fi is the only way out.
     case otherUplink(Uplink?)
     /// The agent found the device connected already when it started.
     case linkFound(NetworkID, AccessPoint)
@@ -26,7 +26,7 @@ public enum PolicyEvent: Sendable, Equatable {
     /// came from, if that is still known. Its target is nil where that is not known any more.
     case interrupted(id: UInt64, target: NetworkID?, cameFrom: NetworkID?)
 
-    /// A scan ended well: the policy's own, with its number, or somebody else's.
+    /// A scan ended well: the policy's own, with its number, or another program's.
     case scanned(id: UInt64?, [BSS])
     /// The policy's own scan could not be done or was aborted.
     case scanFailed(id: UInt64)
@@ -44,21 +44,21 @@ public enum PolicyEvent: Sendable, Equatable {
     case successorAddress(epoch: UInt64, isReady: Bool)
     /// A measurement of the current link, in dBm.
     case signal(Int)
-    /// What came of the probe of the link with this epoch.
+    /// The result of the probe of the link with this epoch.
     ///
     /// `.online` counts unasked as well where there is a doubt: what answers is there.
     case probed(epoch: UInt64, ProbeResult)
-    /// What the device needs was reached over the link with this epoch, and has gone silent or broken off.
+    /// A destination that was reached over the link with this epoch has gone silent or broken off.
     case doubted(epoch: UInt64)
-    /// Somebody is signing in over the link with this epoch, and says what came of it with `.probed`, by then at the
+    /// A provider is signing in over the link with this epoch, and reports the result with `.probed`, by then at the
     /// latest.
     case signingIn(epoch: UInt64, until: Instant)
-    /// The probe of the link with this epoch was not made, for nobody may be asked before then. It says nothing, for or
-    /// against.
+    /// The probe of the link with this epoch was not made, for the budget allows no question before then. It says
+    /// nothing, for or against.
     case postponed(epoch: UInt64, until: Instant)
 
-    /// Somebody wants the device on this network. With `confirmWithin` the switch stands only if `.confirmed` comes that
-    /// soon after the network is up. With `joinOnce` it is a visit: the device goes on to belong where it belonged before.
+    /// A user or an app wants the device on this network. With `confirmWithin` the switch stands only if `.confirmed`
+    /// comes that soon after the network is up. With `joinOnce` it is a visit: the network to return to stays the same.
     case switchTo(NetworkID, id: UInt64, confirmWithin: Duration? = nil, joinOnce: Bool = false)
     /// The app confirms the switch with this number over the new network.
     case confirmed(id: UInt64)
@@ -70,21 +70,21 @@ public enum PolicyEvent: Sendable, Equatable {
     case stop
 }
 
-/// What ended a link.
+/// The cause of a link's end.
 public enum LinkEnd: String, Sendable, CaseIterable {
     /// The device itself: the interface was taken down, wpa_supplicant was stopped. That says nothing about the network.
     case ownDoing = "own"
     /// Its access point is not heard any more, and answers nothing.
     case silence = "silent"
-    /// Its access point, or nobody said who.
+    /// Its access point, or unknown.
     case other
 }
 
-/// What the device found when it tried to use the link.
+/// The result of a try to use the link.
 public enum ProbeResult: String, Sendable, CaseIterable {
-    /// What the device needs answers.
+    /// The required destination answers.
     case online
-    /// Somebody else answered: a person has to log in first.
+    /// Another host answered: a user has to log in first.
     case captive
     /// No answer in time.
     case failed
@@ -103,8 +103,8 @@ public struct AccessPoint: Hashable, Sendable {
 }
 
 extension [PolicyEvent] {
-    /// What happened at once, in the order in which it is taken in: first what is known, then what became of the link, then
-    /// what is wanted.
+    /// Events of the same moment, in the order in which they are handled: first the facts, then the state of the link,
+    /// then the wishes.
     var inCanonicalOrder: [PolicyEvent] {
         guard count > 1 else { return self }
         return sorted { left, right in

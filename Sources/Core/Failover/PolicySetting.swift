@@ -65,7 +65,7 @@ public struct PolicySetting: Sendable {
 // MARK: Values
 
 extension PolicySetting {
-    /// What a value is, as the end of "expected ...".
+    /// The form of a value, as the end of "expected ...".
     public var form: String {
         switch access {
         case .isOn: "on or off"
@@ -244,7 +244,7 @@ extension PolicySettings {
         set { validation = newValue ? proof : nil }
     }
 
-    /// What `validation` is while it is on.
+    /// The value of `validation` while it is on.
     fileprivate var proof: Validation {
         get { validation ?? Validation() }
         set { validation = newValue }

@@ -62,12 +62,13 @@ public struct PolicySettings: Hashable, Sendable {
     public var dampingStep = 3
     public var dampingLimit = 12
 
-    /// Whether the device returns by itself to the network that it belongs in.
+    /// Whether the device returns by itself to its preferred network.
     public var returnsToPreferred = true
-    /// While the device is not in the network it belongs in, that one is looked for: every `first` at the beginning, and
+    /// While the device is not in its preferred network, it scans for that one: every `first` at the beginning, and
     /// less often as time goes on, but at least every `last`.
     public var preferredLook = BackOff(first: .seconds(4), last: .seconds(60))
-    /// It is returned to when every look found it good for this long; longer after every return that did not last.
+    /// The device returns to it when every scan found it good for this long; longer after every return that did not
+    /// last.
     public var preferredConfirmation = BackOff(first: .seconds(30), last: .seconds(3600))
     /// It is good this many dB above where it would be weak.
     public var returnHeadroom = 6
@@ -89,14 +90,14 @@ public struct PolicySettings: Hashable, Sendable {
         public var limit = Duration.seconds(3)
         /// The same while there is a doubt, which has waited for an answer already.
         public var doubtLimit = Duration.seconds(2)
-        /// How long the verdict on a login page waits for somebody who is signing in.
+        /// How long the verdict on a login page waits for a sign-in.
         public var signInLimit = Duration.seconds(60)
 
         public init() {}
     }
 
-    /// What failed where there is nothing else to join, and a link that lasted for less than `shortLink`, is tried again after
-    /// this.
+    /// The wait before a failed network is tried again if there is nothing else to join, and after a link that lasted
+    /// for less than `shortLink`.
     public var retry = BackOff(first: .seconds(1), last: .seconds(5))
     public var shortLink = Duration.seconds(2)
     /// An access point that lost `lossLimit` links within `lossWindow` is taken after others that are as good.
@@ -170,12 +171,12 @@ public struct PolicySettings: Hashable, Sendable {
     public var unblockGain = 5
     /// A network that scans looked for in vain for this long and that is there again gets another chance, whatever it did.
     public var reappearance = Duration.seconds(20)
-    /// Where all networks in range are blocked, the best one is tried all the same, at these intervals.
+    /// If all networks in range are blocked, the best one is tried all the same, at these intervals.
     public var lastResort = BackOff(first: .seconds(30), last: .seconds(300))
 
     /// A wake-up that comes later than this was slept over.
     public var sleepSuspicion = Duration.seconds(60)
-    /// An interface that somebody took down is brought up again after this.
+    /// An interface that another program took down is brought up again after this.
     public var interfaceGrace = Duration.seconds(30)
 
     public init() {}
@@ -191,7 +192,7 @@ extension PolicySettings {
     public struct Contradiction: Error, Hashable, Sendable, CustomStringConvertible {
         /// The setting's name in `PolicySettings`: `twoPointFour.weak`.
         public let setting: String
-        /// What is wrong with it: `is -80, not above critical, which is -70`.
+        /// The problem: `is -80, not above critical, which is -70`.
         public let problem: String
 
         public var description: String { "\(setting) \(problem)" }
@@ -212,7 +213,7 @@ extension PolicySettings {
         Pair.allCases.lazy.compactMap { contradiction(in: $0) }.first ?? contradictionOfNumbers ?? contradictionOfWaits
     }
 
-    /// What is wrong between two settings; nil if they agree.
+    /// The conflict between two settings; nil if they agree.
     public func contradiction(in pair: Pair) -> Contradiction? {
         switch pair {
         case .signal2G: contradiction(in: twoPointFour, of: "twoPointFour")

@@ -1,12 +1,12 @@
 import AgentModel
 
-/// The way back to the network that the device belongs in.
+/// The way back to the preferred network.
 struct PreferredNetworkReturn: Hashable, Sendable {
     private(set) var nextLook: Instant?
-    /// Since when it is looked for, and when that was done on all channels.
+    /// Since when it is scanned for, and when that was done on all channels.
     private var since: Instant?
     private var lookedEverywhere: Instant?
-    /// Since when every look found it good.
+    /// Since when every scan found it good.
     private(set) var goodSince: Instant?
     private var goodLooks = 0
     private var misses = 0
@@ -23,14 +23,14 @@ struct PreferredNetworkReturn: Hashable, Sendable {
         goodLooks = 0
     }
 
-    /// A router may come back on another channel, so now and then a look is at all of them.
+    /// A router may come back on another channel, so now and then a scan covers all of them.
     func looksEverywhere(at now: Instant) -> Bool {
         (lookedEverywhere ?? since).map { now - $0 >= Self.fullLookInterval } ?? false
     }
 
     private static let fullLookInterval = Duration.seconds(20 * 60)
 
-    /// There is no air time for a look now.
+    /// There is no air time for a scan now.
     mutating func wait(until moment: Instant) { nextLook = moment }
 
     mutating func ordered(everywhere: Bool, at now: Instant, settings: PolicySettings) {
@@ -40,7 +40,7 @@ struct PreferredNetworkReturn: Hashable, Sendable {
             now + (goodSince == nil ? settings.preferredLook.wait(after: elapsed, part: 60) : lookBetween(settings))
     }
 
-    /// While it is good it is looked at twice as often as it has to be, but only where that is no more than every ten seconds.
+    /// While it is good it is scanned twice as often as it has to be, but at most every ten seconds.
     private func lookBetween(_ settings: PolicySettings) -> Duration {
         let confirmation = confirmation(settings)
         let shortest = max(.seconds(1), min(.seconds(10), confirmation / (Self.looksNeeded - 1)))
@@ -104,7 +104,7 @@ struct PreferredNetworkReturn: Hashable, Sendable {
     }
 }
 
-// What is done to be in the network that the device belongs in.
+// Decisions that bring the device back to its preferred network.
 extension FailoverPolicy {
     /// The network to return to, sooner or later.
     func preferredNetwork(from link: Link) -> NetworkID? {
@@ -116,7 +116,7 @@ extension FailoverPolicy {
         return preferred
     }
 
-    /// Returns home, or looks whether it is there.
+    /// Returns to the preferred network, or scans for it.
     /// - Returns: whether the device leaves.
     mutating func returnToPreferred(from link: Link, at now: Instant, _ actions: inout [PolicyAction]) -> Bool {
         guard let preferred = preferredNetwork(from: link), !isBlocked(preferred, at: now),
@@ -147,7 +147,8 @@ extension FailoverPolicy {
         return all.contains { isGood($0) && isWelcome($0, of: network.id, at: now) } ? .good : .poor
     }
 
-    /// Whether a living link may be given up for an access point: none that throws devices out, and no doubtful stranger.
+    /// Whether a living link may be given up for an access point: none that throws devices out, and no doubted unproven
+    /// one.
     private func isWelcome(_ bss: BSS, of network: NetworkID, at now: Instant) -> Bool {
         !losses.isRestless(bss.bssid, at: now, settings: settings)
             && !(histories[network]?.isDoubted(bss.bssid, at: now) ?? false)

@@ -4,7 +4,7 @@ import AgentModel
 struct RecordWords {
     private var rest: ArraySlice<Substring>
 
-    /// What a line should have had where it has something else.
+    /// The expected content of a line that has something else.
     struct Fault: Error, Equatable {
         let expected: String
     }
@@ -43,7 +43,7 @@ protocol RecordWord {
     init?(word: Substring)
     var word: String { get }
 
-    /// What such a word is, for an error message.
+    /// The form of such a word, for an error message.
     static var form: String { get }
 }
 
@@ -176,7 +176,7 @@ extension BSS: RecordWord {
             protection: protection)
     }
 
-    /// What the access point offers is left out where it follows from its security, as in records from before it was told.
+    /// Leaves out the access point's offer if it follows from its security, as in records of versions without it.
     var word: String {
         let words = [bssid.word, ssid.word, frequency.word, signal.word, lastSeen.word, security.word]
         let offer = protection == LinkProtection(usualOf: security) ? [] : [protection.word]

@@ -13,10 +13,10 @@ public struct Replay: Sendable {
     private let hasOwnSettings: Bool
     private var orders = OrderMatch()
 
-    /// What one event led to, then and now.
+    /// The actions for one event, recorded and replayed.
     public struct Outcome: Sendable, Equatable {
         public let step: RecordedRun.Step
-        /// What this policy does, in the words of the record.
+        /// The actions of this policy, in the words of the record.
         public let actions: [String]
         public var isDifferent: Bool { step.actions != actions }
     }
@@ -28,7 +28,7 @@ public struct Replay: Sendable {
         isHypothetical = hasOwnSettings
     }
 
-    /// Where the agent does not wake the policy in time, it is because the recorded one did not want to be woken.
+    /// If the recorded agent wakes the policy later than this, the recorded policy did not want to be woken.
     private static let lateness = Duration.milliseconds(500)
     /// A policy that always wants to be woken at once is broken, and must not hang its judge.
     private static let wakeLimit = 10_000
@@ -58,7 +58,7 @@ public struct Replay: Sendable {
     }
 }
 
-/// Which of this policy's orders a recorded answer answers.
+/// Matches recorded answers with this policy's orders.
 private struct OrderMatch: Sendable {
     /// The recorded policy's joins: it can be answered for one that it has replaced by now.
     private var joins: [(epoch: UInt64, network: NetworkID)] = []

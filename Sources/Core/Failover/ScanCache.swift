@@ -1,9 +1,9 @@
 import AgentModel
 
-/// What scans have seen of the networks that may be joined, and where each was seen at all.
+/// The access points that scans have seen of the networks that may be joined, and the channels of each network.
 ///
-/// Networks of strangers are not kept, so its size is bounded by the known networks: `accessPointsPerNetwork` each, and
-/// those that the network's key has opened, which nothing pushes out.
+/// Networks that are not in the list are not kept, so its size is bounded by the known networks:
+/// `accessPointsPerNetwork` each, and those that the network's key has opened, which nothing pushes out.
 struct ScanCache {
     static let accessPointsPerNetwork = 8
     static let frequenciesPerNetwork = 4
@@ -17,7 +17,8 @@ struct ScanCache {
     private var observations: [NetworkID: [BSSID: Observation]] = [:]
     /// The latest access point that bears a network's name and is refused, and why.
     private var refused: [NetworkID: Refusal] = [:]
-    /// Where a network was seen, the latest place first. Outlives the observations: an access point seldom changes its channel.
+    /// The channels of each network, the latest first. Outlives the observations: an access point seldom changes its
+    /// channel.
     private var frequencies: [NetworkID: [Place]] = [:]
 
     private struct Place {
@@ -26,7 +27,7 @@ struct ScanCache {
         var isProven: Bool
     }
 
-    /// A refusal is told for so long: its channel is looked at only when all are, which is after five minutes at times.
+    /// A refusal is told for so long: its channel is scanned only when all are, which is after five minutes at times.
     static let refusalMemory = Duration.seconds(600)
 
     /// An access point that is not joined although it bears the name of a network of the list.
@@ -84,7 +85,7 @@ struct ScanCache {
         frequencies[network] = places
     }
 
-    /// Where a network was before the agent started: what was seen since counts more.
+    /// The channel of a network before the agent started: later observations count more.
     mutating func remember(_ frequency: Frequency, of network: NetworkID) {
         guard !places(of: network).contains(frequency), places(of: network).count < Self.frequenciesPerNetwork
         else { return }
@@ -143,7 +144,7 @@ struct ScanCache {
         return best.flatMap { newest.lastSeen - $0.lastSeen <= Self.memory ? $0 : nil } ?? newest
     }
 
-    /// Where a network was seen, where its key opened an access point first, and of each kind the latest first.
+    /// The channels of a network: first those where its key opened an access point, and of each kind the latest first.
     func places(of network: NetworkID) -> [Frequency] {
         let places = frequencies[network, default: []]
         return (places.filter(\.isProven) + places.filter { !$0.isProven }).map(\.frequency)

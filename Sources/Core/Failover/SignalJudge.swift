@@ -5,7 +5,7 @@ struct SignalJudge: Hashable {
     enum Verdict: Comparable {
         /// As it should be, or not yet known to be otherwise.
         case fine
-        /// The last sample was weak: look closer, and see what else there is.
+        /// The last sample was weak: measure more often, and scan.
         case doubtful
         /// Weak for long enough to take another access point of the same network, which costs next to nothing, or another
         /// network that is better by far.

@@ -39,7 +39,7 @@ public struct WakeGuard: Sendable, Hashable {
         }
         count = count == .max ? count : count + 1
         isNews = Self.powersOfTen.contains(count)
-        // What happens meanwhile does not put the wake-up off, and may have mended it.
+        // An event meanwhile does not put the wake-up off, and may have mended it.
         if !isWoken {
             inARow = 1
             moment = min(moment ?? now + Self.firstWait, now + Self.firstWait)

@@ -4,7 +4,7 @@ import AgentModel
 /// wake-ups a second, so it works only while the device sends much, and while the radio scans, for then the kernel's own watch
 /// rests. All else of a device that is idle is left to that.
 struct BeaconWatch {
-    /// What a sample of the counts says.
+    /// The meaning of a sample of the counts.
     enum Finding {
         case fine
         /// No beacon, nothing acknowledged, and frames lost in the end. Not a proof: the access point may look at another
@@ -83,8 +83,8 @@ struct BeaconWatch {
 
     private mutating func countAnew(_ frames: UInt64, at now: Instant) { count = (frames, now) }
 
-    /// So many make it likely that three are lost while three beacons are missing. What the agent itself sends to see
-    /// whether the network leads somewhere is less.
+    /// So many make it likely that three are lost while three beacons are missing. Frames that the agent itself sends
+    /// to see whether the network leads somewhere are fewer.
     static let framesPerSecond = 10.0
     /// A device is in use when it has sent that many for so long, and no more when it has not.
     static let shortestCount = Duration.seconds(5)
@@ -132,7 +132,7 @@ struct BeaconWatch {
         return .silent
     }
 
-    /// What was counted says nothing, and counts from now on.
+    /// The earlier counts say nothing; counting begins anew.
     mutating func startOver(at now: Instant) {
         heard = nil
         if next != nil { next = now + Self.pace }
@@ -156,12 +156,12 @@ struct BeaconWatch {
     /// Of an idle device: whenever the radio leaves its channel and returns, mac80211 sends a frame that says so, which is
     /// acknowledged (offchannel.c).
     private static let idlePace = Duration.milliseconds(500)
-    /// A beacon may be as late, where somebody else has the air.
+    /// A beacon may be as late, where another station has the air.
     private static let tolerance = Duration.milliseconds(5)
     /// Each of them was sent up to 8 times, and none was acknowledged.
     private static let framesLost: UInt32 = 3
     private static let usualInterval = Duration.microseconds(102_400)
     private static let mostScansLeftAlone = 10
-    /// Whoever was away for longer, asleep or held up, knows nothing of what was meanwhile.
+    /// A watch that was away for longer, asleep or held up, knows nothing of what was meanwhile.
     private static let patience = Duration.seconds(2)
 }

@@ -33,7 +33,7 @@ final class BeaconWatcher {
         waitForTraffic()
     }
 
-    /// Whatever else comes at such intervals comes at the same time, and wakes the processor for both.
+    /// Other timers with such intervals come at the same time, so that the processor wakes once for both.
     private func waitForTraffic() {
         trafficTimer = LoopTimer(every: Self.trafficInterval) { [weak self] in
             self?.lookForTraffic()
@@ -52,7 +52,7 @@ final class BeaconWatcher {
 
     /// - Parameter isUnderWay: whether a scan begins or ends.
     func scan(isUnderWay: Bool) {
-        // What begins while the access point is asked is the question.
+        // A scan that begins while the access point is asked is the question itself.
         guard phase == .watching || !isUnderWay else { return }
         watch.scan(isUnderWay: isUnderWay, at: .now)
         if timer == nil { plan() }

@@ -10,7 +10,7 @@ import Netlink
 
 // How far the network leads.
 extension DeviceAgent {
-    /// - Throws: where targets with TLS are set and nobody can vouch for them.
+    /// - Throws: where targets with TLS are set and there are no authorities to vouch for them.
     static func reachWatch(
         _ settings: AgentSettings, through wifi: InterfaceNetwork, routes: RouteMonitor, on group: any EventLoopGroup,
         watchedBy outside: NetworkReadings

@@ -3,8 +3,8 @@ import AppProtocol
 import Glibc
 import KeyFile
 
-/// Who the device is to its apps: a public id, and the local key that it shares with them. It is kept in two files of the
-/// state directory, `device-id` and `local-key`, a line each.
+/// The device's identity for its apps: a public id, and the local key that it shares with them. It is kept in two files
+/// of the state directory, `device-id` and `local-key`, a line each.
 public struct DeviceIdentity: Sendable {
     public let key: DeviceKey
     public var id: String { key.deviceId }
@@ -53,7 +53,7 @@ public struct IdentityError: Error, Equatable, CustomStringConvertible {
         case missing
         /// There is one already.
         case alreadyThere
-        /// What is there, or was to be, is none.
+        /// The content is no identity, or the given one is none.
         case invalid(String)
         case notPermitted
         case system(errno: Int32)

@@ -1,7 +1,7 @@
 import AppServer
 import Logging
 
-/// Opens the server to the network. Where that fails, the device does everything else, and it is tried again.
+/// Opens the server to the network. If that fails, the device does everything else, and it is tried again.
 struct ListenerRetry: Sendable {
     let server: AppServer
     let log: Logger

@@ -2,7 +2,7 @@ import Linux
 import Netlink
 import Supplicant
 
-/// What the device's parts report, in one order.
+/// Reports of the device's parts, in one order.
 enum Observation: Sendable {
     /// Of the interface of this name.
     case radio(RadioEvent, String)
@@ -10,7 +10,7 @@ enum Observation: Sendable {
     case supplicant(SupplicantEvent, String)
 }
 
-/// Takes observations from the first moment on and keeps them until somebody is there to read them.
+/// Takes observations from the first moment on and keeps them until there is a reader.
 @AgentLoop
 final class ObservationQueue {
     private var waiting: [Observation] = []

@@ -6,7 +6,7 @@ import Synchronization
 
 /// Writes what the policy hears and what it wants into a file, in order, on the disk loop.
 ///
-/// It never holds up whoever records: where the disk does not keep up, entries are left out and the file says how many. The
+/// It never blocks the agent: where the disk does not keep up, entries are left out and the file says how many. The
 /// file grows up to a limit and then stays as it is. It has the names and addresses of networks, and no secret.
 final class Recording: Sendable {
     private let path: String
@@ -24,7 +24,7 @@ final class Recording: Sendable {
         var size: Int
     }
 
-    /// Opens the file, or makes it, readable to nobody else, and begins a run at its end.
+    /// Opens the file, or makes it, readable by its owner only, and begins a run at its end.
     /// - Parameters:
     ///   - limit: how large the file may become, in bytes.
     ///   - agent: the agent's version, one word.

@@ -22,7 +22,7 @@ final class SignalWatcher {
         self.onReading = onReading
         interval = watch.interval
         setThreshold()
-        // The kernel tells of crossings only, and nobody has measured this link yet.
+        // The kernel tells of crossings only, and this link was not measured yet.
         waitForFirst()
     }
 

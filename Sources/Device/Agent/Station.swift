@@ -9,14 +9,14 @@ import Supplicant
 @AgentLoop
 final class Station {
     nonisolated let id: StationID
-    /// Where its wpa_supplicant listens.
+    /// The control socket of its wpa_supplicant.
     nonisolated let controlSocket: String
     let radio: WirelessRadio
     let supplicant: Supplicant
     let network: InterfaceNetwork
     /// Counts joins and leaves: one that had to wait is not done any more after the next.
     var linkOrders: UInt64 = 0
-    /// Which weaker ways in the network that it joined last has said are closed.
+    /// Weaker ways in that the network joined last has disabled.
     var closedWays: TransitionDisable = []
 
     nonisolated var interface: String { id.interface }

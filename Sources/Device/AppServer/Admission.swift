@@ -98,7 +98,7 @@ struct Admission {
     }
 }
 
-/// Which addresses have come with wrong keys, and how long their next handshake waits for it.
+/// Addresses that have come with wrong keys, and how long the next handshake of each waits for it.
 struct WrongKeys {
     private struct Record {
         var count: Int

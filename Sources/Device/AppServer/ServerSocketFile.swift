@@ -14,7 +14,7 @@ package struct ServerSocketFile: Sendable {
     package let path: String
     package let mode: UInt32
     package let group: UInt32
-    /// Whose the file is to be; nil for the user that makes it.
+    /// The owner of the file; nil for the user that makes it.
     package let owner: UInt32?
 
     package init(path: String, mode: UInt32, group: UInt32, owner: UInt32? = nil) {
@@ -24,7 +24,7 @@ package struct ServerSocketFile: Sendable {
         self.owner = owner
     }
 
-    /// Which file the socket is, so that a successor's is not removed in its place.
+    /// Identifies the socket's file, so that a successor's is not removed in its place.
     package struct Identity: Sendable {
         fileprivate let device: dev_t
         fileprivate let inode: ino_t

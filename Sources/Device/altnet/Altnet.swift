@@ -55,7 +55,7 @@ struct Altnet: AsyncParsableCommand {
     @OptionGroup var device: DeviceOptions
 }
 
-/// Where the program begins: on its first thread, while there are no others.
+/// The program's entry point: on its first thread, while there are no others.
 @main
 enum Program {
     static func main() {

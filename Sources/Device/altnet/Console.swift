@@ -15,15 +15,14 @@ import Linux
     import Foundation
 #endif
 
-/// Where a command reads and writes, and what can be shown there. Tests put their own in its place.
+/// The input and output of a command, and what its terminal can show. Tests put their own in its place.
 struct Console: Sendable {
     var style: Style
-    /// Whether a person watches, who wants to see progress.
+    /// Whether a user watches, who wants to see progress.
     var isWatched: Bool
-    /// What the terminal can show on which one line is redrawn to tell of progress; nil where each step has its own
-    /// line.
+    /// The style of the terminal on which one line is redrawn to tell of progress; nil if each step has its own line.
     var spinner: Style?
-    /// Where a live screen can be drawn, nil where there is no such terminal.
+    /// The terminal for a live screen; nil if there is no such terminal.
     var screen: TerminalSession?
     var now: @Sendable () -> Timestamp = { .now }
     /// The clock by which durations are measured.
@@ -34,7 +33,7 @@ struct Console: Sendable {
     var askPassword: @Sendable (_ prompt: String) throws -> Secret
     /// Asks for something that may be seen.
     var askText: @Sendable (_ prompt: String) throws -> String
-    /// What a variable of the environment says.
+    /// The value of an environment variable.
     var environment: @Sendable (_ name: String) -> String? = { getenv($0).map { String(cString: $0) } }
     /// Draws QR codes.
     var qrCodeLibrary = QRCode.library
@@ -47,7 +46,7 @@ struct Console: Sendable {
 
     func complain(_ message: String) { errors(style.paint("altnet: ", .red) + message + "\n") }
 
-    /// What a person has to know while the command runs, watched or not.
+    /// A hint that the user needs while the command runs, watched or not.
     func advise(_ text: String) { errors(text + "\n") }
 
     func progress(_ text: String) {
@@ -81,7 +80,7 @@ struct Console: Sendable {
     }
 }
 
-/// What the terminal can show.
+/// The capabilities of a terminal.
 struct Style: Sendable {
     var hasColour = false
     var isUnicode = true
@@ -102,7 +101,7 @@ struct Style: Sendable {
         return "\u{1b}[\(paint.rawValue)m\(text)\u{1b}[0m"
     }
 
-    /// Whether a person reads what is written, for what goes elsewhere has no width.
+    /// Whether a user reads what is written, for what goes elsewhere has no width.
     var goesToTerminal: Bool { width != .max }
 
     var ellipsis: String { isUnicode ? "…" : "~" }
@@ -121,7 +120,7 @@ extension Console {
             askPassword: PasswordPrompt.ask, askText: LinePrompt.ask, input: readInput)
     }
 
-    /// Ends the process where nobody reads any more, as `altnet watch | head` does.
+    /// Ends the process where the reader has gone, as `altnet watch | head` does.
     private static func write(_ text: String, to descriptor: Int32) {
         do { try TextOutput(descriptor: descriptor).put(text) } catch {
             exit(error.errno == EPIPE ? ExitStatus.success.rawValue : ExitStatus.deviceFailure.rawValue)
@@ -145,7 +144,7 @@ extension Console {
 }
 
 extension Style {
-    /// What a standard stream can show, by what it is and by the environment (https://no-color.org).
+    /// The capabilities of a standard stream, by its kind and by the environment (https://no-color.org).
     fileprivate static func terminal(_ descriptor: Int32) -> Style {
         let isTerminal = isatty(descriptor) == 1
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"].map(environment).first { !$0.isEmpty } ?? ""

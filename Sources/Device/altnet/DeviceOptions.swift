@@ -10,7 +10,7 @@ import KeyFile
     import Musl
 #endif
 
-/// Which agent is asked: the one on this machine, or a device in the network. Taken before the subcommand as well as
+/// The agent that is asked: the one on this machine, or a device in the network. Taken before the subcommand as well as
 /// after it.
 struct DeviceOptions: ParsableArguments {
     @Option(

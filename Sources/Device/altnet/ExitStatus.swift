@@ -7,7 +7,7 @@ import Glibc
 import KeyFile
 import Linux
 
-/// What a command tells the shell; the numbers from 64 on are those of sysexits(3).
+/// A command's exit status; the numbers from 64 on are those of sysexits(3).
 enum ExitStatus: Int32, CaseIterable {
     case success = 0
     case failed = 1
@@ -48,7 +48,7 @@ enum ExitStatus: Int32, CaseIterable {
 }
 
 extension ExitStatus {
-    /// Why the agent did not start: whether a person has to mend something, or trying again may help.
+    /// Why the agent did not start: whether a user has to mend something, or trying again may help.
     init(startFailure error: any Error) {
         self =
             switch error {
@@ -91,10 +91,10 @@ extension ExitStatus {
     private init(errno: Int32) { self = errno == EACCES || errno == EPERM ? .badSettings : .deviceFailure }
 }
 
-/// An error of the store, with what it tells the shell and the person.
+/// An error of the store, with what it tells the shell and the user.
 protocol KeyFileFailure: Error {
     var exitStatus: ExitStatus { get }
-    /// What is wrong and what to do.
+    /// The problem, and what to do.
     var advice: String { get }
 }
 

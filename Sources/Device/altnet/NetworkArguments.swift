@@ -51,7 +51,7 @@ struct SSIDArgument: ExpressibleByArgument, Equatable {
 }
 
 extension BackupList {
-    /// The stored network that a person named by its SSID, its hash, or the hash's first six characters or more.
+    /// The stored network that a user named by its SSID, its hash, or the hash's first six characters or more.
     /// - Throws: `CommandFailure` if there is none, or more than one.
     func network(named name: String) throws(CommandFailure) -> BackupNetwork {
         let ssid = SSIDArgument(argument: name)?.ssid

@@ -2,7 +2,7 @@ import Glibc
 import KeyFile
 import Linux
 
-/// A file with secrets that a person names.
+/// A file with secrets that a user names.
 enum PrivateFile {
     /// Writes it durably, readable by its owner alone.
     /// - Parameter replacing: false to leave alone what is there.

@@ -1,7 +1,7 @@
 import AgentModel
 import Synchronization
 
-/// The progress of a command, while a person watches: on a terminal one line that moves, elsewhere a line for each
+/// The progress of a command, while a user watches: on a terminal one line that moves, elsewhere a line for each
 /// step.
 final class ProgressLine: Sendable {
     private static let interval = Duration.milliseconds(125)

@@ -14,7 +14,7 @@ enum PasswordPrompt {
     /// Enough for a pairing code, which a scanner types.
     private static let maximumLength = 512
 
-    /// - Throws: `CommandFailure` without a terminal, and when the person gives up with Control-C.
+    /// - Throws: `CommandFailure` without a terminal, and when the user gives up with Control-C.
     static func ask(_ prompt: String) throws -> Secret {
         let terminal = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard terminal >= 0 else {

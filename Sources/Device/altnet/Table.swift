@@ -1,6 +1,6 @@
 import AgentModel
 
-/// Rows under headings, each column as wide as its widest cell. Where the terminal is narrower, columns that may be cut
+/// Rows under headings, each column as wide as its widest cell. If the terminal is narrower, columns that may be cut
 /// are cut to their minimum, and then those that matter least are left out.
 struct Table {
     struct Column {

@@ -207,7 +207,7 @@ enum ConnectivityWording {
         return time.map { ", for \($0) more" } ?? ""
     }
 
-    /// The request to a person, in half a sentence.
+    /// The request to a user, in half a sentence.
     static func request(_ request: PortalRequest) -> String {
         "\(request.network.ssid) asks for something: \(request.title.printable); answer it with 'altnet portal'"
     }
@@ -229,7 +229,7 @@ extension Wording {
             : String(repeating: "#", count: count) + String(repeating: ".", count: 8 - count)
     }
 
-    /// A number of years as a person says it.
+    /// A number of years as a user says it.
     static func years(_ years: Double) -> String {
         switch years {
         case ..<0.1: "less than two months"

@@ -19,10 +19,10 @@ extern int close_range(unsigned, unsigned, int);
 
 static inline int spawn_close_on_exec_from(unsigned first) { return close_range(first, ~0U, CLOSE_RANGE_CLOEXEC); }
 
-/// Whatever is started from here on can gain no privileges, by a set-user-id file for one.
+/// Every program started from here on can gain no privileges, by a set-user-id file for one.
 static inline int spawn_without_new_privileges(void) { return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); }
 
-/// What descendants of this process leave behind becomes its child, to be waited for.
+/// Orphaned descendants of this process become its children, to be waited for.
 static inline int spawn_adopt_orphans(void) { return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); }
 
 #if defined(__x86_64__)
@@ -35,7 +35,8 @@ static inline int spawn_adopt_orphans(void) { return prctl(PR_SET_CHILD_SUBREAPE
 #define SPAWN_ARCHITECTURE AUDIT_ARCH_RISCV64
 #endif
 
-/// Whatever is started from here on stays in this process group, so that a signal to the group reaches all of it at once:
+/// Every program started from here on stays in this process group, so that a signal to the group reaches all of it at
+/// once:
 /// setsid(2) and setpgid(2) fail with EPERM (seccomp(2)). Programs of another architecture, whose calls have other numbers,
 /// are killed. Needs spawn_without_new_privileges().
 static inline int spawn_stay_in_process_group(void) {

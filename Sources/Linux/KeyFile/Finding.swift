@@ -26,7 +26,7 @@ public enum Finding: Sendable, Equatable {
     case erased
     /// The file was cut off or extended.
     case wrongSize(bytes: Int, expected: Int)
-    /// The medium does not give a sector back. What the others hold counts.
+    /// The medium does not give a sector back. The content of the others counts.
     case sectorUnreadable(sector: Int, KeyFileError)
     /// The newest records are damaged: the state before them stands, and at least so many changes are lost.
     case changesLost(atLeast: Int)
@@ -45,8 +45,8 @@ public enum Finding: Sendable, Equatable {
 
     // The medium refused.
 
-    /// What was read is right, but could not be made durable, tidied up or noted in the anchor. The next commit tries
-    /// again.
+    /// The state that was read is right, but could not be made durable, tidied up or noted in the anchor. The next
+    /// commit tries again.
     case postponed(KeyFileError)
     case anchorUnusable(KeyFileError)
 }

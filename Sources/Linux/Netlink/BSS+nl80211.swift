@@ -34,7 +34,7 @@ extension BSS {
 
     private static func signal(_ entry: Attributes) -> Int? {
         if let hundredths = entry[NL80211_BSS_SIGNAL_MBM]?.number(as: Int32.self) { return Int(hundredths) / 100 }
-        // Drivers without a calibrated measure say 0 to 100; taken as the percentage that everybody shows for -100 to -50.
+        // Drivers without a calibrated measure say 0 to 100; taken as the usual percentage for -100 to -50.
         return entry[NL80211_BSS_SIGNAL_UNSPEC]?.number(as: UInt8.self).map { Int(min($0, 100)) / 2 - 100 }
     }
 
@@ -95,7 +95,7 @@ struct InformationElements: Hashable {
             return offered.contains(.enterprise) ? .enterprise : .unknown
         }
         if let flaw = element.flaw { return flaw }
-        // Before there was RSN. What the vendors' element offers counts for nothing where RSN is offered too.
+        // Before there was RSN. The offer of the vendors' element counts for nothing if RSN is offered too.
         guard rsn != nil else { return .legacy }
         return if offered.isSuperset(of: [.psk, .sae]) {
             .wpa2wpa3
@@ -106,7 +106,8 @@ struct InformationElements: Hashable {
         }
     }
 
-    /// What it says that it can do for a link. An open network that announces an encrypted twin does none of it itself.
+    /// The protection that it announces for a link. An open network that announces an encrypted twin offers none
+    /// itself.
     var protection: LinkProtection {
         guard let rsn else { return [] }
         var protection: LinkProtection = rsn.protectsManagementFrames ? .pmf : []
@@ -124,7 +125,7 @@ struct InformationElements: Hashable {
 }
 
 extension SecurityElement {
-    /// What it is for its ciphers, whatever the key management; nil where both can be CCMP or GCMP.
+    /// The security by its ciphers, whatever the key management; nil where both can be CCMP or GCMP.
     ///
     /// TKIP for the group alone, as routers have it that serve WPA and WPA2 side by side, is no better: broadcasts can be
     /// forged within minutes, and two forged frames silence the access point for one (IEEE 802.11-2020, 12.5.2.4).

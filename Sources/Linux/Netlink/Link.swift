@@ -40,7 +40,8 @@ public struct Link: Hashable, Sendable {
     public struct Tunnel: Hashable, Sendable {
         /// The interface that it is tied to, where it is.
         public let lowerIndex: Int?
-        /// Where its packets are sent to, where the kernel knows: WireGuard and programs keep that to themselves.
+        /// The address that its packets are sent to, if the kernel knows it: WireGuard and programs keep that to
+        /// themselves.
         public let farEnd: IPAddress?
     }
 

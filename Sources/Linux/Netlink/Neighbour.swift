@@ -27,7 +27,7 @@ struct Neighbour: Hashable {
         case probe = 0x10
         /// It does not answer.
         case failed = 0x20
-        /// What follows is known without asking.
+        /// The next states are known without asking.
         case noARP = 0x40
         case permanent = 0x80
 
@@ -45,7 +45,7 @@ struct Neighbour: Hashable {
 }
 
 extension Neighbour {
-    /// Reads `struct ndmsg` and its attributes. Who is answered for (`NTF_PROXY`) is no neighbour.
+    /// Reads `struct ndmsg` and its attributes. A host that is answered for (`NTF_PROXY`) is no neighbour.
     init?(_ payload: ArraySlice<UInt8>) {
         var reader = ByteReader(payload)
         guard let family = reader.take(UInt8.self).flatMap(AddressFamily.init),
@@ -112,7 +112,7 @@ final class NeighbourProbe {
         }
     }
 
-    /// What the kernel has just said of it.
+    /// Takes in a report of the kernel.
     func hear(_ state: Neighbour.State) {
         switch state {
         case .reachable, .noARP, .permanent: end(true)

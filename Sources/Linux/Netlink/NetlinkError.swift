@@ -3,17 +3,17 @@ import Glibc
 
 /// Why something asked of the kernel did not happen: what was attempted, and what came of it.
 public struct NetlinkError: Error, Hashable {
-    /// What was attempted, as the object of "cannot": "scan on wlan0".
+    /// The attempt, as the object of "cannot": "scan on wlan0".
     public let attempted: String
     public let reason: Reason
 
     public enum Reason: Hashable, Sendable {
         /// The kernel refused. `detail` is its own text (the extended acknowledgement), where it gave one.
         case refused(errno: Int32, detail: String?)
-        /// No answer within the deadline. What was asked may have happened all the same.
+        /// No answer within the deadline. The request may have been carried out all the same.
         case timedOut(after: Duration)
-        /// The kernel's answer was dropped among more news than was read in time. What was asked may have happened all
-        /// the same.
+        /// The kernel's answer was dropped among more news than was read in time. The request may have been
+        /// carried out all the same.
         case answerLost
         /// There is no interface of this name, or no longer.
         case interfaceMissing(String)

@@ -291,7 +291,7 @@ extension NetlinkSocket {
         return value
     }
 
-    /// Asks for all there is of something. What `decode` returns nil for is left out.
+    /// Asks for all there is of something. Messages for which `decode` returns nil are left out.
     func dump<Value>(
         _ request: NetlinkRequest, attempting attempted: String, decode: @escaping (NetlinkMessage) -> Value?
     ) async throws(NetlinkError) -> [Value] {

@@ -1,7 +1,7 @@
 import AgentModel
 import Synchronization
 
-/// What there is between the device and a destination, at one moment.
+/// The path between the device and a destination, at one moment.
 public struct NetworkPath: Hashable, Sendable {
     public let flags: ReachabilityFlags
     /// The interface that packets leave by, with what carries it if it is a tunnel; nil while they would not leave.
@@ -10,7 +10,7 @@ public struct NetworkPath: Hashable, Sendable {
     /// There is no route.
     public static let none = NetworkPath(flags: [], uplink: nil)
 
-    /// Reachable, and, if a connection is required, one that is made without a person.
+    /// Reachable, and, if a connection is required, one that is made without a user.
     public var isReachable: Bool { flags.isReachable }
 }
 
@@ -73,7 +73,7 @@ extension Link {
     }
 }
 
-/// What reachability is asked of.
+/// A destination whose reachability is asked for.
 public enum Destination: Sendable {
     /// The internet as a whole: the default route, in whichever table and through whichever tunnel the kernel has it.
     case internet
@@ -87,7 +87,7 @@ public enum Destination: Sendable {
 }
 
 extension Destination {
-    /// What can be asked of the kernel without a name server; nil for a name.
+    /// The addresses that the kernel can be asked about without a name server; nil for a name.
     var fixedAddresses: [IPAddress]? {
         switch self {
         // Of a root name server: as surely not in any network at hand as an address can be. Nothing is ever sent there.

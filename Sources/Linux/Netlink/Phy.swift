@@ -10,7 +10,7 @@ public struct Phy: Hashable, Sendable {
     /// The most SSIDs that one scan can ask for, the wildcard included.
     public internal(set) var maximumScanSSIDs: Int
     public internal(set) var signalThresholds: SignalThresholds
-    /// Which interfaces can exist at the same time, one entry for each alternative.
+    /// Interfaces that can exist at the same time, one entry for each alternative.
     public internal(set) var combinations: [InterfaceCombination]
 
     /// One channel and what the regulatory domain allows on it.
@@ -50,8 +50,8 @@ public struct Phy: Hashable, Sendable {
     /// Channels that may be used now.
     public var usableChannels: [Channel] { channels.filter { !$0.isDisabled } }
 
-    /// Where a look at every channel goes; empty where that is simply all that may be used. A radio that can do IEEE 802.11ah as
-    /// well has most of its channels below 1 GHz, as many as 51 in the US, and wpa_supplicant joins nothing there.
+    /// The channels of a full scan; empty for all that may be used. A radio that can do IEEE 802.11ah as well has most
+    /// of its channels below 1 GHz, as many as 51 in the US, and wpa_supplicant joins nothing there.
     var worthScanning: [Frequency] {
         let isMixed = usableChannels.contains { $0.frequency < Self.lowest }
         return isMixed ? usableChannels.map(\.frequency).filter { $0 >= Self.lowest } : []

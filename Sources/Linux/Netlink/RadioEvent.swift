@@ -1,7 +1,7 @@
 import AgentModel
 import CNetlink
 
-/// What nl80211 says of the interface without being asked (nl80211.h, `enum nl80211_commands`).
+/// Unasked reports of nl80211 about the interface (nl80211.h, `enum nl80211_commands`).
 public enum RadioEvent: Hashable, Sendable {
     /// A scan started, our own or another program's.
     case scanStarted

@@ -47,7 +47,7 @@ public final class ReachabilityMonitor {
     public nonisolated var flags: ReachabilityFlags { path.flags }
 
     /// The path that there is, as soon as there is one, and then each change. It goes on when the monitor is stopped and
-    /// started again, and ends with the monitor. Everybody who asks gets a sequence of his own.
+    /// started again, and ends with the monitor. Each caller gets a sequence of its own.
     public nonisolated var changes: NetworkPathChanges { board.changes() }
 
     /// Starts to look, and to follow what changes. Nothing happens if it has been started before.

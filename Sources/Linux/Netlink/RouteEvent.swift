@@ -15,7 +15,7 @@ public enum RouteEvent: Hashable, Sendable {
     case defaultRouteRemoved(DefaultRoute)
     /// Another interface, or none, now carries traffic to the rest of the world, or a tunnel's packets.
     case uplinkChanged(ActiveUplink?)
-    /// Messages were lost and everything was read anew. What changed meanwhile was told as events just before.
+    /// Messages were lost and everything was read anew. Changes meanwhile were told as events just before.
     case resynchronise
 }
 
@@ -60,14 +60,15 @@ public struct HostRoute: Hashable, Sendable {
     public let metric: Int
 }
 
-/// What carries traffic to the rest of the world: the best default route over a link that is up and has a carrier.
+/// The interface that carries traffic to the rest of the world: the best default route over a link that is up and has a
+/// carrier.
 ///
 /// IPv4 decides while it has a default route, because metrics of the two families do not compare.
 public struct ActiveUplink: Hashable, Sendable {
     public let kind: Uplink
     public let interface: String
     public let index: Int
-    /// What carries the packets of a tunnel, if that can be told; nil for anything else.
+    /// The interface that carries the packets of a tunnel, if that can be told; nil for anything else.
     public let carrier: Carrier?
 
     init(kind: Uplink, interface: String, index: Int, carrier: Carrier? = nil) {
@@ -126,7 +127,7 @@ enum RouteMessage: Equatable {
 }
 
 extension RouteSubject {
-    /// What a message is about, whether or not anything of it is kept. Rules say which table a route is looked for in.
+    /// The subject of a message, whether or not anything of it is kept. Rules say which table a route is looked for in.
     init?(_ message: NetlinkMessage) {
         switch Int(message.type) {
         case RTM_NEWLINK, RTM_DELLINK: self = .links

@@ -16,7 +16,7 @@ public final class RouteMonitor {
     private let files: LinkFiles
     private let report: @AgentLoop @Sendable (RouteEvent) -> Void
     private var table = RouteTable()
-    /// What has to be read anew.
+    /// Parts that have to be read anew.
     private var stale: Set<RouteSubject> = []
     /// One reading at a time, or two would take each other's messages for their own. The first one is the initialiser's.
     private var isReading = true
@@ -70,8 +70,8 @@ public final class RouteMonitor {
     /// The interface with what carries it, if it is a tunnel.
     public func uplink(over index: Int) -> ActiveUplink? { links[index].map { table.uplink(over: $0) } }
 
-    /// What carries the device's traffic if that is not the interface with the index `own`; nil if it is, or if nothing
-    /// does.
+    /// The interface that carries the device's traffic if that is not the one with the index `own`; nil if it is, or if
+    /// nothing does.
     ///
     /// A tunnel or a bridge does not count: the traffic in it leaves the device by something else, and that may be the very
     /// Wi-Fi link that is asked about.
@@ -186,7 +186,7 @@ public final class RouteMonitor {
         for probe in probes.values { probe.ask(table.neighbours[probe.key]) }
     }
 
-    /// Reads a subject anew. What is read and what is news are applied in the order in which the kernel told them.
+    /// Reads a subject anew. Dump and news are applied in the order in which the kernel told them.
     private func read(_ subject: RouteSubject) async throws(NetlinkError) {
         for attempt in 1...NetlinkSocket.attempts {
             table.beginReading(subject)

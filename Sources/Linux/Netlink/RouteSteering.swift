@@ -41,7 +41,8 @@ public final class RouteSteering {
         review()
     }
 
-    /// Which station carries the traffic now, by its routes: after the agent was killed that is the one to go on with.
+    /// The station that carries the traffic now, by its routes: after the agent was killed that is the one to go on
+    /// with.
     public static func used(of stations: [String], in routes: RouteMonitor) -> String? {
         let indices = stations.map { name in routes.link(named: name)?.index }
         let best = routes.defaultRoutes.filter { indices.contains($0.index) }
@@ -61,7 +62,7 @@ public final class RouteSteering {
         for item in try await present(routes) { try await routes.change(item, isNew: false) }
     }
 
-    // MARK: What there is, and what there is to be
+    // MARK: Routes as they are, and as they should be
 
     private func review() {
         isStale = true

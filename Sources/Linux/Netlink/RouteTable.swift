@@ -1,6 +1,6 @@
 import AgentModel
 
-/// What can be read as a whole, and what a change is of.
+/// A kind of object that can be read as a whole, and that a change is about.
 public enum RouteSubject: CaseIterable, Sendable {
     case links, addresses, neighbours
     /// With the rules by which the kernel chooses among tables of them.
@@ -18,7 +18,7 @@ struct RouteTable {
     /// Those that did not answer when they were asked last.
     private(set) var failedNeighbours: Set<Neighbour.Key> = []
     private(set) var uplink: ActiveUplink?
-    /// What a reading under way has not come across yet, and so what is gone if it does not.
+    /// Links that a reading under way has not come across yet: those left at its end are gone.
     private var unseenLinks: Set<Int>?
     private var unseenAddresses: Set<AddressKey>?
     private var unseenRoutes: Set<DefaultRoute>?
@@ -35,7 +35,7 @@ struct RouteTable {
         }
     }
 
-    /// Where a message came from.
+    /// The source of a message.
     enum Source {
         /// It was told because something happened.
         case news
@@ -164,10 +164,10 @@ struct RouteTable {
 }
 
 extension RouteTable {
-    /// What carries traffic to the rest of the world, a tunnel included.
+    /// The interface that carries traffic to the rest of the world, a tunnel included.
     var bestUplink: ActiveUplink? { bestLink { _ in true }.map { uplink(over: $0) } }
 
-    /// What carries the traffic out of the device: no tunnel and no bridge.
+    /// The interface that carries the traffic out of the device: no tunnel and no bridge.
     var bestCarrier: Link? { bestLink(where: \.isCarrier) }
 
     func uplink(over link: Link) -> ActiveUplink {

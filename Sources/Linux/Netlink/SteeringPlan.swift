@@ -40,7 +40,7 @@ struct SteeringPlan: Equatable {
         }
     }
 
-    /// What leaves with one of a station's addresses.
+    /// Plans the packets that leave with one of a station's addresses.
     private mutating func plan(_ addresses: [Address], _ gateway: DefaultRoute?, of station: Int, _ table: UInt32) {
         for address in addresses {
             guard let source = IPAddress(bytes: address.bytes) else { continue }
@@ -90,7 +90,7 @@ struct SteeringPlan: Equatable {
 /// A route that the agent makes itself. It bears the agent's mark, so that what a killed agent left behind is known.
 public struct OwnRoute: Hashable, Sendable {
     let family: AddressFamily
-    /// Where it leads: the addresses that begin with these bits; all of them where `prefixLength` is 0.
+    /// Its destination: the addresses that begin with these bits; all of them if `prefixLength` is 0.
     let destination: [UInt8]
     let prefixLength: Int
     /// Nil where the destination is on the link.

@@ -35,7 +35,7 @@ public final class WirelessRadio {
     /// Asks the kernel for nl80211.
     typealias Lookup = @AgentLoop (NetlinkSocket) async throws(NetlinkError) -> GenericNetlinkFamily
 
-    /// What is known of the link without asking.
+    /// The state of the link, as far as it is known without asking.
     enum Association {
         case unknown
         case none
@@ -208,7 +208,7 @@ extension WirelessRadio {
         return try await socket.dump(request, attempting: attempted) { WirelessInterface($0) }
     }
 
-    /// What the radio of this interface can do.
+    /// The capabilities of this interface's radio.
     public func phy() async throws(NetlinkError) -> Phy {
         let attempted = "read what the radio of \(interface) can do"
         var request = try request(NL80211_CMD_GET_WIPHY, attempting: attempted)

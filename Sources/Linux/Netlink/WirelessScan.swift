@@ -114,7 +114,8 @@ extension WirelessRadio {
 }
 
 extension AttributeWriter {
-    /// - Parameter names: SSIDs to ask for, of which the empty one asks everybody. Without any the radio only listens.
+    /// - Parameter names: SSIDs to ask for, of which the empty one asks every access point. Without any the radio only
+    ///   listens.
     mutating func put(_ scan: ScanRequest, asking names: [[UInt8]]) {
         if !names.isEmpty {
             putNested(NL80211_ATTR_SCAN_SSIDS) { list in
@@ -135,13 +136,13 @@ extension AttributeWriter {
 /// A scan to make.
 public struct ScanRequest: Hashable, Sendable {
     /// Networks to ask for by name. Without it a hidden network often is not seen at all: the radio stays on a channel
-    /// for less time than between two beacons, and to the question to everybody it does not answer. The radio takes
-    /// `Phy.maximumScanSSIDs` at once, and the question to everybody counts as one of them.
+    /// for less time than between two beacons, and to the wildcard question it does not answer. The radio takes
+    /// `Phy.maximumScanSSIDs` at once, and the wildcard question counts as one of them.
     public var ssids: [SSID]
     /// Whether access points that beacon their name are asked too (the wildcard SSID).
     public var asksEverybody: Bool
-    /// Where to listen. Empty means every channel that the regulatory domain allows, which takes seconds. Channels that
-    /// it does not allow are left out, and if none is left the scan is refused.
+    /// The channels to listen on. Empty means every channel that the regulatory domain allows, which takes seconds.
+    /// Channels that it does not allow are left out, and if none is left the scan is refused.
     public var frequencies: [Frequency]
     /// Whether to forget older results first, so that only what this scan hears is left.
     public var flush: Bool
@@ -153,7 +154,7 @@ public struct ScanRequest: Hashable, Sendable {
         self.flush = flush
     }
 
-    /// Every channel, everybody.
+    /// Every channel, every access point.
     public static let full = ScanRequest()
 }
 
@@ -177,7 +178,7 @@ struct ScanTracker: Equatable {
         case running
     }
 
-    /// What was seen since the request.
+    /// The progress since the request.
     private enum Seen: Equatable {
         case nothing
         case start

@@ -70,7 +70,7 @@ final class ControlChannel {
 
     private func sendNext() {
         guard !isWaiting, let question = questions.first else { return }
-        // What is there already answers nothing that is still to be asked.
+        // A message that is there already answers none of the next questions.
         receive()
         guard let socket else { return }
         isWaiting = true

@@ -8,7 +8,7 @@ struct ControlCommand: Sendable {
     private let text: String
     private let secret: Secret?
 
-    /// What an answer looks like when the command was carried out. An answer of another form means that questions and
+    /// The form of an answer when the command was carried out. An answer of another form means that questions and
     /// answers went out of step.
     enum AnswerForm: Sendable {
         case ok
@@ -78,7 +78,7 @@ extension ControlCommand {
     static func removeNetwork(_ id: Int) -> ControlCommand { ControlCommand("REMOVE_NETWORK \(id)") }
 }
 
-/// What wpa_supplicant answered to a command.
+/// The answer of wpa_supplicant to a command.
 enum ControlAnswer: Sendable, Equatable {
     case ok
     case number(Int)
@@ -86,7 +86,7 @@ enum ControlAnswer: Sendable, Equatable {
 
     /// - Throws: `refused` for `FAIL` and `UNKNOWN COMMAND`, `malformedReply` for anything that is no answer to `command`.
     init(_ bytes: some Collection<UInt8>, to command: ControlCommand) throws(SupplicantError) {
-        // All answers are text. What is not valid UTF-8 in it comes out as replacement characters and fits nothing.
+        // All answers are text. Bytes in it that are not valid UTF-8 become replacement characters and fit nothing.
         let text = String(decoding: bytes, as: UTF8.self)
         let line = text.last == "\n" ? text.dropLast() : text[...]
         if line.hasPrefix("FAIL") || line == "UNKNOWN COMMAND" {

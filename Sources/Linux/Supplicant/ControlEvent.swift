@@ -131,13 +131,13 @@ extension Collection<Substring> {
 }
 
 extension Substring {
-    /// What follows `key=`.
+    /// The text after `key=`.
     fileprivate func value(_ key: String) -> Substring? {
         hasPrefix(key) && dropFirst(key.count).first == "=" ? dropFirst(key.count + 1) : nil
     }
 }
 
-/// Which weaker ways into a network its access point says are not to be taken any more (Wi-Fi Alliance, WPA3 Specification:
+/// Weaker ways into a network that its access point has disabled for this network (Wi-Fi Alliance, WPA3 Specification:
 /// transition disable indication; bits as in hostap, wpa_common.h).
 public struct TransitionDisable: OptionSet, Hashable, Sendable {
     public let rawValue: UInt8
@@ -155,7 +155,7 @@ public struct TransitionDisable: OptionSet, Hashable, Sendable {
 }
 
 extension LinkProtection {
-    /// What the least is from now on of a network in which a link with this protection was made.
+    /// The least protection from now on of a network in which a link with this protection was made.
     ///
     /// As hostap does, it is believed only of the way in that the link itself took (wpas_glue.c): an access point that says
     /// "no more WPA2" to a station which can do nothing else would lock it out. That a link by OWE has come about says already

@@ -12,7 +12,7 @@ final class ControlSocket {
     /// More than wpa_supplicant ever sends in one datagram (hostap 2.10: replies have at most 4096 bytes).
     static let maximumLength = 8192
 
-    /// What arrived, and the process that sent it: 0 where the kernel does not tell.
+    /// A message that arrived, and the process that sent it: 0 if the kernel does not tell.
     enum Arrival {
         case datagram(ArraySlice<UInt8>, sender: Int32)
         case oversized
@@ -38,7 +38,7 @@ final class ControlSocket {
         fileDescriptor = wpa_ctrl_get_fd(control)
         // libwpa_client leaves it open across exec.
         _ = fcntl(fileDescriptor, F_SETFD, FD_CLOEXEC)
-        // Where this fails the sender stays unknown, and the slower supervision takes its place.
+        // If this fails the sender stays unknown, and the slower supervision takes its place.
         _ = wpa_client_ask_for_senders(fileDescriptor)
         watch = ReadWatch(fileDescriptor: fileDescriptor, onReadable: onReadable)
     }

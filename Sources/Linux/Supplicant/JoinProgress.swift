@@ -10,7 +10,7 @@ struct JoinProgress: Sendable, Equatable {
     private var phase = Phase.searching
     private var scanStarted = false
 
-    /// What an event means for the join.
+    /// The meaning of an event for the join.
     enum Step: Sendable, Equatable {
         case succeeded(BSSID)
         case failed(JoinFailure)
@@ -63,8 +63,8 @@ struct JoinProgress: Sendable, Equatable {
         }
     }
 
-    /// What the end of an authentication means of which wpa_supplicant told nothing. An access point that answers the
-    /// first round of SAE and not the second did not like the proof of the password.
+    /// The failure behind the end of an authentication that wpa_supplicant did not explain. An access point that
+    /// answers the first round of SAE and not the second did not accept the proof of the password.
     var silentFailure: JoinFailure { authenticationRounds > 1 ? .wrongKey : .timeout }
 
     /// A failure whose cause wpa_supplicant names in the next line: an access point that does not hear the proof of a

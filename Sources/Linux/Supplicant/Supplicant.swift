@@ -27,7 +27,7 @@ public final class Supplicant {
     /// Attempts to connect in a row that have failed.
     var failures = 0
     var supervision: LoopTimer?
-    /// What driver and supplicant can do, as `GET_CAPABILITY key_mgmt` names it.
+    /// The capabilities of driver and supplicant, as `GET_CAPABILITY key_mgmt` names them.
     var keyManagement: Set<String> = []
     /// And as `GET_CAPABILITY pairwise` does.
     var ciphers: Set<String> = []

@@ -47,7 +47,7 @@ extension Supplicant {
         guard self.attempt === attempt else { throw .superseded }
         let channel = try readyChannel()
         let block = try NetworkBlock(request, keyManagement: keyManagement, ciphers: ciphers)
-        // Access points that failed before were put aside. Which one to try is not wpa_supplicant's decision.
+        // Access points that failed before were put aside. The choice is not wpa_supplicant's.
         try await channel.askLeniently(ControlCommand("BSSID_IGNORE clear"))
         let network = try await channel.addNetwork()
         do throws(SupplicantError) {
@@ -126,7 +126,7 @@ final class JoinAttempt {
     var phase = Phase.preparing
 
     enum Phase {
-        /// wpa_supplicant is being told of the network. What happens on the air still concerns the old link.
+        /// wpa_supplicant is being told of the network. Events on the air still concern the old link.
         case preparing
         /// wpa_supplicant accepted to select it. The timer ends it.
         case trying(JoinProgress, deadline: LoopTimer)
@@ -210,7 +210,7 @@ extension Supplicant {
         }
     }
 
-    /// What happens to a link, where no join waits for it.
+    /// Handles an event of a link that no join waits for.
     private func handleUnbidden(_ event: ControlEvent) {
         switch event {
         case .connected(_, let bssid):

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// What wpa_supplicant is doing, as its `STATUS` command tells it.
+/// The state of wpa_supplicant, as its `STATUS` command tells it.
 public struct SupplicantStatus: Sendable, Equatable {
     public let state: State
     /// wpa_supplicant's number of the network in use, where there is one.
@@ -10,7 +10,7 @@ public struct SupplicantStatus: Sendable, Equatable {
     public let frequency: Frequency?
     /// The key management in use as wpa_supplicant names it: `NONE`, `WPA2-PSK`, `SAE`, `OWE` and so on.
     public let keyManagement: String?
-    /// What protects the link: what was negotiated, and confirmed by the handshake.
+    /// The protection of the link: as negotiated, and confirmed by the handshake.
     public let protection: LinkProtection
     /// Whether frames of the link are encrypted with TKIP, this station's or those for all.
     public let usesTKIP: Bool

@@ -5,7 +5,7 @@ import Testing
 
 @testable import PolicyProperties
 
-/// What must hold in every history, in as many as there is time for here; `altnet-lab torture-policy` runs millions.
+/// Properties of every history, in as many as there is time for here; `altnet-lab torture-policy` runs millions.
 @Suite struct PropertyTests {
     @Test(arguments: 0..<8)
     func holdWhateverHappens(part: UInt64) throws {
@@ -35,8 +35,8 @@ import Testing
         #expect(history.violation() == nil, "\(history.story)")
     }
 
-    /// What is tried here is worth what it goes through: in the drawing before this one 8033 histories did not see what a handover
-    /// does to a command without its wpa_supplicant. The least is about half of what these seeds have.
+    /// The histories tried here must reach every situation: in an earlier drawing 8033 histories did not see what a
+    /// handover does to a command without its wpa_supplicant. The least is about half of what these seeds have.
     @Test func theShareThatIsTriedHereGoesThroughEverything() {
         var histories: [Situation: Int] = [:]
         for seed in UInt64(0)..<400 {

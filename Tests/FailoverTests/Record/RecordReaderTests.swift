@@ -133,7 +133,7 @@ import Testing
         #expect(throws: RecordError.self) { try read(text) }
     }
 
-    /// Whatever the bytes are, they are read or refused, and what is read can be replayed.
+    /// Any bytes are read or refused, and a record that is read can be replayed.
     @Test func noBytesBreakIt() throws {
         var random = SeededRandom(seed: 4)
         let sample = Array(Fixture.run().text.utf8)

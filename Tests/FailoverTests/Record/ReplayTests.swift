@@ -67,7 +67,7 @@ import Testing
         #expect(link.network == NetworkID(3))
     }
 
-    /// Where this policy wants to be woken and the recorded one did not, it is.
+    /// If this policy wants to be woken and the recorded one did not, it is.
     @Test func otherSettingsAreWokenInTime() throws {
         let run = try run(Fixture.run().text)
         var settings = run.settings

@@ -45,7 +45,7 @@ private func writeSeeds(of target: FuzzTarget, into folder: String) -> Bool {
     return true
 }
 
-/// What is done with each input: one of the targets, for as long as this process runs.
+/// The check of each input: one of the targets, for as long as this process runs.
 nonisolated(unsafe) private var check: ([UInt8]) -> Void = { _ in }
 
 private func run(

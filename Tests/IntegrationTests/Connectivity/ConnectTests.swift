@@ -103,7 +103,7 @@ import Testing
         #expect(ConnectFailure.refused.problem == .connectionRefused)
     }
 
-    /// A queue that is full: the kernel answers no one more.
+    /// A queue that is full: the kernel answers no further connection.
     @Test func silenceIsToldWhenTheTimeIsOver() async throws {
         let full = try FullQueue()
         defer { full.close() }

@@ -22,7 +22,7 @@ struct DeadPathTests {
         watch.connection.start(through: InterfaceNetwork(interface: "wlan0", on: network.group))
     }
 
-    /// Nothing is said on the connection, and no one reports that it is dead.
+    /// Nothing is said on the connection, and no error reports that it is dead.
     @Test func silenceIsNoticedInTheStatedTime() async throws {
         try server.start()
         start(watch)
@@ -47,7 +47,7 @@ struct DeadPathTests {
         start(watch)
         try await watch.becomes(.ready)
         try network.cut(kind)
-        // What is there dies of silence; what is tried then is rejected.
+        // The connection dies of silence; new ones are rejected.
         try await watch.becomes(.failed(.unreachable))
         try network.heal()
         try await watch.becomes(.ready)

@@ -55,7 +55,7 @@ struct InterfaceTests {
         try await machines.end()
     }
 
-    /// Whatever a network says, by an address or by a name, it does not lead to what listens on this machine.
+    /// No word of a network, an address or a name, leads to a service on this machine.
     @Test func aNetworkDoesNotLeadToThisMachine() async throws {
         let machines = try await TwoNamespaces()
         let own = try await mirror(machines, on: "::", of: machines.device)

@@ -145,7 +145,7 @@ import Testing
                 #"{"captive":false,"bytes-remaining":9007199254740991}"#,
                 CaptiveState(isCaptive: false, bytesRemaining: 9_007_199_254_740_991)
             ),
-            // What is not known is passed over, and null is as if it were not there.
+            // Unknown members are passed over, and null is as if the member were not there.
             (#"{"captive":true,"captive-since":[1,{"a":2}],"seconds-remaining":null}"#, CaptiveState(isCaptive: true)),
             // A portal without proof of its identity, and none.
             (#"{"captive":true,"user-portal-url":"http://portal.example/"}"#, CaptiveState(isCaptive: true)),
@@ -192,7 +192,7 @@ import Testing
         #expect(throws: CaptivePortalFailure.malformed("it is not UTF-8 text")) { try CaptiveState(json: bytes) }
     }
 
-    /// Whatever is mangled in an answer: it is read, or refused.
+    /// Every mangled answer is read, or refused.
     @Test func nestingIsSeenWhereverItIs() {
         let deep = String(repeating: #"{"a":["#, count: 9) + String(repeating: "]}", count: 9)
         #expect(throws: CaptivePortalFailure.malformed("it nests too deep")) { try state(deep) }

@@ -54,7 +54,7 @@ final class TestNetwork: Sendable {
     func onDevice(_ script: String) throws { try Program.run(entering(device) + ["/bin/sh", "-ec", script]) }
     func onRouter(_ script: String) throws { try Program.run(entering(router) + ["/bin/sh", "-ec", script]) }
 
-    /// What a server is started through.
+    /// The command that starts a program on the server's side.
     var serverSide: [String] { entering(router) }
 
     /// From now on the router does that with what is sent to the server: `blackhole`, `unreachable`, `prohibit`.
@@ -76,7 +76,7 @@ final class TestNetwork: Sendable {
 
     func heal() throws { try onRouter("ip route del 10.8.0.1/32; ip address add 10.8.0.1/32 dev lo") }
 
-    /// What the device has sent and received so far.
+    /// The device's traffic so far.
     struct Traffic {
         /// As they were on the link (Ethernet).
         var bytes: Int

@@ -137,7 +137,7 @@ final class AnsweringNameServer: Sendable {
         case silent
         /// RFC 1035, 4.1.1: 2 is its own failure (SERVFAIL), 3 is that there is no such name (NXDOMAIN).
         case code(UInt8)
-        /// Whatever is asked for, it is there (IPv4), and for 0 s.
+        /// Every name is there (IPv4), and for 0 s.
         case address([UInt8])
     }
 

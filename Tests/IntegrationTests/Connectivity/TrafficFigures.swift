@@ -5,7 +5,7 @@ import Testing
 
 @testable import Connectivity
 
-/// What it costs to know: `ALTNET_FIGURES_S=300 .build/debug/altnetPackageTests.xctest --testing-library swift-testing
+/// The cost of knowing: `ALTNET_FIGURES_S=300 .build/debug/altnetPackageTests.xctest --testing-library swift-testing
 /// --filter TrafficFigures` measures for 300 s each, side by side, and prints the table of the documentation.
 @Suite(
     .enabled(
@@ -39,7 +39,7 @@ struct TrafficFigures {
         print(lines.joined(separator: "\n"))
     }
 
-    /// What the source of validation costs by itself, from the name's end on: nginx with `return 204`.
+    /// The cost of the source of validation by itself, from the name's end on: nginx with `return 204`.
     @Test func bytesOfAQuestion() async throws {
         let network = try TestNetwork()
         let server = try Server.nginx(at: "10.8.0.1", port: 80, through: network.serverSide)
@@ -69,7 +69,7 @@ struct TrafficFigures {
         init(_ row: Row, certificate: String?, trust: TargetTrust) throws {
             self.row = row
             network = try TestNetwork()
-            // Nobody answers what IPv6 asks for in these networks, so that it would ask on and on.
+            // No host answers the questions of IPv6 in these networks, so that it would ask on and on.
             try network.onDevice("echo 1 | tee /proc/sys/net/ipv6/conf/*/disable_ipv6")
             try network.onRouter("echo 1 | tee /proc/sys/net/ipv6/conf/*/disable_ipv6")
             server = try Server.mosquitto(

@@ -69,7 +69,7 @@ struct TroubleTests {
             try bench.server.start()
             try await watch.becomes(.ready)
 
-            // What is there falls silent, and what is tried then is silent too, or refused.
+            // The connection falls silent, and new ones are silent too, or refused.
             let rules: [(String, ReachProblem)] = [
                 ("drop", .timedOut), ("reject", .connectionRefused),
                 ("meta l4proto tcp reject with tcp reset", .connectionRefused),

@@ -227,7 +227,7 @@ extension WebAddress {
             let request = WebRequest(.get, try server.address())
             let exchange = await WebClient().exchange(request, through: .loopback, limits: .within())
             #expect(throws: failure) { try exchange.result.get() }
-            // What was read in all, of which what is held is a part.
+            // All bytes read, of which those held are a part.
             #expect(exchange.bytes <= WebLimits.within().receivedBytes + WebLimits.readSize + 256)
         }
     }

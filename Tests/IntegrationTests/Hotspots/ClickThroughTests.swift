@@ -104,7 +104,7 @@ import Testing
         #expect(answer == .signIn(.failure(reason: "the portal has a page that is not understood")))
     }
 
-    /// What a person fills in is in no address that others get to see, even where the form, or the portal, puts it into one.
+    /// The user's values are in no address that others get to see, even if the form, or the portal, puts them into one.
     @Test(arguments: ["/ask-by-get", "/ask-and-echo"])
     func noAddressHasThePassword(page: String) async {
         var provider = provider()
@@ -183,7 +183,7 @@ import Testing
         program.kill()
         """
 
-    /// What Docs/providers.md states: whatever a portal's page is, reading it takes no more than 4 MiB.
+    /// Docs/providers.md states: for any page of a portal, reading it takes no more than 4 MiB.
     @Test(.enabled(if: geteuid() == 0)) func aPageTakesLittleMemory() async throws {
         let bench = try await HostBench([:])
         let kinds = [
@@ -305,7 +305,7 @@ final class FakePortal: Sendable {
                 elif path == '/loop': self.page('', 302, ('Location', '/loop'))
                 else: self.page(PAGES.get(path, 'nothing'))
         class Server(http.server.ThreadingHTTPServer):
-            # Whoever has read enough hangs up.
+            # A client that has read enough hangs up.
             def handle_error(self, *a): pass
         server = Server(('127.0.0.1', 0), Portal)
         # Another origin.

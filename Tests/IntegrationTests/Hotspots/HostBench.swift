@@ -111,7 +111,7 @@ final class HostBench: Sendable {
         await statuses.first(where: isWanted)
     }
 
-    /// What a provider has written to a file in `out`, once it is a whole line.
+    /// The line that a provider has written to a file in `out`, once it is a whole line.
     func line(of file: String) async throws -> String {
         var text = ""
         try await Self.wait {
@@ -160,8 +160,8 @@ final class HostBench: Sendable {
 
 /// The unit of the providers' host, `board/systemd/altnet-providers.service`.
 enum ProvidersUnit {
-    /// What it leaves the host, as capabilities(7) names them, in small letters and without `CAP_`, which is how setpriv(1)
-    /// does.
+    /// The capabilities that it leaves the host, named as in capabilities(7), in small letters and without `CAP_`,
+    /// which is how setpriv(1) does.
     static var capabilities: [String] {
         get throws {
             let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

@@ -49,7 +49,7 @@ import Testing
         #expect(status?.portal.provider == "good")
         bench.hotspots.onlineFound()
         try await bench.settled()
-        // What writes without an end has written gigabytes in these seconds to whoever would have kept it: the agent.
+        // A provider that writes without an end has written gigabytes in these seconds: the agent kept none of them.
         #expect(Self.residentKiB - before < 200_000)
         try await bench.end()
     }

@@ -116,7 +116,7 @@ import Testing
         #expect(try await ask(as: "root") == list)
         #expect(try await ask(as: "daemon") == list)
         #expect(try await ask(as: "nobody") == "denied\n")
-        // Even where the file lets him.
+        // Even if the file's mode allows it.
         chmod(bench.folder + "/s", 0o666)
         #expect(try await ask(as: "nobody") == "closed\n")
         try await bench.end()

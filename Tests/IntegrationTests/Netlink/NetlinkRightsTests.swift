@@ -6,7 +6,7 @@ import Testing
 
 @testable import Netlink
 
-/// What the kernel lets root do only.
+/// Requests that the kernel allows root only.
 @Suite(.enabled(if: geteuid() == 0, "needs root"), .timeLimit(.minutes(1))) @AgentLoop struct NetlinkRightsTests {
     @Test
     func passesOnTheKernelsOwnWords() async throws {

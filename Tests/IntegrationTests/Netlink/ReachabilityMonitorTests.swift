@@ -179,7 +179,7 @@ import Testing
         monitor.setCaptive(false, on: "near0")
         #expect(try await wait(&changes, for: .reachable).isReachable)
         while monitor.isLooking { await Task.yield() }
-        // What is known already is no reason to ask the kernel.
+        // A fact that is known already is no reason to ask the kernel.
         monitor.setCaptive(false, on: "near0")
         monitor.setCaptive(true, on: "wlan9")
         #expect(!monitor.isLooking)

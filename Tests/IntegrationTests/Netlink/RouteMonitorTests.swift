@@ -111,7 +111,7 @@ import Testing
         let index = try #require(monitor.links.values.first { $0.name == "near0" }).index
         let lease = Address(
             family: .ipv4, bytes: [192, 0, 2, 2], prefixLength: 24, scope: .global, index: index, isTentative: false)
-        // What a DHCP client does with a new lease and with one that it finds still valid.
+        // The commands of a DHCP client with a new lease and with one that it finds still valid.
         let confirm = "ip address replace 192.0.2.2/24 dev near0 valid_lft 3600 preferred_lft 3600"
         for _ in 0..<3 {
             try await namespace.run(confirm)

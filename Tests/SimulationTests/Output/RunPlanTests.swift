@@ -13,7 +13,7 @@ import Testing
         let recordsTimeline: Bool
     }
 
-    /// What the plan has run, and what came of it when each run loses one second.
+    /// The runs of the plan, and their results when each run loses one second.
     private func orders(_ plan: RunPlan, jobs: Int = 3) async -> (Set<Order>, RunPlan.Outcome) {
         let orders = Mutex<[Order]>([])
         let outcome = await plan.run(

@@ -229,7 +229,7 @@ struct XMLElement {
             return String(text)
         }
 
-        /// - Returns: What stands at the semicolon.
+        /// - Returns: The character at the semicolon.
         private mutating func entity() throws -> Unicode.Scalar {
             for (name, scalar) in [("&amp;", "&"), ("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\"")]
                 as [(String, Unicode.Scalar)]

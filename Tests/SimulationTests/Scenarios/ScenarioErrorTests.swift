@@ -1,7 +1,7 @@
 import Simulation
 import Testing
 
-/// Whatever is wrong in a file is told with its line, what is expected there and what was found.
+/// Every fault in a file is told with its line, the expected text and the given one.
 @Suite struct ScenarioErrorTests {
     /// Lines 1 to 5 of every file here; what a case adds begins with line 6.
     private static let head = """

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    /// What is found out only by probing is found out.
+    /// A network that only probing shows to be useless is found out.
     @Test(arguments: ScenarioLibrary.names)
     func wherePlacesLeadNowhereTheDeviceProbes(name: String) throws {
         let scenario = try ScenarioLibrary.scenario(named: name)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Simulation
 
-/// What the example in the document does not show.
+/// The parts of the language that the example in the document does not show.
 @Suite struct ScenarioParserTests {
     @Test func happeningsComeInTheOrderOfTimeAndThenOfLines() throws {
         let scenario = try parse(
@@ -271,7 +271,7 @@ import Testing
     }
 }
 
-/// Whatever a file holds, it is a scenario within its limits or an error: never a crash.
+/// Any file is a scenario within its limits or an error: never a crash.
 @Suite struct ScenarioFuzzTests {
     @Test func randomBytes() {
         var random = SeededRandom(seed: 1)

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Simulation
 
-/// What a policy hears of its orders, and when.
+/// The answers to a policy's orders, and their time.
 @Suite struct DeviceTests {
     private func ends(_ log: Scripted.Log) -> [Int64] {
         log.moments { if case .scanned = $0 { true } else { false } }

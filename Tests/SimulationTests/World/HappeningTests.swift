@@ -4,7 +4,7 @@ import Testing
 
 @testable import Simulation
 
-/// What a policy hears of what happens to its device.
+/// The reports to a policy about its device.
 @Suite struct HappeningTests {
     private func heard(_ log: Scripted.Log, after moment: Int64) -> [PolicyEvent] {
         log.heard.filter { $0.at >= moment }.map(\.event)

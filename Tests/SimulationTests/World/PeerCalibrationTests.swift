@@ -21,7 +21,7 @@ import Testing
         #expect(abs(median - seconds) < tolerance, "\(peer.name): \(median)")
     }
 
-    /// Where home returns in a wait of up to 20 or 40 s is chance, in the lab as well.
+    /// The moment of home's return in a wait of up to 20 or 40 s is chance, in the lab as well.
     @Test(arguments: [(Peer.wpaSupplicant, 11.7, 5), (.networkManager, 8.2, 16), (.iwd, 45.5, 9)])
     func wrongPassword(peer: Peer, seconds: Double, tolerance: Double) throws {
         var scenario = try ScenarioLibrary.scenario(named: "lab-wrong-password")

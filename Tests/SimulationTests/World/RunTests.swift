@@ -9,7 +9,7 @@ import Testing
         let (_, result) = Scripted.run(Sketch.house(seconds: 3600), [])
         #expect(result.outage == .seconds(3600))
         #expect(result.duration == .seconds(3600))
-        // What a new policy is told, two remembered channels and two proven access points among it.
+        // The first events of a new policy, two remembered channels and two proven access points among them.
         #expect(result.events == 7 && result.joins == 0 && result.scans == 0)
     }
 

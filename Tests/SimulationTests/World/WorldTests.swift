@@ -178,7 +178,7 @@ import Testing
     }
 }
 
-/// What is found by looking ahead is what is found by looking at every moment.
+/// Looking ahead finds the same as looking at every moment.
 @Suite struct LookaheadTests {
     private let end: Int64 = 50_000
 

@@ -189,12 +189,12 @@ extension DeviceNetworkManager {
         try await session.diagnose()
     }
 
-    /// The state of the sign-in at this network, and the open request to a person.
+    /// The state of the sign-in at this network, and the open request to a user.
     public func portal() async throws(ClientError) -> PortalStatus {
         try await session.ask { client throws(ClientError) in try await client.portal() }
     }
 
-    /// Answers the open request to a person, or refuses to. Sent once more if the answer was lost.
+    /// Answers the open request to a user, or refuses to. Sent once more if the answer was lost.
     /// - Throws: `refused` with `unknownPortal` where the request is no longer open.
     @discardableResult
     public func answerPortal(_ answer: PortalAnswer) async throws(ClientError) -> PortalStatus {

@@ -161,7 +161,7 @@ extension DeviceSession {
                 let status = try await status(of: switchId)
                 tell(.success(status))
                 guard confirms, status.phase == .waitingForConfirmation else { continue }
-                // Whatever comes instead of the answer, the next question tells what became of it.
+                // The next question tells the outcome, for any answer.
                 let confirmed = try? await ask { client throws(ClientError) in try await client.confirmSwitch(switchId)
                 }
                 if let confirmed { tell(.success(confirmed)) }

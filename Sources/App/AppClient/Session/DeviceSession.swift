@@ -66,7 +66,7 @@ public actor DeviceSession {
     /// Whether there is a connection, as far as is known.
     public var isConnected: Bool { client?.isConnected ?? false }
 
-    /// Ends the connection and every event stream. Whatever is called afterwards fails with `cancelled`.
+    /// Ends the connection and every event stream. Every later call fails with `cancelled`.
     public func close() async {
         isClosed = true
         feed.end()

@@ -8,8 +8,8 @@ import AppProtocol
     import Foundation
 #endif
 
-/// What surrounds the device under test: networks that it can be sent to, and perhaps a way to turn their access points
-/// off.
+/// The surroundings of the device under test: networks that it can be sent to, and perhaps a way to turn their access
+/// points off.
 public struct Bench: Sendable {
     public let networks: [BenchNetwork]
     public let accessPoints: (any AccessPointSwitch)?
@@ -24,12 +24,12 @@ public struct Bench: Sendable {
 
 /// A network in range of the device, whose password the harness knows.
 public struct BenchNetwork: Sendable {
-    /// What ``AccessPointSwitch`` calls its access point.
+    /// The access point's name for ``AccessPointSwitch``.
     public let name: String
     public let ssid: SSID
     /// Nil for an open network.
     public let password: Secret?
-    /// Where the device answers while it is on this network; nil where it is the same as everywhere.
+    /// The device's address while it is on this network; nil if it is the same as everywhere.
     public let address: Address?
 
     public struct Address: Sendable, Equatable {
@@ -51,7 +51,7 @@ public struct BenchNetwork: Sendable {
     }
 }
 
-/// Turns access points on and off: a person's program at a bench, or the lab.
+/// Turns access points on and off: a user's program at a bench, or the lab.
 public protocol AccessPointSwitch: Sendable {
     /// Those that it can turn.
     func names() async throws -> [String]
@@ -63,7 +63,8 @@ public protocol AccessPointSwitch: Sendable {
 /// The device under test, as the harness reaches it.
 public struct Target: Sendable {
     public let endpoint: Endpoint
-    /// What the owner's app has. Over a Unix socket it is only needed for what is computed with it: hashes and seals.
+    /// The pairing key of the owner's app. Over a Unix socket it is only needed for what is computed with it: hashes
+    /// and seals.
     public let key: DeviceKey?
     /// How long connecting and each answer may take.
     public let patience: Duration
@@ -152,7 +153,7 @@ extension BenchNetwork.Address {
     }
 }
 
-/// What is wrong with a file of networks.
+/// The fault in a file of networks.
 public enum NetworksFileError: Error, Equatable, CustomStringConvertible {
     case unreadable(String)
     case notJSON(String)

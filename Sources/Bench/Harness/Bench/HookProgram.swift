@@ -9,7 +9,7 @@ import NIOPosix
     import Darwin
 #endif
 
-/// A person's program that turns access points on and off: `PROGRAM list`, `PROGRAM on NAME`, `PROGRAM off NAME`.
+/// A user's program that turns access points on and off: `PROGRAM list`, `PROGRAM on NAME`, `PROGRAM off NAME`.
 ///
 /// It finds the networks, passwords included, in the file that `ALTNET_NETWORKS` in its environment names: never in its
 /// arguments, which every user of the machine can read.
@@ -52,8 +52,8 @@ public struct HookProgram: AccessPointSwitch {
         var text: [UInt8] = []
         var status: Int32 = 0
         while true {
-            // Asked before it is read, so that what it wrote last is read. What it leaves running may keep the pipe
-            // open.
+            // Asked before it is read, so that what it wrote last is read. A program that it leaves running may keep
+            // the pipe open.
             let hasEnded = waitpid(pid, &status, WNOHANG) == pid
             Self.take(from: ends[0], into: &text)
             if hasEnded { break }

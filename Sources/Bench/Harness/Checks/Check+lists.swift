@@ -161,7 +161,7 @@ extension JSONValue {
 }
 
 extension BackupList {
-    /// What has to be the same in two lists that are the same; what is measured can differ.
+    /// The parts that are equal in two equal lists; measured values can differ.
     var shown: [String] { ["\(revision)"] + networks.map { "\($0.ssid) \($0.hash) \($0.isHidden)" } }
 }
 

@@ -217,7 +217,7 @@ extension Check {
 }
 
 extension Check {
-    /// What others do to the device does not reach its owner.
+    /// Attacks on the device do not reach its owner.
     static let robustness = [
         robust("connections", "of too many connections the last ones are told busy, the first is served") { check in
             let first = try await check.open()

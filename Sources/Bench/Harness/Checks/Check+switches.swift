@@ -58,7 +58,7 @@ extension Check {
             let id: JSONValue = ["switchId": .text(journey.outcome.switchId)]
             let read: SwitchStatus = try await check.open().get(.getSwitch, id)
             try expect("the outcome", read, is: journey.outcome)
-            // Whatever else was told meanwhile.
+            // Other messages may have come meanwhile.
             _ = try await journey.wire.ask(.getNetwork)
             while let event = try await journey.wire.nextEvent(within: .milliseconds(200)) {
                 try expect(
@@ -222,7 +222,7 @@ extension Check {
         },
     ]
 
-    /// What the device does when access points come and go.
+    /// The device's reactions when access points come and go.
     static let accessPoints = [
         Check("accessPoints.gone", "a network whose access point is off is notFound", section: "switch.get") { check in
             let (network, home, wire, position) = try await check.switchSetup()

@@ -2,7 +2,7 @@
 public struct Check: Sendable {
     /// Stable, for people and for tools: `backups.update.tooMany`.
     public let id: String
-    /// What is promised, as half a sentence: `an update with too many networks is refused`.
+    /// The promise, as half a sentence: `an update with too many networks is refused`.
     public let title: String
     /// The heading in Docs/protocol.md under which it is promised.
     public let section: String
@@ -62,7 +62,7 @@ public struct Pattern: Sendable {
     }
 }
 
-/// What a check found wrong: what the protocol promises, and what the device did instead.
+/// The fault that a check found: the protocol's promise, and what the device did instead.
 struct Deviation: Error, Equatable {
     let expected: String
     let got: String

@@ -15,7 +15,7 @@ final class CheckRun: Sendable {
 
     private struct State {
         var wires: [Wire] = []
-        /// Where the device is reached now.
+        /// The device's address now.
         var endpoint: Endpoint
         var lastNetwork = 0
     }
@@ -79,7 +79,7 @@ final class CheckRun: Sendable {
         }
     }
 
-    // MARK: What may be used
+    // MARK: Resources for checks
 
     func key() throws(Obstacle) -> DeviceKey {
         guard let key = target.key else { throw Obstacle("needs --device-id and --key-file") }

@@ -15,8 +15,8 @@ public struct Harness: Sendable {
     }
 
     /// - Parameters:
-    ///   - isStopped: asked before each check whether those that are left are to be skipped. What runs is ended and the
-    ///     device brought back all the same.
+    ///   - isStopped: asked before each check whether those that are left are to be skipped. The running one is ended
+    ///     and the device brought back all the same.
     ///   - progress: is told each check before it runs, and each result.
     /// - Throws: where nothing was tried, and nothing changed.
     public func run(
@@ -118,7 +118,7 @@ public struct Harness: Sendable {
 /// Why nothing was tried.
 public enum HarnessError: Error, Sendable, Equatable {
     case unreachable(String)
-    /// What the device said to the first questions is not the protocol.
+    /// The device's answers to the first questions are not the protocol.
     case notUnderstood(expected: String, got: String, exchange: [String])
     /// The device stores networks that it could lose if it has a defect, and that cannot be given to it again.
     case wouldRisk([SSID])

@@ -6,7 +6,7 @@ import AppProtocol
     import Foundation
 #endif
 
-/// What a run found out about a device.
+/// The result of a run for one device.
 public struct Report: Sendable {
     public let deviceId: String
     public let firmware: String
@@ -36,7 +36,7 @@ public struct Report: Sendable {
     }
 }
 
-/// What became of one check.
+/// The result of one check.
 public struct CheckResult: Sendable {
     public let id: String
     public let title: String
@@ -91,7 +91,7 @@ extension CheckResult {
 }
 
 extension Report {
-    /// What there is to say at the end.
+    /// The summary at the end.
     public var summary: String {
         let seconds = took.components.seconds
         var lines = [

@@ -27,7 +27,7 @@ struct Answer: Sendable {
     var codeName: String? { json["error"]?["code"]?.text }
     var code: ErrorCode? { codeName.flatMap(ErrorCode.init) }
 
-    /// What it says in a word, for a report.
+    /// The answer in a word, for a report.
     var summary: String {
         guard let codeName else { return "success" }
         return "\(codeName) (\(Redaction.printable((json["error"]?["message"]?.text ?? "").utf8)))"

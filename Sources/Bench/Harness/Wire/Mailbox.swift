@@ -2,7 +2,7 @@ import AppProtocol
 import NIOCore
 import Synchronization
 
-/// What comes from the device next.
+/// The next message from the device.
 enum Arrival: Sendable, Equatable {
     case line([UInt8])
     /// The device has closed its side, or the connection broke, perhaps in the middle of a line.

@@ -6,8 +6,8 @@ import AgentModel
     import Foundation
 #endif
 
-/// What a piece of JSON from the device has to look like. Members that it does not name are allowed, for the protocol
-/// may gain some, but for those that nothing from a device ever has.
+/// The required form of JSON from the device. Members that it does not name are allowed, for the protocol may gain
+/// some, but for those that nothing from a device ever has.
 indirect enum Shape: Sendable {
     case bool
     case integer(ClosedRange<Int>)
@@ -37,7 +37,7 @@ indirect enum Shape: Sendable {
         let isRequired: Bool
     }
 
-    /// What is wrong with `value`, each complaint with the path to it; empty where it is right.
+    /// The faults of `value`, each with the path to it; empty if it is right.
     func complaints(about value: JSONValue, at path: String = "") -> [String] {
         let isRight: Bool
         switch self {

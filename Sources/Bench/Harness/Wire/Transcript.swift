@@ -1,7 +1,7 @@
 import AgentModel
 import Synchronization
 
-/// What went over the connections of one check, for the report: the last lines, shortened, without passwords.
+/// The messages of one check, for the report: the last lines, shortened, without passwords.
 final class Transcript: Sendable {
     private struct State {
         var lines: [String] = []

@@ -70,7 +70,7 @@ final class Wire: Sendable {
         try? await channel.close().get()
     }
 
-    /// Whatever comes next.
+    /// The next message, of any kind.
     func next(within limit: Duration? = nil) async throws(Deviation) -> Arrival {
         let arrival = await mailbox.next(within: limit ?? patience, on: channel.eventLoop)
         guard case .line(let line) = arrival else { return arrival }
@@ -106,7 +106,7 @@ final class Wire: Sendable {
         }
     }
 
-    /// Sends a line and returns its answer. Where the device says that requests come too fast, it is sent again when
+    /// Sends a line and returns its answer. If the device says that requests come too fast, it is sent again when
     /// that is welcome.
     /// - Parameter limit: how long the device may go on to say so.
     func exchange(

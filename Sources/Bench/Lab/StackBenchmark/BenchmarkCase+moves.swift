@@ -37,7 +37,7 @@ extension BenchmarkCase {
         return [.homeReturns: try await house.time(from: back, to: pinger, limit: limit)]
     }
 
-    /// A person commands a change to the backup: how long nothing went, and how many pings were lost.
+    /// A user commands a change to the backup: how long nothing went, and how many pings were lost.
     static let command = BenchmarkCase("command", isMove: true, figures: [.commandGap, .commandLost]) { house in
         let pinger = try await house.lab.pinger(to: house.backup.gateway)
         let traffic = try await house.lab.pinger()
@@ -87,7 +87,7 @@ extension BenchmarkCase {
             .supplicantSwitches, .supplicantProcessor,
         ]
     ) { house in
-        // What they keep goes to a disk of its own from here on, with a journal as on a board.
+        // Their state goes to a disk of its own from here on, with a journal as on a board.
         await house.stack.stop()
         try await house.lab.station.clear()
         let disk = try await Disk(in: house.lab, for: house.stack.stateFolders)

@@ -50,7 +50,7 @@ public struct BenchmarkCase: Sendable {
     }
 }
 
-/// What no stack can beat that waits for three beacons before it calls a link lost, and has only one radio: these, a
+/// The floor for every stack that waits for three beacons before it calls a link lost, and has only one radio: these, a
 /// scan of the one channel, joining with all that is known, and a lease that is confirmed. Measured with wpa_supplicant
 /// and dhcpcd, each commanded at the moment when it is its turn.
 public enum Floor {

@@ -2,10 +2,10 @@ import FoundationEssentials
 import Measuring
 import Simulation
 
-/// What was measured, for a terminal and for a page.
+/// The results, for a terminal and for a page.
 public struct BenchmarkPage: Sendable {
     let runs: [Run]
-    /// What it was measured on and with, in lines.
+    /// The machine and the versions of the programs, in lines.
     let machine: String
     let command: String
 

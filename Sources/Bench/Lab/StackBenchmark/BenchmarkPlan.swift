@@ -1,6 +1,6 @@
-/// What is still to be run.
+/// The runs that are still to be made.
 public struct BenchmarkPlan: Equatable, Sendable {
-    /// What one virtual machine does: one case, so often with each of these stacks.
+    /// The work of one virtual machine: one case, so often with each of these stacks.
     public struct Job: Equatable, Sendable {
         public let caseName: String
         public let wanted: [Wanted]

@@ -12,7 +12,7 @@ public struct BenchmarkPlot: Sendable {
         self.time = time
     }
 
-    /// The panels: what a person asks, and the figure that answers it.
+    /// The panels: what a user asks, and the figure that answers it.
     static let panels: [(question: String, figure: Figure)] = [
         ("The access point loses power", .hardLoss24CN),
         ("The same, more channels (domain US)", .hardLoss24US),

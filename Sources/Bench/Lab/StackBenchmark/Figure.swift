@@ -1,7 +1,7 @@
 import Measuring
 import Simulation
 
-/// What the benchmark measures; the raw value names it on the command line and in files of results.
+/// A quantity that the benchmark measures; the raw value names it on the command line and in files of results.
 public enum Figure: String, Codable, CaseIterable, Sendable {
     case hardLoss24CN = "hard-loss-2.4-cn"
     case hardLoss5CN = "hard-loss-5-cn"
@@ -54,7 +54,7 @@ public enum Figure: String, Codable, CaseIterable, Sendable {
         }
     }
 
-    /// What it is, for a person.
+    /// Its name for users.
     public var title: String {
         switch self {
         case .hardLoss24CN: "Access point's power cut, backup on 2.4 GHz, domain CN: until a ping"
@@ -95,7 +95,7 @@ public enum Figure: String, Codable, CaseIterable, Sendable {
     }
 }
 
-/// What several runs say about one figure of one stack.
+/// One figure of one stack over several runs.
 public struct Summary: Equatable, Sendable {
     /// Infinite where it never came in at least half of the runs.
     public let median: Double
@@ -130,7 +130,7 @@ public struct Summary: Equatable, Sendable {
 }
 
 extension [Run] {
-    /// What all runs of this kind say together; nil where there is none.
+    /// The summary of all runs of this kind; nil if there is none.
     func summary(_ figure: Figure, of stack: String, in time: Run.Time) -> Summary? {
         Summary(
             filter { $0.stack == stack && $0.time == time }.flatMap(\.readings).filter { $0.figure == figure })
@@ -141,8 +141,8 @@ extension [Run] {
     }
 }
 
-/// What altnet wants to reach, each held against the medians of one run of the benchmark. A goal of which something was
-/// not measured is left out.
+/// The goals of altnet, each held against the medians of one run of the benchmark. A goal is left out if one of its
+/// figures was not measured.
 extension Goal {
     static func all(of runs: [Run], in time: Run.Time) -> [Goal] {
         let figures = Medians(runs: runs, time: time)

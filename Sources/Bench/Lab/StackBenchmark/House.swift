@@ -3,13 +3,13 @@ import AgentModel
 /// The place where every case happens: a home network and a backup, both on, and a device that knows both and is online
 /// at home, kept there by one of the stacks.
 struct House: Sendable {
-    /// What is special about it.
+    /// Deviations from the usual house.
     struct Plan: Sendable {
         /// 1 to 14 are on 2.4 GHz, 36 and above on 5 GHz. Home is on channel 1.
         var backupChannel = 6
         /// At the device, in dBm. Home is at -50.
         var backupSignal = -60
-        /// What the device believes to be the backup's password, where that is another one.
+        /// The backup's password in the device's settings, if it is a wrong one.
         var wrongPassword: String?
         /// Whether there is an internet behind both networks.
         var hasInternet = false
@@ -51,7 +51,7 @@ struct House: Sendable {
         try await Task.sleep(for: Self.settling)
     }
 
-    /// What the device is told, the preferred network first.
+    /// The device's networks, the preferred network first.
     var knownNetworks: [KnownNetwork] {
         [
             KnownNetwork(home.ssid, security: .wpa2("home-password"), priority: 10),
@@ -79,7 +79,7 @@ struct House: Sendable {
     }
 }
 
-/// What came of one case.
+/// The result of one case.
 enum Measured: Equatable, Sendable {
     case value(Double)
     /// It did not happen within that time.

@@ -18,7 +18,7 @@ protocol NetworkStack: Sendable {
     /// Ends all its programs.
     func stop() async
 
-    /// Has it change to a network that it knows, as a person at the device does.
+    /// Has it change to a network that it knows, as a user at the device does.
     func change(to network: AccessPoint) async throws
 
     /// All programs that it needs and that would not run without it; each with its helper processes.

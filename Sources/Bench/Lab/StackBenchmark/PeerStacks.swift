@@ -221,7 +221,7 @@ actor NetworkManagerStack: NetworkStack {
         """
     }
 
-    /// Where it may ask whether the internet is there (NetworkManager.conf(5), `connectivity`), twice a minute.
+    /// The server that it asks whether the internet is there (NetworkManager.conf(5), `connectivity`), twice a minute.
     static let connectivityFile = """
         [connectivity]
         enabled=true

@@ -3,7 +3,7 @@ import Glibc
 
 /// One run of one case: a line of the file of results.
 public struct Run: Codable, Equatable, Sendable {
-    /// Which time was measured in (Docs/lab.md).
+    /// The kind of time that was measured (Docs/lab.md).
     public enum Time: String, Codable, CaseIterable, Sendable { case virtual, clock }
 
     public let caseName: String
@@ -12,7 +12,7 @@ public struct Run: Codable, Equatable, Sendable {
     public let readings: [Reading]
     /// Why there are no readings, in words.
     public let failure: String?
-    /// Which program was measured, where there are several builds of one: altnet's.
+    /// The program that was measured, if there are several builds of one: altnet's.
     public var build: String?
 
     private enum CodingKeys: String, CodingKey {
@@ -46,7 +46,7 @@ public struct Run: Codable, Equatable, Sendable {
     }
 }
 
-/// What one run says about one figure.
+/// The value of one figure in one run.
 public struct Reading: Codable, Equatable, Sendable {
     public let figure: Figure
     /// In the figure's unit; nil where it never came.
@@ -63,14 +63,14 @@ public struct Reading: Codable, Equatable, Sendable {
     }
 }
 
-/// Where runs are kept: a folder for each case and time, and in it a line for each run. Each is there as soon as it has
-/// ended, so that a benchmark that was interrupted goes on where it was.
+/// Stores runs: a folder for each case and time, and in it a line for each run. Each is there as soon as it has ended,
+/// so that a benchmark that was interrupted goes on from there.
 public struct RunStore: Sendable {
     private let folder: String
 
     public init(folder: String) { self.folder = folder }
 
-    /// Where the records of a case's machine go, too.
+    /// The folder of a case, and of its machine's records.
     public func folder(of caseName: String, in time: Run.Time) -> String { "\(folder)/\(caseName)-\(time.rawValue)" }
 
     /// All that there are.

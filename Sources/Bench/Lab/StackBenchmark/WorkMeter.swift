@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What a program and its helper processes do from one moment on, all threads of them.
+/// The work of a program and its helper processes from one moment on, all threads of them.
 ///
 /// Of a thread that has ended the kernel tells nothing any more. So they are looked at more often than a pool of
 /// threads lets one of them go (libdispatch after five seconds of idleness); what a thread did after the last look is
@@ -39,7 +39,7 @@ struct WorkMeter {
     }
 }
 
-/// What threads have done, those that are gone included.
+/// The work of threads, those that are gone included.
 struct WorkTally {
     /// By the threads' ids.
     private let atFirst: [Int32: ProcessWork]
@@ -54,7 +54,7 @@ struct WorkTally {
     }
 }
 
-/// What threads have done since they began (proc(5)).
+/// The work of threads since they began (proc(5)).
 struct ProcessWork: Equatable {
     /// Context switches, wanted or not.
     var switches = 0
@@ -91,12 +91,12 @@ struct ProcessWork: Equatable {
 
 /// The memory of programs and their helper processes, in KiB (`smaps_rollup` in proc(5)).
 struct ProcessMemory: Equatable {
-    /// What is shared counts for each process by its share (PSS).
+    /// Shared memory counts for each process by its share (PSS).
     var proportional = 0.0
     /// Of that, what no file backs.
     var anonymous = 0.0
-    /// Of that, what was written to. What the lab starts lies in a file system in memory, and is dirty by that: it is
-    /// left out.
+    /// Of that, the part that was written to. The lab's programs lie in a file system in memory, and are dirty by that:
+    /// it is left out.
     var dirty = 0.0
 
     init(of programs: [Program]) {
@@ -132,7 +132,7 @@ actor Disk {
     private let place: String
     private let folders: [String]
 
-    /// What was in the folders is copied over.
+    /// Copies the content of the folders over.
     init(in lab: Lab, for folders: [String]) async throws {
         self.lab = lab
         self.folders = folders

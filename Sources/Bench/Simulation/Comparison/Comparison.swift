@@ -26,7 +26,7 @@ public struct Comparison: Sendable, Hashable {
         self.reactingOutagePerDay = reactingOutagePerDay
     }
 
-    /// What altnet's own row and the optimum's are called.
+    /// Names of altnet's own row and of the optimum's.
     public static let altnet = "altnet"
     public static let oracle = "oracle"
 

@@ -1,6 +1,6 @@
 /// How policies fared in one scenario, side by side. The best that no oracle made is marked in each column where less
 /// is better; a return to the preferred network is neither good nor bad.
-/// What `--compare --json` prints: `{"comparisons": [...]}`. Keys stay what they are; new ones may come.
+/// The output of `--compare --json`: `{"comparisons": [...]}`. Keys stay; new ones may come.
 import AgentModel
 
 public struct ComparisonTable: Sendable {

@@ -1,4 +1,4 @@
-/// What altnet's policy has to reach over a library of scenarios, and how near it is.
+/// The goals of altnet's policy over a library of scenarios, and how near it is.
 public struct PolicyGoals: Sendable {
     /// One scenario's figures, by pass.
     public struct ScenarioScore: Sendable, Hashable, Encodable {
@@ -27,8 +27,8 @@ public struct PolicyGoals: Sendable {
         public let furthest: [String]
     }
 
-    /// Where the optimum loses next to nothing, a ratio says nothing: so much is added to both sides of it for every
-    /// pass, in seconds.
+    /// If the optimum loses next to nothing, a ratio says nothing: so much is added to both sides of it for every pass,
+    /// in seconds.
     public static let grace = 0.5
 
     public let scores: [ScenarioScore]

@@ -4,7 +4,7 @@
 /// Dynamic programming over time: for every access point, the best way that ends there. A move begins where a cell
 /// begins; what it takes is dead time. A move has to save more than `worth`, so that ties go to the quiet way.
 struct Optimum {
-    /// What the device can be associated with: by access point, the network it belongs to.
+    /// The network of each access point that the device can be associated with.
     private let networks: [Int]
     /// The best way that ends on each access point.
     private var on: [Path?]

@@ -5,15 +5,15 @@ import AgentModel
 /// It needs no scans, knows at once when a link is dead, and every join works at the first try and takes the shortest
 /// time. It is bound by physics only: a move takes association and address, during which nothing gets through, and an
 /// access point can be joined while it is on and heard, takes stations, accepts the password that the device has been
-/// told, and gives out addresses. What it loses no policy can save; what a policy loses more is its regret.
+/// told, and gives out addresses. No policy can save its loss; a policy's additional loss is its regret.
 public struct Oracle: Sendable {
-    /// What is known beforehand.
+    /// The optimum's knowledge of the future.
     public enum Foresight: Sendable, Hashable {
         /// Everything.
         case complete
         /// Nothing sudden: the optimum begins in the preferred network where that is good, and joins no other one while
         /// it is; a link at which everything gets through is not left; and after a power cut or the internet's death
-        /// the device stays where it is until it can know. Where it goes then, it chooses well. It shows how much of a
+        /// the device stays where it is until it can know. Then it chooses well. It shows how much of a
         /// regret is not knowing the future.
         case none
     }
@@ -33,7 +33,7 @@ public struct Oracle: Sendable {
         public let accessPoint: Int
     }
 
-    /// What the kernel takes at least to miss an access point's beacons (Docs/detection.md).
+    /// The least time in which the kernel misses an access point's beacons (Docs/detection.md).
     static let lossDetection = StackTiming().lossDetection.lowerBound
 
     /// The shortest time that an association and its handshake take.
@@ -117,7 +117,7 @@ struct OracleCourse {
         var place = Optimum.Place(
             quality: max(0, 1 - world.lostTime(of: ap, in: start..<end) / length),
             keepsLink: !breaks[index].contains(start))
-        // What the access point says counts when it is asked; when that is, the pass may be over.
+        // The access point's state counts when it is asked; at that time the pass may be over.
         let asked = min(start + Oracle.association, world.passLength - 1)
         let state = world.state(of: ap, at: .milliseconds(asked))
         guard !isPaused, state.isOn, !state.isFull, state.admission == .admitted,
@@ -128,7 +128,7 @@ struct OracleCourse {
         return place
     }
 
-    /// Where cells begin and end.
+    /// Beginnings and ends of cells.
     private var times: [Int64] {
         var marks: Set<Int64> = [0, world.passLength]
         for (index, ap) in accessPoints.enumerated() {

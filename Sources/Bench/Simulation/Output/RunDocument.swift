@@ -1,7 +1,7 @@
 import AgentModel
 import Failover
 
-/// What `altnet-lab simulate --json` prints: `{"results": [...]}`. Keys stay what they are; new ones may come.
+/// The output of `altnet-lab simulate --json`: `{"results": [...]}`. Keys stay; new ones may come.
 ///
 /// Times and durations are in seconds, signals in dBm. Names of networks are written as altnet shows them, so that
 /// nothing in the document can play tricks on a terminal.

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// Which runs are to be made, and what comes of them.
+/// The runs to be made, and their results.
 public struct RunPlan {
     public enum Extent: Sendable {
         /// Runs of one pass each.

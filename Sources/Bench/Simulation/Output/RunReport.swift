@@ -57,7 +57,7 @@ public struct DecisionList: Sendable {
     }
 }
 
-/// What came of all runs of one scenario under one policy.
+/// The results of all runs of one scenario under one policy.
 public struct RunTotals: Sendable {
     public let scenario: String
     public let policy: String
@@ -105,7 +105,7 @@ public struct RunTotals: Sendable {
     func share(_ time: Duration) -> Double { sum.duration > .zero ? time / sum.duration : 0 }
 }
 
-/// What a run's outage is made of, where the device was, and where it had better been.
+/// The parts of a run's outage, where the device was, and where it had better been.
 public struct RunExplanation: Sendable {
     private let outage: Duration
     private let timeline: Timeline

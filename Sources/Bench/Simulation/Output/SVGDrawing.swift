@@ -91,7 +91,7 @@ package struct SVGDrawing {
         elements.append("<text \(attributes.compactMap(\.self).joined(separator: " "))>\(Self.escaped(text))</text>")
     }
 
-    /// The document. What was drawn is on its own background, so that it can be read on any page.
+    /// The document. The drawing is on its own background, so that it can be read on any page.
     package func document(width: Double, height: Double, title: String) -> String {
         """
         <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 \(width.coordinate) \(height.coordinate)" \

@@ -41,7 +41,7 @@ struct TextTable {
     }
 }
 
-/// What can be shown where text goes.
+/// The capabilities of the output.
 public struct TextStyle: Sendable {
     public let hasColour: Bool
 

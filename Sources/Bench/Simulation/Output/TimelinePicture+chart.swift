@@ -151,7 +151,7 @@ private struct SignalScale {
 }
 
 extension TimelinePicture {
-    /// Which access points get a line: those of known networks, as many as can be told apart.
+    /// The access points that get a line: those of known networks, as many as can be told apart.
     struct Lines {
         struct Line {
             /// Index in the timeline's signals.
@@ -161,7 +161,7 @@ extension TimelinePicture {
         }
 
         let shown: [Line]
-        /// What was left out, in words.
+        /// The parts that were left out, in words.
         let omissions: [String]
 
         private static let limit = 12

@@ -2,7 +2,7 @@ import AgentModel
 import Failover
 
 extension TimelinePicture {
-    /// What happened at one moment, as a flag on a pole above the chart.
+    /// The event of one moment, as a flag on a pole above the chart.
     struct Flag {
         let x: Double
         let text: String
@@ -48,7 +48,7 @@ extension TimelinePicture {
             }
         }
         var flags = groups.map { flag(at: $0.x, $0.texts) }
-        // What happens again and again is labelled as often as there is room, after everything has been labelled once.
+        // Events that repeat are labelled as often as there is room, after everything has been labelled once.
         var known: Set<String> = []
         let isNew = flags.map { known.insert($0.text).inserted }
         let rows = Spacing.rows(

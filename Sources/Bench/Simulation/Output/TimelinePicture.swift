@@ -33,7 +33,7 @@ public struct TimelinePicture {
 
     static let width = 1200.0
     static let margin = 28.0
-    /// Where time runs, and where labels stand beside it.
+    /// The axis of time, and the labels beside it.
     static let plot = 84.0...944.0
     static let labels = 956.0...1172.0
     static let chartHeight = 300.0
@@ -59,7 +59,7 @@ public struct TimelinePicture {
 // MARK: - Head
 
 extension TimelinePicture {
-    /// - Returns: Where the chart begins.
+    /// - Returns: The top of the chart.
     private func drawHead(on drawing: inout SVGDrawing) -> Double {
         let room = Self.width - 2 * Self.margin
         let heading = SVGDrawing.Lettering(size: 22, isBold: true)

@@ -4,7 +4,7 @@ import AgentModel
 public struct Peer: Sendable {
     public let name: String
     public let habits: PeerHabits
-    /// What its DHCP client takes on top of the access point's time.
+    /// The time of its DHCP client on top of the access point's.
     let extraAddressTime: Duration
 
     public static let all = [wpaSupplicant, networkManager, iwd, strongest, espHome]
@@ -19,9 +19,9 @@ public struct Peer: Sendable {
     public func makePolicy() -> PeerPolicy { PeerPolicy(habits: habits) }
 }
 
-/// What sets one connection manager apart from another, as far as it decides where the device is.
+/// The differences between connection managers, as far as they decide where the device is.
 public struct PeerHabits: Sendable, Hashable {
-    /// Which of the networks in range is tried first.
+    /// The network in range that is tried first.
     public var preference: Preference
     /// Whether access points are believed to be there for 30 s after they were heard, or only if the scan just done
     /// showed them.
@@ -34,7 +34,7 @@ public struct PeerHabits: Sendable, Hashable {
     public var loyalty = Duration.zero
     /// Waits between scans that found nothing to join; the last one for ever.
     public var scanWaits: [Duration]
-    /// What is done when a join failed.
+    /// The reaction to a failed join.
     public var afterFailure: AfterFailure
     /// How long a network is left alone after each refusal of the key in a row; nil: for ever.
     public var wrongKeyBlocks: [Duration?] = []
@@ -139,7 +139,7 @@ extension Peer {
     /// - Then the network of the highest `autoconnect-priority` is taken, and among equals the one that was used last
     ///   (`nm-settings(5)`).
     /// - A network fails four times (`connection.autoconnect-retries-default`) before it is left alone for 300 s.
-    ///   Without anybody to ask for secrets, one that refused its key is never tried again (measured in the lab).
+    ///   Without an agent to ask for secrets, one that refused its key is never tried again (measured in the lab).
     /// - It scans after 3 s, then in steps of 20 s up to 120 s (`SCAN_INTERVAL_*`), and waits 45 s for an address
     ///   (`ipv4.dhcp-timeout`).
     /// - It sets wpa_supplicant's `bgscan` to `simple:30:-70:86400`: below -70 dBm a better access point of the same
@@ -157,7 +157,8 @@ extension Peer {
 }
 
 extension Peer {
-    /// What many write first: scan every 10 s, and be on the strongest access point of any network that is known.
+    /// A simple policy, as many write it first: scan every 10 s, and be on the strongest access point of any known
+    /// network.
     ///
     /// No margin, no memory of failures and no wait; it stands for the other end, where a device chases every decibel.
     static let strongest = Peer(

@@ -84,7 +84,7 @@ extension PeerPolicy {
     private static let memory = Duration.seconds(30)
     private static let scanLength = Duration.seconds(3)
 
-    /// What may be joined, the most wanted first.
+    /// The access points that may be joined, the most wanted first.
     private func candidates(at now: Instant) -> [Candidate] {
         let memory = habits.trustsMemory ? Self.memory : Self.scanLength
         let recent = air.values.filter { bss in

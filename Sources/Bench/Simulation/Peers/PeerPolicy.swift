@@ -4,13 +4,13 @@ import Failover
 /// A model of how a common connection manager decides, driven by the same events as altnet's policy and knowing no
 /// more.
 ///
-/// What all of them have in common is here: scan, choose, join, wait for the address, start again. What they differ in
-/// are their `PeerHabits`. None of them finds out whether a network leads anywhere.
+/// The common part of them is here: scan, choose, join, wait for the address, start again. They differ in their
+/// `PeerHabits`. None of them finds out whether a network leads anywhere.
 public struct PeerPolicy: LinkPolicy, Sendable {
     let habits: PeerHabits
     var networks: [KnownNetwork] = []
     var phase = Phase.down
-    /// What scans showed last, and where known networks have ever been.
+    /// The latest results of scans, and where known networks have ever been.
     var air: [BSSID: BSS] = [:]
     /// When access points failed: they have to be seen again to be believed in.
     var doubts: [BSSID: Instant] = [:]
@@ -18,7 +18,7 @@ public struct PeerPolicy: LinkPolicy, Sendable {
     /// The networks that worked, the newest last.
     var history: [NetworkID] = []
     var blocks = PeerBlocks()
-    /// What the last scan showed that was not tried yet, the most wanted first.
+    /// The access points of the last scan that were not tried yet, the most wanted first.
     var queue: [Candidate] = []
     /// Scans in a row that led to nothing, and joins in a row that failed.
     var fruitlessScans = 0
@@ -155,7 +155,7 @@ public struct PeerPolicy: LinkPolicy, Sendable {
     }
 }
 
-/// What a connection manager leaves alone for a while: networks that refused the key, and access points that failed.
+/// The blocks of a connection manager: networks that refused the key, and access points that failed.
 struct PeerBlocks: Sendable {
     private var keys: [NetworkID: Entry] = [:]
     private var accessPoints: [BSSID: Entry] = [:]

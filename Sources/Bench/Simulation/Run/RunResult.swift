@@ -1,7 +1,7 @@
 import AgentModel
 import Failover
 
-/// What came of one run of a scenario under one policy. Its size does not depend on the run's length.
+/// The result of one run of a scenario under one policy. Its size does not depend on the run's length.
 public struct RunResult: Sendable {
     public let scenario: String
     /// `altnet`, or the name of the model.
@@ -45,14 +45,14 @@ public struct Timeline: Sendable {
     public let duration: Duration
     /// By access point, in the scenario's order.
     public var signals: [Signal] = []
-    /// Where the device was, one after the other; times without any are left out.
+    /// The device's access points, one after the other; times without any are left out.
     public var stays: [Stay] = []
     /// When nothing got through at all.
     public var outages: [Range<Duration>] = []
     /// When the radio scanned.
     public var scans: [Range<Duration>] = []
     public var decisions: [PolicyDecision] = []
-    /// What happened, in words: `home1 loses power`.
+    /// The events, in words: `home1 loses power`.
     public var happenings: [Note] = []
 
     public init(duration: Duration) { self.duration = duration }
@@ -96,7 +96,7 @@ public struct Timeline: Sendable {
 }
 
 extension Scenario.Change {
-    /// What happens, in a few words: `home1 loses power`.
+    /// The event, in a few words: `home1 loses power`.
     var text: String {
         switch self {
         case .power(let name, let isOn): isOn ? "\(name) has power" : "\(name) loses power"

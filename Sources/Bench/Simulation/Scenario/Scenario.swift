@@ -9,7 +9,7 @@ public struct Scenario: Sendable, Hashable {
     /// The file's name without its ending: `power-cut`.
     public var name: String
     public var title: String
-    /// What happens and what it shows: some sentences.
+    /// The story and its purpose: some sentences.
     public var about: String
     /// How long one pass takes; a longer run repeats it with other noise.
     public var duration: Duration
@@ -17,10 +17,10 @@ public struct Scenario: Sendable, Hashable {
     /// Those that the device knows, in the order of its list.
     public var networks: [Network] = []
     public var accessPoints: [AccessPoint] = []
-    /// Where the device is at the beginning, in metres.
+    /// The device's place at the beginning, in metres.
     public var position = Point(x: 0, y: 0)
     public var settings = PolicySettings()
-    /// What is read still and will not be in the next version, one sentence each.
+    /// Statements that the next version will not read, one sentence each.
     public var warnings: [String] = []
     /// In the order of time.
     public var happenings: [Happening] = []
@@ -73,7 +73,7 @@ public struct Scenario: Sendable, Hashable {
 
     /// One radio of an access point.
     public struct AccessPoint: Sendable, Hashable {
-        /// What happenings call it.
+        /// Its name in happenings.
         public var name: String
         public var ssid: SSID
         public var frequency: Frequency
@@ -99,7 +99,7 @@ public struct Scenario: Sendable, Hashable {
         }
 
         public enum Place: Sendable, Hashable {
-            /// What the device receives wherever it is, in dBm.
+            /// The device's signal wherever it is, in dBm.
             case signal(Int)
             /// In metres, with the signal at one metre in dBm and the path loss exponent (2 in the open, 3 to 4 in
             /// houses).

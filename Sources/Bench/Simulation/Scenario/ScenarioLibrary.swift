@@ -31,7 +31,7 @@ public enum ScenarioLibrary {
 }
 
 extension ScenarioLibrary {
-    /// What is in the files, by their names without the ending.
+    /// The content of the files, by their names without the ending.
     static let files: [String: [UInt8]] = [
         "block-of-flats": PackageResources.block_of_flats_scenario,
         "captive-hotel": PackageResources.captive_hotel_scenario,
@@ -90,7 +90,7 @@ extension ScenarioLibrary {
 
 extension Scenario {
     /// The scenario that a file's bytes describe (`Docs/simulation.md`).
-    /// - Parameter file: What errors call it.
+    /// - Parameter file: The file's name in errors.
     public init(parsing bytes: some Collection<UInt8>, name: String, file: String) throws(ScenarioError) {
         self = try ScenarioParser.parse(bytes, name: name, file: file)
     }

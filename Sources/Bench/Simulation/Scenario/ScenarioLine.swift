@@ -19,7 +19,7 @@ struct ScenarioLine {
     // MARK: Reading
 
     /// The next word as what `meaning` makes of it.
-    /// - Parameter expected: What the error says where there is no word, or one without such a meaning.
+    /// - Parameter expected: The error's text for a word that is missing or has no such meaning.
     mutating func value<Value>(
         _ expected: @autoclosure () -> String, _ meaning: (ScenarioWord) -> Value?
     ) throws(ScenarioError) -> Value {
@@ -262,7 +262,7 @@ extension ScenarioWord {
     }
 }
 
-/// What is wrong in a scenario file, where, and what is expected there.
+/// The error in a scenario file, its place, and what is expected there.
 public struct ScenarioError: Error, Hashable, CustomStringConvertible {
     /// As it was asked for.
     public let file: String

@@ -1,6 +1,6 @@
 import AgentModel
 
-/// What sends.
+/// Statements about senders.
 extension ScenarioParser {
     /// `ap kitchen Home channel 6 signal -55 fading 2`
     mutating func readAccessPoint(_ line: inout ScenarioLine) throws(ScenarioError) {

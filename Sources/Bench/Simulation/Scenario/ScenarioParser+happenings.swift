@@ -1,8 +1,8 @@
 import AgentModel
 
-/// What happens.
+/// Statements about happenings.
 extension ScenarioParser {
-    /// What a happening may begin with, besides the names of access points.
+    /// The first word of a happening, besides the names of access points.
     enum HappeningSubject: String, ScenarioKeyword {
         case device, told, interference, command, uplink, suspend, supplicant, agent
     }

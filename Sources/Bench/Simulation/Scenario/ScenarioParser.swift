@@ -10,7 +10,7 @@ struct ScenarioParser {
     static let happeningLimit = 10_000
     static let longestDuration = Duration.seconds(366 * 86_400)
 
-    /// What a line begins with.
+    /// The first word of a line.
     enum Statement: String, ScenarioKeyword {
         case title, about, duration, device, radio, set, network, ap, crowd, at, every
 
@@ -137,7 +137,7 @@ struct ScenarioParser {
         statements.insert(statement)
     }
 
-    /// What happens is checked against the duration, so that has to be known by then.
+    /// Happenings are checked against the duration, so that has to be known by then.
     private func checkHead(before line: ScenarioLine) throws(ScenarioError) {
         if !statements.contains(.duration) { throw line.error(expected: "\"duration\" before it") }
     }
@@ -176,7 +176,7 @@ extension Unicode.Scalar {
     }
 }
 
-/// What a scenario is, before anything is in it.
+/// A scenario before anything is in it.
 extension ScenarioParser {
     /// `duration 4h`
     mutating func readDuration(_ line: inout ScenarioLine) throws(ScenarioError) {

@@ -5,7 +5,7 @@ import Failover
 struct ScenarioWord: Hashable, Sendable {
     /// As it stands in the file.
     let text: String
-    /// What it means: of a word in quotes, what is between them, with every escape resolved.
+    /// Its meaning: of a word in quotes, the text between them, with every escape resolved.
     let bytes: [UInt8]
     let isQuoted: Bool
 
@@ -92,7 +92,7 @@ extension ScenarioWord {
         (try? Passphrase.validate(Secret(bytes))) == nil ? nil : String(decoding: bytes, as: UTF8.self)
     }
 
-    /// What happenings call an access point: a letter, then letters, digits, `-` and `_`.
+    /// An access point's name in happenings: a letter, then letters, digits, `-` and `_`.
     var accessPointName: String? {
         guard let plain, let first = plain.utf8.first, UInt8(ascii: "a")...UInt8(ascii: "z") ~= first | 0x20,
             plain.utf8.count <= 32, plain.utf8.allSatisfy(Self.isAllowedInName)

@@ -2,7 +2,7 @@ import AgentModel
 import Connectivity
 import Failover
 
-/// What the network in use says of itself (RFC 8908), and when it is asked again: decides, and asks nobody.
+/// The answers of the network in use about itself (RFC 8908), and when to ask again. Decides; does no I/O.
 struct CaptivePortalPoll: Sendable {
     /// What became of a question.
     enum Answer: Sendable {
@@ -18,7 +18,7 @@ struct CaptivePortalPoll: Sendable {
     static let failureWaits = BackOff(first: .seconds(60), last: .seconds(3600))
     /// Until the DHCP client has noted where to ask, or has nothing to note. To look costs no packet.
     static let noteWaits = BackOff(first: .seconds(2), last: .seconds(60))
-    /// What nobody has confirmed counts no longer than this: the longest interval, and as much for an API that fails.
+    /// An unconfirmed answer counts no longer than this: the longest interval, and as much for an API that fails.
     static let validity: Duration = CaptiveSchedule.longestInterval * 2
 
     private struct Said {
@@ -72,8 +72,8 @@ struct CaptivePortalPoll: Sendable {
         isDoubted = false
     }
 
-    /// Somebody says that he has signed in, or has extended the session: it is asked anew, and that nobody has signed in is
-    /// not said any more.
+    /// A provider has signed in, or has extended the session: the network is asked anew, and its old answer, not
+    /// signed in, ends.
     mutating func doubt(at now: Instant) {
         if said?.state.isCaptive == true { said = nil }
         isDoubted = true
@@ -89,7 +89,7 @@ struct CaptivePortalPoll: Sendable {
         return state
     }
 
-    /// Whether whoever has signed in has to be told that the session ends soon; once for each time that it does.
+    /// Whether the provider has to be told that the session ends soon; once for each time that it does.
     mutating func takeExtension(at now: Instant) -> Bool {
         guard let said, let from = said.schedule.extendFrom, from <= now, said.end > now else {
             isExtensionTold = false

@@ -22,7 +22,7 @@ final class CaptiveWatch {
     private var course: CaptivePortalPoll
     private var timer: LoopTimer?
     private var question: Task<Void, Never>?
-    /// Is told when the network has been asked, with what counted before, and whether whoever has signed in should extend
+    /// Is told when the network has been asked, with what counted before, and whether the provider should extend
     /// the session now.
     var onAnswer: (_ before: CaptiveState?, _ wantsExtension: Bool) -> Void = { _, _ in }
 
@@ -52,7 +52,7 @@ final class CaptiveWatch {
         return state
     }
 
-    /// Somebody says that he has signed in, or has extended the session: what was said before does not count for much.
+    /// A provider says that it has signed in, or has extended the session: the network's earlier answer is in doubt.
     func askAnew() {
         course.doubt(at: means.now())
         plan()
@@ -71,7 +71,7 @@ final class CaptiveWatch {
         timer = nil
         // Another one may be under way, from before it came into doubt.
         question?.cancel()
-        // Nobody waits for a look that is only a look again, and a wait would wake the processor ten times.
+        // A repeated question has no caller that waits, and a short time-out would wake the processor ten times.
         let patience: Duration = course.isDoubted ? .seconds(1) : .zero
         let number = course.ask()
         question = AgentLoop.begin { [weak self] in

@@ -80,7 +80,7 @@ final class ConnectivityCheck {
 
     // MARK: Asking
 
-    /// A little less than there is, so that whoever is asked still says why there is no answer.
+    /// A little less than there is, so that the one that is asked still says why there is no answer.
     private var rest: Duration { max(.zero, (end - .now) * 9 / 10) }
 
     private func ask(_ target: WatchedTarget) {

@@ -23,7 +23,7 @@ extension ConnectivityMonitor {
                 ?? .postponed(epoch: epoch, until: budget.next(for: .probe)))
     }
 
-    /// Whoever waits for an earlier look is told what this one finds.
+    /// Callers that wait for an earlier look are told what this one finds.
     func look(within limit: Duration, then conclude: @escaping (ReachVerdict) -> Void) {
         guard let network else { return }
         looking?.cancel()
@@ -95,7 +95,7 @@ extension ConnectivityMonitor {
     }
 
     /// Who has to be asked besides a target that answers. A word of the source counts for as long as the same connection
-    /// to a server in the internet lives: where a network closes, it ends, and whoever answers in its place is not
+    /// to a server in the internet lives: where a network closes, it ends, and what answers in its place is not
     /// believed.
     private func open(besides target: WatchedTarget) -> ReachFindings.Open {
         let status = target.status
@@ -118,7 +118,7 @@ extension ConnectivityMonitor {
         var new = findings ?? ReachFindings(portal: captive.state)
         new.targets[target.name] = target.answer
         note(new)
-        // Whoever is looking tells.
+        // A look that is under way reports it.
         guard isReady, looking == nil, case .wifi(let epoch) = path else { return }
         if isEnough(target) {
             listeners.policy(.probed(epoch: epoch, .online))

@@ -8,7 +8,7 @@ import Hotspots
 extension ConnectivityMonitor {
     /// Answers a probe.
     func answer(_ verdict: ReachVerdict, epoch: UInt64) {
-        // Whatever a portal's name server said, it may say something else once somebody has signed in.
+        // Whatever a portal's name server said, it may say something else after the sign-in.
         if verdict.internet == .captive { forgetNames() }
         guard verdict.result == .captive, let hotspots, let (network, name) = listeners.captiveNetwork() else {
             if verdict.result == .online { hotspots?.onlineFound() }
@@ -17,7 +17,7 @@ extension ConnectivityMonitor {
         let isTried = signIn.status.isTryingWhereCaptive
         hotspots.captiveFound(network, name: name)
         guard isTried else { return listeners.policy(.probed(epoch: epoch, .captive)) }
-        // Until it is known whether anybody signs in here.
+        // Until it is known whether a provider signs in here.
         signIn.await()
         listeners.policy(.signingIn(epoch: epoch, until: .now + HotspotSettings().evaluateLimit + .seconds(1)))
     }
@@ -62,7 +62,7 @@ extension ConnectivityMonitor {
 
     func answer(_ answer: PortalAnswer) throws(ProtocolError) -> PortalStatus {
         guard let hotspots, let request = signIn.status.request, request.id == answer.id else {
-            throw ProtocolError(.unknownPortal, "nobody is asked for anything")
+            throw ProtocolError(.unknownPortal, "the device asks for nothing now")
         }
         do throws(PortalAnswerRefusal) { try hotspots.answer(answer) } catch { throw ProtocolError(error) }
         return portalStatus
@@ -88,7 +88,7 @@ extension ConnectivityMonitor {
         if wantsExtension, let (network, name) = listeners.captiveNetwork() {
             hotspots?.sessionEnds(network, name: name)
         }
-        // Nobody has looked there yet: whoever does now takes it into account.
+        // There was no look yet: the first one takes it into account.
         guard findings != nil else { return }
         findings?.portal = state
         if state?.isCaptive != before?.isCaptive { forgetNames() }
@@ -99,7 +99,7 @@ extension ConnectivityMonitor {
         }
     }
 
-    /// The network is about to be left on purpose: whoever signed in logs off, as long as the link is still there.
+    /// The network is about to be left on purpose: the provider logs off, as long as the link is still there.
     func logOff() {
         guard case .wifi = path, let hotspots, signIn.isSignedIn, farewell == nil else { return }
         farewell = Task { [weak self] in
@@ -118,10 +118,10 @@ extension ConnectivityMonitor {
 }
 
 extension ProtocolError {
-    /// Names of fields that nobody asked for are not repeated: they may be somebody's password.
+    /// Names of fields that were not asked for are not repeated: they may be a password.
     fileprivate init(_ refusal: PortalAnswerRefusal) {
         switch refusal {
-        case .notAsked: self.init(.unknownPortal, "nobody is asked for that any more")
+        case .notAsked: self.init(.unknownPortal, "the device does not ask for that any more")
         case .unknownField: self = .values("one of the values was not asked for")
         case .missingField(let name): self = .values("the value of \(name) is required")
         case .invalidValue(let name): self = .values("the value of \(name) cannot be used")

@@ -6,8 +6,8 @@ import Failover
 import Hotspots
 import Linux
 
-/// Knows how far the network in use leads: keeps the connections to the targets, answers the policy's probes, has somebody
-/// sign in where that is wanted, and tells what changes.
+/// Knows how far the network in use leads: keeps the connections to the targets, answers the policy's probes, has a
+/// provider sign in where that is wanted, and tells what changes.
 ///
 /// Whatever is found belongs to the path it was found on; what comes late is dropped.
 @AgentLoop
@@ -40,9 +40,9 @@ final class ConnectivityMonitor {
     }
 
     struct Timing {
-        /// For a look that nobody else has set a limit for.
+        /// For a look that has no limit of its own.
         var look = Duration.seconds(3)
-        /// How long whoever was heard lately has to say so again, before anybody else is asked.
+        /// How long a target that was heard lately has to say so again, before others are asked.
         var headStart = Duration.milliseconds(500)
     }
 
@@ -66,7 +66,7 @@ final class ConnectivityMonitor {
     let budget: QuestionBudget
     /// The sign-in, where the network wants one.
     var signIn = SignInCourse()
-    /// While whoever signed in logs off, which the next join waits for.
+    /// While the provider logs off, which the next join waits for.
     var farewell: Task<Void, Never>?
     /// The look that is under way, and who waits for what it finds.
     var looking: ConnectivityCheck?
@@ -118,10 +118,10 @@ final class ConnectivityMonitor {
         means.unbound.forget()
         for target in targets {
             target.follow(network)
-            // Nobody else tells it then.
+            // A target without a network does not report the change itself.
             if network == nil { listeners.publish(.targetChanged(target.report())) }
         }
-        // Nobody else asks then.
+        // The policy does not probe a network other than Wi-Fi.
         if case .other = new { lookByItself() }
         listeners.changed()
     }
@@ -170,7 +170,7 @@ final class ConnectivityMonitor {
 }
 
 extension NetworkStatus {
-    /// What somebody who listens has to be told: not that it was looked again, nor how the time goes by.
+    /// The part that is news to a subscriber: not that it was looked again, nor how the time goes by.
     var news: NetworkStatus {
         var news = self
         guard var connectivity else { return news }

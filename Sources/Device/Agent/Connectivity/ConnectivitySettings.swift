@@ -14,7 +14,7 @@ public struct ConnectivitySettings: Sendable {
     public var required = ReachLevel.lan
     /// A PEM file: who vouches for targets with TLS and for a network's captive portal API; nil for whom the system trusts.
     public var authorities: String?
-    /// The socket of the host that runs hotspot providers; nil where nobody signs in.
+    /// The socket of the host that runs hotspot providers; nil where there is none.
     public var providersSocket: String?
 
     public init() {}

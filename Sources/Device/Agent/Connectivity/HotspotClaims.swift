@@ -4,8 +4,9 @@ import Linux
 
 /// Which networks in range hotspot providers say that they may serve.
 ///
-/// They are asked after a scan about the open networks that it found. Nobody waits for the answer: until it comes, the one
-/// before it stands. A device that is lost scans every few seconds: about the same access points nobody is asked again so soon.
+/// They are asked after a scan about the open networks that it found. Nothing waits for the answer: until it comes, the
+/// one before it stands. A lost device scans every few seconds: the same access points are not asked about again so
+/// soon.
 @AgentLoop
 final class HotspotClaims {
     /// For so long, what was said about the same access points stands.
@@ -56,7 +57,7 @@ final class HotspotClaims {
 }
 
 extension ScannedHotspot {
-    /// Nil for what nobody has to sign in to, and what has no name.
+    /// Nil for a network with a password, and for one whose name is hidden.
     fileprivate init?(_ bss: BSS) {
         guard bss.security.isOpenToAll, let ssid = bss.ssid else { return nil }
         self.init(ssid: ssid, bssid: bss.bssid, signal: bss.signal, security: bss.security)

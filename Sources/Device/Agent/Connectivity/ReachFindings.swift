@@ -7,9 +7,9 @@ struct ReachFindings: Sendable, Equatable {
     enum Proof: Int, Sendable, Comparable, CaseIterable {
         /// It is in the house, or leads there.
         case near
-        /// Its address is one of the internet. Whoever stands in between may have answered in its place.
+        /// Its address is one of the internet. A host in between may have answered in its place.
         case far
-        /// The same, and its certificate is the right one: nobody else can have answered.
+        /// The same, and its certificate is the right one: no other host can have answered.
         case certified
 
         static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
@@ -20,7 +20,7 @@ struct ReachFindings: Sendable, Equatable {
         case problem(ReachProblem)
     }
 
-    /// What nobody could be asked yet, and what might tell otherwise.
+    /// Questions that could not be asked yet, and whose answers might change the verdict.
     struct Open: OptionSet, Sendable {
         let rawValue: Int
         static let targets = Open(rawValue: 1)
@@ -76,7 +76,7 @@ extension ReachFindings {
 }
 
 extension ReachProblem {
-    /// A packet came back from the other side, or from somebody who speaks for it.
+    /// A packet came back from the other side, or from a host that speaks for it.
     var isRefusal: Bool {
         switch self {
         case .connectionRefused, .connectionReset, .tlsFailed, .unexpectedAnswer: true

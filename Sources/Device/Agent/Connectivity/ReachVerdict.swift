@@ -4,7 +4,7 @@ import Failover
 
 /// What follows of what was found; Docs/validation.md has the table.
 struct ReachVerdict: Sendable, Equatable {
-    /// Nil where it depends on what nobody could be asked.
+    /// Nil where it depends on an answer that could not be asked for.
     let result: ProbeResult?
     let level: ReachLevel
     let internet: InternetState
@@ -16,7 +16,7 @@ struct ReachVerdict: Sendable, Equatable {
         (level, internet) = (reached.level, reached.internet)
         let known = reached.result(for: required)
         let possible = Set(findings.completions.map { Reached($0).result(for: required) })
-        // Nobody needs to be asked where all they could say comes to the same.
+        // No question is needed where every answer comes to the same.
         result = possible.contains(.online) ? possible.count == 1 ? .online : nil : known
         problem = reached.problem(for: required)
         portal = internet == .captive ? reached.online.portal : nil
@@ -35,9 +35,9 @@ private struct Reached {
         online = OnlineVerdict(finding: findings.source, state: findings.portal)
         internet =
             switch (findings.proof, online.internet) {
-            // Nobody in between can show that certificate.
+            // No host in between can show that certificate.
             case (.certified, _): .yes
-            // A network that wants somebody to sign in answers in everybody's place.
+            // A captive network answers in place of every server.
             case (_, .captive): .captive
             case (.far, _): .yes
             default: online.internet
@@ -66,9 +66,9 @@ private struct Reached {
         return isEnough ? .online : .failed
     }
 
-    /// A server that refuses is there, and what ails it no other network cures. Anybody in between may refuse, break off,
-    /// or answer otherwise: that the network leads out must be known. Without anybody who could know it, the plain
-    /// refusal is believed, which routers rarely make up.
+    /// A server that refuses is there, and what ails it no other network cures. A host in between may refuse, break
+    /// off, or answer otherwise: that the network leads out must be known. Without a source that could know it, the
+    /// plain refusal is believed, which routers rarely make up.
     private var isServerToBlame: Bool {
         guard let problem = findings.targetProblem, problem.isRefusal else { return false }
         return internet == .yes || internet == .unknown && problem == .connectionRefused

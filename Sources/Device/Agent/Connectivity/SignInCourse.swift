@@ -7,10 +7,10 @@ struct SignInCourse {
     /// What the policy has to hear, and what has to be found out, after a change.
     enum Consequence: Equatable {
         case nothing
-        /// Somebody says that it is done: the network itself shows whether it is so.
+        /// A provider says that it is done: the network itself shows whether it is so.
         case look
         case isUnderWay(until: Instant)
-        /// Nobody can, or a person has to: a network that needs nobody is better.
+        /// No provider can, or a user has to: a network without a sign-in is better.
         case isLeftToOthers
     }
 

@@ -2,7 +2,7 @@ import AgentModel
 import AppProtocol
 import Hotspots
 
-/// Who signs the device in: the hotspot providers, or whoever stands in for them.
+/// Signs the device in: the hotspot providers, or a stand-in for them in a test.
 protocol SignInService: Sendable {
     var status: HotspotStatus { get }
     func captiveFound(_ network: CaptiveNetwork, name: NetworkName)

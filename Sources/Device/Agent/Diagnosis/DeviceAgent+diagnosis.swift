@@ -5,7 +5,7 @@ import Connectivity
 import Linux
 import Netlink
 
-// Which layer is broken, looked at anew from the radio upwards. Nothing that is done for it disturbs the link.
+// Finds the layer that is broken: measures all anew, from the radio upwards, without disturbing the link.
 extension DeviceAgent {
     /// The limits of the steps that send something; together less than ``DiagnosisDesk/limit``.
     private enum Limit {
@@ -71,7 +71,7 @@ extension DeviceAgent {
 
     private func internet(_ network: InterfaceNetwork) async -> DiagnosisFacts.Internet {
         guard let lookOnline = reach.means.lookOnline else {
-            // Without anybody to ask, what the network says of itself is all that is known.
+            // Without a source to ask, all that is known is the word of the network itself.
             guard let state = reach.captive.state, state.isCaptive else { return .notSet }
             return .asked(.captive(portal: state.userPortal?.description), signIn: reach.signIn.status.problem)
         }

@@ -2,17 +2,17 @@ import AgentModel
 import AppProtocol
 import Linux
 
-/// What a diagnosis under way has found so far.
+/// The findings of a diagnosis under way.
 @AgentLoop
 final class DiagnosisCourse {
     var facts = DiagnosisFacts()
 }
 
 /// Makes diagnoses, of which each costs packets, for as many as ask: one at a time, which all share, and not more often
-/// than ``pace``. Who asks sooner is given the last one, which says when it was made.
+/// than ``pace``. A caller that asks sooner is given the last one, which says when it was made.
 @AgentLoop
 final class DiagnosisDesk {
-    /// What was not looked at by then is skipped.
+    /// A layer that was not reached by then is skipped.
     static let limit: Duration = .seconds(13)
     static let pace: Duration = .seconds(10)
 

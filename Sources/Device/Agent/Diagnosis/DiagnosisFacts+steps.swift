@@ -2,7 +2,7 @@ import AgentModel
 import AppProtocol
 import Connectivity
 
-// What was found, in words, and what to do about it.
+// The findings in words, and advice.
 extension DiagnosisFacts {
     private typealias Step = Diagnosis.Step
 
@@ -76,7 +76,7 @@ extension DiagnosisFacts {
         return switch gatewayAnswers {
         case nil: .late(.gateway)
         case true?: .good(.gateway, "the router answers")
-        // Some answer nobody and let everything through.
+        // Some gateways answer nothing and let everything through.
         case false? where isBeyondGateway:
             .good(.gateway, "the router itself does not answer, and lets through")
         case false?: .broken(.gateway, "the router does not answer", "Restart the router.")
@@ -108,7 +108,7 @@ extension DiagnosisFacts {
         case .asked(.captive(let portal), let signIn)?:
             .broken(
                 .internet,
-                "the network wants somebody to sign in" + (signIn.map { "; the device could not: \($0)" } ?? ""),
+                "the network wants a user to sign in" + (signIn.map { "; the device could not: \($0)" } ?? ""),
                 "Sign in" + (portal.map { " at \($0)" } ?? "") + ", or with altnet portal.")
         case .asked(.failed(let problem), _)?:
             .broken(

@@ -2,7 +2,7 @@ import AgentModel
 import AppProtocol
 import Connectivity
 
-/// What was found at each layer. Nil is what was not looked at: it was not reached in time.
+/// The findings at each layer; nil for a layer that was not reached in time.
 struct DiagnosisFacts: Sendable, Equatable {
     struct Radio: Sendable, Equatable {
         var interface: String
@@ -37,9 +37,9 @@ struct DiagnosisFacts: Sendable, Equatable {
     }
 
     enum Internet: Sendable, Equatable {
-        /// There is nobody to ask.
+        /// There is no source to ask.
         case notSet
-        /// Nobody may be asked any more for now.
+        /// The budget for questions is used up for now.
         case notAsked
         /// - Parameter signIn: what went wrong with the sign-in, where it did.
         case asked(ValidationFinding, signIn: String? = nil)

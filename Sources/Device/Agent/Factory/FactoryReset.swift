@@ -5,7 +5,7 @@ import KeyFile
 /// Makes a device forget: its networks, and its identity unless that is to stay.
 ///
 /// A mark in the state directory is the first that is written and the last that goes. While it is there the device counts
-/// as wiped: no agent starts with what is left, and whoever comes next, `altnet factory-reset` or `altnet provision`,
+/// as wiped: no agent starts with what is left, and the next `altnet factory-reset` or `altnet provision`
 /// finishes. So a power cut finds the device as it was before, or wiped.
 package struct FactoryReset {
     package enum Scope: String, Sendable, CaseIterable {
@@ -41,7 +41,7 @@ package struct FactoryReset {
     /// - Parameter state: the state directory.
     package static func underWay(in state: any FileOperations) throws(KeyFileError) -> Scope? {
         guard let word = try state.readSmall(mark, maximum: 64) else { return nil }
-        // Of what cannot be read nobody knows what it was to spare.
+        // A file that cannot be read does not say what it was to spare.
         return word.withBytes {
             Scope(rawValue: String(decoding: $0.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self))
         }
@@ -63,7 +63,7 @@ package struct FactoryReset {
         }
     }
 
-    /// Destroys the root key: from here on nobody can read the store, whatever is left of it.
+    /// Destroys the root key: from here on the store cannot be read, whatever is left of it.
     /// - Returns: whether there was one.
     package func destroyRootKey() throws(KeyFileError) -> Bool {
         guard let rootKey else { return false }

@@ -5,7 +5,7 @@ import KeyFile
 /// The files of the state directory in which the device's identity is kept: `device-id` and `local-key`, a line each.
 ///
 /// Two files cannot be put in place at one stroke. So an identity that is given to the device is first written down as a
-/// whole, as `identity.next`; from then on it counts, and whoever comes next finishes what a power cut has left undone.
+/// whole, as `identity.next`; from then on it counts, and the next run finishes what a power cut has left undone.
 package struct IdentityFolder {
     private let files: any FileOperations
 
@@ -28,7 +28,7 @@ package struct IdentityFolder {
         }
     }
 
-    /// Whether there is nothing of an identity. Half of one is one, too: somebody may have its other half.
+    /// Whether there is nothing of an identity. Half of one is one, too: its other half may exist elsewhere.
     package var isEmpty: Bool {
         get throws(IdentityError) {
             guard try nextIdentity() == nil else { return false }
@@ -79,7 +79,7 @@ package struct IdentityFolder {
 
     private func finish(_ identity: DeviceIdentity) throws(IdentityError) {
         try attempt { () throws(KeyFileError) in
-            // Whoever wrote it may have been killed before its name was durable.
+            // Its writer may have been killed before its name was durable.
             try files.synchroniseDirectory()
             try write(Secret(text: identity.id + "\n"), to: Self.id)
             try write(identity.localKey.withBytes { Secret(Array($0) + [UInt8(ascii: "\n")]) }, to: Self.key)
@@ -88,7 +88,7 @@ package struct IdentityFolder {
         }
     }
 
-    /// What cannot be read was put in place before and is being destroyed: it is written at one stroke.
+    /// An unreadable file was put in place before and is being destroyed: it is written at one stroke.
     private func nextIdentity() throws(IdentityError) -> DeviceIdentity? {
         guard let code = try firstLine(of: Self.next) else { return nil }
         let pairing = code.withBytes { try? PairingCode(reading: $0) }

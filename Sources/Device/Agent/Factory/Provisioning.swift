@@ -3,10 +3,10 @@ import AgentModel
 import AppProtocol
 import KeyFile
 
-/// What a device is given before its agent first runs: an identity, a root key, and its first network.
+/// Gives a device its identity, a root key and its first network, before its agent first runs.
 ///
-/// What is there already stays. So it can be done again, after a power cut or by whoever is not sure, and does what is
-/// missing: each of the three is whole or not there at all.
+/// Everything that exists already stays. So it can be repeated, after a power cut or to be sure, and makes the missing
+/// parts: each of the three is whole or not there at all.
 package struct Provisioning: Sendable {
     package var identity = Identity.any
     /// The device's home.
@@ -15,7 +15,7 @@ package struct Provisioning: Sendable {
     package var replaces = false
 
     package enum Identity: Sendable {
-        /// Whatever the device has, and a random one where it has none.
+        /// The device's own identity, or a random one if it has none.
         case any
         /// Any key under this id.
         case named(String)
@@ -45,14 +45,14 @@ package struct Provisioning: Sendable {
         self.replaces = replaces
     }
 
-    /// What is done with one of the three.
+    /// The result for one of the three.
     package enum Step: String, Sendable, Encodable {
         case kept
         case made
         case replaced
     }
 
-    /// What is to be done.
+    /// The parts to be made.
     package struct Plan: Sendable, Equatable {
         package var rootKey: Step
         package var identity: Step
@@ -68,7 +68,7 @@ package struct Provisioning: Sendable {
         /// A part of an identity counts as one.
         package var hasIdentity: Bool
         package var hasRootKey: Bool
-        /// What the store holds, nil where there is none.
+        /// The content of the store; nil if there is none.
         package var state: StoredState?
 
         /// - Throws: `IdentityError` where the identity that is there is none.

@@ -1,7 +1,7 @@
 import AgentModel
 import Synchronization
 
-/// What is read of the network in use, under that network's name: whatever address it gives itself anew, it is the same one.
+/// Readings of the network in use, under that network's name: with another address it is still the same network.
 final class NetworkReadings: Sendable {
     let marks: ReadingMarks
     private let current = Mutex("")

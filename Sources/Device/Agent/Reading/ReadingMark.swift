@@ -1,7 +1,7 @@
 import AgentModel
 import Failover
 
-/// What is known of one source of data from outside: the content of its mark.
+/// The device's knowledge of one source of data from outside: the content of its mark.
 enum ReadingMark: Hashable, Sendable {
     /// It is being read. So often the agent has died of it before.
     case reading(deaths: Int)
@@ -12,7 +12,7 @@ enum ReadingMark: Hashable, Sendable {
     /// More deaths make no difference, and nothing overflows.
     private static let mostDeaths = 1000
 
-    /// What the mark of an agent means that is no more.
+    /// The meaning of a mark whose agent has ended.
     func found(at now: Instant) -> ReadingMark {
         switch self {
         case .reading(let deaths):

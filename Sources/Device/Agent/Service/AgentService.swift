@@ -47,7 +47,7 @@ public enum AgentService {
         _ settings: AgentSettings, from source: SettingsSource, _ signals: ProcessSignals, logTo sink: LogSink
     ) async throws {
         forbidCoreDumps()
-        // On a board systemd has made them; at the bench nobody has.
+        // On a board systemd has made them; at the bench they are missing.
         mkdir(settings.socketFolder, 0o755)
         mkdir(settings.stateDirectory, 0o700)
         let log = Logger(label: "altnet") { _ in SinkLogHandler(sink) }
@@ -73,7 +73,7 @@ public enum AgentService {
                 if reload.isPending { await running.device.apply(reload.running) }
             case .failed(let error): throw error
             case .signal(SIGHUP):
-                // While it starts nobody waits for a reload, and READY would say that it has started.
+                // While it starts no reload is waited for, and READY would say that it has started.
                 if isReady { manager?.tell(.reloading(at: .sinceBoot)) }
                 await reload.run(source, sink, agent?.device, log)
                 if isReady { manager?.tell(.ready) }
@@ -105,7 +105,7 @@ public enum AgentService {
     }
 }
 
-/// What the service consists of while it runs.
+/// The parts of the running service.
 private struct RunningAgent: Sendable {
     let device: DeviceAgent
     private let server: AppServer
@@ -134,7 +134,7 @@ private struct RunningAgent: Sendable {
         log.notice("altnet \(Version.current) keeps \(settings.interface) online, answers at \(settings.socketPath)")
     }
 
-    /// From now on the service is there for everybody.
+    /// From now on the service is there for all users.
     func serve(watchdog interval: Duration?) async {
         manager?.tell(.ready, .status(await device.serviceStatus))
         tasks.add(Task { await ListenerRetry(server: server, log: log).open() })

@@ -7,7 +7,7 @@ import Synchronization
 
 /// Writes the log's lines on the disk loop.
 ///
-/// It never holds up whoever logs: where nobody reads, lines are left out and the next one that is written says how many.
+/// It never blocks a thread that logs: while nothing reads, lines are left out and the next line written says how many.
 public final class LogSink: Sendable {
     /// Whether the journal of systemd reads it, which knows the time by itself and takes the level as a number.
     let isJournal: Bool
@@ -32,7 +32,7 @@ public final class LogSink: Sendable {
         threshold = Mutex(level)
     }
 
-    /// What is less important is not logged.
+    /// The lowest level that is logged.
     public var level: Logger.Level {
         get { threshold.withLock { $0 } }
         set { threshold.withLock { $0 = newValue } }
@@ -94,7 +94,7 @@ public struct SinkLogHandler: LogHandler {
     }
 
     public func log(event: LogEvent) {
-        // Whatever came from outside cannot make a line of its own, nor move the cursor of whoever reads it.
+        // Text from outside cannot make a line of its own, nor move the cursor of a terminal.
         sink.put("\(event.message)".printable, event.level)
     }
 }

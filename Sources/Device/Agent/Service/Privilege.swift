@@ -1,6 +1,6 @@
 import Glibc
 
-/// What the kernel lets this process do (capabilities(7)).
+/// The privileges of this process (capabilities(7)).
 enum Privilege {
     /// CAP_NET_ADMIN.
     private static let networkAdministration: UInt64 = 1 << 12

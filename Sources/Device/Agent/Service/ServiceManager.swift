@@ -3,7 +3,7 @@ import Glibc
 
 /// The service manager that has started this process, as far as it wants to be told how it goes (sd_notify(3)).
 struct ServiceManager: Sendable {
-    /// What there is to tell.
+    /// A message to the manager.
     enum State: Sendable, Equatable {
         case ready
         case stopping
@@ -11,20 +11,20 @@ struct ServiceManager: Sendable {
         case reloading(at: Duration)
         /// A sign of life.
         case alive
-        /// One line for a person.
+        /// One line for a user.
         case status(String)
     }
 
     private let address: Address
 
     /// - Parameter socket: `$NOTIFY_SOCKET`: a path, or a name that begins with `@` for an abstract socket (unix(7)).
-    /// - Returns: nil where nobody wants to be told, or in a way that is not known here.
+    /// - Returns: nil where no manager wants to be told, or in a way that is not known here.
     init?(socket: String?) {
         guard let socket, let address = Address(socket) else { return nil }
         self.address = address
     }
 
-    /// Tells; that nobody takes it is nobody's trouble. Waits for a manager that has no time, but not for long.
+    /// Tells the manager; a message that cannot be sent is dropped. Waits for a busy manager, but not for long.
     func tell(_ states: State...) {
         let descriptor = Glibc.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { return }

@@ -1,8 +1,8 @@
 import Logging
 
-/// What becomes of settings that are read anew while the agent runs.
+/// The effect of settings that are read anew while the agent runs.
 struct SettingsReload {
-    /// What the agent goes by.
+    /// The settings in use.
     private(set) var running: AgentSettings
     /// Whether that is no longer what the agent was started with.
     private(set) var isPending = false

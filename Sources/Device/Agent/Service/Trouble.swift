@@ -2,7 +2,7 @@ import AgentCore
 import Glibc
 import Linux
 
-/// What keeps the agent from its work and may end by itself: it waits, and says once what would help.
+/// A fault that keeps the agent from its work and may end by itself: the agent waits, and says once what would help.
 enum Trouble: Hashable {
     /// The kernel has no nl80211.
     case noWiFi
@@ -17,7 +17,7 @@ enum Trouble: Hashable {
         case silent
     }
 
-    /// What is wrong, and what to do about it.
+    /// The fault, and what to do about it.
     var advice: String {
         switch self {
         case .noWiFi:
@@ -56,7 +56,7 @@ enum Trouble: Hashable {
 }
 
 extension Trouble.SupplicantTrouble {
-    /// Why nobody answers at a control socket.
+    /// Finds why nothing answers at a control socket.
     /// - Parameter programs: where wpa_supplicant may be installed.
     init(
         socket: String,

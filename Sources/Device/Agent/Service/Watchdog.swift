@@ -9,7 +9,7 @@ import NIOCore
 struct Watchdog: Sendable {
     /// A queue that has to move.
     struct Station: Sendable {
-        /// What a person calls it.
+        /// Its name for users.
         let name: String
         /// Returns when the queue has let it pass.
         let visit: @Sendable () async -> Void
@@ -47,7 +47,7 @@ struct Watchdog: Sendable {
 }
 
 extension Watchdog.Station {
-    /// Where everything is decided.
+    /// The loop that decides everything.
     static let agentLoop = Self(name: "the agent's loop") { await visitAgentLoop() }
 
     static func eventLoops(of group: any EventLoopGroup, name: String) -> Self {

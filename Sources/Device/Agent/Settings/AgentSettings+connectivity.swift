@@ -46,7 +46,7 @@ extension ConnectivitySettings {
         }
     }
 
-    /// What matters most is that the device's own servers are reached.
+    /// The most important goal is that the device's own servers are reached.
     private static func required(from reader: inout SettingsReader, hasTargets: Bool, hasSource: Bool) -> ReachLevel {
         let standard: ReachLevel = hasTargets ? .target : hasSource ? .internet : .lan
         guard let text = reader.anyText(.requiredLevel) else { return standard }
@@ -60,7 +60,7 @@ extension ConnectivitySettings {
         }
         if level == .internet, !hasTargets, !hasSource, !reader.isRefused(.targets, .validationURL) {
             reader.refuse(
-                .requiredLevel, "is internet, and there is nobody to ask",
+                .requiredLevel, "is internet, and there is no server to ask",
                 allowed: "ALTNET_VALIDATION_URL or ALTNET_TARGETS as well, or a lower level")
         }
         return level

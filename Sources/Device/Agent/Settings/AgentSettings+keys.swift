@@ -5,12 +5,12 @@ extension AgentSettings {
     /// The name of the root key among systemd's credentials.
     static let rootKeyCredential = "altnet.root-key"
 
-    /// Where a packaged device has its root key, readable by root alone: systemd hands it over to the agent.
+    /// The root key of a packaged device, readable by root alone: systemd hands it over to the agent.
     package static let packagedRootKey = packagedKeys + "/root-key"
     private static let packagedKeys = "/etc/altnet/keys"
 
-    /// Where the store is and what opens it: the root key in the file that is set, else the credential that systemd hands
-    /// over, else the packaged device's for who may read that, else a file of its own in the state directory.
+    /// The place of the store and of its root key: the file that is set, else the credential that systemd hands over,
+    /// else the packaged device's if it can be read, else a file of its own in the state directory.
     package var storePlace: StorePlace {
         StorePlace(path: keyFilePath, rootKey: rootKeyPlace, anchorPath: keyFileAnchorPath)
     }

@@ -57,7 +57,7 @@ extension PolicySettings.Validation {
         strikes = reader.number(.validationStrikes)
         retry = reader.seconds(.validationRetry)
         signInLimit = reader.seconds(.signInLimit)
-        // Whoever sets the limit alone means both.
+        // The limit alone stands for both.
         let doubtLimit = reader.seconds(.validationDoubtLimit)
         self.doubtLimit = reader.isSet(.validationDoubtLimit) ? doubtLimit : min(doubtLimit, limit)
     }

@@ -2,7 +2,7 @@ import Failover
 import Logging
 
 extension AgentSettings {
-    /// The recording that the settings ask for. Where the file cannot be opened the agent does without: it has better to do.
+    /// The recording that the settings ask for. If the file cannot be opened the agent does without.
     func recording(log: Logger) -> Recording? {
         guard let recordPath else { return nil }
         do throws(RecordError) {

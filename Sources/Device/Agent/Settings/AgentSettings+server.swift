@@ -2,12 +2,12 @@ import AppProtocol
 import AppServer
 
 extension AgentSettings {
-    /// Where programs of this machine are answered.
+    /// The socket for programs of this machine.
     var unixListener: UnixListenerSettings {
         UnixListenerSettings(path: socketPath, mode: socketMode, group: socketGroup, readers: socketReaders)
     }
 
-    /// Where apps in the network are answered; nil if they are not.
+    /// The socket for apps in the network; nil if there is none.
     func lanListener(for device: DeviceKey) -> LANListenerSettings? {
         lanPort.map { LANListenerSettings(port: $0, device: device) }
     }

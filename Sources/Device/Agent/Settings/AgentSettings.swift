@@ -17,19 +17,19 @@ public struct AgentSettings: Sendable {
     public var supplicantDirectory: String
     /// The country's code, of two capital letters, or 00; nil where that is left to others.
     public var country: String?
-    /// Where the device's identity is kept, and the key file and its root key unless they have places of their own.
+    /// The folder of the device's identity, and of the key file and its root key unless they have places of their own.
     public var stateDirectory: String
     /// A file, or a partition of a flash chip or a block device.
     public var keyFilePath: String
     /// The file with the key file's root key, where it is set.
     public var rootKeyPath: String?
-    /// Where the key file's anchor is kept, if there is to be one.
+    /// The path of the key file's anchor, if there is to be one.
     public var keyFileAnchorPath: String?
-    /// Where systemd keeps the credentials that it hands over (systemd.exec(5)).
+    /// The folder of the credentials that systemd hands over (systemd.exec(5)).
     public var credentialsDirectory: String?
     /// The socket on which the app protocol is served.
     public var socketPath: String
-    /// Who may use that socket: its permissions, the group that may do everything, and the group that may only ask.
+    /// The access to that socket: its permissions, the group that may do everything, and the group that may only ask.
     public var socketMode: UInt32
     public var socketGroup: UInt32?
     public var socketReaders: UInt32?
@@ -54,9 +54,9 @@ public struct AgentSettings: Sendable {
         return folder.isEmpty ? "/" : String(folder)
     }
 
-    /// What was set, by the names of the settings: by it a reload tells what has changed.
+    /// The settings as given, by name: a reload compares them to tell the changes.
     let given: [String: SettingsReader.Given]
-    /// What a person may want to know of the settings although nothing is wrong with them.
+    /// Hints about the settings that are no errors.
     public let notes: [String]
 
     /// - Parameter environment: variables by name; of those that do not begin with `ALTNET_` only `CREDENTIALS_DIRECTORY`
@@ -99,7 +99,7 @@ public struct AgentSettings: Sendable {
 }
 
 extension [InvalidSetting] {
-    /// As they are found by whoever goes through the file; what is not in a file comes last.
+    /// In the order of the file; a setting that is not in a file comes last.
     fileprivate var inOrderOfLines: [InvalidSetting] {
         let line = { (problem: InvalidSetting) in
             if case .file(_, let line)? = problem.origin { line } else { Int.max }

@@ -5,7 +5,7 @@ public struct InvalidSetting: Error, Equatable, CustomStringConvertible {
     public let name: String
     public let problem: String
     public let allowed: String
-    /// Nil where nobody has set it: then it is at odds with one that somebody has set.
+    /// Nil where it is not set: then it is at odds with one that is.
     public let origin: SettingOrigin?
 
     init(_ name: String, _ problem: String, allowed: String, origin: SettingOrigin? = nil) {
@@ -18,7 +18,7 @@ public struct InvalidSetting: Error, Equatable, CustomStringConvertible {
     public var description: String { "\(origin.map { "\($0): " } ?? "")\(name) \(problem); allowed: \(allowed)" }
 }
 
-/// Who has set something.
+/// The origin of a setting.
 public enum SettingOrigin: Sendable, Equatable, CustomStringConvertible {
     case environment
     /// A line of a file, counted from 1.
@@ -36,7 +36,7 @@ public enum SettingOrigin: Sendable, Equatable, CustomStringConvertible {
 public struct InvalidSettings: Error, Equatable, CustomStringConvertible {
     /// One at least.
     public let problems: [InvalidSetting]
-    /// More problems than a person reads in one go are counted only.
+    /// More problems than a user reads in one go are counted only.
     static let told = 50
 
     /// A line for each.
@@ -55,7 +55,7 @@ public struct InvalidSettings: Error, Equatable, CustomStringConvertible {
 }
 
 extension String {
-    /// What somebody wrote, as a message quotes it: printable, and no longer than a line.
+    /// The value as a message quotes it: printable, and no longer than a line.
     var quoted: String {
         let text = String(prefix(81)).printable
         return "\"\(text.count > 80 ? text.prefix(80) + "..." : text[...])\""

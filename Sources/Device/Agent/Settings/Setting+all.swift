@@ -65,7 +65,7 @@ extension Setting {
         .implied("left to wpa_supplicant and the kernel", example: "DE"), .onRestart,
         "The country that the device is in, whose rules say on which channels it may send, and how loudly.")
 
-    // MARK: What is kept
+    // MARK: State on disk
 
     static let stateDirectory = Setting(
         "STATE_DIR", .path, .value("/var/lib/altnet"), .onRestart,

@@ -1,14 +1,14 @@
-/// One thing about the agent that can be set: what it is called, what it may be, and what it is where nobody sets it.
+/// One thing about the agent that can be set: what it is called, what it may be, and what it is where it is not set.
 package struct Setting: Sendable {
     /// The environment variable, which is also the key in the settings file.
     package let name: String
     package let form: SettingForm
     package let standard: Standard
     package let effect: Effect
-    /// What it is good for, in one or two sentences.
+    /// Its purpose, in one or two sentences.
     package let meaning: String
 
-    /// What counts where nobody sets it.
+    /// The value that counts where it is not set.
     package enum Standard: Sendable, Equatable {
         /// This value, as it would be written.
         case value(String)
@@ -44,7 +44,7 @@ package struct Setting: Sendable {
         number(name, range, .seconds, standard: Int(standard.components.seconds), effect, meaning)
     }
 
-    /// A value that is allowed, for whoever wants to see one.
+    /// An example of a value that is allowed.
     package var example: String {
         switch standard {
         case .value(let value), .implied(_, example: let value): value
@@ -60,7 +60,7 @@ package struct Setting: Sendable {
     }
 }
 
-/// What a setting's value has to look like.
+/// The form of a setting's value.
 package enum SettingForm: Sendable {
     case number(ClosedRange<Int>, Unit?)
     case path

@@ -2,7 +2,7 @@ import AgentModel
 import Glibc
 
 /// A file of settings, `NAME=VALUE` a line: what systemd.exec(5) calls an EnvironmentFile, without what is easily
-/// misread there. What is read here means the same to systemd; what is not is refused.
+/// misread there. Every line that is accepted means the same to systemd; all others are refused.
 struct SettingsFile {
     struct Entry {
         let name: String

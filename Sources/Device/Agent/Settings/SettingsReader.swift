@@ -1,10 +1,10 @@
 import AgentModel
 import Logging
 
-/// Takes settings one by one out of what was set. What cannot be is noted, and the default taken in its place, so that
-/// everything that is wrong is told in one go.
+/// Takes settings one by one out of the given ones. An invalid one is noted, and the default taken in its place, so
+/// that everything that is wrong is told in one go.
 struct SettingsReader {
-    /// What was set, and by whom.
+    /// A value and its origin.
     struct Given: Sendable, Equatable {
         let text: String
         let origin: SettingOrigin
@@ -74,7 +74,7 @@ struct SettingsReader {
         value(of: setting, read: Logger.Level.init(rawValue:)) ?? .notice
     }
 
-    /// A text that somebody else judges; nil where it is not set, or set to nothing.
+    /// A text that is judged elsewhere; nil where it is not set, or set to nothing.
     func anyText(_ setting: Setting) -> String? { given[setting.name].flatMap { $0.text.isEmpty ? nil : $0.text } }
 
     private mutating func value<Value>(
@@ -88,7 +88,7 @@ struct SettingsReader {
 }
 
 extension String {
-    /// What the kernel takes for one (dev_valid_name), without what no person would choose.
+    /// Whether the kernel takes it for one (dev_valid_name), without those that no user would choose.
     var isInterfaceName: Bool {
         (1...15).contains(utf8.count) && self != "." && self != ".."
             && utf8.allSatisfy { byte in

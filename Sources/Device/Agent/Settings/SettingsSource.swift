@@ -1,6 +1,6 @@
 import AgentModel
 
-/// Where the settings come from: a file, if there is one, and the environment, which counts before the file.
+/// The source of the settings: a file, if there is one, and the environment, which counts before the file.
 public struct SettingsSource: Sendable {
     public let file: String?
     public let environment: [String: String]
@@ -15,7 +15,7 @@ public struct SettingsSource: Sendable {
         try AgentSettings(collect(), environment: environment)
     }
 
-    /// What was set, before anybody has looked at the values.
+    /// The settings before their values are checked.
     struct Collected {
         var given: [String: SettingsReader.Given] = [:]
         var notes: [String] = []

@@ -86,7 +86,7 @@ final class ConnectionKeeper {
         let isCurrent = machine.phase.attempt == number
         switch event {
         case .connected(let connected):
-            // Of what was given up, a connection may still come.
+            // An attempt that was given up may still bring a connection.
             guard isCurrent else { return connected.close(promise: nil) }
             channel = connected
             handle(.connected(attempt: number))

@@ -20,7 +20,7 @@ struct ConnectionMachine {
         case ended(attempt: Int, ReachProblem?)
         case cancel
 
-        /// Which attempt it concerns, where that matters.
+        /// The attempt that it concerns, if it concerns one.
         var attempt: Int? {
             switch self {
             case .connected(let attempt), .opened(let attempt, _), .ended(let attempt, _): attempt

@@ -140,7 +140,7 @@ public struct Reconnection: Sendable, Hashable {
     public init() {}
 }
 
-/// Whom targets with TLS have to be vouched for by.
+/// The authorities that have to vouch for targets with TLS.
 public final class TargetTrust: Sendable {
     let context: NIOSSLContext
 

@@ -11,7 +11,7 @@ struct NameInquiry {
     /// Unknown to everyone who does not see the query.
     let id: UInt16
     private var servers: [Server]
-    /// Whose turn it is, counted on from round to round.
+    /// Number of the server whose turn it is, counted on from round to round.
     private var turn = 0
 
     static let rounds = 3

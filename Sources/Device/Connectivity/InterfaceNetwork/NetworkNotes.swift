@@ -137,11 +137,11 @@ public struct NoteMark: Equatable, Sendable {
     let nanoseconds: Int
 }
 
-/// Which versions of its notes there are about an interface's network.
+/// Versions of the notes about an interface's network.
 public struct NoteMarks: Equatable, Sendable {
-    /// Of what our hook has written; nil for nothing.
+    /// The version of our hook's notes; nil for none.
     let lease: NoteMark?
-    /// Of what systemd-networkd has.
+    /// The version of systemd-networkd's.
     let link: NoteMark?
 }
 
@@ -167,7 +167,7 @@ public struct NoteFiles: Sendable {
     /// The notes about an interface's network; empty while there are none. Reads the files anew each time.
     ///
     /// The note of altnet's hook counts, also if it names no server. systemd-networkd has a file for interfaces too whose
-    /// network it does not see to. Where neither names a server, those of the whole machine count, but not where our hook
+    /// network it does not see to. If neither names a server, those of the whole machine count, but not where our hook
     /// is at work, which the folder shows: it has a note for a network in a moment, and until then the machine's servers
     /// are those of the network before. Nor where systemd-networkd had servers for the network before and has not written
     /// anything since.

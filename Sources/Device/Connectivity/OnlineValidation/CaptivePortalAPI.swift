@@ -103,7 +103,7 @@ public struct CaptiveState: Sendable, Equatable {
     public var userPortal: WebAddress?
     /// A page of the operator about the place.
     public var venueInfo: WebAddress?
-    /// Whether ``userPortal`` lets a person stay on before the time or the bytes run out.
+    /// Whether ``userPortal`` lets a user stay on before the time or the bytes run out.
     public var canExtendSession: Bool?
     /// Until the network closes again, from 0; counted from when it was asked.
     public var secondsRemaining: Int?

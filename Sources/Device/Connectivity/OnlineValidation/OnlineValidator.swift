@@ -80,8 +80,8 @@ extension WebAnswer {
     }
 }
 
-/// Whom to ask whether a network leads to the internet, and what the answer has to be. It is the maker's own: there is
-/// none by default.
+/// The server to ask whether a network leads to the internet, and the answer that it has to give. It is the maker's
+/// own: there is none by default.
 public struct ValidationSource: Sendable, Equatable {
     public enum Expectation: Sendable, Equatable {
         /// 200 to 299.
@@ -99,7 +99,7 @@ public struct ValidationSource: Sendable, Equatable {
 
     /// - Parameters:
     ///   - url: begins with `http://`.
-    ///   - status: 200 to 299, as a person writes it; nil for 204, unless a body is given.
+    ///   - status: 200 to 299, as a user writes it; nil for 204, unless a body is given.
     ///   - body: the expected content of the answer; nil if its status alone decides.
     /// - Throws: `InvalidValidationSource`, which says what to do.
     public init(url: String, status: String? = nil, body: String? = nil) throws(InvalidValidationSource) {

@@ -3,7 +3,7 @@ import NIOCore
 /// The address of something on the web: `http://` or `https://`, host, port, path and query.
 ///
 /// Strict on purpose: what a network sends in place of an address is either certainly one or refused, so that what is
-/// shown to a person, what is asked for and what is compared is the same thing (RFC 3986, without its generality).
+/// shown to a user, what is asked for and what is compared is the same thing (RFC 3986, without its generality).
 public struct WebAddress: Sendable, Hashable {
     public enum Scheme: String, Sendable, CaseIterable {
         case http, https
@@ -22,7 +22,7 @@ public struct WebAddress: Sendable, Hashable {
     public let port: Int
     /// Path and query as they go into a request; begins with a slash.
     public let target: String
-    /// The fragment behind `#`: for the person's browser, and never sent.
+    /// The fragment behind `#`: for the user's browser, and never sent.
     public let fragment: String?
 
     /// - Throws: `InvalidWebAddress`, which says what is wrong.

@@ -5,7 +5,7 @@ import NIOSSL
 
 /// The answer to a request, within the limits that were given.
 public struct WebAnswer: Sendable, Equatable {
-    /// Where it was asked for.
+    /// The address that was asked.
     public let address: WebAddress
     /// 200 to 999.
     public let status: Int

@@ -6,7 +6,7 @@ import Synchronization
 /// Asks the web one thing at a time, of servers that are not trusted: every answer has its limits (``WebLimits``), nothing
 /// is unpacked, no redirection is followed, and the connection ends with the answer.
 public struct WebClient: Sendable {
-    /// Whose certificates are trusted.
+    /// The authorities whose certificates are trusted.
     public enum Authorities: Sendable {
         /// Those of the system, such as `/etc/ssl/certs`.
         case system
@@ -68,8 +68,8 @@ extension WebExchange {
     fileprivate static let cancelled = WebExchange(result: .failure(.cancelled), bytes: 0)
 }
 
-/// Whose certificates are trusted, read when they are needed first and then kept: those of the system are some megabytes,
-/// and take a small machine a good part of a second.
+/// The authorities whose certificates are trusted, read when they are needed first and then kept: those of the system
+/// are some megabytes, and take a small machine a good part of a second.
 final class LoadedAuthorities: Sendable {
     private let authorities: WebClient.Authorities
     private let loaded = Mutex<NIOSSLContext?>(nil)
@@ -142,7 +142,7 @@ extension WebRequest {
     }
 }
 
-/// How much of an answer is taken, and how long it may take. Whatever the other side sends, not more than
+/// How much of an answer is taken, and how long it may take. For any answer, not more than
 /// ``receivedBytes`` and one further read of ``readSize`` is ever held.
 public struct WebLimits: Sendable {
     public enum Body: Sendable {

@@ -5,8 +5,8 @@ import Glibc
 import Linux
 import NIOCore
 
-/// The provider for portals on which terms have only to be accepted, by a form or by a link, as nodogsplash's are. What has to
-/// be filled in, a person is asked for.
+/// The provider for portals on which terms have only to be accepted, by a form or by a link, as nodogsplash's are. A
+/// user is asked for all other fields.
 public struct ClickThrough: ProviderService {
     /// A page after a page, as where terms follow a greeting.
     private static let steps = 3
@@ -18,7 +18,7 @@ public struct ClickThrough: ProviderService {
     private let group: any EventLoopGroup
     /// Between these looks.
     private let pause: Duration
-    /// The page on which a person was asked for something.
+    /// The page on which a user was asked for something.
     private var pending: (visit: PortalVisit, form: PortalPage.Form, network: CaptiveNetwork)?
 
     public init(on group: any EventLoopGroup) { self.init(on: group, pause: .seconds(1)) }
@@ -64,7 +64,7 @@ public struct ClickThrough: ProviderService {
         return await walk(visit, network)
     }
 
-    /// Does what each page wants, until the network lets through or a person is needed.
+    /// Does what each page wants, until the network lets through or a user is needed.
     private mutating func walk(_ start: PortalVisit, _ network: CaptiveNetwork) async -> SignInResult {
         var visit = start
         for _ in 0..<Self.steps {
@@ -98,7 +98,7 @@ public struct ClickThrough: ProviderService {
                 url: visit.shownAddress.description, fields: form.questions))
     }
 
-    /// The person may know what to do with the page.
+    /// The user may know what to do with the page.
     private mutating func show(_ visit: PortalVisit, _ network: CaptiveNetwork) -> SignInResult {
         pending = (visit, PortalPage.Form(), network)
         return .uiRequired(
@@ -130,7 +130,7 @@ public struct ClickThrough: ProviderService {
             }
         }
         if await isOpen(network) ?? true { return .success(maintainIn: nil, session: nil) }
-        // A person is asked again where the page asks again: the password may have been mistyped.
+        // A user is asked again where the page asks again: the password may have been mistyped.
         return form.fields.isEmpty ? .failure(reason: "the network stays closed") : await walk(visit, network)
     }
 

@@ -11,10 +11,10 @@ struct PortalPage: Sendable, Equatable {
         /// Whether it says what something costs.
         var isPriced = false
 
-        /// Whether the person has to type something.
+        /// Whether the user has to type something.
         var needsPerson: Bool { fields.contains { $0.kind == .text || $0.kind == .password } }
 
-        /// Whether the person has to choose something, such as a tariff.
+        /// Whether the user has to choose something, such as a tariff.
         var hasChoice: Bool { hasList || fields.count { $0.kind == .radio } > 1 }
     }
 
@@ -150,9 +150,9 @@ extension PortalPage {
         /// Send the form as it is, with what has to be agreed to ticked: it asks for nothing else.
         case submit(Form)
         case follow(String)
-        /// The person has to fill in the form.
+        /// The user has to fill in the form.
         case ask(Form)
-        /// The person has to see the page: it wants a choice, or costs something.
+        /// The user has to see the page: it wants a choice, or costs something.
         case show
         /// There is nothing on it that is understood.
         case none
@@ -187,7 +187,7 @@ extension PortalPage.Form {
         return ConsentWords.areOnwardOnButton(said) || fields.contains { $0.kind == .checkbox && ticks($0) }
     }
 
-    /// The fields that the person is asked for.
+    /// The fields that the user is asked for.
     var questions: [PortalRequest.Field] {
         var names: Set<String> = []
         return fields.compactMap { field in
@@ -202,7 +202,7 @@ extension PortalPage.Form {
     }
 
     /// The fields sent when its button is pressed: all that is hidden, the boxes that have to be ticked, the choices as
-    /// they are, and what the person filled in.
+    /// they are, and what the user filled in.
     func values(_ filledIn: [String: String] = [:]) -> [(name: String, value: String)] {
         let pressed = pressed
         return fields.enumerated().compactMap { index, field in

@@ -7,7 +7,7 @@ struct PortalVisit: Sendable {
         case web(WebFailure)
         case address(InvalidWebAddress)
         case redirections
-        /// The person's input would go to a host that the person was not told of.
+        /// The user's input would go to a host that the user was not told of.
         case elsewhere
     }
 
@@ -19,7 +19,7 @@ struct PortalVisit: Sendable {
     private var jar = CookieJar()
     private var address: WebAddress
     private(set) var page = PortalPage(html: [])
-    /// The page's address as a person may see it. Once the person has filled in something, it stays that of the page before:
+    /// The page's address as a user may see it. Once the user has filled in something, it stays that of the page before:
     /// any later one, which the portal chooses, may contain what was filled in.
     private(set) var shownAddress: WebAddress
     private var isFilledIn = false
@@ -33,7 +33,7 @@ struct PortalVisit: Sendable {
 
     mutating func follow(_ target: String) async throws(Failure) { try await load(.get, resolve(target)) }
 
-    /// - Parameter filledIn: by a person. It goes to where the page came from, or encrypted, or nowhere.
+    /// - Parameter filledIn: by a user. It goes to where the page came from, or encrypted, or nowhere.
     mutating func send(_ form: PortalPage.Form, _ filledIn: [String: String] = [:]) async throws(Failure) {
         let target = try resolve(form.action)
         guard filledIn.isEmpty || keepsSecrets(target) else { throw .elsewhere }
@@ -45,7 +45,7 @@ struct PortalVisit: Sendable {
         try await load(.get, query)
     }
 
-    /// Whether what a person fills in may be sent to where the form says.
+    /// Whether what a user fills in may be sent to where the form says.
     func maySend(_ form: PortalPage.Form) -> Bool { (try? resolve(form.action)).map(keepsSecrets) ?? false }
 
     private func keepsSecrets(_ target: WebAddress) -> Bool {

@@ -86,7 +86,7 @@ struct TagScanner: Sendable {
             return nil
         }
         let start = position
-        // Whatever the first byte is, it is part of the name, so that each one moves on.
+        // The first byte is part of the name, whatever it is, so that each one moves on.
         position += 1
         while let next = byte(at: position), !Self.isSpace(next), !"=/>".utf8.contains(next) { position += 1 }
         let name = Self.name(page[start..<position])

@@ -1,7 +1,7 @@
 import AgentModel
 import AppProtocol
 
-/// The facts about a network that wants a person to sign in: the body of `evaluate`, `authenticate`, `maintain` and
+/// The facts about a network that wants a user to sign in: the body of `evaluate`, `authenticate`, `maintain` and
 /// `logoff`.
 public struct CaptiveNetwork: Sendable, Equatable {
     public var ssid: SSID

@@ -1,12 +1,12 @@
 import AppProtocol
 
-/// A provider's question to a person: the text that is shown, and the fields to fill in.
+/// A provider's question to a user: the text that is shown, and the fields to fill in.
 public struct Dialogue: Sendable, Equatable {
     public var title: String
     public var message: String
-    /// A page that the person may open instead, with `http` or `https`.
+    /// A page that the user may open instead, with `http` or `https`.
     public var url: String?
-    /// None where the person has only to agree, or to open the page.
+    /// None where the user has only to agree, or to open the page.
     public var fields: [PortalRequest.Field]
 
     public init(title: String, message: String, url: String? = nil, fields: [PortalRequest.Field] = []) {

@@ -2,7 +2,7 @@ import AppProtocol
 
 /// The first line of a connection to the host of the providers.
 public enum HostRequest: Sendable, Equatable {
-    /// Which providers there are. The host answers and ends the connection.
+    /// Lists the providers. The host answers and ends the connection.
     case list
     /// Become this provider: what follows is the connection with it.
     case open(provider: String)

@@ -28,7 +28,7 @@ public enum SignInResult: Sendable, Equatable {
     ///   - maintainIn: when to maintain it, in seconds; nil for the agent's own interval.
     ///   - session: what the provider wants to have again when it maintains and logs off.
     case success(maintainIn: Int?, session: Secret?)
-    /// A person has to do something first. The provider then gets `answer`.
+    /// A user has to do something first. The provider then gets `answer`.
     case uiRequired(Dialogue)
     /// Not now.
     /// - Parameter retryAfter: in seconds.

@@ -15,12 +15,12 @@ public struct ProviderRequest: Sendable, Equatable {
     public enum Content: Sendable, Equatable {
         /// Comes first in every connection: whether this is a provider that speaks the protocol at all.
         case hello
-        /// Which of these networks it may serve, without any use of a network.
+        /// Asks which of these networks it may serve, without any use of a network.
         case filterScanList([ScannedHotspot])
         /// Whether it can sign in to this network, which the device has joined.
         case evaluate(CaptiveNetwork)
         case authenticate(CaptiveNetwork)
-        /// The person's input, by the fields' names, after `uiRequired` in the same connection.
+        /// The user's input, by the fields' names, after `uiRequired` in the same connection.
         case answer([String: Secret])
         /// Whether the device is still signed in, and what else keeps it so. With what the provider kept at its sign-in.
         case maintain(CaptiveNetwork, session: Secret?)
@@ -138,7 +138,7 @@ extension Secret {
     var text: String? { withBytes { String(validating: $0, as: UTF8.self) } }
 }
 
-/// The bounds that agent, host and providers keep to. A message that exceeds one is refused as a whole. Names, and what a person is
+/// The bounds that agent, host and providers keep to. A message that exceeds one is refused as a whole. Names, and what a user is
 /// asked and answers, go on to apps, whose bounds hold for them.
 public enum ProviderLimits {
     /// The protocol version spoken here: the `v` of every line.
@@ -154,10 +154,10 @@ public enum ProviderLimits {
     /// The longest title, label and reason, and the longest message, in bytes of UTF-8.
     public static let titleLength = ProtocolLimits.portalTitleLength
     public static let messageLength = ProtocolLimits.portalMessageLength
-    /// The most fields that a person may be asked to fill in, and the longest name of one, in bytes of UTF-8.
+    /// The most fields that a user may be asked to fill in, and the longest name of one, in bytes of UTF-8.
     public static let fields = ProtocolLimits.portalFields
     public static let fieldNameLength = ProtocolLimits.portalNameLength
-    /// The longest value that a person gives, in bytes of UTF-8.
+    /// The longest value that a user gives, in bytes of UTF-8.
     public static let valueLength = ProtocolLimits.portalValueLength
     /// The longest text that a provider may keep about a sign-in, in bytes of UTF-8.
     public static let sessionLength = 4096

@@ -46,7 +46,7 @@ public final class Hotspots: Sendable {
     /// How it stands, readable from every thread.
     public var status: HotspotStatus { snapshot.status.withLock { $0 } }
 
-    /// A probe found that the network wants a person to sign in. Where a provider says that it has signed in, a probe that
+    /// A probe found that the network wants a user to sign in. If a provider says that it has signed in, a probe that
     /// began after that and still finds this shows that it has not.
     public func captiveFound(_ network: CaptiveNetwork, name: NetworkName) { receive(.captive(network, name)) }
 
@@ -65,7 +65,7 @@ public final class Hotspots: Sendable {
         try? await connector.loop.flatSubmit { [driver] in driver.value.logOff() }.get()
     }
 
-    /// The person's answer.
+    /// The user's answer.
     public func answer(_ answer: PortalAnswer) throws(PortalAnswerRefusal) {
         guard let request = status.request, request.id == answer.id else { throw .notAsked }
         try request.check(answer)
@@ -145,7 +145,7 @@ public struct HotspotSettings: Sendable, Equatable {
     public var handover: Duration = .seconds(2)
     /// How many providers are asked at a time.
     public var parallel = 4
-    /// How long a person may take to answer, and how often one may be asked in one attempt to sign in.
+    /// How long a user may take to answer, and how often one may be asked in one attempt to sign in.
     public var personLimit: Duration = .seconds(600)
     public var dialogues = 5
     /// How long the agent has to find out whether a provider that says so has signed in.
@@ -164,13 +164,13 @@ public struct HotspotSettings: Sendable, Equatable {
 
 /// How the sign-in stands.
 public struct HotspotStatus: Sendable, Equatable {
-    /// For `connectivity`: its state, its provider, and where a person signs in.
+    /// For `connectivity`: its state, its provider, and where a user signs in.
     public var portal = Portal()
-    /// The question to a person now: to be sent as `portal.request` whenever it becomes another one that is not nil.
+    /// The question to a user now: to be sent as `portal.request` whenever it becomes another one that is not nil.
     public var request: PortalRequest?
     /// Until when the agent should wait and stay at the network, because a sign-in is under way; nil where none is.
     public var signingInUntil: Instant?
-    /// Whether a network that is found to be captive now starts a sign-in. False where a person is asked or did not want
+    /// Whether a network that is found to be captive now starts a sign-in. False where a user is asked or did not want
     /// to, after the device has logged off, and in the wait after no provider could.
     public var isTryingWhereCaptive = true
     /// The moment of the next try, after no provider could sign in.
@@ -181,7 +181,7 @@ public struct HotspotStatus: Sendable, Equatable {
     public init() {}
 }
 
-/// Why a person's answer is not passed on.
+/// Why a user's answer is not passed on.
 public enum PortalAnswerRefusal: Error, Sendable, Equatable {
     /// Nothing is asked, or something else by now.
     case notAsked
@@ -193,7 +193,7 @@ public enum PortalAnswerRefusal: Error, Sendable, Equatable {
     case invalidValue(String)
 }
 
-/// Which provider signed in at which network, for those used last.
+/// The provider that signed in at each network, for those used last.
 struct RememberedProviders: Sendable {
     /// All access points of one network.
     private struct Network: Hashable {

@@ -43,7 +43,7 @@ struct SignIn: Sendable {
         case loggingOff(ConnectionID, until: Instant)
         /// No provider could sign in: it is tried again then.
         case waiting(until: Instant)
-        /// Until the network is left: the person did not want to, or the device has logged off.
+        /// Until the network is left: the user did not want to, or the device has logged off.
         case resting
     }
 
@@ -99,7 +99,7 @@ struct SignIn: Sendable {
     private var lastRequest: Int
     private var actions: [Action] = []
 
-    /// - Parameter firstRequest: the number of the first question to a person: another one after each start, so that an
+    /// - Parameter firstRequest: the number of the first question to a user: another one after each start, so that an
     ///   answer to a question from before it is none.
     init(settings: HotspotSettings = HotspotSettings(), firstRequest: Int = 1) {
         self.settings = settings
@@ -124,7 +124,7 @@ struct SignIn: Sendable {
         return actions
     }
 
-    // MARK: What the rest is written in
+    // MARK: Helpers
 
     mutating func act(_ action: Action) { actions.append(action) }
 

@@ -133,7 +133,7 @@ extension PairingCode {
         }
     }
 
-    /// Shows the code: to a person as a picture and as text, to a program as a line.
+    /// Shows the code: to a user as a picture and as text, to a program as a line.
     func present(_ console: Console) throws {
         guard console.style.goesToTerminal else { return console.print(uri()) }
         do throws(QRCodeError) {

@@ -78,7 +78,7 @@ struct PortalCommand: DeviceCommand {
         return values
     }
 
-    /// The answers of a person at the terminal.
+    /// The answers of a user at the terminal.
     private func asked(_ request: PortalRequest, _ console: Console) throws -> [String: Secret] {
         var values: [String: Secret] = [:]
         for field in request.fields {

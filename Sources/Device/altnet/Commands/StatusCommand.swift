@@ -48,7 +48,7 @@ struct StatusView {
         return ([headline(style)] + lines).joined(separator: "\n")
     }
 
-    /// Everything that matters in one sentence, and what a person has to do, if anything, in another.
+    /// Everything that matters in one sentence, and what a user has to do, if anything, in another.
     private func headline(_ style: Style) -> String {
         let parts = [Wording.connection(status.network)] + ConnectivityWording.beyond(status.network, now: now)
         let sentence = parts.map { style.paint($0.text, $0.paint) }.joined(separator: "; ")
@@ -80,7 +80,7 @@ struct StatusView {
 }
 
 extension Portal {
-    /// Whether it takes a person.
+    /// Whether it takes a user.
     fileprivate var wantsSomebody: Bool {
         switch state {
         case .inactive, .presentingUI: true

@@ -94,7 +94,7 @@ struct TerminalSession: Sendable {
     }
 }
 
-/// What a terminal session listens to.
+/// The events that a terminal session listens to.
 private final class InputSources: Sendable {
     private let keys: ReadWatch
     private let signals: ProcessSignals

@@ -82,7 +82,7 @@ struct WatchScreen {
         }
     }
 
-    /// Which letter is which network, and how it was heard last.
+    /// The letter of each network, and its last signal.
     private var legend: [String] {
         let items = state.letters.sorted { $0.value < $1.value }.map { ssid, letter in
             let name = "\(letter) \(shown(ssid.description))".fitted(to: 24, ellipsis: style.ellipsis)

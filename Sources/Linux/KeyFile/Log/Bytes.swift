@@ -111,7 +111,7 @@ enum CRC32 {
     ) -> Bool {
         let difference = Self.checksum(UnsafeRawBufferPointer(bytes), after: first) ^ checksum
         if difference.nonzeroBitCount == 1 { return true }
-        // What flipping each bit of a byte does to the checksum, from the last byte to the first.
+        // The effect of each flipped bit of a byte on the checksum, from the last byte to the first.
         var effects = (0..<8).map { shift(1 << $0) }
         for index in bytes.indices.reversed() {
             if let bit = effects.firstIndex(of: difference) {

@@ -9,7 +9,7 @@ struct LogRecovery {
         let root: Secret
         /// The sectors that hold its snapshot, this one included.
         var span: [Int]
-        /// Where the next record begins, from the sector's start.
+        /// Offset of the next record, in bytes from the sector's start.
         var end: Int
         /// The last record's.
         var tag: [UInt8]
@@ -159,7 +159,7 @@ struct LogRecovery {
                     noteLoss(lost)
                     isLossNoted = true
                 } else if isNewer || (scan.index == next && scan.isDamaged) {
-                    // What a power cut leaves of a sector that was being erased or begun.
+                    // The remains of a sector that was being erased or begun at a power cut.
                     mustMoveOn = true
                     if !isClosed { findings.append(.interruptedWrite) }
                 } else {
@@ -255,7 +255,7 @@ private struct Replay: ~Copyable {
     /// The last record's.
     private(set) var tag = Record.noTag
     private(set) var generation: UInt64 = 0
-    /// Where the next record begins, from the sector's start.
+    /// Offset of the next record, in bytes from the sector's start.
     private(set) var end = 0
     private(set) var opened = 0
     private(set) var hasSnapshot = false

@@ -90,12 +90,12 @@ struct RecordReader: ~Copyable {
     private let repairs: Bool
     /// A part of the sector, large enough for any record.
     private var window: WipedBuffer
-    /// Where the window begins, from the sector's start; nil before anything was read.
+    /// Offset of the window, in bytes from the sector's start; nil before anything was read.
     private var windowStart: Int?
     /// The last record's place in the window.
     private var found = 0..<0
     private var isClosed = false
-    /// Where the next record begins, from the sector's start.
+    /// Offset of the next record, in bytes from the sector's start.
     private(set) var offset: Int
     /// The reason for which `next` returned nil.
     private(set) var end = End.blank
@@ -109,14 +109,14 @@ struct RecordReader: ~Copyable {
 
     struct Found {
         let header: Record.Header
-        /// Where it begins, from the sector's start.
+        /// Offset of the record, in bytes from the sector's start.
         let offset: Int
         /// Whether a wrong bit was put right, in it or in the blank bytes behind it.
         let isRepaired: Bool
     }
 
     /// - Parameters:
-    ///   - mark: of the sector's header. What other sectors in this place have left does not count as records.
+    ///   - mark: of the sector's header. Remains of other sectors in this place are no records.
     ///   - repairs: whether a single wrong bit in a record is put right.
     init(_ medium: any Medium, sector: Int, mark: SectorHeader.Mark, from offset: Int? = nil, repairs: Bool = true) {
         self.medium = medium
@@ -153,7 +153,7 @@ struct RecordReader: ~Copyable {
     /// Goes on behind something that is no record.
     mutating func skipUnit() { offset += medium.geometry.writeUnit }
 
-    /// Whether nothing was written here. Where bytes can be written over, what is behind the next blank unit is left from
+    /// Whether nothing was written here. If bytes can be written over, the data behind the next blank unit is left from
     /// another use of the sector.
     private mutating func isBlankFromHere() throws(KeyFileError) -> Bool {
         let geometry = medium.geometry
@@ -179,7 +179,7 @@ struct RecordReader: ~Copyable {
         if let start = self.windowStart, start <= range.lowerBound, range.upperBound <= start + window.count {
             windowStart = start
         } else {
-            // Where the sector is no larger than the window, once for all.
+            // Once for all, if the sector is no larger than the window.
             windowStart = min(range.lowerBound, medium.geometry.sectorSize - window.count)
             self.windowStart = windowStart
             let (medium, place) = (medium, medium.geometry.start(of: sector) + windowStart)

@@ -77,7 +77,7 @@ package final class RecordLog {
         mustMoveOn = recovery.mustMoveOn
         formerKeySectors = recovery.formerKeySectors
         let headers = recovery.scans.map(\.header)
-        // Where a header cannot be read, its sector was erased about as often as the others.
+        // If a header cannot be read, its sector counts as erased about as often as the others.
         let most = headers.compactMap { $0?.eraseCount }.max() ?? 0
         eraseCounts =
             recovery.active == nil
@@ -100,7 +100,7 @@ package final class RecordLog {
             (mustMoveOn, isInDoubt) = (true, recovery.active != nil)
             report.append(.postponed(doubt))
         } else {
-            // What cannot be read may be the newest: it is not superseded before it must be.
+            // An unreadable sector may be the newest: it is not superseded before it must be.
             bringInOrder(repairing: recovery.needsRepair && failing.isEmpty)
         }
     }
@@ -117,7 +117,7 @@ package final class RecordLog {
     /// The position of the last record, or nil if nothing was ever committed.
     package var position: StorePosition? { active?.position }
 
-    /// Which of `roots` the newest sector is under.
+    /// The one of `roots` that the newest sector is under.
     package var activeRoot: Secret? { active?.root }
 
     /// Whether there is a key to commit under.
@@ -411,7 +411,7 @@ package final class RecordLog {
 
     /// Puts everything under another root key, in a sector of its own.
     ///
-    /// What it replaces is still there, under the former key, until `eraseFormerKeySectors`.
+    /// The old state is still there, under the former key, until `eraseFormerKeySectors`.
     package func rekey(to new: Secret) throws(KeyFileError) {
         // Settles what a failed commit left in doubt.
         try commit(cells)

@@ -12,7 +12,7 @@ struct SectorHeader: Equatable {
     /// The form of the sector's records: in `readableVersions`.
     let version: UInt16
     let geometry: Geometry
-    /// Which of the sectors this is, from 0.
+    /// Number of the sector, from 0.
     let index: Int
     /// How often the sector was erased, this time included.
     let eraseCount: UInt32
@@ -166,7 +166,7 @@ struct SectorKeys {
     /// The data that a record's authentication covers beside its body: so no record can stand in another's place.
     struct Context {
         let sector: SectorHeader
-        /// Where in the sector the record begins.
+        /// Offset of the record in the sector, in bytes.
         let offset: Int
         let header: Record.Header
         /// The tag of the record before, or zeros for a snapshot.

@@ -12,7 +12,7 @@ struct SectorScan {
     private(set) var parts: ClosedRange<Int>?
     /// Whether the last record says that the store goes on elsewhere.
     var isClosed = false
-    /// Where the next record would begin, from the sector's start.
+    /// Offset of the next record, in bytes from the sector's start.
     var end = 0
     var tail = Tail.blank
 

@@ -26,8 +26,8 @@ package final class FlashMedium: Medium {
         guard !device.isReadOnly else { throw .system(.write, path: device.path, errno: EROFS) }
     }
 
-    /// A sector that is marked bad reads as blank, for nothing of the store was ever there. What NAND flash cannot correct,
-    /// as after an erasure that was cut short, comes as it is (mtdchar_read in the kernel).
+    /// A sector that is marked bad reads as blank, for nothing of the store was ever there. Data that NAND flash cannot
+    /// correct, as after an erasure that was cut short, comes as it is (mtdchar_read in the kernel).
     package func read(at offset: Int, into buffer: UnsafeMutableRawBufferPointer) throws(KeyFileError) {
         var done = 0
         while done < buffer.count {

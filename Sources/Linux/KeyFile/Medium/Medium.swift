@@ -2,7 +2,7 @@
 /// power.
 ///
 /// A sector that was begun is only ever appended to, so that flash, whose bits can be cleared one by one but set only all
-/// at once, can hold it. What was written is durable after `synchronise`.
+/// at once, can hold it. Written data is durable after `synchronise`.
 package protocol Medium: AnyObject {
     var geometry: Geometry { get }
     /// Whether there is anything to be read: a file may not have been made yet.

@@ -81,7 +81,7 @@ extension NetworkStatistics {
         static let provenAccessPoints = Parts(rawValue: 16)
     }
 
-    /// Which parts there are, and then those.
+    /// A set of flags for the parts that are there, and then the parts.
     var cell: Secret {
         Secret(upTo: 1 + 4 + 1 + 2 + 1 + 1 + Self.maximumAccessPoints * 6) { cell in
             var parts: Parts = []

@@ -3,7 +3,7 @@ import AgentModel
 // The state as the log keeps it: one cell for each thing that changes by itself. Docs/key-file.md has the layout.
 extension StoredState {
     /// The cells of a valid state. An empty one has none.
-    /// - Parameter old: the cells that are stored now. What is in them and stays keeps its place.
+    /// - Parameter old: the cells that are stored now. Content of them that stays keeps its place.
     func cells(keepingSlotsOf old: Cells) -> Cells {
         let networks = Slots(of: networks, keeping: old.values(of: .network, StoredNetwork.init(cell:)))
         var cells: Cells = kept
@@ -41,7 +41,7 @@ extension StoredState {
             replayCounters[counter.name] = counter.last
         }
         do { try validate() } catch { return nil }
-        // Whatever could not be read above, refers to nothing, or is there twice makes a difference here.
+        // A cell that could not be read above, refers to nothing, or is there twice makes a difference here.
         guard backups.count <= KeyFile.allowedMaximum.upperBound, self.cells(keepingSlotsOf: cells) == cells
         else { return nil }
     }
@@ -85,7 +85,7 @@ extension StoredState {
 extension CellID {
     /// The subject of a cell. The numbers are on disk, so they stay.
     enum Kind: UInt8 {
-        /// Which network is which, and the list's revision. There is at most one.
+        /// The role of each network, and the list's revision. There is at most one.
         case roles = 1
         case network = 2
         /// The observations of a network, under the slot of the first that has its name.

@@ -29,7 +29,7 @@ public struct NetworkStatistics: Sendable, Equatable {
     public var lastSeen: UInt32?
     /// The signal at that time, in dBm.
     public var lastSignal: Int8?
-    /// Where it was then: the first place to look.
+    /// Its channel then: the first place to look.
     public var lastFrequency: Frequency?
     /// Why the last attempt to join it failed, nil once one succeeded.
     public var lastFailure: JoinFailure?

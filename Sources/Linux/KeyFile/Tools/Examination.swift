@@ -69,7 +69,7 @@ package struct Examination: Equatable {
     ) throws(KeyFileError) -> LogRecovery.Active? {
         let recovery: LogRecovery
         do { recovery = try LogRecovery(of: medium, roots: roots, path: path) } catch {
-            // Why the store would not open. What the medium itself refuses ends the examination.
+            // Why the store would not open. An error of the medium itself ends the examination.
             if case .system = error { throw error }
             content = .refused(error)
             return nil
@@ -228,7 +228,7 @@ struct SectorWalk {
     init(
         _ index: Int, _ header: SectorHeader, of medium: any Medium, _ keys: SectorKeys?, after before: [UInt8]?
     ) {
-        // Where the medium does not give all of it, the scan has said so.
+        // If the medium does not give all of it, the scan has said so.
         try? read(index, header, medium, keys, before)
     }
 
@@ -287,7 +287,8 @@ struct ChainBreaks {
             {
                 problems.append((report.index, .linkBroken(predecessor: before)))
             }
-            // What follows a lost successor continues the closing record itself: the loss was noticed and made good.
+            // The record after a lost successor continues the closing record itself: the loss was noticed and made
+            // good.
             guard let successor = walk.successor, !walks.values.contains(where: { $0.link == walk.tags.last }) else {
                 continue
             }

@@ -30,7 +30,7 @@ package enum SealedExport {
         static let parallelism: UInt8 = 1
         static let standard = Cost(exponent: 15)
 
-        /// What is read comes from anywhere: no more than 64 MiB, and not so little that it is no protection.
+        /// The parameters come from outside: at most 64 MiB, and not so little that it is no protection.
         init?(exponent: UInt8, blockSize: UInt8, parallelism: UInt8) {
             guard (14...16).contains(exponent), blockSize == Self.blockSize, parallelism == Self.parallelism else {
                 return nil
@@ -200,7 +200,7 @@ extension KeyFile {
         new.replayCounters.merge(state.replayCounters, uniquingKeysWith: max)
         let newest = max(state.backupsRevision, imported.backupsRevision)
         let isKnown = state.backupsRevision == 0 || new.backups == state.backups
-        // What cannot grow any more stays: no app has ever seen so many changes.
+        // A revision that cannot grow any more stays: no app has ever seen so many changes.
         new.backupsRevision = isKnown || newest == .max ? newest : newest + 1
         do { try commit(new) } catch { throw .store(error) }
     }

@@ -90,8 +90,8 @@ extension StorePlace {
     }
 }
 
-/// A directory that is looked into and not touched. What would write is refused; what the store otherwise does on the side
-/// when it reads, such as making durable what is there, is left out.
+/// A directory that is looked into and not touched. Writing calls are refused; the store's side effects of
+/// reading, such as making durable what is there, are left out.
 final class ReadOnlyDirectory {
     let path: String
     /// nil if there is no such directory.

@@ -35,7 +35,7 @@ public actor AgentLoop {
 }
 
 /// The second loop: the key file, the recording and the log, which may take as long as a disk takes, and never hold up a
-/// decision. What is given to it is done in order.
+/// decision. Its jobs run in order.
 @globalActor
 public actor DiskLoop {
     public static let shared = DiskLoop()

@@ -1,8 +1,8 @@
 import Glibc
 import Synchronization
 
-/// Work for the ``DiskLoop``, done in order. Where too much of it waits already, more is left out, and the next work that is
-/// accepted learns how much.
+/// Work for the ``DiskLoop``, done in order. If too much of it waits already, more is left out, and the next work that
+/// is accepted learns how much.
 public final class Backlog: Sendable {
     private let capacity: Int
     private let counts = Mutex(Counts())
@@ -143,7 +143,7 @@ public final class LineStream: Sendable {
                 : Glibc.write(descriptor, bytes.baseAddress, min(bytes.count, Int(PIPE_BUF)))
         }
         if count > 0 { return count }
-        // Any other failure stays one: the line is lost, and there is no one place to say so.
+        // Any other failure stays one: the line is lost, without a report.
         return errno == EAGAIN || errno == EINTR ? nil : line.count
     }
 

@@ -46,7 +46,7 @@ final class LoopThread: SerialExecutor, TimerSource {
 
     private var isRunningHere: Bool { pthread_equal(pthread_self(), thread.load(ordering: .relaxed)) != 0 }
 
-    // MARK: What it waits for
+    // MARK: Descriptors and timers
 
     /// A century.
     private static let longestDelay = Duration.seconds(3_155_760_000)
@@ -68,7 +68,7 @@ final class LoopThread: SerialExecutor, TimerSource {
 
     func cancel(_ number: RunQueue.Number) { queue.withLock { $0.remove(number) } }
 
-    /// Where the thread waits, it wakes up and sees what is new.
+    /// Wakes the thread if it waits, so that it sees the change.
     private func change<Value: Sendable>(_ body: (inout RunQueue) -> Value) -> Value {
         let (value, isWaiting) = queue.withLock { queue in
             defer { queue.isWaiting = false }
@@ -94,8 +94,8 @@ final class LoopThread: SerialExecutor, TimerSource {
             }
             let ready = wait()
             for number in ready { queue.withLock { $0.action(of: number) }?() }
-            // What came before a deadline counts before it, for as long as the deadline can wait. One timer at a time: what it
-            // does may cancel what would be next.
+            // An event that came before a deadline counts before it, for as long as the deadline can wait. One timer at
+            // a time: its action may cancel the next.
             while let action = queue.withLock({ $0.takeDue(at: .now, isQuiet: ready.isEmpty) }) { action() }
         }
     }

@@ -14,7 +14,7 @@ extension Instant {
     }
 }
 
-/// Where a timer waits: the kernel's time on the loop's thread, or the time of a test.
+/// The source of a timer: the kernel's time on the loop's thread, or the time of a test.
 protocol TimerSource: AnyObject, Sendable {
     /// Calls `action` once on the loop.
     /// - Parameters:
@@ -38,8 +38,8 @@ protocol TimerSource: AnyObject, Sendable {
 /// }
 /// ```
 ///
-/// What begins under a clock stays under it: tasks, timers, and watches over descriptors. So tests with clocks of their own
-/// run side by side.
+/// Tasks, timers, and watches over descriptors that begin under a clock stay under it. So tests with clocks of their
+/// own run side by side.
 public final class ManualClock: Sendable {
     @TaskLocal static var current: ManualClock?
 

@@ -3,7 +3,7 @@ import Glibc
 
 /// Starts programs.
 public enum ChildProcess {
-    /// What a program is given as one of its three streams.
+    /// One of a program's three streams.
     public enum Stream: Sendable {
         case file(String, flags: Int32, mode: mode_t = 0o600)
         /// One that this process has open and keeps.
@@ -82,7 +82,7 @@ public enum ChildProcess {
 }
 
 extension ChildProcess {
-    /// What a program may use at most (setrlimit(2)).
+    /// Limits of a program's resources (setrlimit(2)).
     public struct Limits: Sendable, Equatable {
         /// Of memory and of one file, in bytes.
         public var addressSpace: UInt
@@ -104,8 +104,8 @@ extension ChildProcess {
         }
     }
 
-    /// What descendants of this process leave behind becomes its child, to be waited for, even where the first process
-    /// of the machine or of the container would not do that.
+    /// Orphaned descendants of this process become its children, to be waited for, even if the first process of the
+    /// machine or of the container would not do that.
     /// - Throws: the failure of `prctl(2)`.
     public static func adoptOrphans() throws(SystemError) {
         guard spawn_adopt_orphans() == 0 else { throw SystemError("adopt what other processes leave behind") }
@@ -150,7 +150,7 @@ extension ChildProcess.Limits {
     private static func set(_ resource: __rlimit_resource, _ value: UInt) -> Bool {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0 else { return false }
-        // What is less already stays so.
+        // A limit that is lower already stays.
         let value = min(rlim_t(value), limit.rlim_max)
         limit = rlimit(rlim_cur: value, rlim_max: value)
         return setrlimit(__rlimit_resource_t(resource.rawValue), &limit) == 0

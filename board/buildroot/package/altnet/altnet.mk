@@ -21,7 +21,7 @@ $(error BR2_PACKAGE_ALTNET_DEB is empty: name the package that "make deb" has ma
 endif
 endif
 
-# What the Debian package installs is installed here, so that there is one list of it. The rest is Debian's own.
+# Installs the files of the Debian package, so that there is one list of them. The rest is Debian's own.
 define ALTNET_EXTRACT_CMDS
 	mkdir -p $(@D)/root
 	cd $(@D) && ar x $(ALTNET_DEB)

@@ -12,7 +12,7 @@ DEPENDS = "libnl"
 ALTNET_DEB ?= ""
 SRC_URI = "file://${ALTNET_DEB};subdir=${BP}"
 
-# Where the root file system is read-only: the mount point of the partition that is not.
+# If the root file system is read-only: the mount point of the partition that is not.
 ALTNET_WRITABLE ?= ""
 
 ALTNET_INTERFACE ?= "wlan0"
@@ -70,7 +70,7 @@ RRECOMMENDS:${PN} = "wireless-regdb-static"
 # It is made elsewhere: stripped, and linked with flags of its own.
 INHIBIT_PACKAGE_STRIP = "1"
 INHIBIT_PACKAGE_DEBUG_SPLIT = "1"
-# nooelint: oelint.vars.insaneskip - nobody here can link it again
+# nooelint: oelint.vars.insaneskip - this recipe cannot link it again
 INSANE_SKIP:${PN} = "already-stripped ldflags"
 
 # nooelint: oelint.task.noanonpython - an image without altnet is built without its package, too
