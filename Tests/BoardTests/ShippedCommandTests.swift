@@ -31,12 +31,41 @@ import Testing
         #expect(Self.words(document[start..<end]).sorted() == (try Self.flags()).sorted())
     }
 
-    @Test func hasEightFlagsAndNoLinkerScript() throws {
-        // Words such as -Xswiftc hand on the flag that follows.
-        let flags = try Self.flags().filter { !$0.hasPrefix("-X") }
+    /// A toolset file of SwiftPM, as far as it is used here.
+    private struct Toolset: Decodable {
+        let swiftCompiler: Options?
+        let cCompiler: Options?
+        let cxxCompiler: Options?
+        let linker: Options?
+
+        struct Options: Decodable { let extraCLIOptions: [String] }
+
+        var options: [String] {
+            [swiftCompiler, cCompiler, cxxCompiler, linker].compactMap(\.?.extraCLIOptions).flatMap(\.self)
+        }
+    }
+
+    private static func options() throws -> [String] {
+        try flags().filter { $0.hasSuffix(".json") }.flatMap { file in
+            try JSONDecoder().decode(Toolset.self, from: Data(text(file).utf8)).options
+        }
+    }
+
+    @Test func hasFewFlagsAndNoLinkerScript() throws {
+        let flags = try Self.flags()
         #expect(!flags.isEmpty && flags.count <= 8, "\(flags)")
-        for word in flags.flatMap({ $0.split(separator: ",") }) {
-            #expect(!["-T", "--script", "--symbol-ordering-file"].contains { word.hasPrefix($0) }, "\(word)")
+        let options = try Self.options()
+        #expect(!options.isEmpty)
+        for option in options {
+            #expect(!["-T", "--script", "--symbol-ordering-file"].contains { option.hasPrefix($0) }, "\(option)")
+        }
+    }
+
+    @Test func theDocumentSaysWhatEachOptionIsFor() throws {
+        let document = try Self.text("Docs/building.md")
+        // These hand on the option that follows.
+        for option in try Self.options() where !["-Xfrontend", "-z"].contains(option) {
+            #expect(document.contains(option), "\(option)")
         }
     }
 }
