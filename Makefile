@@ -28,8 +28,10 @@ demo: deps ## See the agent keep a device online, on real kernel radios in a vir
 	@board/lab/install
 	@LAB_ALTNET=$(SHIPPED)/altnet $(LAB) --timeout 600 -- $(SHIPPED)/altnet-lab demo
 
-# The slow builds come first: a mistake in the sources is told before anything runs.
-test: servers check integration lab-core package-test ## Test what every change needs: check, integration, core scenarios, package
+# The tests with real servers mostly wait, so the program that ships is built beside them.
+test: servers check ## Test what every change needs: check, integration, core scenarios, package
+	@$(MAKE) --no-print-directory --output-sync=line --jobs 2 integration build
+	@$(MAKE) --no-print-directory lab-core package-test
 
 test-all: servers check thorough lab package-test board-test ## Test everything
 
