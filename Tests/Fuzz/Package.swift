@@ -85,7 +85,8 @@ let package = Package(
 
         .executableTarget(
             name: "altnet-fuzz", dependencies: ["Fuzzing"], path: "Driver", swiftSettings: instrumented,
-            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]),
+            // gold ends with an internal error on libFuzzer's runtime.
+            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])]),
     ],
     swiftLanguageModes: [.v6]
 )
