@@ -44,8 +44,7 @@ public struct RecordError: Error, Equatable, CustomStringConvertible {
     }
 
     public enum Reason: Equatable, Sendable {
-        /// A system call failed: what cannot be done, and why: `cannot open: Permission denied`.
-        case system(String)
+        case system(SystemError)
         /// It is a folder, a pipe or a device.
         case notAFile
         case tooLarge(maximum: Int)
@@ -60,7 +59,7 @@ public struct RecordError: Error, Equatable, CustomStringConvertible {
 
     public var description: String {
         switch reason {
-        case .system(let problem): "\(file): \(problem)"
+        case .system(let error): "\(file): \(error)"
         case .notAFile: "\(file) is not a regular file"
         case .tooLarge(let maximum): "\(file) is larger than \(maximum >> 20) MiB"
         case .malformed(let line, let problem): "\(file):\(line): \(problem)"

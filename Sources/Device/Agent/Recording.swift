@@ -38,7 +38,7 @@ final class Recording: Sendable {
         self.onEnd = onEnd
         let flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
         let descriptor = open(path, flags, 0o600)
-        guard descriptor >= 0 else { throw RecordError(file: path, reason: .system("\(SystemError("open"))")) }
+        guard descriptor >= 0 else { throw RecordError(file: path, reason: .system(SystemError("open"))) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
@@ -83,7 +83,7 @@ final class Recording: Sendable {
                 (text, isFull) = (full, true)
             }
             do throws(SystemError) { try writeAll(text, to: descriptor, attempting: "write") } catch {
-                return .system("\(error)")
+                return .system(error)
             }
             file.size += text.count
             return isFull ? .full(limit: limit) : nil
