@@ -37,9 +37,9 @@ test-all: servers check thorough lab package-test board-test ## Test everything
 
 # The target of a test decides when it runs. These need servers, network namespaces, root or all of the processor.
 INTEGRATION := IntegrationTests HarnessTests
-# These put threads into other network namespaces, so they have a process of their own: Swift's pool begins a thread in the
+# This one puts threads into other network namespaces, so it has a process of its own: Swift's pool begins a thread in the
 # namespace of the thread that asks for it, and the thread stays there.
-NAMESPACES := ^IntegrationTests\.(DeadPathTests|TroubleTests|InterfaceTests)/
+NAMESPACES := NamespaceTests
 SERVERS := fish groff-base iproute2 libqrencode4 mosquitto nftables nginx-light openssl python3 python3-cryptography \
     python3-jsonschema zbar-tools zsh
 
@@ -50,15 +50,15 @@ built-tests: deps
 	$(SWIFT) build --build-tests
 
 check: lint built-tests ## Check a change: format, and the tests that need neither root nor servers
-	Tests/run --skip-build --skip LabTests $(INTEGRATION:%=--skip %)
+	Tests/run --skip-build $(patsubst %,--skip '^%\.',LabTests $(INTEGRATION) $(NAMESPACES))
 
 integration: servers built-tests ## Run the tests with real servers and network namespaces, as root
-	Tests/run --skip-build --no-parallel $(INTEGRATION:%=--filter '^%\.') --skip '$(NAMESPACES)'
-	Tests/run --skip-build --no-parallel --filter '$(NAMESPACES)'
+	Tests/run --skip-build --no-parallel $(INTEGRATION:%=--filter '^%\.')
+	Tests/run --skip-build --no-parallel $(NAMESPACES:%=--filter '^%\.')
 
 thorough: servers built-tests ## Run all tests but the lab's, with ten times the random histories, power cuts and inputs
-	ALTNET_TESTS=thorough Tests/run --skip-build --no-parallel --skip LabTests --skip '$(NAMESPACES)'
-	Tests/run --skip-build --no-parallel --filter '$(NAMESPACES)'
+	ALTNET_TESTS=thorough Tests/run --skip-build --no-parallel $(patsubst %,--skip '^%\.',LabTests $(NAMESPACES))
+	Tests/run --skip-build --no-parallel $(NAMESPACES:%=--filter '^%\.')
 
 lab: built-tests ## Run all scenarios on real kernel radios in a virtual machine (ONLY=suite or test)
 	$(SHIP) altnet

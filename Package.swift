@@ -99,7 +99,9 @@ let package = Package(
             "Simulation", in: "Bench", on: ["AgentModel", "Failover", "Linux", "Randomness"],
             resources: [.embedInCode("Scenarios")]),
         module("Lab", in: "Bench", on: ["AgentModel", "AppClient", "Linux", "Measuring", "Simulation"]),
-        module("Harness", in: "Bench", on: ["AppClient", "AppProtocol", "Linux", nioCore, nioPosix, nioSSL, nioTLS]),
+        module(
+            "Harness", in: "Bench",
+            on: ["AppClient", "AppProtocol", "JSONValues", "Linux", nioCore, nioPosix, nioSSL, nioTLS]),
         .executableTarget(
             name: "altnet-lab",
             dependencies: [
@@ -109,9 +111,10 @@ let package = Package(
             path: "Sources/Bench/altnet-lab", swiftSettings: strict),
 
         support("Randomness"),
+        support("JSONValues"),
         support("Measuring"),
         support("NetworkNamespaces", on: ["Linux"]),
-        support("ConnectivitySupport", on: ["AgentModel", "Connectivity", "DNS", nioCore, nioPosix]),
+        support("ConnectivitySupport", on: ["AgentModel", "Connectivity", "DNS", "Linux", nioCore, nioPosix]),
         support("PipedPrograms", on: ["Linux"]),
         support("PolicyProperties", on: ["AgentModel", "Failover", "Randomness"]),
         support("KeyFileSimulation", on: ["AgentModel", "KeyFile", "Randomness"]),
@@ -119,7 +122,8 @@ let package = Package(
             "Fuzzing",
             on: [
                 "Agent", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DNS", "Failover",
-                "Hotspots", "KeyFile", "KeyFileSimulation", "Netlink", "Randomness", "Supplicant", crypto, nioCore,
+                "Hotspots", "JSONValues", "KeyFile", "KeyFileSimulation", "Netlink", "Randomness", "Supplicant", crypto,
+                nioCore,
                 nioEmbedded, nioHTTP1, nioTLS,
             ],
             exclude: ["Dictionaries"]),
@@ -131,7 +135,8 @@ let package = Package(
         tests("NetlinkTests", on: ["AgentModel", "CNetlink", "Linux", "Netlink", "NetworkNamespaces", "Randomness"]),
         tests("SupplicantTests", on: ["Linux", "Randomness", "Supplicant"]),
         tests("KeyFileTests", on: ["KeyFile", "KeyFileSimulation", "Randomness"]),
-        tests("AppProtocolTests", on: ["AppProtocol", "Failover", "PipedPrograms", "Randomness", crypto]),
+        tests(
+            "AppProtocolTests", on: ["AppProtocol", "Failover", "JSONValues", "PipedPrograms", "Randomness", crypto]),
         tests("AppClientTests", on: ["AgentModel", "AppClient", "AppServer", "PipedPrograms", nioCore, nioPosix]),
         tests("DNSTests", on: ["DNS", "Randomness"]),
         tests(
@@ -152,6 +157,10 @@ let package = Package(
                 "Linux", "Netlink", "NetworkNamespaces", "Randomness", "altnet", nioCore, nioHTTP1, nioPosix, nioSSL,
                 nioTLS,
             ]),
+        // What puts threads into other network namespaces, and therefore has a process of its own.
+        tests(
+            "NamespaceTests",
+            on: ["AgentModel", "Connectivity", "ConnectivitySupport", "DNS", "Linux", nioCore, nioPosix]),
         tests(
             "AgentTests",
             on: [
@@ -162,7 +171,8 @@ let package = Package(
             "CommandLineTests",
             on: ["AppClient", "AppServer", "DNS", "Lab", "Linux", "PipedPrograms", "Randomness", "altnet"]),
         tests("SimulationTests", on: ["AgentModel", "Failover", "Randomness", "Simulation"]),
-        tests("HarnessTests", on: ["AgentModel", "AppProtocol", "AppServer", "Harness", nioCore, nioPosix]),
+        tests(
+            "HarnessTests", on: ["AgentModel", "AppProtocol", "AppServer", "Harness", "JSONValues", nioCore, nioPosix]),
         tests("StackBenchmarkTests", on: ["AgentModel", "Lab", "Measuring"]),
         tests("FuzzTests", on: ["Fuzzing", "Randomness"]),
         tests("BoardTests", on: ["PipedPrograms"]),

@@ -1,6 +1,7 @@
 import AgentModel
 import AppProtocol
 import AppServer
+import Linux
 import Logging
 import Synchronization
 import Testing
@@ -52,10 +53,15 @@ import Testing
 
             let notebook = Notebook()
             let log = Logger(label: "test") { _ in Writer(notebook: notebook) }
-            async let opened: Void = ListenerRetry(server: own, log: log, pause: .milliseconds(10)).open()
-            while notebook.levels.withLock(\.isEmpty) { await Task.yield() }
-            await other.stop()
-            await opened
+            await ManualClock().run { clock in
+                async let opened: Void = ListenerRetry(server: own, log: log).open()
+                await clock.untilTimer(of: ListenerRetry.pause)
+                clock.advance(by: ListenerRetry.pause)
+                await clock.untilTimer(of: ListenerRetry.pause)
+                await other.stop()
+                clock.advance(by: ListenerRetry.pause)
+                await opened
+            }
             #expect(own.lanPort == port)
             #expect(notebook.levels.withLock(\.self) == [.error, .notice], "said once, however often it was tried")
             await own.stop()

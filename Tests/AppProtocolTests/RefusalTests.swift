@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import JSONValues
 import Testing
 
 /// A line that is no request is refused with the right code, keeps its id if it has one, and never repeats a password.

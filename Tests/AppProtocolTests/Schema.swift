@@ -1,4 +1,5 @@
 import Foundation
+import JSONValues
 
 /// As much of JSON Schema 2020-12 as Docs/protocol.schema.json is written in. A keyword that it does not know fails.
 struct Schema {
@@ -20,7 +21,7 @@ struct Schema {
     /// - Parameter definition: which of `$defs`, or nil for the whole.
     /// - Returns: the violations of the value, and every member that the schema does not mention.
     func problems(of value: JSONValue, as definition: String? = nil) -> [String] {
-        let schema = definition.map { JSONValue.object(["$ref": .string("#/$defs/\($0)")]) } ?? root
+        let schema = definition.map { JSONValue.object(["$ref": .text("#/$defs/\($0)")]) } ?? root
         let finding = check(value, schema, at: "")
         return finding.problems.isEmpty ? undescribed(value, finding.described, at: "") : finding.problems
     }
@@ -47,7 +48,7 @@ struct Schema {
 
     private func check(_ value: JSONValue, _ schema: JSONValue, at path: String) -> Finding {
         guard case .object(let keywords) = schema else {
-            return Finding(problems: schema == .boolean(true) ? [] : ["\(path) is not allowed"])
+            return Finding(problems: schema == .bool(true) ? [] : ["\(path) is not allowed"])
         }
         return keywords.reduce(into: Finding()) { finding, keyword in
             let (name, argument) = keyword
@@ -61,7 +62,7 @@ struct Schema {
         func require(_ holds: Bool) -> Finding { Finding(problems: holds ? [] : ["\(path): \(keyword) does not hold"]) }
         switch (keyword, argument) {
         case ("$schema", _), ("$defs", _), ("title", _), ("description", _): return Finding()
-        case ("$ref", .string(let reference)):
+        case ("$ref", .text(let reference)):
             guard let target = self[String(reference.dropFirst("#/$defs/".count))] else { return require(false) }
             return check(value, target, at: path)
         case ("allOf", .array(let schemas)):
@@ -79,10 +80,10 @@ struct Schema {
         case ("not", _): return require(!check(value, argument, at: path).problems.isEmpty)
         case ("const", _): return require(value == argument)
         case ("enum", .array(let values)): return require(values.contains(value))
-        case ("type", .string(let type)): return require(value.has(type: type))
+        case ("type", .text(let type)): return require(value.has(type: type))
         case ("required", .array(let names)):
             guard case .object(let members) = value else { return Finding() }
-            return require(names.allSatisfy { members[$0.string ?? ""] != nil })
+            return require(names.allSatisfy { members[$0.text ?? ""] != nil })
         case ("properties", .object(let schemas)):
             guard case .object(let members) = value else { return Finding() }
             return members.reduce(into: Finding()) { finding, member in
@@ -90,7 +91,7 @@ struct Schema {
                 let found = check(member.value, schema, at: "\(path)/\(member.key)")
                 finding.problems += found.problems
                 finding.described.formUnion(found.described.union(["\(path)/\(member.key)"]))
-                if schema == .boolean(true) {
+                if schema == .bool(true) {
                     finding.described.formUnion(member.value.paths(at: "\(path)/\(member.key)"))
                 }
             }
@@ -104,10 +105,10 @@ struct Schema {
         case ("propertyNames", _):
             guard case .object(let members) = value else { return Finding() }
             return Finding(
-                problems: members.keys.flatMap { check(.string($0), argument, at: "\(path)/\($0)").problems })
-        case ("maxProperties", .number(let most)):
+                problems: members.keys.flatMap { check(.text($0), argument, at: "\(path)/\($0)").problems })
+        case ("maxProperties", .integer(let most)):
             guard case .object(let members) = value else { return Finding() }
-            return require(members.count <= Int(most))
+            return require(members.count <= most)
         case ("items", _):
             guard case .array(let values) = value else { return Finding() }
             return values.enumerated().reduce(into: Finding()) { finding, item in
@@ -115,32 +116,49 @@ struct Schema {
                 finding.problems += found.problems
                 finding.described.formUnion(found.described)
             }
-        case ("maxItems", .number(let most)):
+        case ("maxItems", .integer(let most)):
             guard case .array(let values) = value else { return Finding() }
-            return require(values.count <= Int(most))
-        case ("minItems", .number(let least)):
+            return require(values.count <= most)
+        case ("minItems", .integer(let least)):
             guard case .array(let values) = value else { return Finding() }
-            return require(values.count >= Int(least))
-        case ("minimum", .number(let least)): return require(value.number.map { $0 >= least } ?? true)
-        case ("maximum", .number(let most)): return require(value.number.map { $0 <= most } ?? true)
-        case ("minLength", .number(let least)):
-            return require(value.string.map { $0.unicodeScalars.count >= Int(least) } ?? true)
-        case ("maxLength", .number(let most)):
-            return require(value.string.map { $0.unicodeScalars.count <= Int(most) } ?? true)
-        case ("pattern", .string(let pattern)):
-            return require(value.string.map { $0.range(of: pattern, options: .regularExpression) != nil } ?? true)
+            return require(values.count >= least)
+        case ("minimum", .integer(let least)): return require(value.number.map { $0 >= Double(least) } ?? true)
+        case ("maximum", .integer(let most)): return require(value.number.map { $0 <= Double(most) } ?? true)
+        case ("minLength", .integer(let least)):
+            return require(value.text.map { $0.unicodeScalars.count >= least } ?? true)
+        case ("maxLength", .integer(let most)):
+            return require(value.text.map { $0.unicodeScalars.count <= most } ?? true)
+        case ("pattern", .text(let pattern)):
+            return require(value.text.map { $0.range(of: pattern, options: .regularExpression) != nil } ?? true)
         default: return Finding(problems: ["the keyword \(keyword) is not known"])
         }
     }
 }
 
 extension JSONValue {
+    init(_ text: some StringProtocol) throws {
+        self = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8))
+    }
+
+    var first: JSONValue? { array?.first }
+    var last: JSONValue? { array?.last }
+    var strings: [String]? { array?.compactMap(\.text) }
+
+    fileprivate var number: Double? {
+        switch self {
+        case .integer(let integer): Double(integer)
+        case .number(let number): number
+        default: nil
+        }
+    }
+
     fileprivate func has(type: String) -> Bool {
         switch self {
         case .null: type == "null"
-        case .boolean: type == "boolean"
+        case .bool: type == "boolean"
+        case .integer: type == "number" || type == "integer"
         case .number(let number): type == "number" || type == "integer" && number == number.rounded()
-        case .string: type == "string"
+        case .text: type == "string"
         case .array: type == "array"
         case .object: type == "object"
         }
@@ -152,58 +170,5 @@ extension JSONValue {
         case .array(let values): values.enumerated().flatMap { $1.paths(at: "\(path)/\($0)") }
         default: []
         }
-    }
-}
-
-/// JSON of any shape.
-enum JSONValue: Hashable, Decodable {
-    case null
-    case boolean(Bool)
-    case number(Double)
-    case string(String)
-    case array([JSONValue])
-    case object([String: JSONValue])
-
-    init(_ text: some StringProtocol) throws { self = try JSONDecoder().decode(JSONValue.self, from: Data(text.utf8)) }
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if container.decodeNil() {
-            self = .null
-        } else if let value = try? container.decode(Bool.self) {
-            self = .boolean(value)
-        } else if let value = try? container.decode(Double.self) {
-            self = .number(value)
-        } else if let value = try? container.decode(String.self) {
-            self = .string(value)
-        } else if let value = try? container.decode([JSONValue].self) {
-            self = .array(value)
-        } else {
-            self = .object(try container.decode([String: JSONValue].self))
-        }
-    }
-
-    subscript(name: String) -> JSONValue? {
-        guard case .object(let members) = self else { return nil }
-        return members[name]
-    }
-
-    var first: JSONValue? { values?.first }
-    var last: JSONValue? { values?.last }
-    var strings: [String]? { values?.compactMap(\.string) }
-
-    private var values: [JSONValue]? {
-        guard case .array(let values) = self else { return nil }
-        return values
-    }
-
-    var string: String? {
-        guard case .string(let text) = self else { return nil }
-        return text
-    }
-
-    var number: Double? {
-        guard case .number(let number) = self else { return nil }
-        return number
     }
 }

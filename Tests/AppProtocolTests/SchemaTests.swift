@@ -2,6 +2,7 @@ import AgentModel
 import AppProtocol
 import Failover
 import Foundation
+import JSONValues
 import PipedPrograms
 import Randomness
 import Testing
@@ -96,31 +97,31 @@ import Testing
 
     @Test func hasTheLimitsOfTheCode() {
         let update = schema["request:backups.update"]?["properties"]?["body"]?["properties"]?["networks"]
-        #expect(update?["maxItems"] == .number(Double(ProtocolLimits.updateEntries)))
+        #expect(update?["maxItems"] == .integer(ProtocolLimits.updateEntries))
         let scan = schema["request:scan.start"]?["properties"]?["body"]?["properties"]
-        #expect(scan?["ssids"]?["maxItems"] == .number(Double(ProtocolLimits.scanTargets)))
-        #expect(scan?["frequencies"]?["maxItems"] == .number(Double(ProtocolLimits.scanTargets)))
+        #expect(scan?["ssids"]?["maxItems"] == .integer(ProtocolLimits.scanTargets))
+        #expect(scan?["frequencies"]?["maxItems"] == .integer(ProtocolLimits.scanTargets))
         let providers = schema["scanned"]?["allOf"]?.last?["properties"]?["providers"]
-        #expect(providers?["maxItems"] == .number(Double(ProtocolLimits.providers)))
-        #expect(providers?["items"]?["maxLength"] == .number(Double(ProtocolLimits.providerNameLength.upperBound)))
+        #expect(providers?["maxItems"] == .integer(ProtocolLimits.providers))
+        #expect(providers?["items"]?["maxLength"] == .integer(ProtocolLimits.providerNameLength.upperBound))
         let confirmWithin = schema["request:network.switch"]?["properties"]?["body"]?["allOf"]?.last?["properties"]?[
             "confirmWithin"]
-        #expect(confirmWithin?["minimum"] == .number(Double(ProtocolLimits.confirmWithin.lowerBound)))
-        #expect(confirmWithin?["maximum"] == .number(Double(ProtocolLimits.confirmWithin.upperBound)))
-        #expect(schema["id"]?["maxLength"] == .number(Double(ProtocolLimits.idLength)))
-        #expect(schema["keyId"]?["maxLength"] == .number(Double(ProtocolLimits.keyIdLength.upperBound)))
-        #expect(schema["ssid"]?["maxLength"] == .number(Double(SSID.maximumLength)))
+        #expect(confirmWithin?["minimum"] == .integer(ProtocolLimits.confirmWithin.lowerBound))
+        #expect(confirmWithin?["maximum"] == .integer(ProtocolLimits.confirmWithin.upperBound))
+        #expect(schema["id"]?["maxLength"] == .integer(ProtocolLimits.idLength))
+        #expect(schema["keyId"]?["maxLength"] == .integer(ProtocolLimits.keyIdLength.upperBound))
+        #expect(schema["ssid"]?["maxLength"] == .integer(SSID.maximumLength))
         let answer = schema["request:portal.answer"]?["properties"]?["body"]?["oneOf"]?.first?["properties"]?["values"]
-        #expect(answer?["maxProperties"] == .number(Double(ProtocolLimits.portalFields)))
-        #expect(answer?["additionalProperties"]?["maxLength"] == .number(Double(ProtocolLimits.portalValueLength)))
-        let nameLength = JSONValue.number(Double(ProtocolLimits.portalNameLength.upperBound))
+        #expect(answer?["maxProperties"] == .integer(ProtocolLimits.portalFields))
+        #expect(answer?["additionalProperties"]?["maxLength"] == .integer(ProtocolLimits.portalValueLength))
+        let nameLength = JSONValue.integer(ProtocolLimits.portalNameLength.upperBound)
         #expect(answer?["propertyNames"]?["maxLength"] == nameLength)
         let request = schema["portalRequest"]?["allOf"]?.last?["properties"]
         #expect(request?["fields"]?["maxItems"] == answer?["maxProperties"])
         #expect(request?["fields"]?["items"]?["properties"]?["name"]?["maxLength"] == nameLength)
-        #expect(request?["title"]?["maxLength"] == .number(Double(ProtocolLimits.portalTitleLength)))
-        #expect(request?["message"]?["maxLength"] == .number(Double(ProtocolLimits.portalMessageLength)))
-        #expect(schema["portalURL"]?["maxLength"] == .number(Double(ProtocolLimits.portalURLLength)))
+        #expect(request?["title"]?["maxLength"] == .integer(ProtocolLimits.portalTitleLength))
+        #expect(request?["message"]?["maxLength"] == .integer(ProtocolLimits.portalMessageLength))
+        #expect(schema["portalURL"]?["maxLength"] == .integer(ProtocolLimits.portalURLLength))
     }
 
     /// Codes that the document lists in tables are those of the schema, which a device's decisions are made of.

@@ -250,7 +250,7 @@ import Testing
             let second = AppServer(
                 unix: UnixListenerSettings(path: folder.socket), lan: LANListenerSettings(port: port, device: .sample),
                 service: FakeDevice(), hub: EventHub())
-            await #expect(throws: AppServerError.system(attempted: "listen on", path: "port \(port)", errno: 98)) {
+            await #expect(throws: AppServerError.system(SystemError("listen on port \(port)", errno: 98))) {
                 try await second.start()
             }
         }

@@ -98,7 +98,7 @@ import Testing
             (KeyFileError.system(.makeDirectory, path: "/k", errno: ENOSPC), 74),
             (KeyFileError.system(.open, path: "/k", errno: EACCES), 78),
             (AppServerError.alreadyServed(path: "/s"), 75), (AppServerError.notASocket(path: "/s"), 78),
-            (AppServerError.system(attempted: "bind", path: "/s", errno: EROFS), 74),
+            (AppServerError.system(SystemError("bind /s", errno: EROFS)), 74),
             (TrustError.unreadable(path: "/c"), 78), (CancellationError(), 1),
         ] as [(any Error, Int32)])
     func theStatusSaysWhetherAPersonIsNeeded(error: any Error, status: Int32) {

@@ -72,20 +72,23 @@ let package = Package(
                 "KeyFile", "Linux", "Netlink", "Supplicant", crypto, cryptoExtras, logging, nioCore, nioPosix,
             ]),
 
+        support("JSONValues"),
         support("Randomness"),
         support("KeyFileSimulation", on: ["AgentModel", "KeyFile", "Randomness"]),
         support(
             "Fuzzing",
             on: [
                 "Agent", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DNS", "Failover",
-                "Hotspots", "KeyFile", "KeyFileSimulation", "Netlink", "Randomness", "Supplicant", crypto, nioCore,
+                "Hotspots", "JSONValues", "KeyFile", "KeyFileSimulation", "Netlink", "Randomness", "Supplicant", crypto,
+                nioCore,
                 nioEmbedded, nioHTTP1, nioTLS,
             ],
             exclude: ["Dictionaries"]),
 
         .executableTarget(
             name: "altnet-fuzz", dependencies: ["Fuzzing"], path: "Driver", swiftSettings: instrumented,
-            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]),
+            // gold ends with an internal error on libFuzzer's runtime.
+            linkerSettings: [.unsafeFlags(["-sanitize=fuzzer", "-use-ld=lld"])]),
     ],
     swiftLanguageModes: [.v6]
 )

@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import JSONValues
 
 extension FuzzTarget {
     /// Text is a value, or an error that repeats nothing of it. A value is the same once it is written and read again,
@@ -16,17 +17,17 @@ extension FuzzTarget {
                 ])
         }
     ) { bytes in
-        if let value = try? OutsideJSON.decode(JSONTree.self, from: bytes, nesting: ProtocolLimits.nesting) {
+        if let value = try? OutsideJSON.decode(JSONValue.self, from: bytes, nesting: ProtocolLimits.nesting) {
             let written: [UInt8]
             do throws(ProtocolError) { written = try Line.encode(value) } catch {
                 preconditionFailure("what was read cannot be written")
             }
             // A number that is no integer has become a list in a list.
             precondition(
-                (try? OutsideJSON.decode(JSONTree.self, from: written, nesting: ProtocolLimits.nesting + 2)) == value,
+                (try? OutsideJSON.decode(JSONValue.self, from: written, nesting: ProtocolLimits.nesting + 2)) == value,
                 "it reads otherwise once it is written")
         }
-        do throws(ProtocolError) { _ = try Line.decode(JSONTree.self, from: bytes) } catch {
+        do throws(ProtocolError) { _ = try Line.decode(JSONValue.self, from: bytes) } catch {
             precondition(error.message.utf8.count < 400)
         }
         if bytes.first.map({ $0 == UInt8(ascii: "-") || (0x30...0x39).contains($0) }) ?? false { readAsNumber(bytes) }
@@ -57,43 +58,4 @@ private func readAsNumber(_ text: [UInt8]) {
     check(Int64.self)
     check(UInt64.self)
     check(UInt.self)
-}
-
-/// Any JSON.
-private enum JSONTree: Codable, Equatable {
-    case null
-    case bool(Bool)
-    case integer(Int)
-    case text(String)
-    case array([JSONTree])
-    case object([String: JSONTree])
-
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        if container.decodeNil() {
-            self = .null
-        } else if let bool = try? container.decode(Bool.self) {
-            self = .bool(bool)
-        } else if let integer = try? container.decode(Int.self) {
-            self = .integer(integer)
-        } else if let text = try? container.decode(String.self) {
-            self = .text(text)
-        } else if let array = try? container.decode([JSONTree].self) {
-            self = .array(array)
-        } else {
-            self = .object(try container.decode([String: JSONTree].self))
-        }
-    }
-
-    func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        switch self {
-        case .null: try container.encodeNil()
-        case .bool(let bool): try container.encode(bool)
-        case .integer(let integer): try container.encode(integer)
-        case .text(let text): try container.encode(text)
-        case .array(let array): try container.encode(array)
-        case .object(let object): try container.encode(object)
-        }
-    }
 }

@@ -6,13 +6,13 @@ import AgentModel
 extension FuzzTarget {
     /// A record that can be read is the same once it is written as the agent writes it and read again.
     static let records = FuzzTarget(
-        "records", "a record of what the policy heard and did", longest: 4096, seeds: { bytes([RecordSample.text]) }
+        "records", "a record of what the policy heard and did", longest: 4096, seeds: { [RecordSample.text] }
     ) { bytes in
         do throws(RecordError) {
             let runs = try RecordReader.runs(in: bytes, of: "r")
             precondition(!runs.isEmpty && runs.allSatisfy { run in run.steps.allSatisfy { $0.line > 0 } })
-            let written = runs.map(text).joined(separator: "\n")
-            guard let again = try? RecordReader.runs(in: Array(written.utf8), of: "r"), again.count == runs.count else {
+            let written = runs.flatMap(text)
+            guard let again = try? RecordReader.runs(in: written, of: "r"), again.count == runs.count else {
                 preconditionFailure("a record cannot be read once it is written")
             }
             for (run, again) in zip(runs, again) { check(run, again) }
@@ -22,12 +22,9 @@ extension FuzzTarget {
     }
 }
 
-private func text(_ run: RecordedRun) -> String {
-    RecordFormat.header(agent: run.agent, run.settings)
-        + run.steps.map { step in
-            "@\(step.at.milliseconds) \(step.actions.count) \(step.event.recorded)\n"
-                + step.actions.map { "> \($0)\n" }.joined()
-        }.joined()
+private func text(_ run: RecordedRun) -> [UInt8] {
+    RecordLine.run(agent: run.agent, settings: run.settings).text
+        + run.steps.flatMap { RecordLine.step(at: $0.at, event: $0.event, actions: $0.actions).text }
 }
 
 private func check(_ run: RecordedRun, _ again: RecordedRun) {
@@ -42,7 +39,7 @@ private func check(_ run: RecordedRun, _ again: RecordedRun) {
 }
 
 private enum RecordSample {
-    static let text: String = {
+    static let text: [UInt8] = {
         guard let bssid = BSSID("02:00:00:00:01:00") else { preconditionFailure("no BSSID") }
         let accessPoint = AccessPoint(bssid: bssid, frequency: Frequency(megahertz: 2412))
         var policy = FailoverPolicy(settings: PolicySettings())
@@ -65,12 +62,12 @@ private enum RecordSample {
             .tick, .stop,
         ]
         // The settings' own lines would be most of it.
-        var text = "\(RecordFormat.heading) \(RecordFormat.version) 1.2.3\n= margin 9\n"
+        var text = Array(#"{"run":{"format":6,"agent":"1.2.3","settings":{"margin":"9"}}}"#.utf8) + [UInt8(ascii: "\n")]
         for (index, event) in events.enumerated() {
             let now = Instant(milliseconds: Int64(index) * 1000)
-            text += RecordFormat.entry(event, at: now, policy.handle(event, at: now))
+            text += RecordLine.step(at: now, event: event, actions: policy.handle(event, at: now)).text
         }
-        return text + RecordFormat.gap(3)
+        return text + RecordLine.gap(missed: 3).text
     }()
 }
 

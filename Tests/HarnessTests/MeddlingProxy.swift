@@ -1,3 +1,4 @@
+import JSONValues
 import NIOCore
 import NIOPosix
 

@@ -1,5 +1,6 @@
 import AppProtocol
 import Foundation
+import JSONValues
 import Testing
 
 @testable import Harness

@@ -1,6 +1,7 @@
 import AgentModel
 import AppProtocol
 import Foundation
+import JSONValues
 import NIOCore
 import NIOPosix
 import Testing

@@ -56,6 +56,22 @@ import Testing
         }
     }
 
+    @Test @AgentLoop func aSleepEndsWithItsTimeOrWithItsTask() async {
+        await ManualClock().run { clock in
+            let whole = Task { await AgentLoop.sleep(for: .seconds(3600)) }
+            await clock.untilTimer(of: .seconds(3600))
+            clock.advance(by: .seconds(3600))
+            await whole.value
+            let cut = Task { await AgentLoop.sleep(for: .seconds(3600)) }
+            await clock.untilTimer(of: .seconds(3600))
+            cut.cancel()
+            await cut.value
+            let never = Task { await AgentLoop.sleep(for: .seconds(3600)) }
+            never.cancel()
+            await never.value
+        }
+    }
+
     @Test @AgentLoop func whatAWatchBeginsStaysUnderTheClock() async throws {
         var ends: [Int32] = [0, 0]
         try #require(pipe(&ends) == 0)

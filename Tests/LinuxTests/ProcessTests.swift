@@ -1,3 +1,4 @@
+import AgentModel
 import Foundation
 import Testing
 

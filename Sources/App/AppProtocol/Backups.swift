@@ -190,7 +190,7 @@ extension NetworkReference: Codable {
         _ code: ErrorCode, _ message: String, at key: CodingKeys, of decoder: any Decoder
     ) -> ProtocolError {
         ProtocolError(
-            code, message, details: ["field": .text(ProtocolError.fieldName(decoder.codingPath + [key]))])
+            code, message, details: ["field": .text((decoder.codingPath + [key]).memberName)])
     }
 
     public func encode(to encoder: any Encoder) throws {

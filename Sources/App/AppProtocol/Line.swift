@@ -1,19 +1,11 @@
 import AgentModel
 
-#if canImport(FoundationEssentials)
-    import FoundationEssentials
-#else
-    import Foundation
-#endif
-
 /// Reading and writing the JSON of single lines.
 package enum Line {
-    /// One line without its line feed. Keys are sorted, so that equal messages are equal bytes.
+    /// One line without its line feed, as ``OutsideJSON`` writes it.
     package static func encode(_ value: some Encodable) throws(ProtocolError) -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         do {
-            return Array(try encoder.encode(value))
+            return try OutsideJSON.encode(value)
         } catch {
             throw ProtocolError(.internalError, "a message could not be encoded")
         }
@@ -61,18 +53,8 @@ extension ProtocolError {
     }
 
     package init(_ error: DecodingError) {
-        self =
-            switch error {
-            case .keyNotFound(let key, let context): .malformed(at: context.codingPath + [key], "is missing")
-            case .valueNotFound(_, let context): .malformed(at: context.codingPath, "is null")
-            case .typeMismatch(let type, let context) where type == Int.self:
-                .malformed(at: context.codingPath, "is not a whole number of at most 64 bits")
-            case .typeMismatch(_, let context): .malformed(at: context.codingPath, "has the wrong type")
-            case .dataCorrupted(let context) where context.codingPath.isEmpty:
-                ProtocolError(.malformed, "the line is not a JSON object")
-            case .dataCorrupted(let context): .malformed(at: context.codingPath, "has a value that is not allowed")
-            @unknown default: ProtocolError(.malformed, "the line is not a JSON object")
-            }
+        let (member, problem) = error.fault
+        self = .malformed(member, problem)
     }
 }
 

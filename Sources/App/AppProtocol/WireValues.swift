@@ -1,7 +1,7 @@
 import AgentModel
 
 /// A value of the model that travels as one JSON string or number.
-package protocol WireScalar {
+package protocol WireScalar: Codable {
     associatedtype Wire: Codable
 
     /// - Returns: nil for what this type cannot be.
@@ -25,7 +25,7 @@ extension BSSID: WireScalar {
 
 extension Frequency: WireScalar {
     package init?(wire: Int) {
-        guard (1...100_000).contains(wire) else { return nil }
+        guard Self.readable.contains(wire) else { return nil }
         self.init(megahertz: wire)
     }
     package var wire: Int { megahertz }
@@ -55,7 +55,11 @@ extension Decoder {
 
 extension ProtocolError {
     package static func malformed(at path: [any CodingKey], _ complaint: String) -> ProtocolError {
-        let field = fieldName(path)
+        malformed(path.memberName, complaint)
+    }
+
+    /// - Parameter field: empty for the line itself.
+    static func malformed(_ field: String, _ complaint: String) -> ProtocolError {
         guard !field.isEmpty else { return ProtocolError(.malformed, "the line is not a JSON object") }
         return ProtocolError(.malformed, "\(field) \(complaint)", details: ["field": .text(field)])
     }
@@ -66,16 +70,6 @@ extension ProtocolError {
         ProtocolError(code, message, details: details.merging(["field": .text(field)]) { known, _ in known })
     }
 
-    /// `body.networks[1].ssid` for the path of coding keys to it; empty for the line itself.
-    static func fieldName(_ path: [any CodingKey]) -> String {
-        path.reduce(into: "") { name, key in
-            if let index = key.intValue {
-                name += "[\(index)]"
-            } else {
-                name += name.isEmpty ? key.stringValue : ".\(key.stringValue)"
-            }
-        }
-    }
 }
 
 /// The place of an entry in a list, from 0.
@@ -130,7 +124,7 @@ extension Decoder {
             case .both:
                 throw ProtocolError.malformed(at: codingPath + [SSIDKeys.ssid], "and ssidHex exclude each other")
             case .invalid(let reason):
-                let field = ProtocolError.fieldName(codingPath + [members.ssid == nil ? SSIDKeys.ssidHex : .ssid])
+                let field = (codingPath + [members.ssid == nil ? SSIDKeys.ssidHex : .ssid]).memberName
                 throw ProtocolError(.invalidSsid, "\(reason)", details: ["field": .text(field)])
             }
         }

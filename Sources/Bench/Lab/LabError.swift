@@ -1,3 +1,4 @@
+import AgentModel
 import Linux
 
 /// Why the lab could not do what a scenario asked of it.

@@ -1,3 +1,4 @@
+import AgentModel
 import Failover
 import Glibc
 import Linux
@@ -12,7 +13,7 @@ extension RecordReader {
 
     private static func content(of path: String) throws(RecordError) -> [UInt8] {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw RecordError(file: path, reason: .system("\(SystemError("open"))")) }
+        guard descriptor >= 0 else { throw RecordError(file: path, reason: .system(SystemError("open"))) }
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -29,7 +30,7 @@ extension RecordReader {
                 return Glibc.read(descriptor, rest.baseAddress, rest.count)
             }
             if more < 0, errno == EINTR { continue }
-            guard more >= 0 else { throw RecordError(file: path, reason: .system("\(SystemError("read"))")) }
+            guard more >= 0 else { throw RecordError(file: path, reason: .system(SystemError("read"))) }
             if more == 0 { break }
             count += more
         }

@@ -106,8 +106,8 @@ struct ReplayReport: Encodable {
         let milliseconds: Int64
         /// In the file.
         let line: Int
-        let recorded: [String]
-        let now: [String]
+        let recorded: [PolicyAction]
+        let now: [PolicyAction]
     }
 
     init(_ run: RecordedRun, settings: PolicySettings) {
@@ -141,27 +141,33 @@ struct ReplayReport: Encodable {
     }
 
     /// A decision without what was held against the other networks; nil for any other action.
-    private static func decision(_ action: String) -> String? {
-        let words = action.split(separator: " ").map(String.init)
-        guard words.count >= 8, words[0] == "decide" else { return nil }
-        func place(_ ssid: String, _ bssid: String) -> String { bssid == "-" ? ssid : "\(ssid) (\(bssid))" }
-        let signal = words[7] == "-" ? "" : " at \(words[7]) dBm"
-        return "\(words[1]): \(words[2])\(signal), \(place(words[3], words[4])) -> \(place(words[5], words[6]))"
+    private static func decision(_ action: PolicyAction) -> String? {
+        guard case .record(let decision) = action else { return nil }
+        func place(_ ssid: SSID?, _ bssid: BSSID?) -> String {
+            (ssid.map(\.description) ?? "-") + (bssid.map { " (\($0))" } ?? "")
+        }
+        let cause =
+            if case .failure(let failure) = decision.cause { "failure:\(failure.rawValue)" } else {
+                "\(decision.cause)"
+            }
+        let signal = decision.signal.map { " at \($0) dBm" } ?? ""
+        let places = "\(place(decision.from, decision.fromBSSID)) -> \(place(decision.to, decision.toBSSID))"
+        return "\(decision.kind.rawValue): \(cause)\(signal), \(places)"
     }
 }
 
 extension ReplayReport {
     /// For a user.
     var text: String {
-        var lines = ["altnet \(printable(agent)), \(events) events"]
+        var lines = ["altnet \(agent.printable), \(events) events"]
         var rest = decisions[...]
         for (number, difference) in differences.enumerated() {
             let before = rest.prefix { $0.milliseconds < difference.milliseconds }
             lines += before.map(Self.line)
             rest = rest.dropFirst(before.count)
             lines.append("\(Self.time(difference.milliseconds))  DIFFERENT, line \(difference.line)")
-            lines += difference.recorded.map { "              recorded: \(printable($0))" }
-            lines += difference.now.map { "              now:      \(printable($0))" }
+            lines += difference.recorded.map { "              recorded: \(Self.json($0))" }
+            lines += difference.now.map { "              now:      \(Self.json($0))" }
             if number == 0 { lines.append("              what follows is hypothetical") }
         }
         lines += rest.map(Self.line)
@@ -172,15 +178,15 @@ extension ReplayReport {
 
     private static func line(_ entry: Entry) -> String { "\(time(entry.milliseconds))  \(entry.decision)" }
 
+    /// As in the record, as far as a terminal can show it.
+    private static func json(_ action: PolicyAction) -> String {
+        ((try? OutsideJSON.encode(action)).map { String(decoding: $0, as: UTF8.self) } ?? "\(action)").printable
+    }
+
     /// Seconds, right-aligned.
     private static func time(_ milliseconds: Int64) -> String {
         let fraction = String(1000 + milliseconds % 1000).dropFirst()
         let text = "\(milliseconds / 1000).\(fraction)"
         return String(repeating: " ", count: max(0, 12 - text.count)) + text
-    }
-
-    /// A file can hold anything, and a terminal may be reading.
-    private func printable(_ text: String) -> String {
-        String(decoding: text.utf8.map { (0x20...0x7e).contains($0) ? $0 : UInt8(ascii: "?") }, as: UTF8.self)
     }
 }

@@ -294,7 +294,7 @@ package struct AgentCore: Sendable {
     private func wishForThePast(after event: PolicyEvent) -> String {
         """
         the failover policy wants to be woken in the past (wish \(wakeGuard.count) of the kind) and is woken later; please report \
-        this with a recording (ALTNET_RECORD): after \(event.recorded.prefix { $0 != " " }) in state \
+        this with a recording (ALTNET_RECORD): after \(event.name) in state \
         \(policy.phase.linkState.rawValue), successor \(policy.successor?.linkState.rawValue ?? "none"), validation \
         \(policy.settings.validation == nil ? "off" : "on"), due are \(policy.deadlines(at: now.instant))
         """

@@ -1,5 +1,5 @@
 /// One access point's network as a scan saw it.
-public struct BSS: Hashable, Sendable {
+public struct BSS: Hashable, Sendable, Codable {
     public let bssid: BSSID
     /// Nil where the access point hides its name in beacons and was not asked for it.
     public let ssid: SSID?
@@ -24,6 +24,21 @@ public struct BSS: Hashable, Sendable {
         self.lastSeen = lastSeen
         self.security = security
         self.protection = protection ?? LinkProtection(usualOf: security)
+    }
+
+    /// - Throws: `DecodingError`, also for a signal that is no radio's.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        bssid = try container.decode(BSSID.self, forKey: .bssid)
+        ssid = try container.decodeIfPresent(SSID.self, forKey: .ssid)
+        frequency = try container.decode(Frequency.self, forKey: .frequency)
+        signal = try container.decode(Int.self, forKey: .signal)
+        lastSeen = try container.decode(Instant.self, forKey: .lastSeen)
+        security = try container.decode(Security.self, forKey: .security)
+        protection = try container.decode(LinkProtection.self, forKey: .protection)
+        guard (-200...100).contains(signal) else {
+            throw DecodingError.dataCorruptedError(forKey: .signal, in: container, debugDescription: "no signal in dBm")
+        }
     }
 }
 
@@ -67,6 +82,21 @@ extension BSSID: CustomStringConvertible {
     public var description: String { bytes.map { Hex.string([$0]) }.joined(separator: ":") }
 }
 
+extension BSSID: Codable {
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let bssid = BSSID(try container.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "no BSSID")
+        }
+        self = bssid
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(description)
+    }
+}
+
 /// The centre of a channel's primary 20 MHz, in MHz.
 public struct Frequency: Hashable, Sendable, Comparable {
     public let megahertz: Int
@@ -91,6 +121,24 @@ public struct Frequency: Hashable, Sendable, Comparable {
 
 extension Frequency: CustomStringConvertible {
     public var description: String { "\(megahertz) MHz" }
+}
+
+extension Frequency: Codable {
+    /// What is read as a frequency, in MHz: far beyond any channel.
+    package static let readable = 1...100_000
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        megahertz = try container.decode(Int.self)
+        guard Self.readable.contains(megahertz) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "no frequency in MHz")
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(megahertz)
+    }
 }
 
 /// A Wi-Fi frequency band.

@@ -99,7 +99,7 @@ public struct ReachabilityFlags: OptionSet, Sendable, Hashable {
 }
 
 /// The kind of link that carries the default route.
-public enum Uplink: String, Sendable, CaseIterable {
+public enum Uplink: String, Sendable, CaseIterable, Codable {
     case wifi
     case wired
     case cellular

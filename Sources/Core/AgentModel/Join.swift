@@ -37,7 +37,7 @@ public struct JoinRequest: Sendable, Equatable {
 }
 
 /// Why joining a network, or staying in it, failed. Each kind has its own back-off.
-public enum JoinFailure: String, Error, Sendable, CaseIterable {
+public enum JoinFailure: String, Error, Sendable, CaseIterable, Codable {
     /// The access point did not accept the key: the 4-way handshake or SAE failed. A single occurrence can be lost
     /// frames; two in a row are a wrong password.
     case wrongKey

@@ -25,6 +25,13 @@ public enum OutsideJSON {
         return try decoder.decode(type, from: Data(read.text))
     }
 
+    /// One line without its line feed. Keys are sorted, so equal values are equal bytes.
+    public static func encode(_ value: some Encodable) throws -> [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return Array(try encoder.encode(value))
+    }
+
     private static func read(
         _ text: some Collection<UInt8>, nesting: Int, _ secretMembers: Set<String>
     ) throws(JSONFault) -> (text: [UInt8], secrets: [Secret]) {
@@ -46,6 +53,46 @@ public enum JSONFault: Error, Sendable, Equatable {
     case nestsTooDeep
     /// Not a text of RFC 8259.
     case notJSON
+}
+
+extension JSONFault {
+    /// The end of a sentence about the text.
+    package var problem: String {
+        switch self {
+        case .notUTF8: "is not UTF-8 text"
+        case .nestsTooDeep: "nests too deep"
+        case .notJSON: "is not a JSON object"
+        }
+    }
+}
+
+extension DecodingError {
+    /// The member that is wrong, as in `body.networks[1].ssid`, empty for the whole text; and the end of a sentence about it.
+    /// Nothing of the text is repeated but names of members.
+    package var fault: (member: String, problem: String) {
+        switch self {
+        case .keyNotFound(let key, let context): ((context.codingPath + [key]).memberName, "is missing")
+        case .valueNotFound(_, let context): (context.codingPath.memberName, "is null")
+        case .typeMismatch(let type, let context) where type is any BinaryInteger.Type:
+            (context.codingPath.memberName, "is not a whole number of at most 64 bits")
+        case .typeMismatch(_, let context): (context.codingPath.memberName, "has the wrong type")
+        case .dataCorrupted(let context): (context.codingPath.memberName, "has a value that is not allowed")
+        @unknown default: ("", "")
+        }
+    }
+}
+
+extension [any CodingKey] {
+    /// `body.networks[1].ssid` for the path of coding keys to it; empty for the text itself.
+    package var memberName: String {
+        reduce(into: "") { name, key in
+            if let index = key.intValue {
+                name += "[\(index)]"
+            } else {
+                name += name.isEmpty ? key.stringValue : ".\(key.stringValue)"
+            }
+        }
+    }
 }
 
 extension CodingUserInfoKey {

@@ -106,39 +106,18 @@ extension SSID {
     }
 }
 
-// MARK: One word of a line
-
-extension SSID {
-    /// ASCII letters, digits, `_` and `.` as they are, every other byte as `%xx`.
-    public var percentEncoded: String {
-        bytes.map { Self.isPlain($0) ? String(UnicodeScalar($0)) : "%" + Hex.string([$0]) }.joined()
-    }
-
-    /// Reads ``percentEncoded``.
-    /// - Returns: nil for a byte that would have been encoded, and for what is no SSID.
-    public init?(percentEncoded word: some StringProtocol) {
-        var bytes: [UInt8] = []
-        var rest = Array(word.utf8)[...]
-        while let byte = rest.popFirst() {
-            if byte == UInt8(ascii: "%") {
-                guard let value = Hex.popByte(&rest) else { return nil }
-                bytes.append(value)
-            } else if Self.isPlain(byte) {
-                bytes.append(byte)
-            } else {
-                return nil
-            }
+extension SSID: Codable {
+    /// An object with one of ``JSONMembers``.
+    public init(from decoder: any Decoder) throws {
+        let name = try? JSONMembers(from: decoder).name
+        guard let name else {
+            throw DecodingError.dataCorrupted(
+                DecodingError.Context(codingPath: decoder.codingPath, debugDescription: "no SSID"))
         }
-        guard let ssid = try? SSID(bytes: bytes) else { return nil }
-        self = ssid
+        self = name
     }
 
-    private static func isPlain(_ byte: UInt8) -> Bool {
-        switch UnicodeScalar(byte) {
-        case "a"..."z", "A"..."Z", "0"..."9", "_", ".": true
-        default: false
-        }
-    }
+    public func encode(to encoder: any Encoder) throws { try JSONMembers(self).encode(to: encoder) }
 }
 
 // MARK: wpa_supplicant

@@ -1,5 +1,5 @@
 /// How a network authenticates its stations, read from the RSN and WPA elements of its beacons.
-public enum Security: String, Sendable, CaseIterable {
+public enum Security: String, Sendable, CaseIterable, Codable {
     /// No authentication and no encryption.
     case open
     /// Opportunistic wireless encryption: encrypted, without authentication (RFC 8110).
@@ -28,8 +28,8 @@ public enum Security: String, Sendable, CaseIterable {
 
 /// The protection of a link beyond a pre-shared key: offered by an access point, negotiated by a join, or the least that the
 /// device accepts in a network (its security floor).
-public struct LinkProtection: OptionSet, Hashable, Sendable {
-    /// Stands for it on disk, so the bits stay.
+public struct LinkProtection: OptionSet, Hashable, Sendable, Codable {
+    /// Stands for it on disk and in records, so the bits stay.
     public let rawValue: UInt8
 
     public init(rawValue: UInt8) { self.rawValue = rawValue }

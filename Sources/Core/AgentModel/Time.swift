@@ -20,6 +20,22 @@ public struct Instant: InstantProtocol, Hashable, Sendable {
     public static func - (left: Self, right: Self) -> Duration { right.duration(to: left) }
 }
 
+extension Instant: Codable {
+    /// Reads milliseconds from 0 to 2^50: far beyond any uptime, and far from where adding a wait could overflow.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        milliseconds = try container.decode(Int64.self)
+        guard (0...(1 << 50)).contains(milliseconds) else {
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "no time in milliseconds")
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(milliseconds)
+    }
+}
+
 extension Duration {
     /// The duration in milliseconds, towards zero, or the nearest that there is.
     public var milliseconds: Int64 {

@@ -1,16 +1,17 @@
 import AgentModel
 
 /// Names a network that the device may join, for as long as the agent runs.
-public struct NetworkID: Hashable, Sendable, Comparable {
+public struct NetworkID: RawRepresentable, Hashable, Sendable, Comparable, Codable {
     public let rawValue: Int
 
     public init(_ rawValue: Int) { self.rawValue = rawValue }
+    public init(rawValue: Int) { self.rawValue = rawValue }
 
     public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
 /// A network that the device may join, as far as the policy has to know it: without its credential.
-public struct KnownNetwork: Hashable, Sendable {
+public struct KnownNetwork: Hashable, Sendable, Codable {
     public let id: NetworkID
     public let ssid: SSID
     public let usesPassphrase: Bool

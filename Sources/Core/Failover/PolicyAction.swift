@@ -1,7 +1,7 @@
 import AgentModel
 
 /// Everything that the policy wants done. The runner carries it out and answers with events.
-public enum PolicyAction: Sendable, Equatable {
+public enum PolicyAction: Sendable, Equatable, Codable {
     /// Leave what is joined, if anything is, and join this. Replaces an earlier order that has not ended.
     case join(LinkTarget)
     /// Be joined to nothing.
@@ -28,10 +28,19 @@ public enum PolicyAction: Sendable, Equatable {
     case store(StoreWrite)
     /// How the commanded switch with this number goes.
     case switchProgress(id: UInt64, SwitchProgress)
+
+    // The names in a record of what has no label.
+    private enum JoinCodingKeys: String, CodingKey { case _0 = "target" }
+    private enum JoinBesideCodingKeys: String, CodingKey { case _0 = "target" }
+    private enum ScanCodingKeys: String, CodingKey { case _0 = "order" }
+    private enum WatchSignalCodingKeys: String, CodingKey { case _0 = "watch" }
+    private enum RecordCodingKeys: String, CodingKey { case _0 = "decision" }
+    private enum StoreCodingKeys: String, CodingKey { case _0 = "write" }
+    private enum SwitchProgressCodingKeys: String, CodingKey { case id, _1 = "progress" }
 }
 
 /// A network to join, and where it was last seen.
-public struct LinkTarget: Hashable, Sendable {
+public struct LinkTarget: Hashable, Sendable, Codable {
     public let network: NetworkID
     /// The access point to join; nil for any of the network's.
     public let bssid: BSSID?
@@ -51,7 +60,7 @@ public struct LinkTarget: Hashable, Sendable {
     }
 }
 
-public struct ScanOrder: Hashable, Sendable {
+public struct ScanOrder: Hashable, Sendable, Codable {
     /// Comes back with the result.
     public let id: UInt64
     /// Channels to scan; all that are allowed if it is empty.
@@ -67,7 +76,7 @@ public struct ScanOrder: Hashable, Sendable {
         self.reason = reason
     }
 
-    public enum Reason: String, Sendable, CaseIterable {
+    public enum Reason: String, Sendable, CaseIterable, Codable {
         /// Nothing is joined: find something to join.
         case offline
         /// All is well: find out where the other networks are, before that is needed.
@@ -84,7 +93,7 @@ public struct ScanOrder: Hashable, Sendable {
 }
 
 /// How to measure the signal of the link.
-public struct SignalWatch: Hashable, Sendable {
+public struct SignalWatch: Hashable, Sendable, Codable {
     /// In dBm. The kernel tells when the signal falls below it or rises above it, where the driver can.
     public let threshold: Int
     /// How often to measure besides.
@@ -100,13 +109,13 @@ public struct SignalWatch: Hashable, Sendable {
 }
 
 /// State that the policy wants remembered over a restart.
-public enum StoreWrite: Hashable, Sendable {
+public enum StoreWrite: Hashable, Sendable, Codable {
     /// The commanded switch with this number has ended. Committed, its target is the network that the device belongs in.
     case switchEnded(id: UInt64, isCommitted: Bool)
 }
 
 /// A commanded switch from its acceptance to its one outcome.
-public enum SwitchProgress: Hashable, Sendable {
+public enum SwitchProgress: Hashable, Sendable, Codable {
     case accepted
     case joining
     case waitingForAddress
@@ -120,6 +129,9 @@ public enum SwitchProgress: Hashable, Sendable {
     case rolledBack(JoinFailure)
     /// It did not work, and there was nothing to go back to, or going back did not work either.
     case failed(JoinFailure)
+
+    private enum RolledBackCodingKeys: String, CodingKey { case _0 = "failure" }
+    private enum FailedCodingKeys: String, CodingKey { case _0 = "failure" }
 
     public var isFinal: Bool {
         switch self {

@@ -1,7 +1,7 @@
 import AgentModel
 
 /// One thing that the policy decided, with what it knew at the time.
-public struct PolicyDecision: Hashable, Sendable {
+public struct PolicyDecision: Hashable, Sendable, Codable {
     public let at: Instant
     public let kind: Kind
     public let from: SSID?
@@ -30,7 +30,7 @@ public struct PolicyDecision: Hashable, Sendable {
         self.considered = considered
     }
 
-    public enum Kind: String, Sendable, CaseIterable {
+    public enum Kind: String, Sendable, CaseIterable, Codable {
         /// The device sets out to join a network, or another access point of the one it is in.
         case join
         /// The network has address and route: the device is online.
@@ -51,7 +51,7 @@ public struct PolicyDecision: Hashable, Sendable {
         case usable
     }
 
-    public enum Cause: Hashable, Sendable {
+    public enum Cause: Hashable, Sendable, Codable {
         case start
         case linkFound
         case linkLost
@@ -69,9 +69,11 @@ public struct PolicyDecision: Hashable, Sendable {
         case noCandidate
         case interfaceDown
         case supplicantUnavailable
+
+        private enum FailureCodingKeys: String, CodingKey { case _0 = "failure" }
     }
 
-    public struct Consideration: Hashable, Sendable {
+    public struct Consideration: Hashable, Sendable, Codable {
         public let ssid: SSID
         public let bss: BSS?
         public let verdict: Verdict
@@ -83,7 +85,7 @@ public struct PolicyDecision: Hashable, Sendable {
         }
     }
 
-    public enum Verdict: Hashable, Sendable {
+    public enum Verdict: Hashable, Sendable, Codable {
         case chosen
         case current
         /// Good enough, but another one ranks higher.
@@ -98,6 +100,11 @@ public struct PolicyDecision: Hashable, Sendable {
         case blocked(JoinFailure, until: Instant)
         /// It was found to lead nowhere, and is not tried again before.
         case unusable(JoinFailure, until: Instant)
+
+        private enum RefusedCodingKeys: String, CodingKey { case _0 = "failure" }
+        private enum WithinMarginCodingKeys: String, CodingKey { case _0 = "missing" }
+        private enum BlockedCodingKeys: String, CodingKey { case _0 = "failure", until }
+        private enum UnusableCodingKeys: String, CodingKey { case _0 = "failure", until }
     }
 }
 

@@ -1,7 +1,7 @@
 import AgentModel
 
 /// Everything that the policy hears of. It knows nothing else.
-public enum PolicyEvent: Sendable, Equatable {
+public enum PolicyEvent: Sendable, Equatable, Codable {
     /// The settings that count from now on. Contradictory ones change nothing, and whether links are probed at all stays.
     /// Kept apart, for it would make every event as large as itself.
     indirect case settings(PolicySettings)
@@ -68,10 +68,25 @@ public enum PolicyEvent: Sendable, Equatable {
     case tick
     /// The agent ends: nothing is wanted any more, and the link stays as it is.
     case stop
+
+    // The names in a record of what has no label.
+    private enum SettingsCodingKeys: String, CodingKey { case _0 = "settings" }
+    private enum NetworksCodingKeys: String, CodingKey { case _0 = "networks" }
+    private enum RememberedCodingKeys: String, CodingKey { case _0 = "network", _1 = "frequency" }
+    private enum ProvenCodingKeys: String, CodingKey { case _0 = "network", _1 = "bssid" }
+    private enum OtherUplinkCodingKeys: String, CodingKey { case _0 = "uplink" }
+    private enum LinkFoundCodingKeys: String, CodingKey { case _0 = "network", _1 = "accessPoint" }
+    private enum ScannedCodingKeys: String, CodingKey { case id, _1 = "results" }
+    private enum AssociatedCodingKeys: String, CodingKey { case epoch, _1 = "accessPoint" }
+    private enum JoinFailedCodingKeys: String, CodingKey { case epoch, _1 = "failure" }
+    private enum LinkLostCodingKeys: String, CodingKey { case _0 = "end" }
+    private enum SignalCodingKeys: String, CodingKey { case _0 = "dBm" }
+    private enum ProbedCodingKeys: String, CodingKey { case epoch, _1 = "result" }
+    private enum SwitchToCodingKeys: String, CodingKey { case _0 = "network", id, confirmWithin, joinOnce }
 }
 
 /// The cause of a link's end.
-public enum LinkEnd: String, Sendable, CaseIterable {
+public enum LinkEnd: String, Sendable, CaseIterable, Codable {
     /// The device itself: the interface was taken down, wpa_supplicant was stopped. That says nothing about the network.
     case ownDoing = "own"
     /// Its access point is not heard any more, and answers nothing.
@@ -81,7 +96,7 @@ public enum LinkEnd: String, Sendable, CaseIterable {
 }
 
 /// The result of a try to use the link.
-public enum ProbeResult: String, Sendable, CaseIterable {
+public enum ProbeResult: String, Sendable, CaseIterable, Codable {
     /// The required destination answers.
     case online
     /// Another host answered: a user has to log in first.
@@ -91,7 +106,7 @@ public enum ProbeResult: String, Sendable, CaseIterable {
 }
 
 /// The access point that the device is associated with.
-public struct AccessPoint: Hashable, Sendable {
+public struct AccessPoint: Hashable, Sendable, Codable {
     public let bssid: BSSID
     /// Nil where neither a scan nor the driver told.
     public let frequency: Frequency?

@@ -1,5 +1,4 @@
 import AgentModel
-import Glibc
 
 /// What one run of the agent recorded, from its start to its end.
 public struct RecordedRun: Sendable, Equatable {
@@ -16,10 +15,7 @@ public struct RecordedRun: Sendable, Equatable {
         public let line: Int
         public let at: Instant
         public let event: PolicyEvent
-        /// How many actions it has, which a power cut may have kept from being written.
-        let actionCount: Int
-        /// In the words of the record.
-        public internal(set) var actions: [String] = []
+        public let actions: [PolicyAction]
     }
 
     public enum End: Sendable, Equatable {
@@ -27,7 +23,7 @@ public struct RecordedRun: Sendable, Equatable {
         case gap(line: Int, missed: Int)
         /// The file had reached its limit.
         case full
-        /// The power was cut, or the agent killed, while this line or the next one was written.
+        /// The power was cut, or the agent killed, while this line was written.
         case cut(line: Int)
     }
 
@@ -48,276 +44,165 @@ public struct RecordError: Error, Equatable, CustomStringConvertible {
     }
 
     public enum Reason: Equatable, Sendable {
-        /// A system call failed: what cannot be done, and why: `cannot open: Permission denied`.
-        case system(String)
+        case system(SystemError)
         /// It is a folder, a pipe or a device.
         case notAFile
         case tooLarge(maximum: Int)
-        /// Where in the file, and what should have been there.
-        case malformed(line: Int, expected: String)
-        case unsupportedVersion(line: Int, String)
+        /// Where in the file, and a sentence about it.
+        case malformed(line: Int, String)
+        /// A record of another version of the format.
+        /// - Parameter agent: the version of the agent that recorded it, where it tells.
+        case unsupportedVersion(line: Int, String, agent: String?)
         /// It has room for nothing more.
         case full(limit: Int)
     }
 
     public var description: String {
         switch reason {
-        case .system(let problem): "\(file): \(problem)"
+        case .system(let error): "\(file): \(error)"
         case .notAFile: "\(file) is not a regular file"
         case .tooLarge(let maximum): "\(file) is larger than \(maximum >> 20) MiB"
-        case .malformed(let line, let expected): "\(file):\(line): expected \(expected)"
-        case .unsupportedVersion(let line, let version):
-            "\(file):\(line): version \(version) of the format, expected \(RecordFormat.version)"
+        case .malformed(let line, let problem): "\(file):\(line): \(problem)"
+        case .unsupportedVersion(let line, let version, let agent):
+            """
+            \(file):\(line): version \(version) of the format, and this altnet-lab reads version \(RecordLine.format); replay \
+            it with the altnet-lab of the altnet that recorded it\(agent.map { ", \($0)" } ?? "")
+            """
         case .full(let limit): "\(file) has reached its limit of \(limit >> 20) MiB"
         }
     }
 }
 
-/// The form of a record. Docs/recording.md describes it.
-package enum RecordFormat {
-    static let version = "5"
-    /// Those that can be read: the first knew no doubts and no signing in, the second no settings that change, the third no
-    /// proven access points, and the fourth had other names for `scanInterval`.
-    static let readable = ["1", "2", "3", "4", version]
-    static let heading = "altnet-record"
+/// A line of a record: a JSON object with one member. Docs/recording.md describes it.
+package enum RecordLine: Codable, Equatable {
+    /// The beginning of a run: version of the format, version of the agent, and the settings that it ran with.
+    case run(format: Int = RecordLine.format, agent: String, settings: PolicySettings)
+    case step(at: Instant, event: PolicyEvent, actions: [PolicyAction])
+    /// The disk was too slow: so many steps are missing.
+    case gap(missed: Int)
+    /// The limit was reached.
+    case full
+
+    package static let format = 6
     /// The most bytes that a line has.
-    static let lineLength = 256 * 1024
+    static let longest = 512 * 1024
 
-    package static func header(agent: String, _ settings: PolicySettings) -> String {
-        let values = PolicySetting.all.compactMap { setting in
-            setting.value(in: settings).map { "= \(setting.name) \($0)\n" }
+    /// The line with its line feed. A step that cannot be written is one that is missing.
+    package var text: [UInt8] {
+        let text = (try? OutsideJSON.encode(self)) ?? Array(#"{"gap":{"missed":1}}"#.utf8)
+        return text + [UInt8(ascii: "\n")]
+    }
+
+    /// Reads a line without its line feed.
+    init(_ text: ArraySlice<UInt8>) throws(Fault) {
+        guard text.count <= Self.longest else { throw .malformed("the line is longer than \(Self.longest) bytes") }
+        do {
+            self = try OutsideJSON.decode(RecordLine.self, from: text, nesting: Self.nesting)
+        } catch {
+            throw Self.otherVersion(text) ?? .malformed(Self.sentence(error))
         }
-        return "\(heading) \(version) \(agent)\n" + values.joined()
+        switch self {
+        case .run(Self.format, _, _): break
+        case .run(let format, let agent, _): throw .otherVersion(plain(format), agent: plain(agent))
+        case .step(_, let event, _) where !event.hasPossibleSignal:
+            throw .malformed("step.event.signal.dBm is no signal in dBm")
+        case .gap(let missed) where missed < 0: throw .malformed("gap.missed is negative")
+        case .step, .gap, .full: break
+        }
     }
 
-    package static func entry(_ event: PolicyEvent, at now: Instant, _ actions: [PolicyAction]) -> String {
-        "@\(now.milliseconds) \(actions.count) \(event.recorded)\n" + actions.map { "> \($0.recorded)\n" }.joined()
+    /// Why a line is none of a record.
+    enum Fault: Error, Equatable {
+        /// A sentence about it.
+        case malformed(String)
+        case otherVersion(String, agent: String?)
     }
 
-    package static func gap(_ missed: Int) -> String { "# gap \(missed)\n" }
-    package static let full = "# full\n"
-    /// What ends a line that a power cut left without its end, for it may look whole.
-    package static let cut = " ..."
+    /// An SSID in an access point in a consideration of a decision, from the line's own object.
+    private static let nesting = 12
+
+    private static func sentence(_ error: any Error) -> String {
+        switch error {
+        case let fault as JSONFault: return "the line \(fault.problem)"
+        case let error as DecodingError:
+            let (member, problem) = error.fault
+            // Foundation's decoder does not say which number does not fit.
+            if member.isEmpty, case .dataCorrupted = error { return "the line has a number that is out of its range" }
+            guard !member.isEmpty else { return "the line is no run, step, gap or full" }
+            // The names of members are the types', but for those of settings, which are the file's.
+            let name = String(member.prefix(80)).printable
+            switch error {
+            case .typeMismatch(is PolicyEvent.Type, _): return "\(name) is no event of the policy"
+            case .typeMismatch(is PolicyAction.Type, _): return "\(name) is no action of the policy"
+            case .dataCorrupted(let context) where member.hasSuffix("settings"):
+                return "\(name): \(context.debugDescription)"
+            default: return "\(name) \(problem)"
+            }
+        default: return "the line cannot be read"
+        }
+    }
+
+    /// The version of a line that begins a run in another version of the format; nil for any other line.
+    private static func otherVersion(_ text: ArraySlice<UInt8>) -> Fault? {
+        // Formats 1 to 5 began with this word.
+        if text.starts(with: "altnet-record ".utf8) {
+            let words = String(decoding: text.prefix(100), as: UTF8.self).split(separator: " ")
+            return words.count > 1 ? .otherVersion(plain(words[1]), agent: words.dropFirst(2).first.map(plain)) : nil
+        }
+        struct Heading: Decodable {
+            let run: Run
+            struct Run: Decodable {
+                let format: Int
+                let agent: String?
+            }
+        }
+        guard let run = try? OutsideJSON.decode(Heading.self, from: text, nesting: nesting).run, run.format != format
+        else { return nil }
+        return .otherVersion(plain(run.format), agent: run.agent.map(plain))
+    }
+}
+
+/// A version as it can be shown.
+private func plain(_ version: some CustomStringConvertible) -> String {
+    String(version.description.prefix(16).filter { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == ".") })
 }
 
 extension PolicyEvent {
-    /// The event as the words of a line, its name first.
-    public var recorded: String {
-        switch self {
-        case .settings(let settings): "settings \(settings.recorded)"
-        case .networks(let networks): "networks \(networks.word)"
-        case .remembered(let network, let frequency): "remembered \(network.word) \(frequency.word)"
-        case .proven(let network, let bssid): "proven \(network.word) \(bssid.word)"
-        case .interface(let isUp): "interface \(isUp ? "up" : "down")"
-        case .supplicant(let isAvailable): "supplicant \(isAvailable ? "available" : "gone")"
-        case .spare(let isReady): "spare \(isReady ? "ready" : "missing")"
-        case .otherUplink(let uplink): "otherUplink \(uplink.word)"
-        case .linkFound(let network, let accessPoint): "linkFound \(network.word) \(accessPoint.recorded)"
-        case .interrupted(let id, let target, let cameFrom): "interrupted \(id) \(target.word) \(cameFrom.word)"
-        case .scanned(let id, let results): "scanned \(id.word) \(results.word)"
-        case .scanFailed(let id): "scanFailed \(id)"
-        case .associated(let epoch, let accessPoint): "associated \(epoch) \(accessPoint.recorded)"
-        case .joinFailed(let epoch, let failure): "joinFailed \(epoch) \(failure.word)"
-        case .linkLost(let end): "linkLost \(end.word)"
-        case .successorLost(let epoch): "successorLost \(epoch)"
-        case .address(let isReady): "address \(isReady ? "ready" : "missing")"
-        case .successorAddress(let epoch, let isReady):
-            "successorAddress \(epoch) \(isReady ? "ready" : "missing")"
-        case .signal(let signal): "signal \(signal)"
-        case .probed(let epoch, let result): "probed \(epoch) \(result.word)"
-        case .doubted(let epoch): "doubted \(epoch)"
-        case .signingIn(let epoch, let end): "signingIn \(epoch) \(end.word)"
-        case .postponed(let epoch, let moment): "postponed \(epoch) \(moment.word)"
-        case .switchTo(let network, let id, let confirmWithin, let joinOnce):
-            "switchTo \(network.word) \(id) \(confirmWithin.word)\(joinOnce ? " once" : "")"
-        case .confirmed(let id): "confirmed \(id)"
-        case .resumed: "resumed"
-        case .tick: "tick"
-        case .stop: "stop"
+    /// Its name in a record.
+    package var name: String { String("\(self)".prefix { $0 != "(" }) }
+
+    /// Far beyond any signal, and far from where reckoning with it could overflow.
+    fileprivate var hasPossibleSignal: Bool {
+        if case .signal(let signal) = self { (-1_000_000...1_000_000).contains(signal) } else { true }
+    }
+}
+
+// The compiler's conformances of events and actions have lengths of time in milliseconds by these.
+
+extension KeyedEncodingContainer {
+    mutating func encode(_ duration: Duration, forKey key: Key) throws {
+        try encode(duration.milliseconds, forKey: key)
+    }
+
+    mutating func encodeIfPresent(_ duration: Duration?, forKey key: Key) throws {
+        try encodeIfPresent(duration?.milliseconds, forKey: key)
+    }
+}
+
+extension KeyedDecodingContainer {
+    /// Far beyond any wait, and far from where adding it to a moment could overflow.
+    private static var longest: Int64 { 1 << 50 }
+
+    func decode(_: Duration.Type, forKey key: Key) throws -> Duration {
+        let milliseconds = try decode(Int64.self, forKey: key)
+        guard (0...Self.longest).contains(milliseconds) else {
+            throw DecodingError.dataCorruptedError(forKey: key, in: self, debugDescription: "no time in milliseconds")
         }
+        return .milliseconds(milliseconds)
     }
 
-    /// Reads what `recorded` wrote.
-    init(_ words: inout RecordWords) throws(RecordWords.Fault) {
-        self = try Self.event(named: try words.text("an event"), &words)
-        try words.finish()
-    }
-
-    private static func event(
-        named name: Substring, _ words: inout RecordWords
-    ) throws(RecordWords.Fault) -> PolicyEvent {
-        switch name {
-        case "settings": .settings(try PolicySettings(&words))
-        case "networks": .networks(try words.next())
-        case "remembered": .remembered(try words.next(), try words.next())
-        case "proven": .proven(try words.next(), try words.next())
-        case "interface": .interface(isUp: try words.next(of: ["up": true, "down": false]))
-        case "supplicant": .supplicant(isAvailable: try words.next(of: ["available": true, "gone": false]))
-        case "spare": .spare(isReady: try words.next(of: ["ready": true, "missing": false]))
-        case "otherUplink": .otherUplink(try words.next())
-        case "linkFound": .linkFound(try words.next(), try AccessPoint(&words))
-        case "interrupted":
-            .interrupted(id: try words.next(), target: try words.next(), cameFrom: try words.next())
-        case "scanned": .scanned(id: try words.next(), try words.next())
-        case "scanFailed": .scanFailed(id: try words.next())
-        case "associated": .associated(epoch: try words.next(), try AccessPoint(&words))
-        case "joinFailed": .joinFailed(epoch: try words.next(), try words.next())
-        case "linkLost": .linkLost(try words.next())
-        case "successorLost": .successorLost(epoch: try words.next())
-        case "successorAddress":
-            .successorAddress(
-                epoch: try words.next(), isReady: try words.next(of: ["ready": true, "missing": false]))
-        case "address": .address(isReady: try words.next(of: ["ready": true, "missing": false]))
-        case "signal": .signal(try words.next())
-        case "probed": .probed(epoch: try words.next(), try words.next())
-        case "doubted": .doubted(epoch: try words.next())
-        case "signingIn": .signingIn(epoch: try words.next(), until: try words.next())
-        case "postponed": .postponed(epoch: try words.next(), until: try words.next())
-        case "switchTo":
-            .switchTo(
-                try words.next(), id: try words.next(), confirmWithin: try words.next(),
-                // Records from before there were visits say nothing.
-                joinOnce: words.isAtEnd ? false : try words.next(of: ["once": true]))
-        case "confirmed": .confirmed(id: try words.next())
-        case "resumed": .resumed
-        case "tick": .tick
-        case "stop": .stop
-        default: throw RecordWords.Fault(expected: "the name of an event")
-        }
-    }
-}
-
-extension AccessPoint {
-    fileprivate var recorded: String { "\(bssid.word) \(frequency.word)" }
-
-    fileprivate init(_ words: inout RecordWords) throws(RecordWords.Fault) {
-        self.init(bssid: try words.next(), frequency: try words.next())
-    }
-}
-
-extension PolicyAction {
-    /// The action as the words of a line. Two actions are the same exactly if their words are; the moment of a decision is
-    /// that of its event and is left out, and what an access point to join offers is what was seen of it last.
-    var recorded: String {
-        switch self {
-        case .join(let target): "join \(target.recorded)"
-        case .leave: "leave"
-        case .joinBeside(let target): "joinBeside \(target.recorded)"
-        case .useSuccessor(let epoch): "useSuccessor \(epoch)"
-        case .leaveSuccessor(let epoch): "leaveSuccessor \(epoch)"
-        case .scan(let order):
-            "scan \(order.id) \(order.reason.rawValue) \(order.frequencies.word) \(order.ssids.word)"
-        case .cancelScan: "cancelScan"
-        case .watchSignal(let watch?):
-            "watchSignal \(watch.threshold) \(watch.interval.word) \(watch.unsupervisedInterval.word)"
-        case .watchSignal(nil): "watchSignal -"
-        case .probe(let epoch, let limit): "probe \(epoch) \(limit.word)"
-        case .bringInterfaceUp: "bringInterfaceUp"
-        case .record(let decision): "decide \(decision.recorded)"
-        case .store(.switchEnded(let id, let isCommitted)):
-            "store switchEnded \(id) \(isCommitted ? "committed" : "undone")"
-        case .switchProgress(let id, let progress): "switch \(id) \(progress.recorded)"
-        }
-    }
-}
-
-/// What a recorded order says that its answer refers to.
-enum RecordedOrder: Equatable {
-    case join(NetworkID, epoch: UInt64)
-    case scan(id: UInt64)
-
-    /// Reads the beginning of what `PolicyAction.recorded` wrote; nil for what has no answer, and for what is malformed.
-    init?(_ action: String) {
-        var words = RecordWords(action[...])
-        do throws(RecordWords.Fault) {
-            switch try words.text("an action") {
-            case "join", "joinBeside": self = .join(try words.next(), epoch: try words.next())
-            case "scan": self = .scan(id: try words.next())
-            default: return nil
-            }
-        } catch {
-            return nil
-        }
-    }
-}
-
-extension LinkTarget {
-    fileprivate var recorded: String { "\(network.word) \(epoch) \(bssid.word) \(frequencies.word)" }
-}
-
-extension SwitchProgress {
-    fileprivate var recorded: String {
-        switch self {
-        case .accepted: "accepted"
-        case .joining: "joining"
-        case .waitingForAddress: "waitingForAddress"
-        case .validating: "validating"
-        case .waitingForConfirmation: "waitingForConfirmation"
-        case .committed: "committed"
-        case .rolledBack(let failure): "rolledBack \(failure.word)"
-        case .failed(let failure): "failed \(failure.word)"
-        }
-    }
-}
-
-extension PolicyDecision {
-    fileprivate var recorded: String {
-        let words = [
-            kind.rawValue, cause.recorded, from.word, fromBSSID.word, to.word, toBSSID.word, signal.word,
-        ]
-        return (words + considered.map(\.recorded)).joined(separator: " ")
-    }
-}
-
-extension PolicyDecision.Cause {
-    fileprivate var recorded: String {
-        switch self {
-        case .failure(let failure): "failure:\(failure.word)"
-        case let plain: "\(plain)"
-        }
-    }
-}
-
-extension PolicyDecision.Consideration {
-    fileprivate var recorded: String {
-        [ssid.word, (bss?.bssid).word, (bss?.signal).word, verdict.recorded].joined(separator: "/")
-    }
-}
-
-extension PolicyDecision.Verdict {
-    fileprivate var recorded: String {
-        switch self {
-        case .withinMargin(let missing): "withinMargin:\(missing)"
-        case .blocked(let failure, let until): "blocked:\(failure.word):\(until.word)"
-        case .unusable(let failure, let until): "unusable:\(failure.word):\(until.word)"
-        case .refused(let failure): "refused:\(failure.word)"
-        case .chosen, .current, .outranked, .notSeen, .belowFloor: "\(self)"
-        }
-    }
-}
-
-extension PolicySettings {
-    /// All settings as the words of a line: `margin=8 five.weak=-76`.
-    var recorded: String {
-        PolicySetting.all.compactMap { setting in setting.value(in: self).map { "\(setting.name)=\($0)" } }
-            .joined(separator: " ")
-    }
-
-    /// Reads what `recorded` wrote, to the end of the line.
-    init(_ words: inout RecordWords) throws(RecordWords.Fault) {
-        self.init()
-        while !words.isAtEnd {
-            let word = try words.text("a setting")
-            guard let equals = word.firstIndex(of: "=") else {
-                throw RecordWords.Fault(expected: "a setting of the policy and its value")
-            }
-            if PolicySetting.isRetired(word[..<equals]) { continue }
-            guard let setting = PolicySetting.named(word[..<equals]) else {
-                throw RecordWords.Fault(expected: "a setting of the policy and its value")
-            }
-            guard setting.set(word[word.index(after: equals)...], in: &self) else {
-                throw RecordWords.Fault(expected: setting.form)
-            }
-        }
+    func decodeIfPresent(_ type: Duration.Type, forKey key: Key) throws -> Duration? {
+        guard contains(key), try !decodeNil(forKey: key) else { return nil }
+        return try decode(type, forKey: key)
     }
 }

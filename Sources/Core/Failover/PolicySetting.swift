@@ -38,9 +38,6 @@ public struct PolicySetting: Sendable {
 
     static func proofDuration(_ name: String, _ path: Path<Duration>) -> Self { Self(name, .proofDuration(path)) }
 
-    /// Whether records of earlier versions have a setting of this name, which means nothing any more.
-    static func isRetired(_ name: some StringProtocol) -> Bool { name == "provenAfter" }
-
     /// The setting with this name, or with a name that it had in the version before.
     public static func named(_ name: some StringProtocol) -> PolicySetting? {
         let name = presentName(of: name) ?? String(name)
@@ -80,10 +77,10 @@ extension PolicySetting {
     public func value(in settings: PolicySettings) -> String? {
         switch access {
         case .isOn(let path): settings[keyPath: path] ? "on" : "off"
-        case .number(_, let path): settings[keyPath: path].word
-        case .duration(let path): settings[keyPath: path].word
-        case .proofNumber(let path): settings.isValidating ? settings[keyPath: path].word : nil
-        case .proofDuration(let path): settings.isValidating ? settings[keyPath: path].word : nil
+        case .number(_, let path): "\(settings[keyPath: path])"
+        case .duration(let path): settings[keyPath: path].inOneUnit
+        case .proofNumber(let path): settings.isValidating ? "\(settings[keyPath: path])" : nil
+        case .proofDuration(let path): settings.isValidating ? settings[keyPath: path].inOneUnit : nil
         }
     }
 
@@ -251,6 +248,35 @@ extension PolicySettings {
     }
 }
 
+extension PolicySettings: Codable {
+    /// Reads an object with settings by their names; the others are as they come.
+    /// - Throws: `DecodingError` for a name or a value that is none.
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        self.init()
+        // In their order, for the parts of `validation` count only once it is on.
+        var values = try container.decode([String: String].self)
+        for setting in PolicySetting.all {
+            guard let value = values.removeValue(forKey: setting.name) else { continue }
+            guard setting.set(value, in: &self) else {
+                throw DecodingError.dataCorruptedError(
+                    in: container, debugDescription: "\(setting.name) is not \(setting.form)")
+            }
+        }
+        guard values.isEmpty else {
+            throw DecodingError.dataCorruptedError(
+                in: container, debugDescription: "a setting that the policy has not")
+        }
+    }
+
+    /// Every setting by its name, with the value that `PolicySetting.set` reads.
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        let values = PolicySetting.all.compactMap { setting in setting.value(in: self).map { (setting.name, $0) } }
+        try container.encode(Dictionary(values) { first, _ in first })
+    }
+}
+
 /// A length of time as people write it: whole numbers with their units, the longest unit first, each at most once.
 extension Duration {
     private static let units: [(name: String, milliseconds: Int64)] = [
@@ -287,6 +313,11 @@ extension Duration {
             rest %= length
         }
         return text.isEmpty ? "0s" : text
+    }
+
+    /// `5400s` or `2500ms`.
+    fileprivate var inOneUnit: String {
+        milliseconds.isMultiple(of: 1000) ? "\(milliseconds / 1000)s" : "\(milliseconds)ms"
     }
 }
 

@@ -16,8 +16,8 @@ public struct Replay: Sendable {
     /// The actions for one event, recorded and replayed.
     public struct Outcome: Sendable, Equatable {
         public let step: RecordedRun.Step
-        /// The actions of this policy, in the words of the record.
-        public let actions: [String]
+        /// What this policy does.
+        public let actions: [PolicyAction]
         public var isDifferent: Bool { step.actions != actions }
     }
 
@@ -34,7 +34,7 @@ public struct Replay: Sendable {
     private static let wakeLimit = 10_000
 
     public mutating func handle(_ step: RecordedRun.Step) -> Outcome {
-        var actions: [String] = []
+        var actions: [PolicyAction] = []
         if isHypothetical {
             for _ in 0..<Self.wakeLimit {
                 guard let wake = policy.nextWake, wake + Self.lateness < step.at else { break }
@@ -51,10 +51,10 @@ public struct Replay: Sendable {
         return outcome
     }
 
-    private mutating func perform(_ event: PolicyEvent, at now: Instant) -> [String] {
+    private mutating func perform(_ event: PolicyEvent, at now: Instant) -> [PolicyAction] {
         let actions = policy.handle(event, at: now)
         for action in actions { orders.given(action) }
-        return actions.map(\.recorded)
+        return actions
     }
 }
 
@@ -71,9 +71,13 @@ private struct OrderMatch: Sendable {
     /// The recorded policy heard this and did that.
     mutating func recorded(_ step: RecordedRun.Step) {
         if case .linkFound(let network, _) = step.event { recordedNetwork = network }
-        for case .join(let network, let epoch)? in step.actions.map(RecordedOrder.init) {
-            joins = joins.suffix(Self.capacity - 1) + [(epoch, network)]
-            recordedNetwork = network
+        for action in step.actions {
+            switch action {
+            case .join(let target), .joinBeside(let target):
+                joins = joins.suffix(Self.capacity - 1) + [(target.epoch, target.network)]
+                recordedNetwork = target.network
+            default: break
+            }
         }
     }
 

@@ -56,7 +56,7 @@ public struct IdentityError: Error, Equatable, CustomStringConvertible {
         /// The content is no identity, or the given one is none.
         case invalid(String)
         case notPermitted
-        case system(errno: Int32)
+        case system(SystemError)
     }
 
     init(path: String, _ reason: Reason) {
@@ -66,13 +66,16 @@ public struct IdentityError: Error, Equatable, CustomStringConvertible {
 
     /// - Parameter folder: of the device's identity.
     init(_ error: KeyFileError, in folder: String) {
-        guard case .system(_, let path, let errno) = error else {
+        guard case .system(let attempt, let path, let errno) = error else {
             self.init(path: folder, .invalid("\(error)"))
             return
         }
         self.init(
             path: path,
-            errno == ENOENT ? .missing : errno == EACCES || errno == EPERM ? .notPermitted : .system(errno: errno))
+            errno == ENOENT
+                ? .missing
+                : errno == EACCES || errno == EPERM
+                    ? .notPermitted : .system(SystemError(attempt.rawValue, errno: errno)))
     }
 
     public var description: String {
@@ -81,9 +84,8 @@ public struct IdentityError: Error, Equatable, CustomStringConvertible {
         case .alreadyThere: "the device has an identity in \(path) already: 'altnet pair --show' shows it"
         case .invalid(let problem): "the device's identity in \(path): \(problem)"
         case .notPermitted: "the device's identity in \(path) belongs to another user: run as root"
-        case .system(let errno):
-            "the device's identity in \(path): \(String(cString: strerror(errno)))"
-                + KeyFileError.remedy(for: errno)
+        case .system(let error):
+            "the device's identity in \(path): \(error.reason)" + KeyFileError.remedy(for: error.errno)
         }
     }
 }

@@ -1,4 +1,5 @@
 import AppServer
+import Linux
 import Logging
 
 /// Opens the server to the network. If that fails, the device does everything else, and it is tried again.
@@ -6,10 +7,10 @@ struct ListenerRetry: Sendable {
     let server: AppServer
     let log: Logger
     /// Between two attempts.
-    var pause = Duration.seconds(30)
+    static let pause = Duration.seconds(30)
 
     /// Returns when the server listens, or the task is cancelled.
-    func open() async {
+    @AgentLoop func open() async {
         var told: AppServerError?
         while !Task.isCancelled {
             do throws(AppServerError) {
@@ -19,7 +20,7 @@ struct ListenerRetry: Sendable {
             } catch {
                 if error != told { log.error("apps in the network get no answer, which is tried again: \(error)") }
                 told = error
-                try? await Task.sleep(for: pause)
+                await AgentLoop.sleep(for: Self.pause)
             }
         }
     }

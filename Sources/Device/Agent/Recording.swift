@@ -36,9 +36,9 @@ final class Recording: Sendable {
         self.path = path
         self.limit = limit
         self.onEnd = onEnd
-        let flags = O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
+        let flags = O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK
         let descriptor = open(path, flags, 0o600)
-        guard descriptor >= 0 else { throw RecordError(file: path, reason: .system("\(SystemError("open"))")) }
+        guard descriptor >= 0 else { throw RecordError(file: path, reason: .system(SystemError("open"))) }
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
             close(descriptor)
@@ -52,15 +52,9 @@ final class Recording: Sendable {
             throw RecordError(file: path, reason: .full(limit: limit))
         }
         file = Mutex(File(descriptor: descriptor, size: size))
-        let separator = size == 0 ? "" : Self.endsALine(descriptor, size) ? "\n" : RecordFormat.cut + "\n"
-        let header = separator + RecordFormat.header(agent: agent, settings)
-        DiskLoop.perform { [self] in write(header) }
-    }
-
-    /// Whether the file's last line has its end; a power cut may have kept it from being written.
-    private static func endsALine(_ descriptor: Int32, _ size: Int) -> Bool {
-        var last: UInt8 = 0
-        return pread(descriptor, &last, 1, off_t(size) - 1) == 1 && last == UInt8(ascii: "\n")
+        // The line before may have been cut short, and a second line feed does no harm.
+        let separator = size == 0 ? [] : [UInt8(ascii: "\n")]
+        DiskLoop.perform { [self] in write(separator + RecordLine.run(agent: agent, settings: settings).text) }
     }
 
     deinit { file.withLock { file in file.descriptor.map { _ = close($0) } } }
@@ -68,7 +62,8 @@ final class Recording: Sendable {
     /// Has an event and what it led to written.
     func append(_ event: PolicyEvent, at now: Instant, _ actions: [PolicyAction]) {
         backlog.add { [self] missed in
-            write((missed > 0 ? RecordFormat.gap(missed) : "") + RecordFormat.entry(event, at: now, actions))
+            let gap = missed > 0 ? RecordLine.gap(missed: missed).text : []
+            write(gap + RecordLine.step(at: now, event: event, actions: actions).text)
         }
     }
 
@@ -78,18 +73,19 @@ final class Recording: Sendable {
         end(nil)
     }
 
-    private func write(_ text: String) {
+    private func write(_ text: [UInt8]) {
         let failure: RecordError.Reason? = file.withLock { file in
             guard let descriptor = file.descriptor else { return nil }
             var text = text
             var isFull = false
-            if file.size + text.utf8.count + RecordFormat.full.utf8.count > limit {
-                (text, isFull) = (RecordFormat.full, true)
+            let full = RecordLine.full.text
+            if file.size + text.count + full.count > limit {
+                (text, isFull) = (full, true)
             }
-            do throws(SystemError) { try writeAll(text.utf8, to: descriptor, attempting: "write") } catch {
-                return .system("\(error)")
+            do throws(SystemError) { try writeAll(text, to: descriptor, attempting: "write") } catch {
+                return .system(error)
             }
-            file.size += text.utf8.count
+            file.size += text.count
             return isFull ? .full(limit: limit) : nil
         }
         if let failure { end(failure) }

@@ -147,9 +147,9 @@ public final class AppServer: Sendable {
                 }
                 .bind(unixDomainSocketPath: path).get()
         } catch let error as IOError {
-            throw .system(attempted: "listen on", path: path, errno: error.errnoCode)
+            throw .system(SystemError("listen on \(path)", errno: error.errnoCode))
         } catch {
-            throw .system(attempted: "listen on", path: path, errno: 0)
+            throw .system(SystemError("listen on \(path)", errno: 0))
         }
     }
 

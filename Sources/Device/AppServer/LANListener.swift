@@ -78,8 +78,7 @@ final class LANListener: Sendable {
                 return try await bind("0.0.0.0", on: eventLoop, tls, welcome)
             }
         } catch {
-            throw .system(
-                attempted: "listen on", path: "port \(settings.port)", errno: (error as? IOError)?.errnoCode ?? 0)
+            throw .system(SystemError("listen on port \(settings.port)", errno: (error as? IOError)?.errnoCode ?? 0))
         }
     }
 

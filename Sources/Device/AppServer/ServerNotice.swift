@@ -1,3 +1,5 @@
+import AgentModel
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -77,7 +79,7 @@ public enum AppServerError: Error, Equatable, Sendable {
     case alreadyServed(path: String)
     /// Something that is no socket is in the way, and is not removed.
     case notASocket(path: String)
-    case system(attempted: String, path: String, errno: Int32)
+    case system(SystemError)
 }
 
 extension AppServerError: CustomStringConvertible {
@@ -89,8 +91,7 @@ extension AppServerError: CustomStringConvertible {
             "another agent is running and answers on \(path): stop it first, or choose another socket"
         case .notASocket(let path):
             "\(path) exists and is not a socket: remove it, or choose another path for the socket"
-        case .system(let attempted, let path, let errno):
-            "could not \(attempted) \(path): \(String(cString: strerror(errno)))"
+        case .system(let error): "\(error)"
         }
     }
 }

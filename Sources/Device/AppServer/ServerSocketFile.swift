@@ -1,3 +1,5 @@
+import AgentModel
+
 #if canImport(Glibc)
     import Glibc
 #elseif canImport(Musl)
@@ -44,10 +46,10 @@ package struct ServerSocketFile: Sendable {
             guard information.st_mode & S_IFMT == S_IFSOCK else { throw .notASocket(path: path) }
             guard try !isAnswered() else { throw .alreadyServed(path: path) }
         } else if errno != ENOENT {
-            throw .system(attempted: "look at", path: path, errno: errno)
+            throw .system(SystemError("look at \(path)", errno: errno))
         }
         guard unlink(temporaryPath) == 0 || errno == ENOENT else {
-            throw .system(attempted: "remove", path: temporaryPath, errno: errno)
+            throw .system(SystemError("remove \(temporaryPath)", errno: errno))
         }
         return temporaryPath
     }
@@ -57,12 +59,12 @@ package struct ServerSocketFile: Sendable {
         var information = stat()
         // No process gets in before the permissions are set.
         guard lchown(place, owner ?? uid_t.max, group) == 0 else {
-            throw .system(attempted: "give to group \(group)", path: place, errno: errno)
+            throw .system(SystemError("give \(place) to group \(group)", errno: errno))
         }
         guard chmod(place, mode_t(mode)) == 0, lstat(place, &information) == 0 else {
-            throw .system(attempted: "set the permissions of", path: place, errno: errno)
+            throw .system(SystemError("set the permissions of \(place)", errno: errno))
         }
-        guard rename(place, path) == 0 else { throw .system(attempted: "replace", path: path, errno: errno) }
+        guard rename(place, path) == 0 else { throw .system(SystemError("replace \(path)", errno: errno)) }
         return Identity(device: information.st_dev, inode: information.st_ino)
     }
 
@@ -82,11 +84,11 @@ package struct ServerSocketFile: Sendable {
         #else
             let descriptor = Self.socket(SOCK_STREAM)
         #endif
-        guard descriptor >= 0 else { throw .system(attempted: "try", path: path, errno: errno) }
+        guard descriptor >= 0 else { throw .system(SystemError("try \(path)", errno: errno)) }
         defer { close(descriptor) }
         // A process that does not accept must not hold this one up.
         guard fcntl(descriptor, F_SETFL, O_NONBLOCK) == 0 else {
-            throw .system(attempted: "try", path: path, errno: errno)
+            throw .system(SystemError("try \(path)", errno: errno))
         }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
@@ -101,7 +103,7 @@ package struct ServerSocketFile: Sendable {
         case ECONNREFUSED, ENOENT: return false
         // It listens, and its queue of connections is full.
         case EAGAIN, EINPROGRESS: return true
-        default: throw .system(attempted: "try", path: path, errno: errno)
+        default: throw .system(SystemError("try \(path)", errno: errno))
         }
     }
 

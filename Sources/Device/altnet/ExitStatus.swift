@@ -1,4 +1,5 @@
 import Agent
+import AgentModel
 import AppClient
 import AppProtocol
 import AppServer
@@ -75,7 +76,7 @@ extension ExitStatus {
         self =
             switch error.reason {
             case .missing, .alreadyThere, .invalid, .notPermitted: .badSettings
-            case .system(let errno): ExitStatus(errno: errno)
+            case .system(let error): ExitStatus(errno: error.errno)
             }
     }
 
@@ -84,7 +85,7 @@ extension ExitStatus {
             switch error {
             case .alreadyServed: .tryLater
             case .pathTooLong, .notASocket: .badSettings
-            case .system(_, _, let errno): ExitStatus(errno: errno)
+            case .system(let error): ExitStatus(errno: error.errno)
             }
     }
 

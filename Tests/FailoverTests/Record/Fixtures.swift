@@ -50,7 +50,7 @@ enum Fixture {
             .interrupted(id: 3, target: NetworkID(2), cameFrom: NetworkID(1)),
             .interrupted(id: 3, target: NetworkID(2), cameFrom: nil),
             .interrupted(id: 3, target: nil, cameFrom: NetworkID(1)),
-            .scanned(id: nil, observations), .scanned(id: 18_446_744_073_709_551_615, []), .scanFailed(id: 7),
+            .scanned(id: nil, observations), .scanned(id: UInt64(Int64.max), []), .scanFailed(id: 7),
             .associated(epoch: 4, AccessPoint(bssid: other, frequency: Frequency(megahertz: 2462))),
             .linkLost(.ownDoing), .linkLost(.silence), .linkLost(.other), .successorLost(epoch: 5),
             .address(isReady: true), .address(isReady: false), .successorAddress(epoch: 5, isReady: true),
@@ -64,14 +64,15 @@ enum Fixture {
         + [.postponed(epoch: 6, until: Instant(milliseconds: 90_000))]
 
     /// A run as an agent records it: found at home, home is lost, the other network is joined.
-    static func run(_ settings: PolicySettings = PolicySettings()) -> (text: String, events: [(Instant, PolicyEvent)]) {
+    static func run(_ settings: PolicySettings = PolicySettings()) -> (text: [UInt8], events: [(Instant, PolicyEvent)])
+    {
         var policy = FailoverPolicy(settings: settings)
-        var text = RecordFormat.header(agent: "1.2.3", settings)
+        var text = RecordLine.run(agent: "1.2.3", settings: settings).text
         var events: [(Instant, PolicyEvent)] = []
         func hear(_ event: PolicyEvent, at milliseconds: Int64) -> [PolicyAction] {
             let now = Instant(milliseconds: milliseconds)
             let actions = policy.handle(event, at: now)
-            text += RecordFormat.entry(event, at: now, actions)
+            text += RecordLine.step(at: now, event: event, actions: actions).text
             events.append((now, event))
             return actions
         }

@@ -5,99 +5,135 @@ import Testing
 @testable import Failover
 
 @Suite struct RecordFormatTests {
+    private func text(_ line: RecordLine) -> String { String(decoding: line.text.dropLast(), as: UTF8.self) }
+
+    private func read(_ text: String) throws(RecordLine.Fault) -> RecordLine { try RecordLine(Array(text.utf8)[...]) }
+
     @Test(arguments: Fixture.events) func anEventIsReadAsItWasWritten(event: PolicyEvent) throws {
-        let text = event.recorded
-        #expect(!text.contains("\n"))
-        var words = RecordWords(text[...])
-        #expect(try PolicyEvent(&words) == event)
+        let line = RecordLine.step(at: Instant(milliseconds: 7), event: event, actions: [])
+        #expect(!line.text.dropLast().contains(UInt8(ascii: "\n")))
+        #expect(try read(text(line)) == line)
     }
 
     /// Every case of `PolicyEvent` is among the examples: the names that were written are as many as the cases.
     @Test func everyKindOfEventIsTried() {
-        #expect(Set(Fixture.events.map { $0.recorded.prefix { $0 != " " } }).count == 28)
+        #expect(Set(Fixture.events.map(\.name)).count == 28)
     }
 
-    @Test func namesOfNetworksAreOneWordAndUnambiguous() throws {
-        #expect(Fixture.home.word == "Home%20Net%2f5%2cG%25%2d")
-        #expect(Fixture.dash.word == "%2d")
-        #expect((nil as SSID?).word == "-")
-        for length in [1, 2, SSID.maximumLength] {
-            for first in UInt8.min ... .max {
-                let ssid = try SSID(bytes: [first] + [UInt8](repeating: 0xe2, count: length - 1))
-                #expect(SSID(word: ssid.word[...]) == ssid)
-            }
-        }
-        for word in ["", "a b", "a/b", "%", "%2", "%zz", "caf\u{e9}", String(repeating: "x", count: 33)] {
-            #expect(SSID(word: word[...]) == nil)
-        }
+    /// The form that Docs/recording.md shows.
+    @Test(
+        arguments: [
+            (.gap(missed: 12), #"{"gap":{"missed":12}}"#), (.full, #"{"full":{}}"#),
+            (
+                .step(at: Instant(milliseconds: 184_220), event: .signal(-71), actions: []),
+                #"{"step":{"actions":[],"at":184220,"event":{"signal":{"dBm":-71}}}}"#
+            ),
+            (
+                .step(
+                    at: Instant(milliseconds: 1), event: .tick,
+                    actions: [
+                        .join(
+                            LinkTarget(
+                                network: NetworkID(2), bssid: Fixture.accessPoint,
+                                frequencies: [Frequency(megahertz: 2437)], offer: .wpa2, epoch: 7)),
+                        .probe(epoch: 7, within: .milliseconds(2500)), .watchSignal(nil),
+                    ]),
+                #"{"step":{"actions":["#
+                    + #"{"join":{"target":{"bssid":"02:00:00:00:01:00","epoch":7,"frequencies":[2437],"network":2,"#
+                    + #""offer":"wpa2-psk"}}},{"probe":{"epoch":7,"within":2500}},{"watchSignal":{}}],"#
+                    + #""at":1,"event":{"tick":{}}}}"#
+            ),
+            (
+                .step(at: Instant(milliseconds: 1), event: .scanned(id: 3, Fixture.observations), actions: []),
+                #"{"step":{"actions":[],"at":1,"event":{"scanned":{"id":3,"results":["#
+                    + #"{"bssid":"02:00:00:00:01:00","frequency":2412,"lastSeen":12345,"protection":3,"#
+                    + #""security":"wpa2-wpa3","signal":-52,"ssid":{"ssid":"Home Net/5,G%-"}},"#
+                    + #"{"bssid":"02:00:00:00:02:ff","frequency":5180,"lastSeen":0,"protection":0,"security":"open","#
+                    + #""signal":-91}]}}}}"#
+            ),
+        ] as [(RecordLine, String)])
+    func aLineIsAnObject(line: RecordLine, text: String) throws {
+        #expect(self.text(line) == text)
+        #expect(try read(text) == line)
     }
 
-    @Test(arguments: [
-        ("signal", "a whole number"), ("signal -7x", "a whole number"),
-        ("signal 9223372036854775807", "a whole number"), ("signal -9223372036854775808", "a whole number"),
-        ("signal -70 1", "the end of the line"),
-        ("joinFailed 1 broken", "one of wrongKey"), ("interface open", "one of up, down"), ("explode", "the name of"),
-        ("networks 1/Home", "number/SSID/flags"), ("networks 1/Home/x", "number/SSID/flags"),
-        ("scanned - 02:00:00:00:01:00/-/2412/-50/99", "BSSID/SSID"), ("linkFound 1 02:00:00 2412", "a BSSID"),
-        ("linkFound 1 02:00:00:00:01:00 0", "a frequency"), ("switchTo 1 2 30", "30s or 2500ms"),
-        ("switchTo 1 2 30s twice", "one of once"), ("switchTo 1 2 30s once more", "the end of the line"),
-        ("confirmed -1", "not negative"), ("probed 1 perhaps", "online, captive"),
-        ("settings marge=1", "a setting of the policy"),
-        ("settings margin=1s", "decibels from 0 to 60"), ("settings margin", "a setting of the policy"),
-    ])
-    func whatIsWrongIsNamed(line: String, expected: String) {
-        var words = RecordWords(line[...])
-        let fault = #expect(throws: RecordWords.Fault.self) { try PolicyEvent(&words) }
-        #expect(fault?.expected.contains(expected) == true, "\(fault?.expected ?? "")")
+    @Test func aRunHasAllSettings() throws {
+        var settings = PolicySettings()
+        settings.margin = 11
+        settings.validation = PolicySettings.Validation()
+        settings.validation?.retry = .milliseconds(1500)
+        let line = RecordLine.run(agent: "1.2.3", settings: settings)
+        #expect(text(line).hasPrefix(#"{"run":{"agent":"1.2.3","format":6,"settings":{""#))
+        for setting in PolicySetting.all { #expect(text(line).contains(#""\#(setting.name)":""#)) }
+        #expect(try read(text(line)) == line)
     }
 
-    /// Records from before there were floors are read, and written the same.
-    @Test(arguments: [
-        "networks 1/Home/phb,2/Cafe/-", "networks 1/Home/pbsm,2/Cafe/o,3/Attic/pm",
-        "scanned - 02:00:00:00:01:00/Home/2412/-50/99/wpa3-sae",
-        "scanned - 02:00:00:00:01:00/Home/2412/-50/99/wpa2-psk/m,02:00:00:00:01:01/Home/2412/-50/99/wpa3-sae/-",
-    ])
-    func floorsAndOffersAreLetters(line: String) throws {
-        var words = RecordWords(line[...])
-        #expect(try PolicyEvent(&words).recorded == line)
+    private static func event(_ event: String) -> String {
+        #"{"step":{"at":1,"event":\#(event),"actions":[]}}"#
     }
 
-    @Test func actionsThatDifferAreWrittenDifferently() {
-        func decision(_ verdict: PolicyDecision.Verdict, signal: Int? = nil) -> PolicyAction {
-            .record(
-                PolicyDecision(
-                    at: Instant(milliseconds: 1), kind: .join, from: Fixture.home, to: nil, fromBSSID: nil,
-                    toBSSID: nil,
-                    cause: .failure(.wrongKey), signal: signal,
-                    considered: [.init(ssid: Fixture.home, bss: Fixture.observations[0], verdict: verdict)]))
-        }
-        func join(_ bssid: BSSID?, _ frequencies: [Int], epoch: UInt64) -> PolicyAction {
-            .join(
-                LinkTarget(
-                    network: NetworkID(1), bssid: bssid,
-                    frequencies: frequencies.map { Frequency(megahertz: $0) }, offer: nil, epoch: epoch))
-        }
-        func scan(_ id: UInt64, _ reason: ScanOrder.Reason, ssids: [SSID]) -> PolicyAction {
-            .scan(ScanOrder(id: id, frequencies: [], ssids: ssids, reason: reason))
-        }
-        let watch = SignalWatch(threshold: -70, interval: .seconds(5), unsupervisedInterval: .seconds(2))
-        let actions: [PolicyAction] = [
-            join(nil, [], epoch: 1), join(Fixture.other, [], epoch: 1), join(nil, [2412], epoch: 1),
-            join(nil, [], epoch: 2), .leave, scan(1, .weak, ssids: []), scan(2, .weak, ssids: []),
-            scan(1, .survey, ssids: []), scan(1, .weak, ssids: [Fixture.dash]), .cancelScan, .watchSignal(nil),
-            .watchSignal(watch), .probe(epoch: 1, within: .milliseconds(2500)), .bringInterfaceUp, decision(.chosen),
-            decision(.current),
-            decision(.withinMargin(3)), decision(.withinMargin(4)), decision(.chosen, signal: -70),
-            decision(.blocked(.timeout, until: Instant(milliseconds: 5))),
-            decision(.blocked(.timeout, until: Instant(milliseconds: 6))),
-            decision(.unusable(.timeout, until: Instant(milliseconds: 5))),
-            .store(.switchEnded(id: 1, isCommitted: true)), .store(.switchEnded(id: 1, isCommitted: false)),
-            .switchProgress(id: 1, .committed), .switchProgress(id: 2, .committed),
-            .switchProgress(id: 1, .rolledBack(.timeout)), .switchProgress(id: 1, .failed(.timeout)),
+    private static func accessPoint(_ member: String) -> String {
+        let members = [
+            #""bssid":"02:00:00:00:01:00""#, #""frequency":2412"#, #""lastSeen":9"#, #""protection":3"#,
+            #""security":"open""#, #""signal":-52"#,
         ]
-        #expect(Set(actions.map(\.recorded)).count == actions.count)
-        #expect(RecordedOrder(join(Fixture.other, [2412], epoch: 7).recorded) == .join(NetworkID(1), epoch: 7))
-        #expect(RecordedOrder(scan(3, .weak, ssids: []).recorded) == .scan(id: 3))
-        #expect(RecordedOrder(PolicyAction.leave.recorded) == nil)
+        let name = member.prefix { $0 != ":" }
+        return event(
+            #"{"scanned":{"results":[{\#((members.filter { !$0.hasPrefix(name) } + [member]).joined(separator: ","))}]}}"#
+        )
+    }
+
+    @Test(arguments: [
+        ("@1 0 tick", "is not a JSON object"), ("[]", "is no run, step, gap or full"),
+        (#"{"leap":{}}"#, "is no run, step, gap or full"), (#"{"full":{},"gap":{"missed":1}}"#, "is no run, step"),
+        (#"{"gap":{"missed":-1}}"#, "gap.missed is negative"), (#"{"gap":{}}"#, "gap.missed is missing"),
+        (event(#"{"explode":{}}"#), "step.event is no event of the policy"),
+        (event(#"{"signal":{"dBm":1e3}}"#).replacing("1e3", with: "1e7"), "no signal in dBm"),
+        (event(#"{"signal":{"dBm":-9223372036854775808}}"#), "no signal in dBm"),
+        (event(#"{"signal":{"dBm":99999999999999999999}}"#), "step.event.signal.dBm is not a whole number"),
+        (event(#"{"signal":{"dBm":"-70"}}"#), "step.event.signal.dBm is not a whole number"),
+        (event(#"{"signal":{}}"#), "step.event.signal.dBm is missing"),
+        (event(#"{"joinFailed":{"epoch":1,"failure":"broken"}}"#), "step.event.joinFailed.failure has a value"),
+        (event(#"{"joinFailed":{"epoch":-1,"failure":"timeout"}}"#), "a number that is out of its range"),
+        (event(#"{"interface":{"isUp":"up"}}"#), "step.event.interface.isUp has the wrong type"),
+        (event(#"{"networks":{"networks":[{"id":1}]}}"#), "step.event.networks.networks[0].ssid is missing"),
+        (event(#"{"remembered":{"network":1,"frequency":0}}"#), "frequency has a value that is not allowed"),
+        (event(#"{"switchTo":{"network":1,"id":2,"confirmWithin":-1}}"#), "confirmWithin has a value"),
+        (event(#"{"switchTo":{"network":1,"id":2,"confirmWithin":9223372036854775807}}"#), "confirmWithin has a value"),
+        (event(#"{"signingIn":{"epoch":1,"until":9223372036854775807}}"#), "until has a value"),
+        (accessPoint(#""bssid":"02:00:00""#), "results[0].bssid has a value that is not allowed"),
+        (accessPoint(#""signal":101"#), "results[0].signal has a value that is not allowed"),
+        (accessPoint(#""ssid":{"ssid":""}"#), "results[0].ssid has a value that is not allowed"),
+        (accessPoint(#""ssid":{"ssid":"a","ssidHex":"61"}"#), "results[0].ssid has a value that is not allowed"),
+        (accessPoint(#""protection":256"#), "a number that is out of its range"),
+        (accessPoint(#""security":"tin""#), "results[0].security has a value that is not allowed"),
+        (event(#"{"settings":{"settings":{"marge":"1"}}}"#), "a setting that the policy has not"),
+        (event(#"{"settings":{"settings":{"margin":"1s"}}}"#), "margin is not decibels from 0 to 60"),
+        (#"{"step":{"at":-1,"event":{"tick":{}},"actions":[]}}"#, "step.at has a value that is not allowed"),
+        (#"{"step":{"at":9223372036854775807,"event":{"tick":{}},"actions":[]}}"#, "step.at has a value"),
+        (#"{"step":{"at":1,"event":{"tick":{}}}}"#, "step.actions is missing"),
+        (
+            #"{"step":{"at":1,"event":{"tick":{}},"actions":[{"leap":{}}]}}"#,
+            "step.actions[0] is no action of the policy"
+        ),
+        (#"{"run":{"format":6,"settings":{}}}"#, "run.agent is missing"),
+    ])
+    func whatIsWrongIsNamed(line: String, problem: String) {
+        let fault = #expect(throws: RecordLine.Fault.self) { try read(line) }
+        guard case .malformed(let sentence)? = fault else {
+            Issue.record("\(fault.debugDescription)")
+            return
+        }
+        #expect(sentence.contains(problem), "\(sentence)")
+    }
+
+    @Test(arguments: [
+        ("altnet-record 5 0.1.0", "5", "0.1.0"), ("altnet-record 1 x\u{1b}y", "1", "xy"),
+        (#"{"run":{"format":7,"agent":"2.0","policy":{}}}"#, "7", "2.0"),
+        (#"{"run":{"format":7,"agent":"2.0","settings":{}}}"#, "7", "2.0"), (#"{"run":{"format":7}}"#, "7", nil),
+    ])
+    func anotherVersionIsNotGuessedAt(line: String, version: String, agent: String?) {
+        let fault = #expect(throws: RecordLine.Fault.self) { try read(line) }
+        #expect(fault == .otherVersion(version, agent: agent))
     }
 }

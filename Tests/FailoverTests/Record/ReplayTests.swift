@@ -4,8 +4,18 @@ import Testing
 @testable import Failover
 
 @Suite struct ReplayTests {
-    private func run(_ text: String) throws -> RecordedRun {
-        try #require(try RecordReader.runs(in: Array(text.utf8), of: "record").first)
+    private func run(_ text: [UInt8]) throws -> RecordedRun {
+        try #require(try RecordReader.runs(in: text, of: "record").first)
+    }
+
+    /// The same run with other lines.
+    private func run(_ text: [UInt8], changing change: (inout RecordLine) -> Void) throws -> RecordedRun {
+        try run(
+            text.split(separator: UInt8(ascii: "\n")).flatMap { text in
+                var line = try RecordLine(text)
+                change(&line)
+                return line.text
+            })
     }
 
     private func outcomes(_ run: RecordedRun, settings: PolicySettings? = nil) -> (all: [Replay.Outcome], Replay) {
@@ -24,7 +34,8 @@ import Testing
     @Test func changedSettingsAreReplayed() throws {
         var changed = PolicySettings()
         changed.margin = 12
-        let text = Fixture.run().text + "@9000000 0 settings \(changed.recorded)\n"
+        let change = RecordLine.step(at: Instant(milliseconds: 9_000_000), event: .settings(changed), actions: [])
+        let text = Fixture.run().text + change.text
         let (outcomes, replay) = outcomes(try run(text))
         #expect(outcomes.last?.isDifferent == false || outcomes.last?.step.actions.isEmpty == true)
         #expect(replay.policy.settings.margin == 12)
@@ -35,16 +46,22 @@ import Testing
 
     /// A hidden input would look like this: the same events, and something else is done.
     @Test func aDifferenceIsFoundWhereItIs() throws {
-        let text = Fixture.run().text
-        let lines = text.split(separator: "\n")
-        let join = try #require(lines.firstIndex { $0.hasPrefix("> join") })
-        var changed = lines
-        changed[join] = "> join 1 1 - 2412"
-        let (outcomes, replay) = outcomes(try run(changed.joined(separator: "\n") + "\n"))
+        let other = LinkTarget(
+            network: NetworkID(1), bssid: nil, frequencies: [Frequency(megahertz: 2412)], offer: nil, epoch: 1)
+        var own: PolicyAction?
+        let run = try run(Fixture.run().text) { line in
+            guard case .step(let at, let event, var actions) = line,
+                let join = actions.firstIndex(where: { if case .join = $0 { true } else { false } })
+            else { return }
+            own = actions[join]
+            actions[join] = .join(other)
+            line = .step(at: at, event: event, actions: actions)
+        }
+        let (outcomes, replay) = outcomes(run)
         let different = outcomes.filter(\.isDifferent)
         #expect(different.first?.step.event == .linkLost())
-        #expect(different.first?.step.actions.contains("join 1 1 - 2412") == true)
-        #expect(different.first?.actions.contains(String(lines[join].dropFirst(2))) == true)
+        #expect(different.first?.step.actions.contains(.join(other)) == true)
+        #expect(different.first?.actions.contains(try #require(own)) == true)
         #expect(replay.isHypothetical)
         // The recorded answers were those of another join, so this policy never heard of them.
         #expect(replay.policy.phase.network != NetworkID(3) || replay.policy.phase.accessPoint == nil)
@@ -52,13 +69,21 @@ import Testing
 
     @Test func anAnswerIsMatchedToTheOrderThatItFits() throws {
         // The recorded policy numbered its joins otherwise.
-        let text = Fixture.run().text.split(separator: "\n").map { line in
-            for beginning in ["> join 3 ", "@4300 "] where line.hasPrefix(beginning) {
-                return line.split(separator: " ").map { $0 == "2" ? "17" : String($0) }.joined(separator: " ")
-            }
-            return String(line)
+        let run = try run(Fixture.run().text) { line in
+            guard case .step(let at, let event, let actions) = line else { return }
+            var other = event
+            if case .associated(_, let accessPoint) = event { other = .associated(epoch: 17, accessPoint) }
+            line = .step(
+                at: at, event: other,
+                actions: actions.map { action in
+                    guard case .join(let target) = action, target.network == NetworkID(3) else { return action }
+                    return .join(
+                        LinkTarget(
+                            network: target.network, bssid: target.bssid, frequencies: target.frequencies,
+                            offer: target.offer, epoch: 17))
+                })
         }
-        let (_, replay) = outcomes(try run(text.joined(separator: "\n") + "\n"))
+        let (_, replay) = outcomes(run)
         #expect(replay.isHypothetical)
         guard case .online(let link) = replay.policy.phase else {
             Issue.record("not online: \(replay.policy.phase)")

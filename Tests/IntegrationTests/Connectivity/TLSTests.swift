@@ -69,34 +69,3 @@ struct TLSTests {
         try await watch.becomes(.waiting(.tlsFailed))
     }
 }
-
-/// Vouches for servers, as long as the test lasts.
-struct Authority {
-    private let files: Program
-    var path: String { files.folder.appendingPathComponent("authority.pem").path }
-
-    init() throws {
-        files = try Program(["/bin/true"])
-        try openssl(
-            "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2 -subj /CN=authority"
-                + " -keyout authority.key -out authority.pem")
-    }
-
-    /// - Parameter names: such as `DNS:localhost,IP:127.0.0.1`.
-    /// - Returns: the path of key and certificate without the ending.
-    func certify(_ names: String) throws -> String {
-        try "subjectAltName=\(names)\n".write(
-            to: files.folder.appendingPathComponent("names"), atomically: false, encoding: .utf8)
-        try openssl(
-            "req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=server -keyout server.key -out server.csr"
-        )
-        try openssl(
-            "x509 -req -in server.csr -CA authority.pem -CAkey authority.key -CAcreateserial -days 2 -extfile names"
-                + " -out server.pem")
-        return files.folder.appendingPathComponent("server").path
-    }
-
-    private func openssl(_ command: String) throws {
-        try Program.run(["/bin/sh", "-c", "cd '\(files.folder.path)' && openssl \(command)"])
-    }
-}

@@ -1,6 +1,7 @@
 import AgentModel
 import AppClient
 import AppProtocol
+import JSONValues
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

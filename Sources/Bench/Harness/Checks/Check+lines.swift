@@ -1,4 +1,5 @@
 import AppProtocol
+import JSONValues
 
 extension Check {
     static let lines = [

@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import JSONValues
 
 extension Check {
     /// Without the key there is no answer.

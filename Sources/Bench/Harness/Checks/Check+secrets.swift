@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import JSONValues
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

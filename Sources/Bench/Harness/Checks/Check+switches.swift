@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import JSONValues
 
 extension Check {
     /// Switches that go nowhere, for which no other network is needed.

@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import JSONValues
 
 // The way back to what the device was.
 extension CheckRun {

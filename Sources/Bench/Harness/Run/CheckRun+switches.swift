@@ -1,6 +1,7 @@
 import AgentModel
 import AppClient
 import AppProtocol
+import JSONValues
 
 /// A switch that was followed to its end.
 struct Journey: Sendable {

@@ -1,6 +1,7 @@
 import AgentModel
 import AppClient
 import AppProtocol
+import JSONValues
 import Synchronization
 
 /// One run of one check: its connections, what it may use and what it must leave alone.

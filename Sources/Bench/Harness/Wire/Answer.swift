@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import JSONValues
 
 /// One answer as it came.
 struct Answer: Sendable {

@@ -1,4 +1,5 @@
 import AgentModel
+import JSONValues
 
 #if canImport(FoundationEssentials)
     import FoundationEssentials

@@ -1,4 +1,5 @@
 import AgentModel
+import JSONValues
 import Synchronization
 
 /// The messages of one check, for the report: the last lines, shortened, without passwords.

@@ -1,4 +1,5 @@
 import AppProtocol
+import JSONValues
 import NIOCore
 import Synchronization
 

@@ -30,7 +30,7 @@ public enum ConnectFailure: Error, Sendable, Equatable {
     /// The channel could not be set up; this is what the caller's closure threw.
     case setUp(String)
     /// Anything else that the kernel says (errno.h).
-    case system(errno: CInt)
+    case system(SystemError)
     /// The task was cancelled.
     case cancelled
 }
@@ -78,7 +78,7 @@ extension ConnectFailure: CustomStringConvertible {
         case .noAddress: "no address to send from"
         case .notPermitted: "not permitted"
         case .setUp(let reason): reason
-        case .system(let errno): "error \(errno)"
+        case .system(let error): "\(error)"
         case .cancelled: "cancelled"
         }
     }
@@ -107,7 +107,7 @@ extension ConnectFailure {
             case ENETUNREACH, ENETDOWN: .noRoute
             case EADDRNOTAVAIL, ENODEV: .noAddress
             case EPERM, EACCES: .notPermitted
-            default: .system(errno: errno)
+            default: .system(SystemError("connect", errno: errno))
             }
     }
 }

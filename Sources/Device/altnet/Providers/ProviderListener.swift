@@ -1,3 +1,4 @@
+import AgentModel
 import AppServer
 import Glibc
 import Hotspots

@@ -58,9 +58,9 @@ extension Task where Success == Void, Failure == Never {
     /// Waits for the task's end, and no longer than this, whether the task can be cancelled or not.
     @AgentLoop
     public func end(within limit: Duration) async {
+        let wait = LimitedWait()
         await withCheckedContinuation { continuation in
-            let wait = LimitedWait(continuation)
-            wait.timer = LoopTimer(after: limit) { wait.end() }
+            wait.begin(continuation, limit)
             AgentLoop.begin {
                 await value
                 wait.end()
@@ -69,13 +69,33 @@ extension Task where Success == Void, Failure == Never {
     }
 }
 
+extension AgentLoop {
+    /// Waits by the loop's clock, and no longer where the task is cancelled.
+    @AgentLoop
+    public static func sleep(for duration: Duration) async {
+        let wait = LimitedWait()
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                // What is cancelled from here on ends the wait later on this loop.
+                guard !Task.isCancelled else { return continuation.resume() }
+                wait.begin(continuation, duration)
+            }
+        } onCancel: {
+            thread.perform { assumeIsolated { wait.end() } }
+        }
+    }
+}
+
 /// A wait for the first of two things.
 @AgentLoop
 private final class LimitedWait {
     private var continuation: CheckedContinuation<Void, Never>?
-    var timer: LoopTimer?
+    private var timer: LoopTimer?
 
-    init(_ continuation: CheckedContinuation<Void, Never>) { self.continuation = continuation }
+    func begin(_ continuation: CheckedContinuation<Void, Never>, _ limit: Duration) {
+        self.continuation = continuation
+        timer = LoopTimer(after: limit) { self.end() }
+    }
 
     func end() {
         continuation?.resume()

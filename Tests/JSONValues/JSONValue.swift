@@ -4,55 +4,56 @@
     import Foundation
 #endif
 
-/// JSON as it is on the line, read without the protocol's own types: a device that leaves a member out, or adds a
-/// password, shows here and not there.
-enum JSONValue: Sendable, Equatable {
+/// JSON of any shape, read without the types of what it means: a device that leaves a member out, or adds a password, shows
+/// here and not there.
+package enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)
     case integer(Int)
+    /// A number that is no `Int`.
     case number(Double)
     case text(String)
     case array([JSONValue])
     case object([String: JSONValue])
 
     /// - Returns: nil for what is not JSON.
-    init?(line: [UInt8]) {
+    package init?(line: [UInt8]) {
         guard let value = try? JSONDecoder().decode(JSONValue.self, from: Data(line)) else { return nil }
         self = value
     }
 
     /// A message's part as it is on the line.
-    init(encoding value: some Encodable) throws {
+    package init(encoding value: some Encodable) throws {
         self = try JSONDecoder().decode(JSONValue.self, from: JSONEncoder().encode(value))
     }
 
     /// One line without its line feed, keys sorted.
-    var line: [UInt8] {
+    package var line: [UInt8] {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         // Every number in it came from a literal or from JSON, so there is none that JSON cannot say.
         return (try? encoder.encode(self)).map(Array.init) ?? []
     }
 
-    var object: [String: JSONValue]? { if case .object(let members) = self { members } else { nil } }
-    var array: [JSONValue]? { if case .array(let entries) = self { entries } else { nil } }
-    var text: String? { if case .text(let text) = self { text } else { nil } }
-    var integer: Int? { if case .integer(let integer) = self { integer } else { nil } }
+    package var object: [String: JSONValue]? { if case .object(let members) = self { members } else { nil } }
+    package var array: [JSONValue]? { if case .array(let entries) = self { entries } else { nil } }
+    package var text: String? { if case .text(let text) = self { text } else { nil } }
+    package var integer: Int? { if case .integer(let integer) = self { integer } else { nil } }
 
     /// A member of an object; nil where there is none, or it is null, which means the same.
-    subscript(name: String) -> JSONValue? {
+    package subscript(name: String) -> JSONValue? {
         guard let value = object?[name], value != .null else { return nil }
         return value
     }
 
     /// The object with these members besides its own, or in their place.
-    func with(_ members: [String: JSONValue]) -> JSONValue {
+    package func with(_ members: [String: JSONValue]) -> JSONValue {
         .object((object ?? [:]).merging(members) { _, new in new })
     }
 }
 
 extension JSONValue: Codable {
-    init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         if container.decodeNil() {
             self = .null
@@ -71,7 +72,7 @@ extension JSONValue: Codable {
         }
     }
 
-    func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         switch self {
         case .null: try container.encodeNil()
@@ -88,12 +89,12 @@ extension JSONValue: Codable {
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, ExpressibleByBooleanLiteral,
     ExpressibleByNilLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
-    init(stringLiteral value: String) { self = .text(value) }
-    init(integerLiteral value: Int) { self = .integer(value) }
-    init(booleanLiteral value: Bool) { self = .bool(value) }
-    init(nilLiteral: ()) { self = .null }
-    init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
-    init(dictionaryLiteral elements: (String, JSONValue)...) {
+    package init(stringLiteral value: String) { self = .text(value) }
+    package init(integerLiteral value: Int) { self = .integer(value) }
+    package init(booleanLiteral value: Bool) { self = .bool(value) }
+    package init(nilLiteral: ()) { self = .null }
+    package init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+    package init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(Dictionary(elements) { _, last in last })
     }
 }
