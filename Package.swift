@@ -96,7 +96,8 @@ let package = Package(
 
         // Bench: the engineer's tools. Nothing of these is linked into what ships.
         module(
-            "Simulation", in: "Bench", on: ["AgentModel", "Failover", "Linux", "Randomness"],
+            "Simulation", in: "Bench",
+            on: ["AgentCore", "AgentModel", "AppProtocol", "Failover", "KeyFile", "Linux", "Randomness"],
             resources: [.embedInCode("Scenarios")]),
         module("Lab", in: "Bench", on: ["AgentModel", "AppClient", "Linux", "Measuring", "Simulation"]),
         module("Harness", in: "Bench", on: ["AppClient", "AppProtocol", "Linux", nioCore, nioPosix, nioSSL, nioTLS]),

@@ -94,6 +94,7 @@ public struct RunTotals: Sendable {
         sum.committed += next.committed
         sum.rolledBack += next.rolledBack
         sum.failed += next.failed
+        sum.refused += next.refused
     }
 
     /// A day's part of something counted over all runs.

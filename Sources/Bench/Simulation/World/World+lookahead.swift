@@ -95,16 +95,19 @@ extension World {
     /// some beacons, asks, and declares the link lost. An access point that was switched off does not know its stations
     /// any more when it is back.
     ///
-    /// - Parameter patience: how long that takes (`StackTiming.lossDetection`).
+    /// - Parameters:
+    ///   - patience: how long that takes (`StackTiming.lossDetection`).
+    ///   - subject: what of it is random.
     /// - Returns: the moment, or nil and where to look on.
     func linkLoss(
-        of accessPoint: Int, in range: Range<Int64>, patience: ClosedRange<Int64> = StackTiming().lossDetection
+        of accessPoint: Int, in range: Range<Int64>, patience: ClosedRange<Int64> = StackTiming().lossDetection,
+        by subject: Noise.Subject = .lossDetection
     ) -> (at: Int64?, end: LinkEnd, searchedUntil: Int64) {
         var from = range.lowerBound
         while let silence = firstMoment(
             of: accessPoint, in: from..<max(from, range.upperBound), absence(of: accessPoint))
         {
-            let patience = noise(at: silence).number(.lossDetection, of: accessPoint, silence, in: patience)
+            let patience = noise(at: silence).number(subject, of: accessPoint, silence, in: patience)
             let end = silence + patience
             let isOff = firstMoment(of: accessPoint, in: silence..<end) { $0.state.isOn ? .never : .always }
             if let isOff {
