@@ -25,8 +25,9 @@ struct AgentRunner: DeviceRunner {
     private var waiting = Queue<AgentEvent>()
     private var isHandling = false
     private var requests: UInt64 = 0
-    /// The commanded switch that was answered last, and how long after it is asked for the app confirms it.
-    private var command: (switchID: String, confirmAfter: Duration?)?
+    /// How long after it is asked for the app confirms a switch, and the switch that waits for it.
+    private var confirmations: [String: Duration] = [:]
+    private var unconfirmed: String?
 
     init(_ world: World, stations: Int) {
         disk = StoredState(of: world)
@@ -48,7 +49,9 @@ struct AgentRunner: DeviceRunner {
         case .wake: fireTimers(&device)
         case .passBegan: reset(&device)
         case .linked(let station, let attempt, let index, _):
-            handle(.supplicant(Self.names[station], .connected(attempt: attempt, device.world.tracks[index].bssid)), &device)
+            handle(
+                .supplicant(Self.names[station], .connected(attempt: attempt, device.world.tracks[index].bssid)),
+                &device)
         case .joinFailed(let station, let attempt, let failure):
             handle(
                 .supplicant(Self.names[station], .joinFailed(attempt: attempt, failure, detail: failure.rawValue)),
@@ -65,7 +68,7 @@ struct AgentRunner: DeviceRunner {
         case .signal(let level): handle(.signal(level), &device)
         case .silence(_, let index, let report):
             handle(.silence(device.world.accessPoint(index), report), &device)
-        case .probed(_, let epoch, let result): handle(.found(.probed(epoch: epoch, result)), &device)
+        case .probed(let station, let epoch, let result): probed(epoch, result, over: station, &device)
         case .doubted(_, let epoch): handle(.found(.doubted(epoch: epoch)), &device)
         case .supplicant(let isAvailable, _):
             for index in device.stations.indices {
@@ -75,7 +78,7 @@ struct AgentRunner: DeviceRunner {
         case .otherUplink: handle(.route(.other), &device)
         case .command(let target, let confirmWithin, let confirmAfter):
             command(target, confirmWithin: confirmWithin, confirmAfter: confirmAfter, &device)
-        case .confirmation: if let command { request(.confirmSwitch(command.switchID), &device) }
+        case .confirmation: if let unconfirmed { request(.confirmSwitch(unconfirmed), &device) }
         case .resumed: handle(.resumed, &device)
         }
     }
@@ -147,6 +150,18 @@ struct AgentRunner: DeviceRunner {
         return LinkAddress(isIPv4: true, bytes: [10, 0, number, 17], prefixLength: 24, text: "10.0.\(number).17")
     }
 
+    /// A login page over the link in use is left to a provider, as the connectivity monitor does it.
+    private mutating func probed(
+        _ epoch: UInt64, _ result: ProbeResult, over station: Int, _ device: inout SimulatedDevice
+    ) {
+        guard result == .captive, station == device.inUse, let time = device.world.scenario.signInTime else {
+            return handle(.found(.probed(epoch: epoch, result)), &device)
+        }
+        device.signIn(epoch, over: station, taking: time)
+        let end = Instant(milliseconds: device.now) + time + .seconds(3)
+        handle(.found(.signingIn(epoch: epoch, until: end)), &device)
+    }
+
     // MARK: The start, and what the app wants
 
     private mutating func start(_ device: inout SimulatedDevice) {
@@ -180,7 +195,7 @@ struct AgentRunner: DeviceRunner {
         let ssid = device.world.scenario.networks[target].ssid
         guard let network = disk.namedNetworks.first(where: { $0.ssid == ssid }) else { return }
         let switchID = "switch-\(requests + 1)"
-        command = (switchID, confirmAfter)
+        confirmations[switchID] = confirmAfter
         request(
             .switchNetwork(
                 .stored(network.hash(localKey: Self.key)),
@@ -191,15 +206,16 @@ struct AgentRunner: DeviceRunner {
     private mutating func switchProgressed(_ status: SwitchStatus, _ device: inout SimulatedDevice) {
         switch status.phase {
         case .waitingForConfirmation:
-            guard let command, command.switchID == status.switchId, let after = command.confirmAfter else { return }
-            device.confirmAt = device.now + max(0, after.milliseconds)
-            return
+            guard let after = confirmations[status.switchId] else { return }
+            unconfirmed = status.switchId
+            return device.confirmAt = device.now + max(0, after.milliseconds)
         case .committed: device.account.result.committed += 1
         case .rolledBack: device.account.result.rolledBack += 1
         case .failed: device.account.result.failed += 1
         default: return
         }
         device.confirmAt = .max
+        confirmations[status.switchId] = nil
     }
 
     private func notePreferred(_ device: inout SimulatedDevice) {
@@ -210,7 +226,8 @@ struct AgentRunner: DeviceRunner {
 
     private mutating func perform(_ effect: Effect, _ device: inout SimulatedDevice) {
         switch effect {
-        case .join(let station, let request, let attempt, _): join(request, attempt: attempt, Self.index(station), &device)
+        case .join(let station, let request, let attempt, _):
+            join(request, attempt: attempt, Self.index(station), &device)
         case .leave(let station, _): leave(Self.index(station), &device)
         case .use(let station): device.use(Self.index(station))
         case .askSupplicant(let station, let question):
@@ -254,8 +271,7 @@ struct AgentRunner: DeviceRunner {
         case .wait(let timer, let moment, _):
             timers[timer] = moment.map { max($0.milliseconds, device.now) }
 
-        // What the device does about these has no model: interfaces that are up, the country, the real watch over beacons, which
-        // looks at the radio's counts, whoever signs in, and everybody who listens.
+        // These have no model: interfaces are up, the country has rules, and `BeaconWatchModel` knows when the radio scans.
         case .willJoin, .bringUp, .checkCountry, .claim, .beaconsDuringScan, .lookForTraffic, .signOff, .follow,
             .setCaptive, .answer, .publish, .status, .service, .addressesChanged, .say, .explain:
             break

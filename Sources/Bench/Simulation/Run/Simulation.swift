@@ -22,7 +22,7 @@ public enum Simulation {
     /// - Parameter makePolicy: called at the beginning, and whenever the agent is restarted.
     public static func run<Policy: LinkPolicy>(
         _ scenario: Scenario, seed: UInt64, duration: Duration? = nil, recordsTimeline: Bool = false,
-        policyName: String, timing: StackTiming = StackTiming(),
+        policyName: String = "altnet", timing: StackTiming = StackTiming(),
         makePolicy: @escaping (PolicySettings) -> Policy
     ) -> RunResult {
         run(

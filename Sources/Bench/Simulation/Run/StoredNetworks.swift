@@ -67,7 +67,7 @@ extension StoredNetwork {
 
     init(ssid: SSID, password: String?, isHidden: Bool) {
         // Nothing joins with the derived key here.
-        let psk = Secret([UInt8](repeating: 0, count: 32))
+        let psk = Secret([0])
         self.init(
             ssid: ssid, credential: password.map { .passphrase(Secret(text: $0), psk: psk) } ?? .none,
             security: password == nil ? .open : .wpa2, isHidden: isHidden)

@@ -16,6 +16,8 @@ public struct Scenario: Sendable, Hashable {
     public var radio = Radio()
     /// Whether the device sends ten frames a second and more all the time, so that the agent counts beacons itself.
     public var isBusy = false
+    /// What a hotspot provider on the device takes to sign in where there is a login page; nil where it has none.
+    public var signInTime: Duration?
     /// Those that the device knows, in the order of its list.
     public var networks: [Network] = []
     public var accessPoints: [AccessPoint] = []

@@ -185,9 +185,10 @@ extension ScenarioParser {
 
     enum DeviceOption: String, ScenarioKeyword {
         case busy
+        case signsIn = "signs-in"
     }
 
-    /// `device at 0,0 busy`
+    /// `device at 0,0 busy signs-in 4s`
     mutating func readDevice(_ line: inout ScenarioLine) throws(ScenarioError) {
         try line.expect("at")
         scenario.position = try line.point()
@@ -195,6 +196,10 @@ extension ScenarioParser {
         while let option = try line.option(outOf: &options) {
             switch option {
             case .busy: scenario.isBusy = true
+            case .signsIn:
+                scenario.signInTime = try line.value("a time from 1ms to 60s, such as 4s") {
+                    $0.duration(from: .milliseconds(1), to: .seconds(60))
+                }
             }
         }
     }

@@ -38,7 +38,8 @@ extension SimulatedDevice {
     }
 
     mutating func searchForSilence() {
-        guard let watch = beacons, !watch.isAsking, stations[watch.station].link?.accessPoint == watch.accessPoint else {
+        guard let watch = beacons, !watch.isAsking, stations[watch.station].link?.accessPoint == watch.accessPoint
+        else {
             return
         }
         beacons?.suspectAt = .max

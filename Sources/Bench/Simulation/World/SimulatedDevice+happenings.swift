@@ -149,6 +149,7 @@ extension SimulatedDevice {
         for index in stations.indices {
             giveUpJoin(of: index)
             stations[index].probe = nil
+            stations[index].signIn = nil
         }
         if wasScanning { scanIsOver() }
     }

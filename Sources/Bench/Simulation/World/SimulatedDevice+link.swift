@@ -76,6 +76,8 @@ extension SimulatedDevice {
         stations[station].link = nil
         stations[station].reached = nil
         stations[station].doubtAt = .max
+        stations[station].signIn = nil
+        stations[station].isSignedIn = false
         if watch?.station == station { watch?.pause() }
         if beacons?.station == station { beacons = nil }
         if !keepingAddress { releaseAddress(of: station) }
@@ -158,14 +160,10 @@ extension SimulatedDevice {
     mutating func advance(_ watch: Watch) {
         guard let link = stations[watch.station].link else { return }
         if watch.searchedUntil <= now { searchForCrossing(from: watch.searchedUntil) }
-        if isAwayFromChannel {
-            // Beacons are put aside until the scan has ended.
-            let end = max(now + 1, endOfScan)
-            if watch.reportAt <= now { self.watch?.reportAt = end }
-            if watch.sampleAt <= now { self.watch?.sampleAt = end }
-            return
-        }
-        if watch.reportAt <= now {
+        // What beacons tell is put aside until the scan has ended.
+        let away = isAwayFromChannel ? scanTimes : nil
+        if let away, watch.reportAt <= now { self.watch?.reportAt = max(now + 1, away.upperBound) }
+        if away == nil, watch.reportAt <= now {
             self.watch?.isLow.toggle()
             searchForCrossing(from: watch.crossing)
             // The kernel counts in whole dBm, so what is below a threshold is a whole one below it.
@@ -174,15 +172,16 @@ extension SimulatedDevice {
         }
         if watch.sampleAt <= now {
             self.watch?.sampleAt = now + watch.interval
-            report(.signal(world.averagedSignal(of: link.accessPoint, at: now)))
+            report(.signal(world.averagedSignal(of: link.accessPoint, at: away?.lowerBound ?? now)))
         }
     }
 
-    /// When the radio is back for good, as far as is known.
-    private var endOfScan: Int64 {
-        let searches = stations.compactMap { station in
-            station.join.flatMap { $0.isSearching ? $0.due : nil }
+    /// From when until when the radio scans, as far as is known.
+    private var scanTimes: Range<Int64>? {
+        if let scan { return scan.since..<max(scan.end, scan.since + 1) }
+        for case let join? in stations.map(\.join) {
+            if case .searching(let since) = join.step { return since..<max(join.due, since + 1) }
         }
-        return ([scan?.end ?? now] + searches).max() ?? now
+        return nil
     }
 }

@@ -1,5 +1,5 @@
-import AgentModel
 import AgentCore
+import AgentModel
 import Failover
 
 /// The device in the simulated air: its radio with one station or two, wpa_supplicant and DHCP client, and the app that sends it
@@ -55,6 +55,9 @@ struct SimulatedDevice {
         var reached: UInt64?
         /// When its silence is noticed.
         var doubtAt = Int64.max
+        var signIn: SignIn?
+        /// Whether somebody has signed in over its link.
+        var isSignedIn = false
     }
 
     /// The address that the DHCP client has set.
@@ -81,6 +84,12 @@ struct SimulatedDevice {
         let result: ProbeResult
     }
 
+    /// Somebody signs in over the link with this epoch, and is done then.
+    struct SignIn {
+        let at: Int64
+        let epoch: UInt64
+    }
+
     init(in world: World, stations: Int = 1, timing: StackTiming, horizon: Int64, account: Account) {
         self.world = world
         self.timing = timing
@@ -103,6 +112,7 @@ struct SimulatedDevice {
             if let link = station.link { next = min(next, link.addressAt, link.lossAt, link.searchedUntil) }
             if let lease = station.lease { next = min(next, lease.end) }
             if let probe = station.probe { next = min(next, probe.at) }
+            if let signIn = station.signIn { next = min(next, signIn.at) }
             next = min(next, station.doubtAt)
         }
         if let watch { next = min(next, watch.sampleAt, watch.reportAt, watch.searchedUntil) }
@@ -131,6 +141,7 @@ struct SimulatedDevice {
         if let beacons { advance(beacons) }
         for index in stations.indices {
             if let probe = stations[index].probe, probe.at <= now { end(probe, of: index) }
+            if let signIn = stations[index].signIn, signIn.at <= now { end(signIn, of: index) }
             if stations[index].doubtAt <= now { noticeSilence(of: index) }
         }
         if confirmAt <= now {
@@ -152,7 +163,7 @@ struct SimulatedDevice {
     /// Accounts for the time up to now, before anything changes that it depends on.
     mutating func settle() {
         let accessPoint = stations[inUse].link.flatMap { $0.hasAddress ? $0.accessPoint : nil }
-        account.settle(to: now, in: world, online: accessPoint)
+        account.settle(to: now, in: world, online: accessPoint, signedIn: stations[inUse].isSignedIn)
     }
 
     /// Another station carries the traffic from now on.
@@ -187,6 +198,8 @@ struct SimulatedDevice {
         stations[station].probe =
             switch state.internet {
             case .online where isHeard: Probe(at: now + 60 + delay, epoch: epoch, result: .online)
+            case .captive where isHeard && stations[station].isSignedIn:
+                Probe(at: now + 60 + delay, epoch: epoch, result: .online)
             case .captive where isHeard: Probe(at: now + 100 + delay, epoch: epoch, result: .captive)
             case .online, .captive, .dead: Probe(at: now + limit, epoch: epoch, result: .failed)
             }
@@ -201,15 +214,36 @@ struct SimulatedDevice {
         report(.probed(station, epoch: probe.epoch, probe.result))
     }
 
+    /// A hotspot provider on the device signs in over a station's link, which takes as long as the scenario says.
+    mutating func signIn(_ epoch: UInt64, over station: Int, taking time: Duration) {
+        guard stations[station].link != nil else { return }
+        stations[station].signIn = SignIn(at: now + max(1, time.milliseconds), epoch: epoch)
+    }
+
+    /// The provider is done, and it is looked whether that helped.
+    private mutating func end(_ signIn: SignIn, of station: Int) {
+        stations[station].signIn = nil
+        guard let link = stations[station].link else { return }
+        settle()
+        stations[station].isSignedIn = world.loss(of: link.accessPoint, at: now) < World.deafness
+        probe(signIn.epoch, over: station, within: Self.lookTime)
+    }
+
+    /// What the connectivity monitor gives a look that nobody else has set a limit for.
+    private static let lookTime: Int64 = 3000
+
     /// Idle for 4 s, and then two questions a second apart without an answer.
     private static let keepAlive: Int64 = 6000
 
     /// The internet behind an access point went away, or came back.
     mutating func listen(after name: String) {
         for index in stations.indices {
-            guard stations[index].reached != nil, let link = stations[index].link,
-                world.scenario.accessPoints[link.accessPoint].name == name
-            else { continue }
+            guard let link = stations[index].link, world.scenario.accessPoints[link.accessPoint].name == name else {
+                continue
+            }
+            // A login page that is there again knows nobody.
+            stations[index].isSignedIn = false
+            guard stations[index].reached != nil else { continue }
             let isOnline = world.span(of: link.accessPoint, at: now).state.internet == .online
             stations[index].doubtAt = isOnline ? .max : now + Self.keepAlive
         }

@@ -57,7 +57,8 @@ extension World {
     }
 
     /// Time in `range` that a device loses which is joined there and has an address, in milliseconds.
-    func lostTime(of accessPoint: Int, in range: Range<Int64>) -> Double {
+    /// - Parameter signedIn: whether somebody has signed in for it, where that is asked for.
+    func lostTime(of accessPoint: Int, in range: Range<Int64>, signedIn: Bool = false) -> Double {
         let loss = tracks[accessPoint].loss
         var lost = 0.0
         var moment = range.lowerBound
@@ -65,7 +66,7 @@ extension World {
             let span = span(of: accessPoint, at: moment)
             let end = min(span.end, range.upperBound)
             let bySignal: Double =
-                if !span.isUseful || span.highest <= loss.all {
+                if !span.isUseful(signedIn: signedIn) || span.highest <= loss.all {
                     Double(end - moment)
                 } else if span.lowest >= loss.none {
                     0
@@ -139,14 +140,17 @@ extension World {
     }
 
     /// When nothing at all gets through in `range` to a device that is joined there.
-    func outages(of accessPoint: Int, in range: Range<Int64>) -> [Range<Int64>] {
+    func outages(of accessPoint: Int, in range: Range<Int64>, signedIn: Bool = false) -> [Range<Int64>] {
         let all = tracks[accessPoint].loss.all
         var outages: [Range<Int64>] = []
         var from = range.lowerBound
         while let start = firstMoment(
-            of: accessPoint, in: from..<range.upperBound, { $0.isUseful ? .below(all) : .always })
+            of: accessPoint, in: from..<range.upperBound,
+            { $0.isUseful(signedIn: signedIn) ? .below(all) : .always })
         {
-            let end = firstMoment(of: accessPoint, in: start..<range.upperBound) { $0.isUseful ? .above(all) : .never }
+            let end = firstMoment(of: accessPoint, in: start..<range.upperBound) {
+                $0.isUseful(signedIn: signedIn) ? .above(all) : .never
+            }
             outages.append(start..<(end ?? range.upperBound))
             guard let end else { break }
             from = end
