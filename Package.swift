@@ -119,7 +119,8 @@ let package = Package(
         support(
             "Fuzzing",
             on: [
-                "Agent", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DNS", "Failover",
+                "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DNS",
+                "Failover",
                 "Hotspots", "KeyFile", "KeyFileSimulation", "Netlink", "Randomness", "Supplicant", crypto, nioCore,
                 nioEmbedded, nioHTTP1, nioTLS,
             ],
@@ -127,7 +128,7 @@ let package = Package(
 
         tests("AgentModelTests", on: ["AgentModel", "Randomness"]),
         tests("FailoverTests", on: ["AgentModel", "Failover", "PolicyProperties", "Randomness"]),
-        tests("AgentCoreTests", on: ["AgentCore", "AgentModel", "AppProtocol", "Failover", "KeyFile"]),
+        tests("AgentCoreTests", on: ["AgentCore", "AgentModel", "AppProtocol", "Failover", "KeyFile", "Randomness"]),
         tests("LinuxTests", on: ["AgentModel", "Linux"]),
         tests("NetlinkTests", on: ["AgentModel", "CNetlink", "Linux", "Netlink", "NetworkNamespaces", "Randomness"]),
         tests("SupplicantTests", on: ["Linux", "Randomness", "Supplicant"]),
