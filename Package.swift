@@ -96,7 +96,8 @@ let package = Package(
 
         // Bench: the engineer's tools. Nothing of these is linked into what ships.
         module(
-            "Simulation", in: "Bench", on: ["AgentModel", "Failover", "Linux", "Randomness"],
+            "Simulation", in: "Bench",
+            on: ["AgentCore", "AgentModel", "AppProtocol", "Failover", "KeyFile", "Linux", "Randomness"],
             resources: [.embedInCode("Scenarios")]),
         module("Lab", in: "Bench", on: ["AgentModel", "AppClient", "Linux", "Measuring", "Simulation"]),
         module(
@@ -121,16 +122,16 @@ let package = Package(
         support(
             "Fuzzing",
             on: [
-                "Agent", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DNS", "Failover",
-                "Hotspots", "JSONValues", "KeyFile", "KeyFileSimulation", "Netlink", "Randomness", "Supplicant", crypto,
-                nioCore,
+                "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DNS",
+                "Failover",
+                "Hotspots", "KeyFile", "KeyFileSimulation", "Netlink", "Randomness", "Supplicant", crypto, nioCore,
                 nioEmbedded, nioHTTP1, nioTLS,
             ],
             exclude: ["Dictionaries"]),
 
         tests("AgentModelTests", on: ["AgentModel", "Randomness"]),
         tests("FailoverTests", on: ["AgentModel", "Failover", "PolicyProperties", "Randomness"]),
-        tests("AgentCoreTests", on: ["AgentCore", "AgentModel", "AppProtocol", "Failover", "KeyFile"]),
+        tests("AgentCoreTests", on: ["AgentCore", "AgentModel", "AppProtocol", "Failover", "KeyFile", "Randomness"]),
         tests("LinuxTests", on: ["AgentModel", "Linux"]),
         tests("NetlinkTests", on: ["AgentModel", "CNetlink", "Linux", "Netlink", "NetworkNamespaces", "Randomness"]),
         tests("SupplicantTests", on: ["Linux", "Randomness", "Supplicant"]),

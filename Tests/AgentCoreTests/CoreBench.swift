@@ -24,6 +24,12 @@ struct CoreBench {
     var scans: [ScanOwner] = []
     /// The last join that was ordered, by station.
     var joins: [StationID: (attempt: UInt64, ssid: SSID)] = [:]
+    /// What is waited for, and when the signal of a link began to be watched.
+    var timers: [AgentTimer: Instant] = [:]
+    var watchBegan = Instant(milliseconds: 0)
+    var warnings: [String] = []
+    /// The networks that providers were asked about, question by question.
+    var claimed: [[BSS]] = []
     /// The epoch that was probed last.
     var probed: UInt64 = 0
 
@@ -31,7 +37,7 @@ struct CoreBench {
     let backup: StoredNetwork
 
     init(
-        spare: StationID? = nil, validates: Bool = true, disk: StoredState? = nil
+        spare: StationID? = nil, validates: Bool = true, hasProviders: Bool = false, disk: StoredState? = nil
     ) throws {
         home = try Self.network("Home")
         backup = try Self.network("Backup")
@@ -39,8 +45,9 @@ struct CoreBench {
         var policy = PolicySettings()
         policy.validation = validates ? PolicySettings.Validation() : nil
         core = AgentCore(
-            settings: AgentCore.Settings(policy: policy), state: self.disk, station: "wlan0", spare: spare,
-            localKey: Self.key)
+            settings: AgentCore.Settings(policy: policy, hasProviders: hasProviders), state: self.disk,
+            station: "wlan0",
+            spare: spare, localKey: Self.key)
         surroundings.stations["wlan0"] = Surroundings.Station()
         if let spare { surroundings.stations[spare] = Surroundings.Station() }
     }
@@ -66,6 +73,7 @@ struct CoreBench {
     @discardableResult
     mutating func tell(_ event: AgentEvent) -> [String] {
         now = now + .milliseconds(1)
+        if case .timer(let timer) = event { timers[timer] = nil }
         let clock = ClockReading(
             instant: now, time: Timestamp(millisecondsSince1970: 1_767_225_600_000 + now.milliseconds))
         _ = core.handle(.surroundings(surroundings), at: clock)
@@ -74,6 +82,10 @@ struct CoreBench {
             switch effect {
             case .commit(let id, let change): changes[id] = change
             case .scan(_, let owner, _, _, _): scans.append(owner)
+            case .claim(let networks): claimed.append(networks)
+            case .wait(let timer, let moment, _): timers[timer] = moment
+            case .watchSignal(_, _?): watchBegan = now
+            case .say(.warning, let text): warnings.append(text)
             case .join(let station, let request, let attempt, _): joins[station] = (attempt, request.ssid)
             case .probe(let epoch, _), .probeSuccessor(let epoch, _, _): probed = epoch
             default: break
@@ -153,7 +165,8 @@ extension Effect {
     var name: String? {
         switch self {
         case .record, .say, .lookForTraffic, .status, .service, .wait(.policy, _, _), .watchSignal, .watchBeacons,
-            .beaconsDuringScan, .willJoin, .claim, .addressesChanged, .wait(_, nil, _), .wait(.journal, _, _):
+            .beaconsDuringScan, .willJoin, .claim, .addressesChanged, .wait(_, nil, _), .wait(.journal, _, _),
+            .wait(.signal, _, _):
             nil
         case .join(let station, let request, _, _): "join \(station) \(request.ssid)"
         case .leave(let station, _): "leave \(station)"
@@ -163,6 +176,8 @@ extension Effect {
         case .askSupplicant(let station, .protection): "ask protection \(station)"
         case .askKernel(let station, _): "ask kernel \(station)"
         case .reviewHandover: "review handover"
+        case .addInterface(_, let new, let station): "add \(new) beside \(station)"
+        case .measure(let station, _): "measure \(station)"
         case .startSupplicants: "start supplicants"
         case .checkCountry: "check country"
         case .scan(_, .policy(let order), _, let frequencies, _):

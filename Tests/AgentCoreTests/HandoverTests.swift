@@ -88,6 +88,109 @@ import Testing
         #expect(bench.endScan(.finished([bench.bss("Home"), bench.bss("Backup")])).contains("join wlan0 Backup"))
     }
 
+    // MARK: What it takes
+
+    private typealias Radio = HandoverRadios.Radio
+
+    /// What the hardware allows, and what the device tells of it. The spare station is up, and its wpa_supplicant answers.
+    @Test(arguments: [
+        (HandoverRadios(inUse: nil), Handover.breakBeforeMake(.radioMissing)),
+        (HandoverRadios(inUse: Radio(index: 0, links: 2, channels: 2)), .breakBeforeMake(.spareMissing)),
+        // Of the same radio: two links, on two channels.
+        (
+            HandoverRadios(
+                inUse: Radio(index: 0, links: 1, channels: 1), spare: Radio(index: 0, links: 1, channels: 1)),
+            .breakBeforeMake(.oneLink)
+        ),
+        (
+            HandoverRadios(
+                inUse: Radio(index: 0, links: 2, channels: 1), spare: Radio(index: 0, links: 2, channels: 1)),
+            .breakBeforeMake(.oneChannel)
+        ),
+        (
+            HandoverRadios(
+                inUse: Radio(index: 0, links: 2, channels: 2), spare: Radio(index: 0, links: 2, channels: 2)),
+            .makeBeforeBreak
+        ),
+        // Of another radio: always.
+        (
+            HandoverRadios(
+                inUse: Radio(index: 0, links: 1, channels: 1), spare: Radio(index: 1, links: 1, channels: 1)),
+            .makeBeforeBreak
+        ),
+    ])
+    func whatTheRadiosAllow(radios: HandoverRadios, handover: Handover) throws {
+        var bench = try CoreBench(spare: "wlan1")
+        try bench.start()
+        bench.tell(.supplicant("wlan1", .available))
+        bench.tell(.radiosFound(bench.core.handover.reviews, radios))
+        #expect(bench.core.status(at: bench.core.now).handover == handover)
+        #expect(bench.core.handover.isSpareReady == handover.isMakeBeforeBreak)
+    }
+
+    @Test(arguments: [
+        (Radio?.none, Handover.Obstacle.radioMissing), (Radio(index: 0, links: 1, channels: 1), .oneLink),
+        (Radio(index: 0, links: 2, channels: 1), .oneChannel), (Radio(index: 0, links: 2, channels: 2), .notSet),
+    ])
+    func withoutASpareInterfaceTheDeviceTellsWhy(radio: HandoverRadios.Radio?, obstacle: Handover.Obstacle) throws {
+        var bench = try CoreBench()
+        try bench.start()
+        #expect(bench.tell(.radiosFound(bench.core.handover.reviews, HandoverRadios(inUse: radio))) == [])
+        #expect(bench.core.status(at: bench.core.now).handover == .breakBeforeMake(obstacle))
+    }
+
+    private static let another = HandoverRadios(
+        inUse: Radio(index: 0, links: 1, channels: 1), spare: Radio(index: 1, links: 1, channels: 1))
+
+    @Test func aSpareThatIsDownOrHasNoWpaSupplicantIsNotReady() throws {
+        var bench = try CoreBench(spare: "wlan1")
+        try bench.start()
+        bench.tell(.radiosFound(bench.core.handover.reviews, Self.another))
+        #expect(bench.core.handover.found == .breakBeforeMake(.spareNotReady))
+        bench.tell(.supplicant("wlan1", .available))
+        bench.surroundings.stations["wlan1"]?.isLinkUp = false
+        bench.tell(.radiosFound(bench.core.handover.reviews, Self.another))
+        #expect(bench.core.handover.found == .breakBeforeMake(.spareNotReady))
+        // It is looked at again when it comes up.
+        bench.surroundings.stations["wlan1"]?.isLinkUp = true
+        #expect(bench.tell(.route(.linkChanged("wlan1", isUp: true))) == ["review handover"])
+        bench.tell(.radiosFound(bench.core.handover.reviews, Self.another))
+        #expect(bench.core.handover.found == .makeBeforeBreak)
+    }
+
+    /// Where the radio has room for it, and no interface has the name; once for each review, whether it comes about or not.
+    @Test func theSpareInterfaceIsMade() throws {
+        var bench = try CoreBench(spare: "wlan1")
+        bench.surroundings.stations["wlan1"]?.isPresent = false
+        try bench.start()
+        let roomy = HandoverRadios(inUse: Radio(index: 0, links: 2, channels: 2))
+        let number = bench.core.handover.reviews
+        #expect(bench.tell(.radiosFound(number, roomy)) == ["add wlan1 beside wlan0"])
+        #expect(bench.tell(.radiosFound(number, roomy)) == [])
+        #expect(bench.core.handover.found == .breakBeforeMake(.spareMissing))
+        // And again whenever it goes.
+        #expect(bench.tell(.radio("wlan1", .removed)) == ["review handover"])
+        #expect(bench.tell(.radiosFound(number + 1, roomy)) == ["add wlan1 beside wlan0"])
+        // A radio without room gets none.
+        bench.tell(.radio("wlan1", .removed))
+        let narrow = HandoverRadios(inUse: Radio(index: 0, links: 1, channels: 1))
+        #expect(bench.tell(.radiosFound(number + 2, narrow)) == [])
+    }
+
+    /// The first interface is of a radio that may come back.
+    @Test func theFirstInterfaceIsNotMade() throws {
+        var bench = try joining()
+        bench.connect("wlan1")
+        bench.lease("wlan1", 2)
+        bench.tell(.found(.probed(epoch: bench.probed, .online)))
+        #expect(bench.core.inUse == "wlan1")
+        bench.surroundings.stations["wlan0"]?.isPresent = false
+        bench.tell(.radio("wlan0", .removed))
+        let roomy = HandoverRadios(inUse: Radio(index: 0, links: 2, channels: 2))
+        #expect(bench.tell(.radiosFound(bench.core.handover.reviews, roomy)) == [])
+        #expect(bench.core.handover.found == .breakBeforeMake(.spareMissing))
+    }
+
     @Test func anAnswerToAnEarlierReviewIsDropped() throws {
         var bench = try CoreBench(spare: "wlan1")
         try bench.start()

@@ -1,3 +1,4 @@
+import AgentCore
 import AgentModel
 import Connectivity
 import Failover
@@ -23,12 +24,11 @@ final class ReachDesk {
 
     init(
         _ required: ReachLevel, source finding: ValidationFinding? = nil, gateway: Bool = true,
-        targets: [FakeTarget] = [], api: CaptiveState? = nil
+        targets: [FakeTarget] = [], api: CaptiveState? = nil, headStart: Duration = ReachDesk.ever
     ) {
+        let clock = Clock.ofTargets
         let group = MultiThreadedEventLoopGroup.singleton
         let world = FakeWorld(finding ?? .online, gateway: gateway)
-        // Nothing is earned meanwhile, however long a test takes.
-        let now = Instant.now
         self.world = world
         self.targets = targets
         let look: @Sendable (InterfaceNetwork, Duration) async -> ValidationLook = { _, _ in await world.look() }
@@ -36,17 +36,16 @@ final class ReachDesk {
             required: required,
             means: ConnectivityMonitor.Means(
                 lookOnline: finding == nil ? nil : look,
-                captive: CaptiveWatch.Means(
-                    find: { _, _ in api.map { _ in "https://portal.example/api" } },
-                    ask: { _, _, _ in
-                        CaptiveLook(result: api.map { .success($0) } ?? .failure(.contentType), cost: 100)
-                    }),
+                findPortal: { _, _ in api.map { _ in "https://portal.example/api" } },
+                askPortal: { _, _, _ in
+                    CaptiveLook(result: api.map { .success($0) } ?? .failure(.contentType), cost: 100)
+                },
                 askGateway: { _, _ in world.askGateway() },
                 wifi: InterfaceNetwork(interface: "wlan9", on: group),
-                unbound: InterfaceNetwork(interface: nil, on: group)),
-            budget: QuestionBudget(now: { now }))
+                unbound: InterfaceNetwork(interface: nil, on: group), now: { clock.now }),
+            budget: QuestionBudget.Limits())
         // A machine that is busy is no reason for silence.
-        watch.timing = ConnectivityMonitor.Timing(look: Self.ever, headStart: Self.ever)
+        watch.wait(forCheck: Self.ever, headStart: headStart)
         watch.watch(targets.map(\.watched), signingInBy: nil)
         watch.listeners = ConnectivityMonitor.Listeners(
             policy: { [unowned self] event in
@@ -75,8 +74,10 @@ final class ReachDesk {
         await next {
             watch.probe(epoch: 1, within: Self.ever)
             Task {
-                while let look = watch.looking, !isFound(look.findings) { try? await Task.sleep(for: .milliseconds(5)) }
-                watch.looking?.timeIsOver()
+                while let findings = watch.state.checkFindings, !isFound(findings) {
+                    try? await Task.sleep(for: .milliseconds(5))
+                }
+                watch.handle(.timeIsOver)
             }
         }
     }
@@ -89,7 +90,7 @@ final class ReachDesk {
         watch.changed(watch.targets[index])
     }
 
-    func useUpTheBudget() { while watch.budget.take(for: .probe) {} }
+    func useUpTheBudget() { while watch.takeQuestion(for: .probe) {} }
 }
 
 /// The findings of a source of validation, and how often it was asked.
@@ -145,7 +146,11 @@ final class FakeTarget: Sendable {
 
     func become(_ new: ConnectionState, _ reason: ReachProblem? = nil) {
         state.withLock {
-            $0.status = ConnectionStatus(state: new, reason: reason, isFar: new == .ready && isFar, since: .now)
+            // What is told of a connection is told after it.
+            $0.status = ConnectionStatus(
+                state: new, reason: reason, isFar: new == .ready && isFar, since: Clock.ofTargets.now + .milliseconds(1)
+            )
+            Clock.ofTargets.pass(.milliseconds(2))
         }
     }
 
@@ -172,4 +177,17 @@ final class FakeTarget: Sendable {
                 cancel: { self.note("cancel") })
         }
     }
+}
+
+/// A clock that goes when it is told to.
+final class Clock: Sendable {
+    /// Of the connections to targets, each of which takes it two milliseconds further: next to nothing is earned meanwhile,
+    /// however long a test takes.
+    static let ofTargets = Clock()
+
+    private let moment = Mutex(Instant(milliseconds: 1_000_000))
+
+    var now: Instant { moment.withLock { $0 } }
+
+    func pass(_ duration: Duration) { moment.withLock { $0 = $0 + duration } }
 }

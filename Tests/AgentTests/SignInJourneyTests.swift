@@ -1,3 +1,4 @@
+import AgentCore
 import AgentModel
 import AppProtocol
 import Connectivity

@@ -1,3 +1,4 @@
+import AgentCore
 import AgentModel
 import AppProtocol
 import Connectivity
@@ -13,7 +14,7 @@ import Testing
 /// The watch over a sign-in and over the network's word about itself. World and providers are fakes.
 @AgentLoop @Suite struct SignInWatchTests {
     private static let portal = "https://portal.example/"
-    private static let closed = CaptiveState(isCaptive: true, userPortal: try? WebAddress(portal))
+    private static let closed = CaptiveState(isCaptive: true, userPortal: portal)
     private static let open = CaptiveState(isCaptive: false, secondsRemaining: 600, bytesRemaining: 9000)
 
     @Test func aLoginPageIsForWhoeverCanSignIn() async throws {
@@ -89,7 +90,7 @@ import Testing
         await desk.apiAnswers()
         desk.world.api.withLock { $0 = .success(Self.closed) }
         desk.clock.pass(.seconds(600))
-        let event = await desk.next { desk.watch.captive.askAnew() }
+        let event = await desk.next { desk.watch.handle(.askPortalAnew) }
         #expect(event == .doubted(epoch: 1))
     }
 
@@ -206,12 +207,11 @@ final class SignInDesk {
             required: required,
             means: ConnectivityMonitor.Means(
                 lookOnline: source == nil ? nil : look,
-                captive: CaptiveWatch.Means(
-                    find: { _, _ in "https://api.example/" }, ask: { _, _, _ in world.ask() },
-                    now: { [clock] in clock.now }),
+                findPortal: { _, _ in "https://api.example/" }, askPortal: { _, _, _ in world.ask() },
                 askGateway: { _, _ in true }, wifi: InterfaceNetwork(interface: "wlan9", on: group),
-                unbound: InterfaceNetwork(interface: nil, on: group)), budget: QuestionBudget())
-        watch.timing = ConnectivityMonitor.Timing(look: ReachDesk.ever, headStart: ReachDesk.ever)
+                unbound: InterfaceNetwork(interface: nil, on: group), now: { [clock] in clock.now }),
+            budget: QuestionBudget.Limits())
+        watch.wait(forCheck: ReachDesk.ever, headStart: ReachDesk.ever)
         watch.watch([], signingInBy: real ?? service)
         watch.listeners = ConnectivityMonitor.Listeners(
             policy: { [unowned self] event in
@@ -251,7 +251,9 @@ final class SignInDesk {
     }
 
     /// A probe does not wait for what the network says of itself where nothing depends on it.
-    func apiAnswers() async { _ = await watch.captive.state(within: ReachDesk.ever) }
+    func apiAnswers() async {
+        while watch.state.isAskingPortal(at: clock.now) { try? await Task.sleep(for: .milliseconds(5)) }
+    }
 
     func probe() async -> PolicyEvent { await next { watch.probe(epoch: 1, within: ReachDesk.ever) } }
 }

@@ -78,9 +78,9 @@ let package = Package(
         support(
             "Fuzzing",
             on: [
-                "Agent", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DNS", "Failover",
-                "Hotspots", "JSONValues", "KeyFile", "KeyFileSimulation", "Netlink", "Randomness", "Supplicant", crypto,
-                nioCore,
+                "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DNS",
+                "Failover",
+                "Hotspots", "KeyFile", "KeyFileSimulation", "Netlink", "Randomness", "Supplicant", crypto, nioCore,
                 nioEmbedded, nioHTTP1, nioTLS,
             ],
             exclude: ["Dictionaries"]),

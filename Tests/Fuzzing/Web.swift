@@ -1,3 +1,4 @@
+import AgentCore
 import AgentModel
 import NIOCore
 import NIOEmbedded
@@ -89,7 +90,7 @@ extension FuzzTarget {
         do throws(CaptivePortalFailure) {
             let state = try CaptiveState(json: json)
             precondition([state.secondsRemaining, state.bytesRemaining].allSatisfy { $0 ?? 0 >= 0 })
-            precondition(state.userPortal?.scheme != .http)
+            precondition(state.userPortal?.hasPrefix("https://") ?? true)
             check(state)
         } catch {
             // The error does not repeat the network's text, for it ends up in logs.
@@ -108,5 +109,5 @@ private func check(_ state: CaptiveState) {
         precondition(schedule.end.map { $0 >= asked } ?? true)
     }
     let verdict = OnlineVerdict(finding: .online, state: state)
-    precondition(verdict.internet == .yes && verdict.portal == state.userPortal?.description)
+    precondition(verdict.internet == .yes && verdict.portal == state.userPortal)
 }

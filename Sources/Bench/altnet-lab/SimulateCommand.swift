@@ -6,11 +6,11 @@ import Simulation
 struct SimulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",
-        abstract: "Runs the failover policy through scenarios, thousands of times faster than time.",
+        abstract: "Runs the agent through scenarios, thousands of times faster than time.",
         discussion: """
             A scenario is a place with access points, a device in it, and what happens there: power cuts, fading signals, \
-            dead internet lines, changed passwords, commands. The policy that ships decides; radio, wpa_supplicant, DHCP \
-            and time are simulated. The same arguments give the same result. Docs/simulation.md tells what is assumed \
+            dead internet lines, changed passwords, commands. The agent's core decides, as on a device; radio, \
+            wpa_supplicant, DHCP and time are simulated. The same arguments give the same result. Docs/simulation.md tells what is assumed \
             and how to write a scenario.
 
             A single run prints its figures and its decisions with their reasons; several runs print the means. Of the \

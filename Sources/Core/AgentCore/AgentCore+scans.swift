@@ -110,7 +110,7 @@ extension AgentCore {
     private mutating func scanned(_ results: [BSS], for scan: ScanOrder? = nil) {
         tell(.scanned(id: scan?.id, results))
         reportRefusals()
-        order(.claim(results))
+        if settings.hasProviders, let asked = claims.scanned(results, at: now.instant) { order(.claim(asked)) }
     }
 
     /// Ends a scan that is under way, also another program's; its end is reported like any other.
@@ -136,12 +136,10 @@ extension AgentCore {
     }
 
     /// What is in range, strongest first, for an app.
-    package func scanResults(
-        _ results: [BSS], claimedBy providers: (BSSID) -> [String], at now: Instant
-    ) -> ScanResults {
+    package func scanResults(_ results: [BSS], at now: Instant) -> ScanResults {
         let networks = results.sorted { ($0.signal, $1.bssid) > ($1.signal, $0.bssid) }
             .map { bss in
-                ScannedNetwork(bss, now: now, providers: providers(bss.bssid), refusal: policy.refusal(of: bss))
+                ScannedNetwork(bss, now: now, providers: claims[bss.bssid], refusal: policy.refusal(of: bss))
             }
         return ScanResults(isScanning: scans.isScanning, lastScanId: scans.lastEnded, networks: networks)
     }

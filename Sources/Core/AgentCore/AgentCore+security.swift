@@ -6,11 +6,12 @@ import KeyFile
 // What joins show of a network's security, and what the agent says of access points that offer less.
 extension AgentCore {
     /// Takes what a link has as the least that a link to this network must have, at once in memory and later on the disk.
-    mutating func learn(_ facts: LinkFacts, of network: StoredNetwork) {
+    /// - Parameter closed: which weaker ways in its access points have said are closed.
+    mutating func learn(_ facts: LinkFacts, closed: TransitionDisable, of network: StoredNetwork) {
         if facts.security == .legacy || facts.usesTKIP {
             say(.warning, "\(network.ssid) has WPA or TKIP, and will not be joined again: \(Self.advice(.legacy))")
         }
-        let protection = facts.raised
+        let protection = facts.protection.raised(by: closed)
         memory.journal.negotiated(protection, facts.security == .legacy ? nil : facts.security, in: network)
         guard !network.floor.isSuperset(of: protection) else { return }
         say(.notice, "\(network.ssid) has \(protection): with less it is not joined from now on")

@@ -15,15 +15,8 @@ struct StationState: Sendable {
     var countsBeacons = true
     /// Whether its link was ended because the access point has fallen silent.
     var isSilent = false
-}
-
-/// How the device would move to another network.
-struct HandoverState: Sendable {
-    /// Nil until that is known.
-    var found: Handover?
-    var reviews: UInt64 = 0
-    /// What the policy was told last.
-    var isSpareReady = false
+    /// Weaker ways in that the network joined last has disabled.
+    var closedWays: TransitionDisable = []
 }
 
 // The station in use, and the spare one, by which the next network is joined before the present one is left.
@@ -84,6 +77,7 @@ extension AgentCore {
         } else {
             stations[station]?.gate.open()
         }
+        stations[station]?.closedWays = []
         order(.willJoin(station, another: isAnother))
     }
 
@@ -214,7 +208,8 @@ extension AgentCore {
             // Usually the link goes with it, and the kernel's word for that may have come before.
             askKernel()
         case .connected(let attempt, let bssid): linked(attempt: attempt, bssid, with: inUse)
-        case .waysClosed:
+        case .waysClosed(let closed):
+            current.closedWays.formUnion(closed)
             guard case .online(let link) = policy.phase, let network = book[link.network] else { return }
             order(.askSupplicant(inUse, .protection(network, link.accessPoint.bssid)))
         case .disconnected(let reason, let isOwn):
@@ -240,7 +235,7 @@ extension AgentCore {
             reviewHandover()
         case .connected(let attempt?, let bssid): linked(attempt: attempt, bssid, with: spare)
         case .connected(nil, _): leave(spare)
-        case .waysClosed: break
+        case .waysClosed(let closed): stations[spare]?.closedWays.formUnion(closed)
         case .disconnected: successorLost()
         case .joinFailed(let attempt, let failure, let detail): joinFailed(attempt, failure, detail)
         }
@@ -294,7 +289,7 @@ extension AgentCore {
             tell(.supplicant(isAvailable: true))
         case .protection(let network, let bssid):
             guard case .linked(let facts) = answer, facts.ssid == network.ssid, facts.bssid == bssid else { return }
-            learn(facts, of: network)
+            learn(facts, closed: stations[station]?.closedWays ?? [], of: network)
         }
     }
 
@@ -315,34 +310,8 @@ extension AgentCore {
         }
         say(.notice, "\(inUse) is connected to \(facts.ssid?.description ?? "") already")
         current.gate.open()
-        if let known { learn(facts, of: known) }
+        if let known { learn(facts, closed: current.closedWays, of: known) }
         tell(.linkFound(network, AccessPoint(bssid: bssid, frequency: facts.frequency)))
         checkAddress()
-    }
-
-    // MARK: Which way to move the hardware allows
-
-    mutating func reviewHandover() {
-        handover.reviews += 1
-        order(
-            .reviewHandover(
-                handover.reviews, inUse: inUse, spare: spare,
-                isSpareAnswering: spare.flatMap { stations[$0] }?.isSupplicantAvailable ?? false))
-    }
-
-    mutating func handoverFound(_ number: UInt64, _ found: Handover) {
-        guard number == handover.reviews else { return }
-        if found != handover.found {
-            say(.info, "moving to another network: \(found)")
-            handover.found = found
-        }
-        tellSpare(isReady: found == .makeBeforeBreak)
-        updateStatus()
-    }
-
-    private mutating func tellSpare(isReady: Bool) {
-        guard spare != nil, isReady != handover.isSpareReady else { return }
-        handover.isSpareReady = isReady
-        tell(.spare(isReady: isReady))
     }
 }

@@ -22,6 +22,8 @@ struct Notes: Sendable {
     var service = ServiceStatus()
     /// The access point whose beacons are watched.
     var beacons: (station: StationID, bssid: BSSID)?
+    /// Number of watches over the signal so far.
+    var signalWatches: UInt64 = 0
     /// When the policy is woken.
     var wake: Instant?
     /// Those that run.

@@ -17,13 +17,16 @@ package struct AgentCore: Sendable {
         package var spareGrace: Duration
         /// Whether an access point that falls silent is asked whether it is there.
         package var watchesSilence: Bool
+        /// Whether there are hotspot providers to ask.
+        package var hasProviders: Bool
 
         package init(
             policy: PolicySettings = PolicySettings(), maximumBackups: Int = 10, spareGrace: Duration = .seconds(30),
-            watchesSilence: Bool = true
+            watchesSilence: Bool = true, hasProviders: Bool = false
         ) {
             (self.policy, self.maximumBackups) = (policy, maximumBackups)
             (self.spareGrace, self.watchesSilence) = (spareGrace, watchesSilence)
+            self.hasProviders = hasProviders
         }
     }
 
@@ -37,11 +40,13 @@ package struct AgentCore: Sendable {
     var memory: Memory
     var switches = Switches()
     var scans = ScanDesk()
+    var claims = HotspotClaims()
+    var signal: SignalSampling?
     /// The station in use, and the one by which the next network is joined, where there is one.
     package internal(set) var inUse: StationID
     package internal(set) var spare: StationID?
     var stations: [StationID: StationState]
-    var handover = HandoverState()
+    var handover: HandoverState
     var surroundings = Surroundings()
     var notes = Notes()
     var troubles = TroubleWatch()
@@ -66,6 +71,7 @@ package struct AgentCore: Sendable {
         (inUse, self.spare) = (station, spare)
         stations = [station: StationState()]
         if let spare { stations[spare] = StationState() }
+        handover = HandoverState(ownSpare: spare)
         policy = FailoverPolicy(settings: settings.policy)
         memory = Memory(journal: NetworkJournal(state))
     }
@@ -99,6 +105,11 @@ package struct AgentCore: Sendable {
         case .scanEnded(let owner, let end): scanEnded(owner, end)
         case .scanRead(let results, let order): scanRead(results, after: order)
         case .signal(let signal): measured(signal)
+        case .measured(let number, let reading): if number == signal?.number { measured(reading) }
+        case .signalCrossed(let station, let level): signalCrossed(level, of: station)
+        case .signalUnsupervised(let station): signalUnsupervised(of: station)
+        case .claimed(let names):
+            if let next = claims.answered(names, at: now.instant) { order(.claim(next)) }
         case .silence(let accessPoint, let report): observe(report, of: accessPoint)
         case .found(let finding): tell(finding)
         case .connectivity(let connectivity):
@@ -106,6 +117,7 @@ package struct AgentCore: Sendable {
             markCaptive()
             updateStatus()
         case .handoverFound(let number, let found): handoverFound(number, found)
+        case .radiosFound(let number, let radios): radiosFound(number, radios)
         case .request(let id, let request): take(request, id)
         case .answered(let switchID): answered(switchID)
         case .committed(let id, let state): committed(id, state)
@@ -152,6 +164,8 @@ package struct AgentCore: Sendable {
     private mutating func stop() {
         tell(.stop)
         switches.accepted = nil
+        claims.stop()
+        signal = nil
         for timer in notes.timers { wait(timer, until: nil) }
         writeJournal()
     }
@@ -170,6 +184,7 @@ package struct AgentCore: Sendable {
             scans.isWaitingToRetry = false
             startDeferredScan()
         case .trouble: explainTrouble()
+        case .signal: sampleSignal()
         }
     }
 
@@ -229,7 +244,7 @@ package struct AgentCore: Sendable {
         case .scan(let scan): self.scan(scan)
         case .cancelScan: cancelScan()
         case .watchSignal(let watch):
-            order(.watchSignal(inUse, watch))
+            watchSignal(watch)
             watchBeacons(watch != nil)
         case .bringInterfaceUp: bringInterfaceUp()
         case .record(let decision): record(decision)

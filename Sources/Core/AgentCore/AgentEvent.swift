@@ -43,13 +43,23 @@ package enum AgentEvent: Sendable {
     case scanRead([BSS]?, after: ScanOrder?)
     /// A measurement of the link in use, in dBm.
     case signal(Int)
+    /// The answer to `Effect.measure`, in dBm.
+    case measured(UInt64, Int)
+    /// The kernel saw the signal cross the threshold, at this level where the driver says it.
+    case signalCrossed(StationID, level: Int?)
+    /// The driver of this station does not watch the threshold.
+    case signalUnsupervised(StationID)
     case silence(AccessPoint, SilenceReport)
     /// What the connectivity monitor found out about a link, in the policy's terms.
     case found(PolicyEvent)
     /// How far the network leads is known to be different.
     case connectivity(Connectivity)
-    /// The answer to `Effect.reviewHandover`.
+    /// The answer to `Effect.reviewHandover` and `Effect.addInterface`: what the hardware allows.
+    case radiosFound(UInt64, HandoverRadios)
+    /// The same from a world that knows what follows of it.
     case handoverFound(UInt64, Handover)
+    /// The answer to `Effect.claim`: the names of the providers that may serve a network in range, by access point.
+    case claimed([BSSID: [String]])
     case request(RequestID, AgentRequest)
     /// The answer to the command that started this switch has reached the app, or cannot any more.
     case answered(switchID: String)
@@ -98,7 +108,7 @@ package enum SupplicantReport: Sendable, Equatable {
     /// `attempt` is nil where no join of this process made the link.
     case connected(attempt: UInt64?, BSSID)
     /// The access point says which weaker ways in are closed.
-    case waysClosed
+    case waysClosed(TransitionDisable)
     /// With the reason code of IEEE 802.11-2020, table 9-49.
     case disconnected(reason: Int, locallyGenerated: Bool)
     case joinFailed(attempt: UInt64, JoinFailure, detail: String)
@@ -127,16 +137,14 @@ package struct LinkFacts: Sendable, Equatable {
     package var security: Security?
     /// What was negotiated.
     package var protection: LinkProtection
-    /// The same, and what the access point has said besides about weaker ways in.
-    package var raised: LinkProtection
     package var usesTKIP: Bool
 
     package init(
         ssid: SSID?, bssid: BSSID?, frequency: Frequency? = nil, security: Security? = nil,
-        protection: LinkProtection = [], raised: LinkProtection? = nil, usesTKIP: Bool = false
+        protection: LinkProtection = [], usesTKIP: Bool = false
     ) {
         (self.ssid, self.bssid, self.frequency, self.security) = (ssid, bssid, frequency, security)
-        (self.protection, self.raised, self.usesTKIP) = (protection, raised ?? protection, usesTKIP)
+        (self.protection, self.usesTKIP) = (protection, usesTKIP)
     }
 }
 
@@ -216,4 +224,6 @@ package enum AgentTimer: Hashable, Sendable {
     case scanRetry
     /// What is missing is told.
     case trouble
+    /// The signal is measured.
+    case signal
 }

@@ -20,9 +20,11 @@ package enum Effect: Sendable {
     case use(StationID)
     case askSupplicant(StationID, LinkQuestion)
     case askKernel(StationID, FailoverPolicy.Link)
-    /// Look what the hardware allows.
+    /// Look what the hardware allows: `radiosFound` is the answer.
     /// - Parameter isSpareAnswering: whether the spare station's wpa_supplicant does.
     case reviewHandover(UInt64, inUse: StationID, spare: StationID?, isSpareAnswering: Bool)
+    /// Make this interface on the radio of the other, and look again.
+    case addInterface(UInt64, StationID, beside: StationID)
     /// Connect to wpa_supplicant for every station, and stay so.
     case startSupplicants
     /// wpa_supplicant takes any country; the kernel shows a moment later whether it has rules for it.
@@ -34,9 +36,12 @@ package enum Effect: Sendable {
     /// End the scan under way on these radios, also another program's.
     case abortScan([StationID])
     case readScan(StationID, after: ScanOrder?)
-    /// Hotspot providers are asked about what was found.
+    /// Hotspot providers are asked about these networks: `claimed` is the answer.
     case claim([BSS])
+    /// Have the driver watch the threshold, if it can.
     case watchSignal(StationID, SignalWatch?)
+    /// Measure the signal of the link: `measured` with this number is the answer.
+    case measure(StationID, UInt64)
     case watchBeacons(StationID, AccessPoint?)
     /// Tells the watch over beacons that a scan begins or ends.
     case beaconsDuringScan(Bool)

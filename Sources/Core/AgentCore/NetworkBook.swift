@@ -8,11 +8,13 @@ package struct NetworkBook {
     private var networks: [NetworkID: StoredNetwork] = [:]
     private var lastID = 0
 
+    package init() {}
+
     /// The networks that may be joined, in the order of preference: the one that the device belongs in, home, the backups,
     /// and the target of a commanded switch that is under way with the network that it came from.
     ///
     /// - Parameter inUse: kept in the book, although it may not be one to join any more.
-    mutating func known(
+    package mutating func known(
         in state: StoredState, target: StoredNetwork? = nil, origin: StoredNetwork? = nil,
         keeping inUse: NetworkID? = nil
     ) -> [KnownNetwork] {
@@ -53,5 +55,5 @@ package struct NetworkBook {
     func id(of network: StoredNetwork) -> NetworkID? { networks.first { $0.value.isSame(as: network) }?.key }
 
     /// The network by this name that the device is most likely in: which of several with one name, its name cannot tell.
-    func id(named ssid: SSID) -> NetworkID? { networks.filter { $0.value.ssid == ssid }.keys.min() }
+    package func id(named ssid: SSID) -> NetworkID? { networks.filter { $0.value.ssid == ssid }.keys.min() }
 }

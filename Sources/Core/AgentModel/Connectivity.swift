@@ -71,6 +71,27 @@ public enum ConnectionState: String, Sendable, CaseIterable {
     case cancelled
 }
 
+/// How it stands with a target.
+public struct ConnectionStatus: Sendable, Equatable {
+    public var state: ConnectionState
+    /// Why, where the state is `waiting` or `failed`.
+    public var reason: ReachProblem?
+    /// Whether it is ready at an address of the internet: a device in between may have led the name to the house, or to
+    /// the device itself.
+    public var isFar: Bool
+    /// When `state` was entered, on the clock that the connection was given.
+    public var since: Instant
+
+    public var isOnline: Bool { state == .ready }
+
+    public init(state: ConnectionState, reason: ReachProblem? = nil, isFar: Bool = false, since: Instant) {
+        self.state = state
+        self.reason = reason
+        self.isFar = isFar
+        self.since = since
+    }
+}
+
 /// The path between the device and a destination. The names are those of Apple's `SCNetworkReachabilityFlags`.
 public struct ReachabilityFlags: OptionSet, Sendable, Hashable {
     public let rawValue: UInt32
@@ -105,4 +126,40 @@ public enum Uplink: String, Sendable, CaseIterable, Codable {
     case cellular
     /// Anything else: a tunnel, a bridge.
     case other
+}
+
+/// The result of asking the source of validation.
+public enum ValidationFinding: Sendable, Equatable {
+    /// The answer was what it has to be.
+    case online
+    /// Another server answered in its place: the user has to sign in first.
+    ///
+    /// - Parameter portal: where to, if the network told; printable ASCII.
+    case captive(portal: String?)
+    case failed(ReachProblem)
+}
+
+/// The state of a network by its captive portal API (RFC 8908, 5).
+public struct CaptiveState: Sendable, Equatable {
+    /// Whether the user has to sign in first.
+    public var isCaptive: Bool
+    /// The page to sign in at; printable ASCII, always https. Nil if not said, or not so that it can be used.
+    public var userPortal: String?
+    /// A page of the operator about the place; printable ASCII.
+    public var venueInfo: String?
+    /// Whether ``userPortal`` lets a user stay on before the time or the bytes run out.
+    public var canExtendSession: Bool?
+    /// Until the network closes again, from 0; counted from when it was asked.
+    public var secondsRemaining: Int?
+    /// Until the network closes again, from 0, both directions.
+    public var bytesRemaining: Int?
+
+    public init(
+        isCaptive: Bool, userPortal: String? = nil, venueInfo: String? = nil, canExtendSession: Bool? = nil,
+        secondsRemaining: Int? = nil, bytesRemaining: Int? = nil
+    ) {
+        (self.isCaptive, self.canExtendSession) = (isCaptive, canExtendSession)
+        (self.userPortal, self.venueInfo) = (userPortal, venueInfo)
+        (self.secondsRemaining, self.bytesRemaining) = (secondsRemaining, bytesRemaining)
+    }
 }

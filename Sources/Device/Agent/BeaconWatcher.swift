@@ -1,31 +1,18 @@
 import AgentCore
 import AgentModel
 import Linux
-import Logging
 import Netlink
 
-/// Samples the radio's counts while the device is in use or the radio scans (`BeaconWatch`), and has the access point asked when it
-/// seems silent.
+/// Reads the radio's counts when `BeaconWatch` wants them, and tells what comes of it.
 @AgentLoop
 final class BeaconWatcher {
-    let radio: WirelessRadio
-    let accessPoint: BSSID
+    private let radio: WirelessRadio
     private let onEvent: (SilenceReport) -> Void
     private var watch: BeaconWatch
     private var timer: LoopTimer?
     private var trafficTimer: LoopTimer?
-    private var phase = Phase.watching
 
-    private enum Phase {
-        case watching
-        case asking
-        /// It did not answer; a last look at the counts is to confirm that.
-        case unanswered
-        case over
-    }
-
-    init(beacons: Int, of accessPoint: BSSID, radio: WirelessRadio, onEvent: @escaping (SilenceReport) -> Void) {
-        self.accessPoint = accessPoint
+    init(beacons: Int, radio: WirelessRadio, onEvent: @escaping (SilenceReport) -> Void) {
         self.radio = radio
         self.onEvent = onEvent
         watch = BeaconWatch(beacons: beacons)
@@ -35,85 +22,35 @@ final class BeaconWatcher {
 
     /// Other timers with such intervals come at the same time, so that the processor wakes once for both.
     private func waitForTraffic() {
-        trafficTimer = LoopTimer(every: Self.trafficInterval) { [weak self] in
+        trafficTimer = LoopTimer(every: BeaconWatch.trafficInterval) { [weak self] in
             self?.lookForTraffic()
             self?.waitForTraffic()
         }
     }
 
-    private static let trafficInterval = Duration.seconds(10)
-
     /// The processor is awake, whatever for: has the device come into use?
     func lookForTraffic() {
-        guard timer == nil, phase == .watching else { return }
-        countTraffic()
-        plan()
+        if let frames { handle(.framesSent(frames)) }
     }
 
-    /// - Parameter isUnderWay: whether a scan begins or ends.
-    func scan(isUnderWay: Bool) {
-        // A scan that begins while the access point is asked is the question itself.
-        guard phase == .watching || !isUnderWay else { return }
-        watch.scan(isUnderWay: isUnderWay, at: .now)
-        if timer == nil { plan() }
-    }
+    private var frames: UInt64? { watch.wantsFrames(at: .now) ? radio.framesSent : nil }
 
-    /// The access point was asked, as wanted by `suspected`.
-    func asked(isThere: Bool) {
-        guard phase == .asking else { return }
-        if isThere {
-            watch.startOver(at: .now)
-            goOn()
-        } else {
-            phase = .unanswered
-            sample()
+    func handle(_ input: BeaconWatch.Input) {
+        let step = watch.handle(input, at: .now)
+        if watch.isOver { (timer, trafficTimer) = (nil, nil) }
+        switch step {
+        case nil: break
+        case .sample(let moment):
+            timer = LoopTimer(after: moment - .now) { [weak self] in self?.sample() }
+        case .report(let report): onEvent(report)
         }
-    }
-
-    private func goOn() {
-        phase = .watching
-        plan()
-    }
-
-    private func countTraffic() {
-        let now = Instant.now
-        if watch.isCountDue(at: now), let frames = radio.framesSent { watch.sent(frames, at: now) }
-    }
-
-    private func plan() {
-        timer = nil
-        guard phase == .watching, let next = watch.next else { return }
-        timer = LoopTimer(after: next - .now) { [weak self] in self?.sample() }
     }
 
     private func sample() {
         AgentLoop.begin { [weak self] in
             let station = try? await self?.radio.station()
-            self?.sampled(station)
+            guard let self else { return }
+            handle(.sampled(station, framesSent: frames))
         }
-    }
-
-    private func sampled(_ station: StationInfo?) {
-        guard phase == .watching || phase == .unanswered else { return }
-        // Without an answer the link has ended, which is told by others, or the kernel is busy.
-        let finding = station.map { watch.sampled($0, at: .now) }
-        switch (finding, phase) {
-        case (.untold, _): end(.untold)
-        case (.silent, .unanswered): end(.confirmed)
-        case (.silent, _):
-            phase = .asking
-            timer = nil
-            onEvent(.suspected)
-        case (.fine, _), (nil, _):
-            if finding == nil { watch.startOver(at: .now) }
-            countTraffic()
-            goOn()
-        }
-    }
-
-    private func end(_ event: SilenceReport) {
-        phase = .over
-        (timer, trafficTimer) = (nil, nil)
-        onEvent(event)
     }
 }

@@ -29,18 +29,17 @@ extension DeviceAgent {
             required: settings.connectivity.required,
             means: ConnectivityMonitor.Means(
                 lookOnline: lookOnline,
-                captive: CaptiveWatch.Means(
-                    find: { network, limit in await network.notes(within: limit).captivePortalAPI },
-                    ask: { url, network, limit in
-                        await outside.reading(.captiveAPI) { await api.look(url, through: network, within: limit) }
-                            ?? CaptiveLook(result: .failure(.leftAlone), cost: 0)
-                    }),
+                findPortal: { network, limit in await network.notes(within: limit).captivePortalAPI },
+                askPortal: { url, network, limit in
+                    await outside.reading(.captiveAPI) { await api.look(url, through: network, within: limit) }
+                        ?? CaptiveLook(result: .failure(.leftAlone), cost: 0)
+                },
                 askGateway: { network, limit in
                     guard let interface = network.interface ?? routes.wayOut else { return false }
                     return await routes.gatewaysAnswer(on: interface, within: limit)
                 },
                 wifi: wifi, unbound: InterfaceNetwork(interface: nil, on: group, watchedBy: outside.marks)),
-            budget: QuestionBudget(settings.connectivity.budget))
+            budget: settings.connectivity.budget)
         let trust =
             settings.connectivity.targets.contains(where: \.isTLS) ? try TargetTrust(authorities: authorities) : nil
         let keepAlive = settings.connectivity.keepAlive
@@ -69,10 +68,10 @@ extension DeviceAgent {
                 handle(.connectivity(reach.connectivity))
             },
             problem: { [log] in if let problem = $0 { log.warning("signing in: \(problem)") } },
-            captiveNetwork: { [weak self] in self?.captiveNetwork })
+            captiveNetwork: { [weak self] in self?.captiveNetwork }, network: { [weak self] in self?[$0].network })
         reachability.start()
         reachabilityChanges = Task { [weak self, changes = reachability.changes] in
-            for await path in changes { self?.reach.flagsChanged(to: path.flags) }
+            for await path in changes { self?.reach.handle(.flags(path.flags)) }
         }
     }
 
@@ -94,7 +93,7 @@ extension DeviceAgent {
             CaptiveNetwork(
                 ssid: network.ssid, bssid: bssid, security: observation?.security ?? .unknown,
                 interface: station.interface, signal: observation?.signal, portal: reach.verdict?.portal, probe: probe,
-                api: reach.captive.state.map(CaptiveNetwork.API.init)),
+                api: reach.portalState.map(CaptiveNetwork.API.init)),
             NetworkName(ssid: network.ssid, hash: network.hash(localKey: identity.localKey))
         )
     }
@@ -111,7 +110,7 @@ extension ConnectivityMonitor {
 extension CaptiveNetwork.API {
     init(_ state: CaptiveState) {
         self.init(
-            userPortal: state.userPortal?.description, venueInfo: state.venueInfo?.description,
+            userPortal: state.userPortal, venueInfo: state.venueInfo,
             canExtendSession: state.canExtendSession, secondsRemaining: state.secondsRemaining,
             bytesRemaining: state.bytesRemaining)
     }

@@ -2,6 +2,7 @@ import AgentCore
 import AgentModel
 import AppProtocol
 import Failover
+import Hotspots
 import KeyFile
 import Linux
 import Netlink
@@ -19,16 +20,13 @@ extension DeviceAgent {
             Task { do { try await routes.setLink(station.interface, up: true) } catch { log.warning("\(error)") } }
         case .use(let station):
             reach.use(self[station].network)
-            maximumNames = nil
+            self[station].maximumNames = nil
             steering?.use(station.interface)
         case .askSupplicant(let station, let question): ask(self[station], question)
         case .askKernel(let station, let link): ask(self[station], about: link)
-        case .reviewHandover(let number, let station, let spare, let isSpareAnswering):
-            Task {
-                let found = await findHandover(
-                    self[station], spare: spare.map { self[$0] }, isSpareAnswering: isSpareAnswering)
-                handle(.handoverFound(number, found))
-            }
+        case .reviewHandover(let number, let station, let spare, _):
+            review(number, self[station], spare.map { self[$0] })
+        case .addInterface(let number, let new, let station): addInterface(of: self[new], beside: self[station], number)
         case .startSupplicants: forEachStation { $0.supplicant.start() }
         case .checkCountry: checkCountry()
 
@@ -38,29 +36,27 @@ extension DeviceAgent {
                 with: self[station])
         case .abortScan(let stations): for station in stations { self[station].radio.abortScan() }
         case .readScan(let station, let order): readScan(self[station], after: order)
-        case .claim(let results): claims.scanned(results)
-        case .watchSignal(let station, let watch):
-            signal = watch.map { watch in
-                SignalWatcher(watch, radio: self[station].radio, log: log) { [weak self] in self?.handle(.signal($0)) }
-            }
+        case .claim(let networks): claim(networks)
+        case .watchSignal(let station, let watch): watchSignal(of: self[station], watch)
+        case .measure(let station, let number): measure(self[station], number)
         case .watchBeacons(let station, let accessPoint):
             beacons = accessPoint.map { accessPoint in
-                BeaconWatcher(
-                    beacons: settings.silentBeacons, of: accessPoint.bssid, radio: self[station].radio
-                ) { [weak self] in self?.handle(.silence(accessPoint, $0)) }
+                BeaconWatcher(beacons: settings.silentBeacons, radio: self[station].radio) { [weak self] in
+                    self?.handle(.silence(accessPoint, $0))
+                }
             }
-        case .beaconsDuringScan(let isUnderWay): beacons?.scan(isUnderWay: isUnderWay)
-        case .beaconsAnswered(let isThere): beacons?.asked(isThere: isThere)
+        case .beaconsDuringScan(let isUnderWay): beacons?.handle(.scan(isUnderWay: isUnderWay))
+        case .beaconsAnswered(let isThere): beacons?.handle(.asked(isThere: isThere))
         case .lookForTraffic: beacons?.lookForTraffic()
 
         case .signOff: reach.logOff()
         case .follow(let path, let name):
             outside.network = name
             reach.follow(path)
-        case .leaveSuccessorProbe: reach.leaveSuccessor()
+        case .leaveSuccessorProbe: reach.handle(.leaveSuccessor)
         case .probe(let epoch, let limit): reach.probe(epoch: epoch, within: limit)
         case .probeSuccessor(let epoch, let station, let limit):
-            reach.probeSuccessor(epoch: epoch, through: self[station].network, within: limit)
+            reach.handle(.probeSuccessor(epoch: epoch, station, within: limit))
         case .setCaptive(let isCaptive, let interface): reachability.setCaptive(isCaptive, on: interface)
 
         case .answer(let id, let result): answer(id, result)
@@ -97,7 +93,6 @@ extension DeviceAgent {
     // MARK: Links
 
     private func join(_ request: JoinRequest, attempt: UInt64, with station: Station, afterSignOff: Bool) {
-        station.closedWays = []
         performOnLink(of: station, afterSignOff: afterSignOff) { [self] in
             do throws(SupplicantError) {
                 try await station.supplicant.join(request, attempt: attempt)
@@ -134,7 +129,7 @@ extension DeviceAgent {
     private func ask(_ station: Station, _ question: LinkQuestion) {
         Task {
             let status = try? await station.supplicant.status()
-            handle(.linkAnswer(station.id, question, LinkAnswer(status, closedWays: station.closedWays)))
+            handle(.linkAnswer(station.id, question, LinkAnswer(status)))
         }
     }
 
@@ -150,28 +145,52 @@ extension DeviceAgent {
 
     // MARK: Which way to move the hardware allows
 
-    private func findHandover(_ station: Station, spare: Station?, isSpareAnswering: Bool) async -> Handover {
-        guard let phy = try? await station.radio.phy() else { return .breakBeforeMake(.radioMissing) }
-        let (links, channels) = phy.stationConcurrency
-        let obstacle: Handover.Obstacle? = links < 2 ? .oneLink : channels < 2 ? .oneChannel : nil
-        guard let spare else { return .breakBeforeMake(obstacle ?? .notSet) }
-        if obstacle == nil, spare.radio.interfaceIndex == nil { await addInterface(of: spare, beside: station) }
-        guard let other = try? await spare.radio.phy() else { return .breakBeforeMake(.spareMissing) }
-        if other.index == phy.index, let obstacle { return .breakBeforeMake(obstacle) }
-        let isUp = spare.radio.isSupported && routes.link(named: spare.interface)?.isUp ?? false
-        guard isUp, isSpareAnswering else { return .breakBeforeMake(.spareNotReady) }
-        return .makeBeforeBreak
+    private func review(_ number: UInt64, _ station: Station, _ spare: Station?) {
+        Task {
+            let radios = HandoverRadios(
+                inUse: HandoverRadios.Radio(try? await station.radio.phy()),
+                spare: HandoverRadios.Radio(try? await spare?.radio.phy()))
+            handle(.radiosFound(number, radios))
+        }
     }
 
-    /// Makes the spare interface, where the radio in use has room for it. It goes with the radio, and not with the agent.
-    private func addInterface(of spare: Station, beside station: Station) async {
-        // The first interface is of a radio that may come back.
-        guard let name = settings.spareInterface, name == spare.interface else { return }
-        do {
-            try await station.radio.addStation(name)
-            log.notice("the radio of \(station.interface) has the interface \(name) too now")
-        } catch {
-            log.warning("\(error)")
+    /// It goes with the radio, and not with the agent.
+    private func addInterface(of spare: Station, beside station: Station, _ number: UInt64) {
+        Task {
+            do {
+                try await station.radio.addStation(spare.interface)
+                log.notice("the radio of \(station.interface) has the interface \(spare.interface) too now")
+            } catch {
+                log.warning("\(error)")
+            }
+            review(number, station, spare)
+        }
+    }
+
+    // MARK: The signal
+
+    /// In dB: the kernel tells of a crossing only when it is past by so much.
+    private static let hysteresis = 2
+
+    private func watchSignal(of station: Station, _ watch: SignalWatch?) {
+        station.signalWatches += 1
+        guard let watch else { return }
+        let number = station.signalWatches
+        Task {
+            do {
+                try await station.radio.setSignalThresholds(
+                    [watch.threshold + Self.hysteresis], hysteresis: Self.hysteresis)
+            } catch {
+                log.debug("no signal supervision by the driver: \(error)")
+                if number == station.signalWatches { handle(.signalUnsupervised(station.id)) }
+            }
+        }
+    }
+
+    private func measure(_ station: Station, _ number: UInt64) {
+        AgentLoop.begin { [weak self] in
+            guard let strength = try? await station.radio.station()?.strength else { return }
+            self?.handle(.measured(number, strength))
         }
     }
 
@@ -203,8 +222,8 @@ extension DeviceAgent {
     /// The request with as many names as the radio can call at once; the policy begins with another one each time.
     private func fitting(_ request: Netlink.ScanRequest, _ station: Station) async -> Netlink.ScanRequest {
         guard !request.ssids.isEmpty else { return request }
-        if maximumNames == nil { maximumNames = try? await station.radio.phy().maximumScanSSIDs }
-        let maximum = max(1, maximumNames ?? 1)
+        if station.maximumNames == nil { station.maximumNames = try? await station.radio.phy().maximumScanSSIDs }
+        let maximum = max(1, station.maximumNames ?? 1)
         var request = request
         request.ssids = Array(request.ssids.prefix(max(1, maximum - 1)))
         request.asksEverybody = request.ssids.count < maximum
@@ -219,6 +238,12 @@ extension DeviceAgent {
                 log.warning("\(error)")
                 handle(.scanRead(nil, after: order))
             }
+        }
+    }
+
+    private func claim(_ networks: [BSS]) {
+        Task { [hotspots = reach.hotspots] in
+            handle(.claimed(await hotspots?.filter(networks.compactMap(ScannedHotspot.init)) ?? [:]))
         }
     }
 
@@ -238,16 +263,30 @@ extension DeviceAgent {
     }
 }
 
+extension HandoverRadios.Radio {
+    fileprivate init?(_ phy: Phy?) {
+        guard let phy else { return nil }
+        let (links, channels) = phy.stationConcurrency
+        self.init(index: Int(phy.index), links: links, channels: channels)
+    }
+}
+
+extension ScannedHotspot {
+    fileprivate init?(_ bss: BSS) {
+        guard let ssid = bss.ssid else { return nil }
+        self.init(ssid: ssid, bssid: bss.bssid, signal: bss.signal, security: bss.security)
+    }
+}
+
 extension LinkAnswer {
-    fileprivate init(_ status: SupplicantStatus?, closedWays: TransitionDisable) {
+    fileprivate init(_ status: SupplicantStatus?) {
         switch status {
         case nil: self = .none
         case let status? where status.state == .completed:
             self = .linked(
                 LinkFacts(
                     ssid: status.ssid, bssid: status.bssid, frequency: status.frequency, security: status.security,
-                    protection: status.protection, raised: status.protection.raised(by: closedWays),
-                    usesTKIP: status.usesTKIP))
+                    protection: status.protection, usesTKIP: status.usesTKIP))
         case _: self = .notLinked
         }
     }

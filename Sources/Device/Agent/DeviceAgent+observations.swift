@@ -22,8 +22,7 @@ extension DeviceAgent {
         case .scanStarted: report = .scanStarted
         case .scanFinished(let isAborted): report = .scanFinished(aborted: isAborted)
         case .signalLow(let level), .signalHigh(let level):
-            signal?.crossed(level, on: station.radio)
-            return
+            return handle(.signalCrossed(station.id, level: level))
         case .disconnected: report = .disconnected
         case .interfaceAdded, .supported: report = .appeared
         case .interfaceRemoved: report = .removed
@@ -53,9 +52,7 @@ extension DeviceAgent {
         case .available: report = .available
         case .unavailable: report = .unavailable
         case .connected(let attempt, let bssid): report = .connected(attempt: attempt, bssid)
-        case .transitionDisabled(let disabled):
-            station.closedWays.formUnion(disabled)
-            report = .waysClosed
+        case .transitionDisabled(let disabled): report = .waysClosed(disabled)
         case .disconnected(let reason, let isOwn): report = .disconnected(reason: reason, locallyGenerated: isOwn)
         case .joinFailed(let attempt, let failure, let detail):
             report = .joinFailed(attempt: attempt, failure, detail: detail)

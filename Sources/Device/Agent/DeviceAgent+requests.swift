@@ -69,7 +69,7 @@ extension DeviceAgent: DeviceService {
         do {
             let now = Instant.now
             let results = try await station.radio.scanResults()
-            return core.scanResults(results, claimedBy: { claims[$0] }, at: now)
+            return core.scanResults(results, at: now)
         } catch {
             throw ProtocolError(error)
         }

@@ -27,7 +27,6 @@ public final class DeviceAgent {
     var steering: RouteSteering?
     let reach: ConnectivityMonitor
     let outside: NetworkReadings
-    let claims: HotspotClaims
     let reachability: ReachabilityMonitor
     var reachabilityChanges: Task<Void, Never>?
     let diagnoses = DiagnosisDesk()
@@ -50,10 +49,7 @@ public final class DeviceAgent {
     var timers: [AgentTimer: LoopTimer] = [:]
     /// The last change on its way to the disk; the next one waits for it.
     var lastCommit: Task<Void, Never>?
-    var signal: SignalWatcher?
     var beacons: BeaconWatcher?
-    /// How many names the radio can call in one scan, the call to everybody included; nil until it was asked.
-    var maximumNames: Int?
     var countryCheck: LoopTimer?
     var published: NetworkStatus?
     var onAddressChange: (Set<String>) -> Void = { _ in }
@@ -72,7 +68,6 @@ public final class DeviceAgent {
         self.routes = routes
         self.reach = reach
         self.outside = outside
-        claims = HotspotClaims(of: reach.hotspots)
         reachability = ReachabilityMonitor(of: .internet, routes: routes)
         self.observations = observations
         self.recording = recording
@@ -81,7 +76,7 @@ public final class DeviceAgent {
         core = AgentCore(
             settings: AgentCore.Settings(
                 policy: settings.policy, maximumBackups: settings.maximumBackups, spareGrace: settings.spareGrace,
-                watchesSilence: settings.silentBeacons > 0),
+                watchesSilence: settings.silentBeacons > 0, hasProviders: reach.hotspots != nil),
             state: state, station: stations[0].id, spare: stations.dropFirst().first?.id, localKey: identity.localKey)
         refreshSurroundings()
     }
@@ -160,10 +155,9 @@ public final class DeviceAgent {
     /// Lets go of everything, and keeps what was learnt. The link stays up.
     public func stop() async {
         handle(.stop)
-        (signal, beacons) = (nil, nil)
+        beacons = nil
         reachabilityChanges?.cancel()
         reachability.stop()
-        claims.stop()
         await reach.stop()
         steering = nil
         for station in stations { station.supplicant.stop() }

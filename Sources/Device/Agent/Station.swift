@@ -16,8 +16,10 @@ final class Station {
     let network: InterfaceNetwork
     /// Counts joins and leaves: one that had to wait is not done any more after the next.
     var linkOrders: UInt64 = 0
-    /// Weaker ways in that the network joined last has disabled.
-    var closedWays: TransitionDisable = []
+    /// Counts the watches over the signal, to know the last one by.
+    var signalWatches: UInt64 = 0
+    /// How many names the radio can call in one scan, the call to everybody included; nil until it was asked.
+    var maximumNames: Int?
 
     nonisolated var interface: String { id.interface }
 

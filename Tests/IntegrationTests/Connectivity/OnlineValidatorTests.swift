@@ -124,7 +124,7 @@ import Testing
             """
             { "captive": true, "user-portal-url": "https://example.org/portal.html" }
             """)
-        #expect(captive == CaptiveState(isCaptive: true, userPortal: try WebAddress("https://example.org/portal.html")))
+        #expect(captive == CaptiveState(isCaptive: true, userPortal: "https://example.org/portal.html"))
         let open = try state(
             """
             { "captive": false, "user-portal-url": "https://example.org/portal.html",
@@ -134,8 +134,8 @@ import Testing
         #expect(
             open
                 == CaptiveState(
-                    isCaptive: false, userPortal: try WebAddress("https://example.org/portal.html"),
-                    venueInfo: try WebAddress("https://flight.example.com/entertainment"), canExtendSession: true,
+                    isCaptive: false, userPortal: "https://example.org/portal.html",
+                    venueInfo: "https://flight.example.com/entertainment", canExtendSession: true,
                     secondsRemaining: 326))
     }
 

@@ -47,6 +47,7 @@ import Testing
         var one = RunResult(scenario: "s", policy: "p", seed: 3)
         (one.switches, one.returns, one.roams, one.joins, one.failedJoins) = (1, 2, 3, 4, 5)
         (one.scans, one.probes, one.events, one.committed, one.rolledBack, one.failed) = (6, 7, 8, 9, 10, 11)
+        one.refused = 12
         (one.scanTime, one.scanTimeOnLink) = (.seconds(12), .seconds(13))
         var totals = RunTotals(one)
         totals.add(one)
@@ -54,6 +55,7 @@ import Testing
         #expect([sum.switches, sum.returns, sum.roams, sum.joins, sum.failedJoins] == [2, 4, 6, 8, 10])
         #expect(
             [sum.scans, sum.probes, sum.events, sum.committed, sum.rolledBack, sum.failed] == [12, 14, 16, 18, 20, 22])
+        #expect(sum.refused == 24)
         #expect([sum.scanTime, sum.scanTimeOnLink] == [.seconds(24), .seconds(26)])
     }
 

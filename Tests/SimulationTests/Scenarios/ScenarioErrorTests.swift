@@ -153,7 +153,13 @@ import Testing
         ("title A\nnetwork Home open\n", #":2: expected "duration" before it, found "network""#),
         ("radio channels 0\n", #":1: expected a number of channels from 1 to 200, found "0""#),
         ("radio dwell 2s\n", #":1: expected a time from 1ms to 1s, such as 80ms, found "2s""#),
-        ("radio no-6GHz\n", #":1: expected "channels", "dwell", "no-5GHz" or the end of the line, found "no-6GHz""#),
+        (
+            "radio no-6GHz\n",
+            #":1: expected "channels", "dwell", "stations", "no-5GHz" or the end of the line, found "no-6GHz""#
+        ),
+        ("radio stations 3\n", #":1: expected 1 or 2, found "3""#),
+        ("device at 0,0 signs-in 2m\n", #":1: expected a time from 1ms to 60s, such as 4s, found "2m""#),
+        ("device at 0,0 idle\n", #":1: expected "busy", "signs-in" or the end of the line, found "idle""#),
         ("set courage 5\n", #":1: expected the name of a setting of the policy, such as "margin", found "courage""#),
         ("set margin 5\nset margin 6\n", #":2: expected a setting that is not set yet, found "margin""#),
         ("set margin 5m\n", #":1: expected decibels from 0 to 60, found "5m""#),

@@ -183,7 +183,9 @@ import Testing
         radio.channels = 13
         radio.dwell = .milliseconds(60)
         radio.hasFiveGigahertz = false
+        radio.stations = 2
         #expect(scenario.radio == radio)
+        #expect(scenario.isBusy && scenario.signInTime == .seconds(4))
     }
 
     @Test func theSettings() {

@@ -95,8 +95,8 @@ import Testing
     private func run(_ scenario: Scenario, seed: UInt64, horizon: Duration = .seconds(600)) -> RunResult {
         Simulation.run(
             World(scenario, seed: seed), duration: .seconds(1000), recordsTimeline: true, policyName: "altnet",
-            timing: StackTiming(), horizon: horizon
-        ) { FailoverPolicy(settings: $0) }
+            timing: StackTiming(), horizon: horizon, stations: scenario.radio.stations
+        ) { AgentRunner($0, stations: scenario.radio.stations) }
     }
 
     private func expectSame(_ first: RunResult, _ second: RunResult) {

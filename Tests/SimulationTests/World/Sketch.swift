@@ -135,6 +135,8 @@ struct RandomScenario {
                 change(of: labels.randomElement(using: &random) ?? "", names: names, seconds: seconds))
         }.sorted { $0.at < $1.at }
         if Bool.random(using: &random) { scenario.settings.validation = .init() }
+        scenario.radio.stations = Int.random(in: 1...2, using: &random)
+        scenario.isBusy = Bool.random(using: &random)
         return scenario
     }
 

@@ -67,9 +67,7 @@ public struct Heat: Sendable {
 
     public init(_ scenario: Scenario, seed: UInt64) {
         self.seed = seed
-        let altnet = Simulation.run(scenario, seed: seed, policyName: Comparison.altnet) {
-            FailoverPolicy(settings: $0)
-        }
+        let altnet = Simulation.run(scenario, seed: seed)
         let peers = Peer.all.map { peer in
             Simulation.run(scenario, seed: seed, policyName: peer.name, timing: peer.timing) { _ in peer.makePolicy() }
         }

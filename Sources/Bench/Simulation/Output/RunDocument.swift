@@ -42,6 +42,7 @@ public struct RunDocument: Codable, Hashable, Sendable {
         public let committed: Int
         public let rolledBack: Int
         public let failed: Int
+        public let refused: Int
     }
 
     public init(_ totals: RunTotals, timeline: Timeline?) {
@@ -65,7 +66,8 @@ public struct RunDocument: Codable, Hashable, Sendable {
         probes = sum.probes
         events = sum.events
         eventsPerHour = totals.perDay(sum.events) / 24
-        commands = Commands(committed: sum.committed, rolledBack: sum.rolledBack, failed: sum.failed)
+        commands = Commands(
+            committed: sum.committed, rolledBack: sum.rolledBack, failed: sum.failed, refused: sum.refused)
         self.timeline = timeline.map(TimelineDocument.init)
     }
 }

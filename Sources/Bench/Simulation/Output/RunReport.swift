@@ -33,8 +33,10 @@ public struct RunTable: Sendable {
     private var commands: [String] {
         totals.compactMap { totals in
             let sum = totals.sum
-            let outcomes = [(sum.committed, "committed"), (sum.rolledBack, "rolled back"), (sum.failed, "failed")]
-                .filter { $0.0 > 0 }.map { "\($0) \($1)" }
+            let outcomes = [
+                (sum.committed, "committed"), (sum.rolledBack, "rolled back"), (sum.failed, "failed"),
+                (sum.refused, "refused"),
+            ].filter { $0.0 > 0 }.map { "\($0) \($1)" }
             return outcomes.isEmpty ? nil : "\(totals.scenario.printable): commands \(outcomes.joined(separator: ", "))"
         }
     }
@@ -94,6 +96,7 @@ public struct RunTotals: Sendable {
         sum.committed += next.committed
         sum.rolledBack += next.rolledBack
         sum.failed += next.failed
+        sum.refused += next.refused
     }
 
     /// A day's part of something counted over all runs.

@@ -26,15 +26,18 @@ struct Account {
     }
 
     /// Accounts for the time up to `moment`, throughout which the device was online there, or nowhere.
-    mutating func settle(to moment: Int64, in world: World, online accessPoint: Int?) {
+    ///
+    /// - Parameter signedIn: whether somebody has signed in for it there.
+    mutating func settle(to moment: Int64, in world: World, online accessPoint: Int?, signedIn: Bool = false) {
         guard moment > settled else { return }
         defer { settled = moment }
         guard world.isInDemand(at: .milliseconds(settled)) else { return }
         let time = settled..<moment
-        lost += accessPoint.map { world.lostTime(of: $0, in: time) } ?? Double(moment - settled)
+        lost += accessPoint.map { world.lostTime(of: $0, in: time, signedIn: signedIn) } ?? Double(moment - settled)
         guard isRecording, settled < passLength else { return }
         let seen = settled..<min(moment, passLength)
-        for outage in accessPoint.map({ world.outages(of: $0, in: seen) }) ?? [seen] { add(outage) }
+        let outages = accessPoint.map { world.outages(of: $0, in: seen, signedIn: signedIn) } ?? [seen]
+        for outage in outages { add(outage) }
     }
 
     private mutating func add(_ outage: Range<Int64>) {

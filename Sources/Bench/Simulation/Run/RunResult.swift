@@ -30,6 +30,8 @@ public struct RunResult: Sendable {
     public var committed = 0
     public var rolledBack = 0
     public var failed = 0
+    /// Commands that the agent did not take on.
+    public var refused = 0
     /// Nil unless it was asked for.
     public var timeline: Timeline?
 

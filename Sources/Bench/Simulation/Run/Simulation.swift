@@ -3,7 +3,7 @@ import Failover
 
 /// Runs scenarios.
 public enum Simulation {
-    /// Runs a scenario under altnet's policy.
+    /// Runs a scenario under altnet: the core of the agent decides, as on a device.
     ///
     /// - Parameters:
     ///   - duration: nil for one pass of the scenario.
@@ -11,70 +11,51 @@ public enum Simulation {
     public static func run(
         _ scenario: Scenario, seed: UInt64, duration: Duration? = nil, recordsTimeline: Bool = false
     ) -> RunResult {
-        run(scenario, seed: seed, duration: duration, recordsTimeline: recordsTimeline) { FailoverPolicy(settings: $0) }
+        run(
+            World(scenario, seed: seed), duration: duration, recordsTimeline: recordsTimeline, policyName: altnet,
+            timing: StackTiming(), horizon: horizon, stations: scenario.radio.stations
+        ) { AgentRunner($0, stations: scenario.radio.stations) }
     }
 
-    /// Runs a scenario under any policy. The same arguments give the same result.
+    /// Runs a scenario under a policy, with one station. The same arguments give the same result.
     ///
     /// - Parameter makePolicy: called at the beginning, and whenever the agent is restarted.
     public static func run<Policy: LinkPolicy>(
         _ scenario: Scenario, seed: UInt64, duration: Duration? = nil, recordsTimeline: Bool = false,
         policyName: String = "altnet", timing: StackTiming = StackTiming(),
-        makePolicy: (PolicySettings) -> Policy
+        makePolicy: @escaping (PolicySettings) -> Policy
     ) -> RunResult {
         run(
             World(scenario, seed: seed), duration: duration, recordsTimeline: recordsTimeline, policyName: policyName,
-            timing: timing, horizon: .seconds(600), makePolicy: makePolicy)
+            timing: timing, horizon: horizon, stations: 1
+        ) { PolicyRunner($0, makePolicy: makePolicy) }
     }
 
+    static let altnet = "altnet"
+    static let horizon = Duration.seconds(600)
+
     /// - Parameter horizon: how far ahead the air is searched at once; it makes no difference to the result.
-    static func run<Policy: LinkPolicy>(
+    static func run<Runner: DeviceRunner>(
         _ world: World, duration: Duration?, recordsTimeline: Bool, policyName: String, timing: StackTiming,
-        horizon: Duration, makePolicy: (PolicySettings) -> Policy
+        horizon: Duration, stations: Int, makeRunner: (World) -> Runner
     ) -> RunResult {
         let scenario = world.scenario
         let end = max(0, (duration ?? scenario.duration).milliseconds)
         let result = RunResult(scenario: scenario.name, policy: policyName, seed: world.seed)
         var device = SimulatedDevice(
-            in: world, timing: timing, horizon: max(1, horizon.milliseconds),
+            in: world, stations: stations, timing: timing, horizon: max(1, horizon.milliseconds),
             account: Account(result, world: world, isRecording: recordsTimeline))
-        var policy = makePolicy(scenario.settings)
-        var earliestTick: Int64 = 0
+        var runner = makeRunner(world)
         while true {
-            while let report = device.reports.popFirst() {
-                switch report {
-                case .event(let event): hand(event, to: &policy, of: &device)
-                case .restart: policy = makePolicy(scenario.settings)
-                }
-            }
-            // A policy that asks to be woken in the past gets its tick a millisecond later, so that time goes on.
-            let wake = device.isAgentAwake ? policy.nextWake.map { max($0.milliseconds, earliestTick) } ?? .max : .max
+            while let report = device.reports.popFirst() { runner.take(report, of: &device) }
+            let wake = device.isAgentAwake ? runner.nextWake(at: device.now) : .max
             let next = min(device.nextMoment, wake)
             guard next < end else { break }
             device.advance(to: max(next, device.now))
-            if wake <= device.now {
-                earliestTick = device.now + 1
-                device.tell(.tick)
-            }
+            if wake <= device.now { device.report(.wake) }
         }
         device.now = end
         device.settle()
         return device.account.close(at: end)
     }
-
-    private static func hand<Policy: LinkPolicy>(
-        _ event: PolicyEvent, to policy: inout Policy, of device: inout SimulatedDevice
-    ) {
-        device.account.result.events += 1
-        for action in policy.handle(event, at: Instant(milliseconds: device.now)) { device.perform(action) }
-    }
 }
-
-/// What decides in a simulation: altnet's policy, or a model of another connection manager's.
-public protocol LinkPolicy {
-    mutating func handle(_ event: PolicyEvent, at now: Instant) -> [PolicyAction]
-    /// When it wants to be sent `.tick`, at the latest.
-    var nextWake: Instant? { get }
-}
-
-extension FailoverPolicy: LinkPolicy {}

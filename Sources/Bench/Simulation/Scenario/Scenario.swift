@@ -14,6 +14,10 @@ public struct Scenario: Sendable, Hashable {
     /// How long one pass takes; a longer run repeats it with other noise.
     public var duration: Duration
     public var radio = Radio()
+    /// Whether the device sends ten frames a second and more all the time, so that the agent counts beacons itself.
+    public var isBusy = false
+    /// What a hotspot provider on the device takes to sign in where there is a login page; nil where it has none.
+    public var signInTime: Duration?
     /// Those that the device knows, in the order of its list.
     public var networks: [Network] = []
     public var accessPoints: [AccessPoint] = []
@@ -51,6 +55,8 @@ public struct Scenario: Sendable, Hashable {
         /// living link three times that, for the radio returns to its own channel in between (measured, Docs/lab.md).
         public var dwell = Duration.milliseconds(80)
         public var hasFiveGigahertz = true
+        /// Stations that it can be at once, each on a channel of its own: 1 or 2.
+        public var stations = 1
 
         public init() {}
     }

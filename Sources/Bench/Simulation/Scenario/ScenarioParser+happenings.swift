@@ -114,7 +114,7 @@ extension ScenarioParser {
 
     private func readOtherUplink(_ line: inout ScenarioLine) throws(ScenarioError) -> Uplink {
         try line.value("\"wired\", \"cellular\", \"other\" or \"none\"") { word in
-            word.plain.flatMap(Uplink.init).flatMap { $0 == .wifi ? nil : $0 }
+            word.plain.flatMap { Uplink(rawValue: $0) }.flatMap { $0 == .wifi ? nil : $0 }
         }
     }
 

@@ -183,18 +183,33 @@ extension ScenarioParser {
         scenario.duration = try line.duration(from: .seconds(1), "a duration from 1s to 366d, such as 4h")
     }
 
-    /// `device at 0,0`
+    enum DeviceOption: String, ScenarioKeyword {
+        case busy
+        case signsIn = "signs-in"
+    }
+
+    /// `device at 0,0 busy signs-in 4s`
     mutating func readDevice(_ line: inout ScenarioLine) throws(ScenarioError) {
         try line.expect("at")
         scenario.position = try line.point()
+        var options = Set(DeviceOption.allCases)
+        while let option = try line.option(outOf: &options) {
+            switch option {
+            case .busy: scenario.isBusy = true
+            case .signsIn:
+                scenario.signInTime = try line.value("a time from 1ms to 60s, such as 4s") {
+                    $0.duration(from: .milliseconds(1), to: .seconds(60))
+                }
+            }
+        }
     }
 
     enum RadioOption: String, ScenarioKeyword {
-        case channels, dwell
+        case channels, dwell, stations
         case noFiveGigahertz = "no-5GHz"
     }
 
-    /// `radio channels 13 dwell 60ms no-5GHz`
+    /// `radio channels 13 dwell 60ms stations 2 no-5GHz`
     mutating func readRadio(_ line: inout ScenarioLine) throws(ScenarioError) {
         var options = Set(RadioOption.allCases)
         while let option = try line.option(outOf: &options) {
@@ -207,6 +222,8 @@ extension ScenarioParser {
                 scenario.radio.dwell = try line.value("a time from 1ms to 1s, such as 80ms") {
                     $0.duration(from: .milliseconds(1), to: .seconds(1))
                 }
+            case .stations:
+                scenario.radio.stations = try line.value("1 or 2") { $0.integer(in: 1...2, unit: "") }
             case .noFiveGigahertz:
                 scenario.radio.hasFiveGigahertz = false
             }

@@ -20,6 +20,7 @@ struct Noise: Sendable {
         case lossDetection
         case thresholdReport
         case association
+        case suspicion
     }
 
     private func bits(_ subject: Subject, of accessPoint: Int, _ index: Int64) -> UInt64 {

@@ -22,11 +22,12 @@ extension SimulatedDevice {
         case .power, .signal, .full, .move, .interference: break
         case .internet(let name, _): listen(after: name)
         case .address(let name, let time): addressesGivenOut(by: name, after: time)
-        case .password: checkKey()
-        case .newPassword(let ssid, let password):
-            if book.tell(password, of: ssid) { publishNetworks() }
+        case .password: checkKeys()
+        case .newPassword(let ssid, let password): tellWhenAwake(.told(ssid, password: password))
         case .command(let ssid, let confirmWithin, let confirmAfter):
-            take(ssid, confirmWithin: confirmWithin, confirmAfter: confirmAfter)
+            // Nothing takes it while the device sleeps or the agent starts.
+            guard let target = world.scenario.networks.firstIndex(where: { $0.ssid == ssid }) else { break }
+            report(.command(target, confirmWithin: confirmWithin, confirmAfter: confirmAfter))
         case .otherUplink(let uplink): uplinkChanged(to: uplink)
         case .suspend(let duration): suspend(for: duration)
         case .supplicantDies(let time): supplicantDies(backAfter: time)
@@ -39,63 +40,38 @@ extension SimulatedDevice {
         passStart += world.passLength
         nextHappening = 0
         if isAsleep { resume() }
-        if book.reset(to: world.scenario.networks) { publishNetworks() }
+        report(.passBegan)
         uplinkChanged(to: nil)
-        checkKey()
+        checkKeys()
+    }
+
+    private mutating func tellWhenAwake(_ report: DeviceReport) {
+        if isAsleep { missed.append(report) } else { self.report(report) }
     }
 
     private mutating func addressesGivenOut(by name: String, after time: Duration?) {
-        guard let link, !link.hasAddress, world.scenario.accessPoints[link.accessPoint].name == name else { return }
-        let moment = addressMoment(time)
-        self.link?.addressAt = moment
+        for index in stations.indices {
+            guard let link = stations[index].link, !link.hasAddress,
+                world.scenario.accessPoints[link.accessPoint].name == name
+            else { continue }
+            let moment = addressMoment(time)
+            stations[index].link?.addressAt = moment
+        }
     }
 
     /// An access point that demands another password has thrown all devices out.
-    private mutating func checkKey() {
-        guard let link, world.span(of: link.accessPoint, at: now).state.key != link.key else { return }
-        loseLink()
-    }
-
-    mutating func publishNetworks() {
-        if isAsleep { missed.append(.networks(book.known)) } else { tell(.networks(book.known)) }
+    private mutating func checkKeys() {
+        for index in stations.indices {
+            guard let link = stations[index].link, world.span(of: link.accessPoint, at: now).state.key != link.key
+            else { continue }
+            loseLink(of: index)
+        }
     }
 
     private mutating func uplinkChanged(to uplink: Uplink?) {
         guard uplink != otherUplink else { return }
         otherUplink = uplink
-        if isAsleep { missed.append(.otherUplink(uplink)) } else { tell(.otherUplink(uplink)) }
-    }
-
-    // MARK: Commands
-
-    private mutating func take(_ ssid: SSID, confirmWithin: Duration?, confirmAfter: Duration?) {
-        // Nothing takes it while the device sleeps or the agent starts.
-        guard isAgentAwake, let target = book.index(of: ssid) else { return }
-        lastCommand += 1
-        command = OpenCommand(
-            id: lastCommand, target: target, cameFrom: link?.network, confirmAfter: confirmAfter)
-        tell(.switchTo(book[target].id, id: lastCommand, confirmWithin: confirmWithin))
-    }
-
-    mutating func switchProgressed(_ id: UInt64, _ progress: SwitchProgress) {
-        switch progress {
-        case .accepted, .joining, .waitingForAddress, .validating: break
-        case .waitingForConfirmation:
-            guard let command, command.id == id, let after = command.confirmAfter else { return }
-            confirmation = Confirmation(at: now + max(0, after.milliseconds), id: id)
-        case .committed: account.result.committed += 1
-        case .rolledBack: account.result.rolledBack += 1
-        case .failed: account.result.failed += 1
-        }
-        guard progress.isFinal, command?.id == id else { return }
-        command = nil
-        confirmation = nil
-    }
-
-    /// A committed command makes its target the network that the device belongs in.
-    mutating func store(switchEnded id: UInt64, isCommitted: Bool) {
-        guard isCommitted, let command, command.id == id, book.prefer(command.target) else { return }
-        publishNetworks()
+        tellWhenAwake(.otherUplink(uplink))
     }
 
     // MARK: Sleep
@@ -105,16 +81,17 @@ extension SimulatedDevice {
         guard end > now else { return }
         wakeUp = isAsleep ? max(wakeUp, end) : end
         guard !isAsleep else { return }
-        let hadLink = link != nil
-        dropLink()
         missed = [.resumed]
-        missed += [scan?.order, deferredScan].compactMap(\.self).map { .scanFailed(id: $0.id) }
+        if let scan { missed.append(.scanEnded(scan.number, isAborted: true)) }
         scan = nil
-        deferredScan = nil
-        if let join { missed.append(.joinFailed(epoch: join.target.epoch, .timeout)) }
-        join = nil
-        if hadLink { missed.append(.linkLost(.ownDoing)) }
-        probe = nil
+        for index in stations.indices {
+            let station = stations[index]
+            dropLink(of: index)
+            if let join = station.join { missed.append(.joinFailed(index, attempt: join.order.attempt, .timeout)) }
+            if station.link != nil { missed.append(.linkLost(index, .ownDoing)) }
+            if station.lease != nil { missed.append(.addressRemoved(index)) }
+            stations[index] = Station()
+        }
         isAsleep = true
     }
 
@@ -122,7 +99,7 @@ extension SimulatedDevice {
         settle()
         isAsleep = false
         wakeUp = .max
-        for event in missed { tell(event) }
+        for report in missed { self.report(report) }
         missed = []
     }
 
@@ -131,23 +108,24 @@ extension SimulatedDevice {
     private mutating func supplicantDies(backAfter time: Duration) {
         guard supplicant.isRunning else { return }
         supplicant.isRunning = false
-        supplicant.hadLink = link != nil
-        // It takes the link with it. The agent notices its end and its return within 50 ms.
-        dropLink()
-        join = nil
+        // It takes the links with it. The agent notices its end and its return within 50 ms.
+        for index in stations.indices {
+            if stations[index].link != nil { supplicant.unlinked.insert(index) }
+            giveUpJoin(of: index)
+            dropLink(of: index)
+        }
         supplicant.noticed = now + 50
         supplicant.back = now + max(0, time.milliseconds) + 50
     }
 
     mutating func noticeDeathOfSupplicant() {
         supplicant.noticed = .max
-        tell(.supplicant(isAvailable: false))
-        if supplicant.hadLink { tell(.linkLost(.ownDoing)) }
+        report(.supplicant(isAvailable: false, unlinked: supplicant.unlinked))
     }
 
     mutating func supplicantReturns() {
         supplicant = SupplicantProcess()
-        tell(.supplicant(isAvailable: true))
+        report(.supplicant(isAvailable: true, unlinked: []))
     }
 
     /// What it takes until the new agent is there.
@@ -155,39 +133,30 @@ extension SimulatedDevice {
 
     private mutating func restartAgent() {
         guard isAgentUp else { return }
-        scan = nil
-        deferredScan = nil
-        join = nil
-        watch = nil
-        probe = nil
-        confirmation = nil
-        reports.append(.restart)
+        report(.stopped)
+        forgetOrders()
         isAgentUp = false
         agentStart = now + Self.agentStartTime
     }
 
-    /// Tells a new policy what there is, in the agent's order.
+    /// The agent that gave them is gone.
+    mutating func forgetOrders() {
+        let wasScanning = !isRadioFree
+        scan = nil
+        watch = nil
+        beacons = nil
+        confirmAt = .max
+        for index in stations.indices {
+            giveUpJoin(of: index)
+            stations[index].probe = nil
+            stations[index].signIn = nil
+        }
+        if wasScanning { scanIsOver() }
+    }
+
     mutating func startAgent() {
         isAgentUp = true
         agentStart = .max
-        tell(.networks(book.known))
-        for (id, frequency) in book.remembered { tell(.remembered(id, frequency)) }
-        for (id, bssid) in book.proven { tell(.proven(id, bssid)) }
-        if let command {
-            tell(
-                .interrupted(
-                    id: command.id, target: book[command.target].id, cameFrom: command.cameFrom.map { book[$0].id }))
-        }
-        tell(.interface(isUp: true))
-        if otherUplink != nil { tell(.otherUplink(otherUplink)) }
-        guard supplicant.isRunning else { return }
-        if let link {
-            let track = world.tracks[link.accessPoint]
-            tell(
-                .linkFound(
-                    book[link.network].id, AccessPoint(bssid: track.bssid, frequency: track.frequency)))
-            tell(.address(isReady: link.hasAddress))
-        }
-        tell(.supplicant(isAvailable: true))
+        report(.started)
     }
 }

@@ -3,10 +3,22 @@ import Failover
 
 // wpa_supplicant: from the order to join until there is a link.
 extension SimulatedDevice {
-    struct Join {
-        let target: LinkTarget
+    /// What is to be joined.
+    struct JoinOrder {
+        /// Comes back with the outcome.
+        let attempt: UInt64
         /// Index in the scenario's networks.
         let network: Int
+        /// Whether it is joined without a password.
+        let isOpen: Bool
+        /// The access point; nil for any of the network's.
+        let bssid: BSSID?
+        /// Channels to look for it on; all if it is empty.
+        let frequencies: [Frequency]
+    }
+
+    struct Join {
+        let order: JoinOrder
         /// The address of the link before counts in this one as well.
         let keepsAddress: Bool
         var step: Step
@@ -20,54 +32,76 @@ extension SimulatedDevice {
             case associating(Int)
             case refused(JoinFailure)
         }
+
+        var isSearching: Bool { if case .searching = step { true } else { false } }
+        var isWaiting: Bool { if case .waitingForRadio = step { true } else { false } }
     }
 
-    mutating func begin(_ target: LinkTarget) {
-        guard let network = book.index(of: target.network) else {
-            tell(.joinFailed(epoch: target.epoch, .notFound))
-            return
-        }
-        guard supplicant.isRunning else {
-            tell(.joinFailed(epoch: target.epoch, .supplicantUnavailable))
-            return
-        }
+    /// Replaces an earlier order to the station, and ends its link.
+    /// - Returns: false where there is no wpa_supplicant to take it on.
+    mutating func join(_ order: JoinOrder, with station: Int) -> Bool {
+        guard supplicant.isRunning else { return false }
         account.result.joins += 1
-        let keepsAddress = link.map { $0.id == target.network && $0.hasAddress } ?? false
-        dropLink()
-        join = Join(
-            target: target, network: network, keepsAddress: keepsAddress, step: .waitingForRadio, due: .max)
-        if scan == nil { proceed() }
+        let keepsAddress = stations[station].link.map { $0.network == order.network && $0.hasAddress } ?? false
+        dropLink(of: station, keepingAddress: keepsAddress)
+        let wasSearching = stations[station].join?.isSearching ?? false
+        stations[station].join = Join(order: order, keepsAddress: keepsAddress, step: .waitingForRadio, due: .max)
+        if wasSearching { radioIsFree() } else if scan == nil, !isSearching { proceed(station) }
+        return true
     }
 
-    mutating func leave() {
-        join = nil
-        dropLink()
-        startDeferredScan()
+    /// - Returns: whether there was a link.
+    @discardableResult
+    mutating func leave(_ station: Int) -> Bool {
+        let hadLink = stations[station].link != nil
+        let wasSearching = stations[station].join?.isSearching ?? false
+        giveUpJoin(of: station)
+        dropLink(of: station)
+        if wasSearching { radioIsFree() }
+        return hadLink
+    }
+
+    /// The address that a join kept goes with it.
+    mutating func giveUpJoin(of station: Int) {
+        guard let join = stations[station].join else { return }
+        stations[station].join = nil
+        if join.keepsAddress { releaseAddress(of: station) }
+    }
+
+    var isSearching: Bool { stations.contains { $0.join?.isSearching ?? false } }
+
+    /// No scan is under way any more: who waits for the radio comes next.
+    mutating func radioIsFree() {
+        for station in stations.indices where scan == nil && !isSearching {
+            if stations[station].join?.isWaiting ?? false { proceed(station) }
+        }
     }
 
     /// The radio is free for the join: wpa_supplicant takes an access point that was seen within 5 s, and else scans
     /// first.
-    mutating func proceed() {
-        guard var join else { return }
-        if let accessPoint = best(for: join, since: now - 5000) {
-            associate(with: accessPoint)
+    private mutating func proceed(_ station: Int) {
+        guard var join = stations[station].join else { return }
+        if let accessPoint = best(for: join.order, since: now - 5000) {
+            associate(station, with: accessPoint)
             return
         }
         join.step = .searching(since: now)
-        join.due = now + scanTime(of: join.target.frequencies)
-        self.join = join
+        join.due = now + scanTime(of: join.order.frequencies)
+        stations[station].join = join
+        scanBegan(away: true)
     }
 
-    private mutating func associate(with accessPoint: Int) {
-        join?.step = .associating(accessPoint)
-        join?.due = now + world.noise(at: now).number(.association, of: accessPoint, now, in: 100...150)
+    private mutating func associate(_ station: Int, with accessPoint: Int) {
+        stations[station].join?.step = .associating(accessPoint)
+        stations[station].join?.due =
+            now + world.noise(at: now).number(.association, of: accessPoint, now, in: 100...150)
     }
 
     /// The strongest access point seen since then that the order means.
-    private func best(for join: Join, since: Int64) -> Int? {
+    private func best(for order: JoinOrder, since: Int64) -> Int? {
         var best: (accessPoint: Int, signal: Int)?
         for index in sights.indices {
-            guard let sight = sights[index], sight.seen >= since, isMeant(index, by: join),
+            guard let sight = sights[index], sight.seen >= since, isMeant(index, by: order),
                 sight.signal > best?.signal ?? .min
             else { continue }
             best = (index, sight.signal)
@@ -75,76 +109,74 @@ extension SimulatedDevice {
         return best?.accessPoint
     }
 
-    private func isMeant(_ accessPoint: Int, by join: Join) -> Bool {
+    private func isMeant(_ accessPoint: Int, by order: JoinOrder) -> Bool {
         let track = world.tracks[accessPoint]
-        let network = world.scenario.networks[join.network]
         let key = world.span(of: accessPoint, at: now).state.key
-        return track.ssid == network.ssid && (key == Keys.open) == (book[join.network].password == nil)
-            && (join.target.bssid.map { $0 == track.bssid } ?? true)
-            && (join.target.frequencies.isEmpty || join.target.frequencies.contains(track.frequency))
+        return track.ssid == world.scenario.networks[order.network].ssid && (key == Keys.open) == order.isOpen
+            && (order.bssid.map { $0 == track.bssid } ?? true)
+            && (order.frequencies.isEmpty || order.frequencies.contains(track.frequency))
     }
 
-    mutating func advance(_ join: Join) {
+    mutating func advance(_ join: Join, of station: Int) {
         switch join.step {
         case .waitingForRadio: break
-        case .searching(let since): endSearch(join, since: since)
-        case .associating(let accessPoint): associated(join, with: accessPoint)
-        case .refused(let failure): fail(join, failure)
+        case .searching(let since): endSearch(join, of: station, since: since)
+        case .associating(let accessPoint): associated(join, of: station, with: accessPoint)
+        case .refused(let failure): fail(join, of: station, failure)
         }
     }
 
-    private mutating func endSearch(_ join: Join, since: Int64) {
-        let network = world.scenario.networks[join.network]
-        account.scanned(from: since, to: now, isOnLink: false)
-        look(at: join.target.frequencies, calling: network.isHidden ? [network.ssid] : [])
-        tell(.scanned(id: nil, scanResults()))
-        if let accessPoint = best(for: join, since: now) {
-            associate(with: accessPoint)
+    private mutating func endSearch(_ join: Join, of station: Int, since: Int64) {
+        let network = world.scenario.networks[join.order.network]
+        account.scanned(from: since, to: now, isOnLink: hasLink)
+        look(at: join.order.frequencies, calling: network.isHidden ? [network.ssid] : [])
+        report(.supplicantScanned)
+        if let accessPoint = best(for: join.order, since: now) {
+            associate(station, with: accessPoint)
         } else {
-            fail(join, .notFound)
+            fail(join, of: station, .notFound)
         }
-        startDeferredScan()
+        scanIsOver()
+        radioIsFree()
     }
 
-    private mutating func associated(_ join: Join, with accessPoint: Int) {
+    private mutating func associated(_ join: Join, of station: Int, with accessPoint: Int) {
         let state = world.span(of: accessPoint, at: now).state
         let loss = world.loss(of: accessPoint, at: now)
         let isHeard = loss < World.deafness && world.isLucky(.frame, of: accessPoint, at: now, chance: 1 - loss)
         switch state.admission {
         // Three authentication frames without an answer.
-        case _ where !isHeard: refuse(.timeout, after: 1000)
-        case _ where state.isFull: fail(join, .accessPointFull)
-        case .notKnown: fail(join, .notFound)
+        case _ where !isHeard: refuse(station, .timeout, after: 1000)
+        case _ where state.isFull: fail(join, of: station, .accessPointFull)
+        case .notKnown: fail(join, of: station, .notFound)
         // hostapd repeats the handshake before it gives up.
-        case .wrongPassword: refuse(.wrongKey, after: 4200 - 125)
-        case .admitted: connect(join, to: accessPoint, state: state)
+        case .wrongPassword: refuse(station, .wrongKey, after: 4200 - 125)
+        case .admitted: connect(join, of: station, to: accessPoint, state: state)
         }
     }
 
-    private mutating func refuse(_ failure: JoinFailure, after time: Int64) {
-        join?.step = .refused(failure)
-        join?.due = now + time
+    private mutating func refuse(_ station: Int, _ failure: JoinFailure, after time: Int64) {
+        stations[station].join?.step = .refused(failure)
+        stations[station].join?.due = now + time
     }
 
-    private mutating func fail(_ join: Join, _ failure: JoinFailure) {
-        self.join = nil
+    private mutating func fail(_ join: Join, of station: Int, _ failure: JoinFailure) {
+        giveUpJoin(of: station)
         account.result.failedJoins += 1
-        tell(.joinFailed(epoch: join.target.epoch, failure))
+        report(.joinFailed(station, attempt: join.order.attempt, failure))
     }
 
-    private mutating func connect(_ join: Join, to accessPoint: Int, state: AccessPointState) {
-        self.join = nil
-        let track = world.tracks[accessPoint]
-        var link = Link(
-            accessPoint: accessPoint, network: join.network, id: join.target.network, key: state.key, since: now)
+    private mutating func connect(_ join: Join, of station: Int, to accessPoint: Int, state: AccessPointState) {
+        stations[station].join = nil
+        var link = Link(accessPoint: accessPoint, network: join.order.network, key: state.key, since: now)
         if !join.keepsAddress { link.addressAt = addressMoment(state.addressTime) }
-        self.link = link
-        searchForLoss(from: now)
-        book.note(track.frequency, of: join.network)
-        book.opened(track.bssid, of: join.network)
-        tell(.associated(epoch: join.target.epoch, AccessPoint(bssid: track.bssid, frequency: track.frequency)))
-        if join.keepsAddress { addressReady() } else { tell(.address(isReady: false)) }
-        restartWatch()
+        stations[station].link = link
+        searchForLoss(from: now, of: station)
+        if join.keepsAddress { noteAddress(of: station) }
+        report(
+            .linked(
+                station, attempt: join.order.attempt, accessPoint: accessPoint, keepsAddress: join.keepsAddress))
+        restartWatch(on: station)
     }
 
     func addressMoment(_ time: Duration?) -> Int64 {

@@ -7,7 +7,6 @@ extension SimulatedDevice {
         let accessPoint: Int
         /// Index in the scenario's networks.
         let network: Int
-        let id: NetworkID
         /// The password with which it was made.
         let key: AccessPointState.Key
         let since: Int64
@@ -18,77 +17,89 @@ extension SimulatedDevice {
         var end = LinkEnd.other
         var searchedUntil = Int64.max
 
-        init(accessPoint: Int, network: Int, id: NetworkID, key: AccessPointState.Key, since: Int64) {
+        init(accessPoint: Int, network: Int, key: AccessPointState.Key, since: Int64) {
             self.accessPoint = accessPoint
             self.network = network
-            self.id = id
             self.key = key
             self.since = since
         }
     }
 
-    mutating func advance(_ link: Link) {
+    mutating func advance(_ link: Link, of station: Int) {
         if link.lossAt <= now {
-            loseLink(link.end)
-            return
+            // An access point that is back says so; that it is silent is noticed after the scan.
+            guard link.end == .silence, isAwayFromChannel else { return loseLink(of: station, link.end) }
+            stations[station].link?.lossAt = .max
         }
-        if link.searchedUntil <= now { searchForLoss(from: link.searchedUntil) }
+        if link.searchedUntil <= now { searchForLoss(from: link.searchedUntil, of: station) }
         guard link.addressAt <= now else { return }
         let loss = world.loss(of: link.accessPoint, at: now)
         if world.isLucky(.frame, of: link.accessPoint, at: now, chance: 1 - loss) {
-            addressReady()
+            noteAddress(of: station)
+            report(.addressReady(station))
         } else {
             // What a DHCP client waits before it asks again (RFC 2131, 4.1).
-            self.link?.addressAt = now + 4000
+            stations[station].link?.addressAt = now + 4000
         }
     }
 
-    mutating func searchForLoss(from moment: Int64) {
-        guard let link else { return }
+    mutating func searchForLoss(from moment: Int64, of station: Int) {
+        guard let link = stations[station].link else { return }
         let (loss, end, searched) = world.linkLoss(
             of: link.accessPoint, in: moment..<(moment + horizon), patience: timing.lossDetection)
-        self.link?.lossAt = loss ?? .max
-        self.link?.end = end
-        self.link?.searchedUntil = loss == nil ? searched : .max
+        stations[station].link?.lossAt = loss ?? .max
+        stations[station].link?.end = end
+        stations[station].link?.searchedUntil = loss == nil ? searched : .max
     }
 
-    mutating func addressReady() {
-        guard let link else { return }
+    mutating func noteAddress(of station: Int) {
+        guard let link = stations[station].link else { return }
         settle()
-        self.link?.addressAt = .max
-        self.link?.hasAddress = true
-        account.online(
-            network: link.network, accessPoint: link.accessPoint, isPreferred: book[link.network].isPreferred, at: now)
-        tell(.address(isReady: true))
+        stations[station].link?.addressAt = .max
+        stations[station].link?.hasAddress = true
+        stations[station].lease = Lease(network: link.network)
+        if station == inUse { noteOnline(link) }
     }
 
-    /// The link is gone, and the policy had no part in it.
-    mutating func loseLink(_ end: LinkEnd = .other) {
-        guard link != nil else { return }
-        dropLink()
-        tell(.linkLost(end))
+    /// The link is gone, and the agent had no part in it.
+    mutating func loseLink(of station: Int, _ end: LinkEnd = .other) {
+        guard stations[station].link != nil else { return }
+        dropLink(of: station)
+        report(.linkLost(station, end))
     }
 
-    mutating func dropLink() {
-        guard link != nil else { return }
+    /// - Parameter keepingAddress: whether the next link is to the same network, so that the DHCP client keeps its address.
+    mutating func dropLink(of station: Int, keepingAddress: Bool = false) {
+        guard stations[station].link != nil else { return }
         settle()
-        account.offline(at: now)
-        link = nil
-        reached = nil
-        doubtAt = .max
-        watch?.pause()
+        if station == inUse { account.offline(at: now) }
+        stations[station].link = nil
+        stations[station].reached = nil
+        stations[station].doubtAt = .max
+        stations[station].signIn = nil
+        stations[station].isSignedIn = false
+        if watch?.station == station { watch?.pause() }
+        if beacons?.station == station { beacons = nil }
+        if !keepingAddress { releaseAddress(of: station) }
     }
 
-    /// Accounts for the time up to now, before anything changes that it depends on.
-    mutating func settle() {
-        let accessPoint = link.flatMap { $0.hasAddress ? $0.accessPoint : nil }
-        account.settle(to: now, in: world, online: accessPoint)
+    /// What a DHCP client takes to notice that the link is gone (Docs/architecture.md).
+    private static let releaseTime: Int64 = 100
+
+    mutating func releaseAddress(of station: Int) {
+        stations[station].lease?.end = now + Self.releaseTime
+    }
+
+    mutating func endLease(of station: Int) {
+        stations[station].lease = nil
+        report(.addressRemoved(station))
     }
 
     // MARK: Signal
 
     /// Measures at an interval, and tells what the kernel's own watch (CQM) sees.
     struct Watch {
+        let station: Int
         let order: SignalWatch
         var sampleAt = Int64.max
         /// Whether the kernel last saw the signal below the threshold.
@@ -98,11 +109,11 @@ extension SimulatedDevice {
         var crossing: Int64 = 0
         var searchedUntil = Int64.max
 
-        init(_ order: SignalWatch) { self.order = order }
+        init(_ order: SignalWatch, on station: Int) { (self.order, self.station) = (order, station) }
 
         var interval: Int64 { max(100, order.interval.milliseconds) }
 
-        mutating func pause() { self = Watch(order) }
+        mutating func pause() { self = Watch(order, on: station) }
     }
 
     /// The kernel tells of a crossing only this far past the threshold, in dB; the agent sets the threshold that much
@@ -111,13 +122,13 @@ extension SimulatedDevice {
     /// The agent measures once when the watch begins, for the kernel tells of crossings only.
     private static let firstSample: Int64 = 1000
 
-    mutating func begin(_ order: SignalWatch?) {
-        watch = order.map(Watch.init)
-        restartWatch()
+    mutating func watchSignal(_ order: SignalWatch?, of station: Int) {
+        watch = order.map { Watch($0, on: station) }
+        restartWatch(on: station)
     }
 
-    mutating func restartWatch() {
-        guard let link, var watch else { return }
+    mutating func restartWatch(on station: Int) {
+        guard let link = stations[station].link, var watch, watch.station == station else { return }
         watch.pause()
         watch.sampleAt = now + min(watch.interval, Self.firstSample)
         watch.isLow = world.signal(of: link.accessPoint, at: now) < Double(watch.order.threshold)
@@ -126,7 +137,7 @@ extension SimulatedDevice {
     }
 
     private mutating func searchForCrossing(from moment: Int64) {
-        guard let link, var watch else { return }
+        guard var watch, let link = stations[watch.station].link else { return }
         let threshold = Double(watch.order.threshold)
         let wanted: World.Wanted =
             watch.isLow ? .above(threshold + 2 * Self.hysteresis - 1) : .below(threshold)
@@ -147,18 +158,30 @@ extension SimulatedDevice {
     }
 
     mutating func advance(_ watch: Watch) {
-        guard let link else { return }
+        guard let link = stations[watch.station].link else { return }
         if watch.searchedUntil <= now { searchForCrossing(from: watch.searchedUntil) }
-        if watch.reportAt <= now {
+        // What beacons tell is put aside until the scan has ended.
+        let away = isAwayFromChannel ? scanTimes : nil
+        if let away, watch.reportAt <= now { self.watch?.reportAt = max(now + 1, away.upperBound) }
+        if away == nil, watch.reportAt <= now {
             self.watch?.isLow.toggle()
             searchForCrossing(from: watch.crossing)
             // The kernel counts in whole dBm, so what is below a threshold is a whole one below it.
             let signal = world.signal(of: link.accessPoint, at: watch.crossing)
-            tell(.signal(Int(signal.rounded(watch.isLow ? .up : .down))))
+            report(.signal(Int(signal.rounded(watch.isLow ? .up : .down))))
         }
         if watch.sampleAt <= now {
             self.watch?.sampleAt = now + watch.interval
-            tell(.signal(world.averagedSignal(of: link.accessPoint, at: now)))
+            report(.signal(world.averagedSignal(of: link.accessPoint, at: away?.lowerBound ?? now)))
         }
+    }
+
+    /// From when until when the radio scans, as far as is known.
+    private var scanTimes: Range<Int64>? {
+        if let scan { return scan.since..<max(scan.end, scan.since + 1) }
+        for case let join? in stations.map(\.join) {
+            if case .searching(let since) = join.step { return since..<max(join.due, since + 1) }
+        }
+        return nil
     }
 }

@@ -4,10 +4,14 @@ import Failover
 // The radio's scans, and what the kernel remembers of them.
 extension SimulatedDevice {
     struct Scan {
-        let order: ScanOrder
+        let number: Int
+        let frequencies: [Frequency]
+        let ssids: [SSID]
         let since: Int64
         var end: Int64
         let isOnLink: Bool
+        /// Whether the radio leaves the channel of its link for it.
+        let isAway: Bool
         var isAborted = false
     }
 
@@ -19,33 +23,39 @@ extension SimulatedDevice {
         var hasName: Bool
     }
 
-    mutating func begin(_ order: ScanOrder) {
-        guard isRadioFree else {
-            deferredScan = order
-            return
-        }
-        scan = Scan(order: order, since: now, end: now + scanTime(of: order.frequencies), isOnLink: link != nil)
+    /// Begins a scan.
+    /// - Parameter isQuestion: whether it is of the link's own channel, which the radio does not leave for it.
+    /// - Returns: the scan's number, or nil where the radio is busy with another one.
+    mutating func scan(_ frequencies: [Frequency], calling ssids: [SSID], isQuestion: Bool = false) -> Int? {
+        guard isRadioFree else { return nil }
+        scans += 1
+        let time = isQuestion ? Self.questionTime : scanTime(of: frequencies)
+        scan = Scan(
+            number: scans, frequencies: frequencies, ssids: ssids, since: now, end: now + time, isOnLink: hasLink,
+            isAway: !isQuestion)
+        scanBegan(away: !isQuestion)
+        return scans
     }
 
-    private var isRadioFree: Bool {
-        if case .searching = join?.step { return false }
-        return scan == nil
-    }
+    /// One channel, one name, and the radio stays (Docs/detection.md).
+    private static let questionTime: Int64 = 30
 
-    mutating func startDeferredScan() {
-        guard isRadioFree, let order = deferredScan else { return }
-        deferredScan = nil
-        begin(order)
-    }
+    var isRadioFree: Bool { scan == nil && !isSearching }
 
-    mutating func cancelScan() {
-        if let order = deferredScan {
-            deferredScan = nil
-            tell(.scanFailed(id: order.id))
-        }
-        guard let end = scan?.end else { return }
+    /// Whether a station has a link: then the radio goes back to its channel between two others.
+    var hasLink: Bool { stations.contains { $0.link != nil } }
+
+    /// Whether the radio keeps leaving the channel of its link.
+    var isAwayFromChannel: Bool { hasLink && (isSearching || scan?.isAway ?? false) }
+
+    /// It ends within 20 ms.
+    /// - Returns: whether one was under way.
+    @discardableResult
+    mutating func abortScan() -> Bool {
+        guard let end = scan?.end else { return false }
         scan?.isAborted = true
         scan?.end = min(end, now + 20)
+        return true
     }
 
     /// Between two channels the radio returns to the channel of its link, for about twice as long (a full scan on a
@@ -55,22 +65,36 @@ extension SimulatedDevice {
         let radio = world.scenario.radio
         let channels = Int64(frequencies.isEmpty ? radio.channels : frequencies.count)
         let dwell = max(1, radio.dwell.milliseconds)
-        let returns = link == nil ? 0 : 2 * max(0, channels - 1)
-        return max(1, (channels + returns) * dwell) + (frequencies.isEmpty && link == nil ? 0 : 40)
+        let returns = hasLink ? 2 * max(0, channels - 1) : 0
+        return max(1, (channels + returns) * dwell) + (frequencies.isEmpty && !hasLink ? 0 : 40)
     }
 
     mutating func end(_ scan: Scan) {
         self.scan = nil
         account.scanned(from: scan.since, to: now, isOnLink: scan.isOnLink)
-        if scan.isAborted {
-            tell(.scanFailed(id: scan.order.id))
-        } else {
-            look(at: scan.order.frequencies, calling: scan.order.ssids)
-            tell(.scanned(id: scan.order.id, scanResults()))
-        }
-        if case .waitingForRadio = join?.step { proceed() }
-        startDeferredScan()
+        if !scan.isAborted { look(at: scan.frequencies, calling: scan.ssids) }
+        report(.scanEnded(scan.number, isAborted: scan.isAborted))
+        if scan.isAway { scanIsOver() }
+        radioIsFree()
     }
+
+    // MARK: What a scan does to a link
+
+    /// mac80211 looks for no missing beacons while it scans, and counts none: what it would notice it notices later.
+    mutating func scanBegan(away isAway: Bool) {
+        report(.scanBegan)
+        if isAway { searchForSilence() }
+    }
+
+    /// The watch for beacons begins anew.
+    mutating func scanIsOver() {
+        for station in stations.indices where stations[station].link != nil {
+            searchForLoss(from: now, of: station)
+        }
+        searchForSilence()
+    }
+
+    // MARK: What is seen
 
     /// "One active scan does not always show every network."
     private static let sightChance = 0.97
@@ -93,24 +117,20 @@ extension SimulatedDevice {
         sights[accessPoint].flatMap { $0.seen >= now - 30_000 ? $0 : nil }
     }
 
-    /// Everything the kernel knows: also what this scan did not see. The beacons of the link's own access point are
+    /// Everything the kernel knows: also what the last scan did not see. The beacons of a link's own access point are
     /// heard all the time.
     mutating func scanResults() -> [BSS] {
-        if let link, world.loss(of: link.accessPoint, at: now) < World.deafness {
+        for link in stations.compactMap(\.link) where world.loss(of: link.accessPoint, at: now) < World.deafness {
             sights[link.accessPoint] = Sight(
                 seen: now, signal: world.averagedSignal(of: link.accessPoint, at: now), hasName: true)
         }
-        var results: [BSS] = []
-        for index in sights.indices {
-            guard let sight = remembered(index) else { continue }
+        return sights.indices.compactMap { index in
+            guard let sight = remembered(index) else { return nil }
             let track = world.tracks[index]
-            if sight.hasName, let network = track.network { book.note(track.frequency, of: network) }
-            results.append(
-                BSS(
-                    bssid: track.bssid, ssid: sight.hasName ? track.ssid : nil, frequency: track.frequency,
-                    signal: sight.signal, lastSeen: Instant(milliseconds: sight.seen),
-                    security: world.span(of: index, at: now).state.key == Keys.open ? .open : .wpa2))
+            return BSS(
+                bssid: track.bssid, ssid: sight.hasName ? track.ssid : nil, frequency: track.frequency,
+                signal: sight.signal, lastSeen: Instant(milliseconds: sight.seen),
+                security: world.span(of: index, at: now).state.key == Keys.open ? .open : .wpa2)
         }
-        return results
     }
 }

@@ -1,8 +1,10 @@
+import AgentCore
 import AgentModel
 import Failover
 
-/// The device in the simulated air, as its policy meets it: radio, wpa_supplicant, DHCP client, validation and app.
-/// Does what the policy orders, and tells what comes of it. Times are the lab's (Docs/lab.md).
+/// The device in the simulated air: its radio with one station or two, wpa_supplicant and DHCP client, and the app that sends it
+/// commands. It does what a `DeviceRunner` orders, reports what comes of it, and decides nothing. Times are the lab's
+/// (Docs/lab.md).
 ///
 /// It never looks at the air while nothing is to be done: it asks when the next thing will happen. All moments are
 /// milliseconds since the beginning of the run.
@@ -12,34 +14,30 @@ struct SimulatedDevice {
     /// How far ahead the air is searched at once.
     let horizon: Int64
     var now: Int64 = 0
-    /// What the policy has not heard yet.
-    var reports = Queue<Report>()
+    /// What the runner has not heard yet.
+    var reports = Queue<DeviceReport>()
     var account: Account
 
-    var book: NetworkBook
+    /// All of one radio.
+    var stations: [Station]
+    /// Index of the station that carries the traffic.
+    private(set) var inUse = 0
+    /// Index in the scenario's networks of the one that the device belongs in; the runner keeps it up to date.
+    var preferred: Int?
     var sights: [Sight?]
     var scan: Scan?
-    /// Waits until the radio is free.
-    var deferredScan: ScanOrder?
-    var join: Join?
-    var link: Link?
+    var scans = 0
     var watch: Watch?
-    var probe: Probe?
-    /// What the device needs was reached over the link with this epoch, and is listened to since.
-    var reached: UInt64?
-    /// When its silence is noticed.
-    var doubtAt = Int64.max
-    var confirmation: Confirmation?
-    var command: OpenCommand?
-    var lastCommand: UInt64 = 0
+    var beacons: BeaconWatchModel?
+    /// When the app confirms the switch under way.
+    var confirmAt = Int64.max
     var otherUplink: Uplink?
-
     var isAgentUp = true
     var agentStart = Int64.max
     var isAsleep = false
     var wakeUp = Int64.max
-    /// What the policy is to hear first when the device is awake again.
-    var missed: [PolicyEvent] = []
+    /// What the runner is to hear first when the device is awake again.
+    var missed: [DeviceReport] = []
     var supplicant = SupplicantProcess()
 
     /// The pass that is under way, and the next of its happenings.
@@ -47,17 +45,36 @@ struct SimulatedDevice {
     var nextHappening = 0
     let happenings: [Scenario.Happening]
 
-    enum Report {
-        case event(PolicyEvent)
-        /// The agent is a new one, which knows only what is stored.
-        case restart
+    /// A station interface, and what it was ordered to do.
+    struct Station {
+        var join: Join?
+        var link: Link?
+        var lease: Lease?
+        var probe: Probe?
+        /// What the device needs was reached over the link with this epoch, and is listened to since.
+        var reached: UInt64?
+        /// When its silence is noticed.
+        var doubtAt = Int64.max
+        var signIn: SignIn?
+        /// Whether somebody has signed in over its link.
+        var isSignedIn = false
     }
 
-    /// When wpa_supplicant is there, and when the agent notices that it is not or is again.
+    /// The address that the DHCP client has set.
+    struct Lease {
+        /// Index in the scenario's networks.
+        let network: Int
+        /// When the client has noticed that the link is gone, and takes the address away.
+        var end = Int64.max
+    }
+
+    /// When wpa_supplicant is there, and when the agent notices that it is not or is again. Each station has one; they come and
+    /// go together.
     struct SupplicantProcess {
         var isRunning = true
         var noticed = Int64.max
-        var hadLink = false
+        /// The stations that lost their link with it.
+        var unlinked: Set<Int> = []
         var back = Int64.max
     }
 
@@ -67,48 +84,40 @@ struct SimulatedDevice {
         let result: ProbeResult
     }
 
-    struct Confirmation {
+    /// Somebody signs in over the link with this epoch, and is done then.
+    struct SignIn {
         let at: Int64
-        let id: UInt64
+        let epoch: UInt64
     }
 
-    /// A commanded switch without an outcome as yet.
-    struct OpenCommand {
-        let id: UInt64
-        let target: Int
-        let cameFrom: Int?
-        let confirmAfter: Duration?
-    }
-
-    init(in world: World, timing: StackTiming, horizon: Int64, account: Account) {
+    init(in world: World, stations: Int = 1, timing: StackTiming, horizon: Int64, account: Account) {
         self.world = world
         self.timing = timing
         self.horizon = horizon
         self.account = account
-        book = NetworkBook(world.scenario) { network in
-            world.tracks.indices.filter { index in
-                let state = world.span(of: index, at: 0).state
-                return world.tracks[index].network == network && state.isOn && state.admission == .admitted
-            }.map { world.tracks[$0].bssid }
-        }
+        self.stations = Array(repeating: Station(), count: max(1, stations))
         sights = Array(repeating: nil, count: world.tracks.count)
         happenings = world.happenings
         startAgent()
     }
 
-    /// The next moment at which something happens, the policy left aside.
+    /// The next moment at which something happens, the agent's own timers left aside.
     var nextMoment: Int64 {
         var next = min(happeningMoment, wakeUp)
         guard !isAsleep else { return next }
         next = min(next, agentStart, supplicant.noticed, supplicant.back)
         if let scan { next = min(next, scan.end) }
-        if let join { next = min(next, join.due) }
-        if let link { next = min(next, link.addressAt, link.lossAt, link.searchedUntil) }
+        for station in stations {
+            if let join = station.join { next = min(next, join.due) }
+            if let link = station.link { next = min(next, link.addressAt, link.lossAt, link.searchedUntil) }
+            if let lease = station.lease { next = min(next, lease.end) }
+            if let probe = station.probe { next = min(next, probe.at) }
+            if let signIn = station.signIn { next = min(next, signIn.at) }
+            next = min(next, station.doubtAt)
+        }
         if let watch { next = min(next, watch.sampleAt, watch.reportAt, watch.searchedUntil) }
-        if let probe { next = min(next, probe.at) }
-        next = min(next, doubtAt)
-        if let confirmation { next = min(next, confirmation.at) }
-        return next
+        if let beacons { next = min(next, beacons.suspectAt, beacons.searchedUntil) }
+        return min(next, confirmAt)
     }
 
     /// Moves the time on, at most to `nextMoment`, and does what is due then.
@@ -120,85 +129,178 @@ struct SimulatedDevice {
         if agentStart <= now { startAgent() }
         if supplicant.noticed <= now { noticeDeathOfSupplicant() }
         if supplicant.back <= now { supplicantReturns() }
-        if let link { advance(link) }
-        if let join, join.due <= now { advance(join) }
+        for index in stations.indices {
+            if let lease = stations[index].lease, lease.end <= now { endLease(of: index) }
+            if let link = stations[index].link { advance(link, of: index) }
+        }
+        for index in stations.indices {
+            if let join = stations[index].join, join.due <= now { advance(join, of: index) }
+        }
         if let scan, scan.end <= now { end(scan) }
         if let watch { advance(watch) }
-        if let probe, probe.at <= now { end(probe) }
-        if doubtAt <= now { noticeSilence() }
-        if let confirmation, confirmation.at <= now {
-            self.confirmation = nil
-            tell(.confirmed(id: confirmation.id))
+        if let beacons { advance(beacons) }
+        for index in stations.indices {
+            if let probe = stations[index].probe, probe.at <= now { end(probe, of: index) }
+            if let signIn = stations[index].signIn, signIn.at <= now { end(signIn, of: index) }
+            if stations[index].doubtAt <= now { noticeSilence(of: index) }
+        }
+        if confirmAt <= now {
+            confirmAt = .max
+            report(.confirmation)
         }
     }
 
-    /// Whether what is told is heard.
+    /// Whether what is reported is heard.
     var isAgentAwake: Bool { isAgentUp && !isAsleep }
 
-    mutating func tell(_ event: PolicyEvent) {
+    mutating func report(_ report: DeviceReport) {
         guard isAgentAwake else { return }
-        reports.append(.event(event))
+        reports.append(report)
     }
 
-    // MARK: What the policy wants
+    // MARK: Traffic
 
-    mutating func perform(_ action: PolicyAction) {
-        switch action {
-        case .join(let target): begin(target)
-        case .leave: leave()
-        // No simulated device has a spare station.
-        case .joinBeside, .useSuccessor, .leaveSuccessor: break
-        case .scan(let order): begin(order)
-        case .cancelScan: cancelScan()
-        case .watchSignal(let watch): begin(watch)
-        case .probe(let epoch, let limit): beginProbe(epoch, limit.milliseconds)
-        // No scenario takes it down.
-        case .bringInterfaceUp: break
-        case .record(let decision): account.record(decision, at: now)
-        case .store(.switchEnded(let id, let isCommitted)): store(switchEnded: id, isCommitted: isCommitted)
-        case .switchProgress(let id, let progress): switchProgressed(id, progress)
-        }
+    /// Accounts for the time up to now, before anything changes that it depends on.
+    mutating func settle() {
+        let accessPoint = stations[inUse].link.flatMap { $0.hasAddress ? $0.accessPoint : nil }
+        account.settle(to: now, in: world, online: accessPoint, signedIn: stations[inUse].isSignedIn)
     }
 
-    private mutating func beginProbe(_ epoch: UInt64, _ limit: Int64) {
+    /// Another station carries the traffic from now on.
+    mutating func use(_ station: Int) {
+        guard station != inUse else { return }
+        settle()
+        account.offline(at: now)
+        inUse = station
+        if let link = stations[station].link, link.hasAddress { noteOnline(link) }
+    }
+
+    mutating func noteOnline(_ link: Link) {
+        account.online(
+            network: link.network, accessPoint: link.accessPoint, isPreferred: link.network == preferred, at: now)
+    }
+
+    // MARK: Probes
+
+    /// Finds out whether the link of a station leads to what the device needs.
+    mutating func probe(_ epoch: UInt64, over station: Int, within limit: Int64) {
         account.result.probes += 1
-        guard let link, link.hasAddress else {
-            probe = Probe(at: now, epoch: epoch, result: .failed)
+        guard let link = stations[station].link, link.hasAddress else {
+            stations[station].probe = Probe(at: now, epoch: epoch, result: .failed)
             return
         }
         let state = world.span(of: link.accessPoint, at: now).state
         let loss = world.loss(of: link.accessPoint, at: now)
         // It takes two lost tries in a row.
         let isHeard = state.isOn && world.isLucky(.frame, of: link.accessPoint, at: now, chance: 1 - loss * loss)
-        probe =
+        // Frames wait while the radio is away from its channel.
+        let delay = isAwayFromChannel ? Self.longestAbsence : 0
+        stations[station].probe =
             switch state.internet {
-            case .online where isHeard: Probe(at: now + 60, epoch: epoch, result: .online)
-            case .captive where isHeard: Probe(at: now + 100, epoch: epoch, result: .captive)
+            case .online where isHeard: Probe(at: now + 60 + delay, epoch: epoch, result: .online)
+            case .captive where isHeard && stations[station].isSignedIn:
+                Probe(at: now + 60 + delay, epoch: epoch, result: .online)
+            case .captive where isHeard: Probe(at: now + 100 + delay, epoch: epoch, result: .captive)
             case .online, .captive, .dead: Probe(at: now + limit, epoch: epoch, result: .failed)
             }
     }
 
-    private mutating func end(_ probe: Probe) {
-        self.probe = nil
-        if probe.result == .online, link != nil { reached = probe.epoch }
-        tell(.probed(epoch: probe.epoch, probe.result))
+    /// In a scan of a living link (mac80211, scan.c).
+    private static let longestAbsence: Int64 = 125
+
+    private mutating func end(_ probe: Probe, of station: Int) {
+        stations[station].probe = nil
+        if probe.result == .online, stations[station].link != nil { stations[station].reached = probe.epoch }
+        report(.probed(station, epoch: probe.epoch, probe.result))
     }
+
+    /// A hotspot provider on the device signs in over a station's link, which takes as long as the scenario says.
+    mutating func signIn(_ epoch: UInt64, over station: Int, taking time: Duration) {
+        guard stations[station].link != nil else { return }
+        stations[station].signIn = SignIn(at: now + max(1, time.milliseconds), epoch: epoch)
+    }
+
+    /// The provider is done, and it is looked whether that helped.
+    private mutating func end(_ signIn: SignIn, of station: Int) {
+        stations[station].signIn = nil
+        guard let link = stations[station].link else { return }
+        settle()
+        stations[station].isSignedIn = world.loss(of: link.accessPoint, at: now) < World.deafness
+        probe(signIn.epoch, over: station, within: Self.lookTime)
+    }
+
+    /// What the connectivity monitor gives a look that nobody else has set a limit for.
+    private static let lookTime: Int64 = 3000
 
     /// Idle for 4 s, and then two questions a second apart without an answer.
     private static let keepAlive: Int64 = 6000
 
     /// The internet behind an access point went away, or came back.
     mutating func listen(after name: String) {
-        guard reached != nil, let link, world.scenario.accessPoints[link.accessPoint].name == name else { return }
-        doubtAt = world.span(of: link.accessPoint, at: now).state.internet == .online ? .max : now + Self.keepAlive
+        for index in stations.indices {
+            guard let link = stations[index].link, world.scenario.accessPoints[link.accessPoint].name == name else {
+                continue
+            }
+            // A login page that is there again knows nobody.
+            stations[index].isSignedIn = false
+            guard stations[index].reached != nil else { continue }
+            let isOnline = world.span(of: link.accessPoint, at: now).state.internet == .online
+            stations[index].doubtAt = isOnline ? .max : now + Self.keepAlive
+        }
     }
 
-    private mutating func noticeSilence() {
-        doubtAt = .max
-        guard let epoch = reached else { return }
-        reached = nil
-        tell(.doubted(epoch: epoch))
+    private mutating func noticeSilence(of station: Int) {
+        stations[station].doubtAt = .max
+        guard let epoch = stations[station].reached else { return }
+        stations[station].reached = nil
+        report(.doubted(station, epoch: epoch))
     }
+}
+
+/// What a simulated device's parts report, in the order in which it happens. Stations are indices, and access points and networks
+/// those of the scenario.
+enum DeviceReport {
+    /// An agent starts, which knows only what is stored.
+    case started
+    /// The agent is told to end.
+    case stopped
+    /// A moment that the runner asked for has come.
+    case wake
+    /// The scenario begins anew.
+    case passBegan
+
+    case linked(Int, attempt: UInt64, accessPoint: Int, keepsAddress: Bool)
+    case joinFailed(Int, attempt: UInt64, JoinFailure)
+    case linkLost(Int, LinkEnd)
+    case addressReady(Int)
+    case addressRemoved(Int)
+    /// A scan of whatever program.
+    case scanBegan
+    /// wpa_supplicant scanned before a join.
+    case supplicantScanned
+    /// The scan with this number has ended.
+    case scanEnded(Int, isAborted: Bool)
+    /// In dBm.
+    case signal(Int)
+    case silence(Int, accessPoint: Int, SilenceReport)
+    case probed(Int, epoch: UInt64, ProbeResult)
+    case doubted(Int, epoch: UInt64)
+    /// - Parameter unlinked: the stations that lost their link with it.
+    case supplicant(isAvailable: Bool, unlinked: Set<Int>)
+
+    case told(SSID, password: String?)
+    case otherUplink(Uplink?)
+    /// A command of the app, by the network's index.
+    case command(Int, confirmWithin: Duration?, confirmAfter: Duration?)
+    case confirmation
+    case resumed
+}
+
+/// What decides on a simulated device: it takes reports in, and gives the device orders.
+protocol DeviceRunner {
+    mutating func take(_ report: DeviceReport, of device: inout SimulatedDevice)
+    /// When it wants `.wake`, in milliseconds since the beginning of the run; never is `Int64.max`.
+    func nextWake(at now: Int64) -> Int64
 }
 
 /// First in, first out.
@@ -230,6 +332,7 @@ public struct StackTiming: Sendable, Hashable {
     /// From an access point's end until the kernel calls the link lost, in milliseconds: three beacons as the board
     /// package sets it, and it looks on whole seconds only (Docs/detection.md).
     public var lossDetection: ClosedRange<Int64> = 205...1310
+
     /// The same as the kernel has it by itself: seven beacons.
     public static let kernelsLossDetection: ClosedRange<Int64> = 615...1720
 

@@ -27,7 +27,13 @@ extension World {
         }
 
         /// Whether anything can get through for a device that is joined.
-        var isUseful: Bool { state.isOn && state.internet == .online && state.hasToldKey && interference < 1 }
+        var isUseful: Bool { isUseful(signedIn: false) }
+
+        /// - Parameter signedIn: whether somebody has signed in for the device, where that is asked for.
+        func isUseful(signedIn: Bool) -> Bool {
+            state.isOn && (state.internet == .online || signedIn && state.internet == .captive) && state.hasToldKey
+                && interference < 1
+        }
     }
 
     /// A part of a span in which the signal goes along a straight line.

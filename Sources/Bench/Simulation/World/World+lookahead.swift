@@ -57,7 +57,8 @@ extension World {
     }
 
     /// Time in `range` that a device loses which is joined there and has an address, in milliseconds.
-    func lostTime(of accessPoint: Int, in range: Range<Int64>) -> Double {
+    /// - Parameter signedIn: whether somebody has signed in for it, where that is asked for.
+    func lostTime(of accessPoint: Int, in range: Range<Int64>, signedIn: Bool = false) -> Double {
         let loss = tracks[accessPoint].loss
         var lost = 0.0
         var moment = range.lowerBound
@@ -65,7 +66,7 @@ extension World {
             let span = span(of: accessPoint, at: moment)
             let end = min(span.end, range.upperBound)
             let bySignal: Double =
-                if !span.isUseful || span.highest <= loss.all {
+                if !span.isUseful(signedIn: signedIn) || span.highest <= loss.all {
                     Double(end - moment)
                 } else if span.lowest >= loss.none {
                     0
@@ -95,16 +96,19 @@ extension World {
     /// some beacons, asks, and declares the link lost. An access point that was switched off does not know its stations
     /// any more when it is back.
     ///
-    /// - Parameter patience: how long that takes (`StackTiming.lossDetection`).
+    /// - Parameters:
+    ///   - patience: how long that takes (`StackTiming.lossDetection`).
+    ///   - subject: what of it is random.
     /// - Returns: the moment, or nil and where to look on.
     func linkLoss(
-        of accessPoint: Int, in range: Range<Int64>, patience: ClosedRange<Int64> = StackTiming().lossDetection
+        of accessPoint: Int, in range: Range<Int64>, patience: ClosedRange<Int64> = StackTiming().lossDetection,
+        by subject: Noise.Subject = .lossDetection
     ) -> (at: Int64?, end: LinkEnd, searchedUntil: Int64) {
         var from = range.lowerBound
         while let silence = firstMoment(
             of: accessPoint, in: from..<max(from, range.upperBound), absence(of: accessPoint))
         {
-            let patience = noise(at: silence).number(.lossDetection, of: accessPoint, silence, in: patience)
+            let patience = noise(at: silence).number(subject, of: accessPoint, silence, in: patience)
             let end = silence + patience
             let isOff = firstMoment(of: accessPoint, in: silence..<end) { $0.state.isOn ? .never : .always }
             if let isOff {
@@ -136,14 +140,17 @@ extension World {
     }
 
     /// When nothing at all gets through in `range` to a device that is joined there.
-    func outages(of accessPoint: Int, in range: Range<Int64>) -> [Range<Int64>] {
+    func outages(of accessPoint: Int, in range: Range<Int64>, signedIn: Bool = false) -> [Range<Int64>] {
         let all = tracks[accessPoint].loss.all
         var outages: [Range<Int64>] = []
         var from = range.lowerBound
         while let start = firstMoment(
-            of: accessPoint, in: from..<range.upperBound, { $0.isUseful ? .below(all) : .always })
+            of: accessPoint, in: from..<range.upperBound,
+            { $0.isUseful(signedIn: signedIn) ? .below(all) : .always })
         {
-            let end = firstMoment(of: accessPoint, in: start..<range.upperBound) { $0.isUseful ? .above(all) : .never }
+            let end = firstMoment(of: accessPoint, in: start..<range.upperBound) {
+                $0.isUseful(signedIn: signedIn) ? .above(all) : .never
+            }
             outages.append(start..<(end ?? range.upperBound))
             guard let end else { break }
             from = end

@@ -6,28 +6,25 @@ import Failover
 import Hotspots
 import Linux
 
-/// Knows how far the network in use leads: keeps the connections to the targets, answers the policy's probes, has a
-/// provider sign in where that is wanted, and tells what changes.
-///
-/// Whatever is found belongs to the path it was found on; what comes late is dropped.
+/// Asks how far networks lead, as `ConnectivityState` wants it: keeps the connections to the targets, puts its questions, and
+/// tells it the answers. It decides nothing.
 @AgentLoop
 final class ConnectivityMonitor {
-    /// Where packets go now. Over Wi-Fi everything is bound to the interface; over another uplink nothing is.
-    typealias Path = TrafficPath
-
     /// How the world is asked. Each answers within the limit it is given.
     struct Means: Sendable {
         var lookOnline: (@Sendable (InterfaceNetwork, Duration) async -> ValidationLook)?
-        /// What the network says of itself.
-        var captive: CaptiveWatch.Means
+        /// Where the network can be asked about itself, as it told; nil where it did not.
+        var findPortal: @Sendable (InterfaceNetwork, Duration) async -> String?
+        var askPortal: @Sendable (_ url: String, InterfaceNetwork, Duration) async -> CaptiveLook
         /// Whether the gateway answers; true where there is none.
         var askGateway: @AgentLoop @Sendable (InterfaceNetwork, Duration) async -> Bool
         /// The network bound to the Wi-Fi interface in use, and the unbound one.
         var wifi: InterfaceNetwork
         var unbound: InterfaceNetwork
+        var now: @Sendable () -> Instant = { .now }
     }
 
-    /// Whom it tells.
+    /// Receivers of what comes of it.
     struct Listeners {
         var policy: (PolicyEvent) -> Void = { _ in }
         var publish: (Event.Body) -> Void = { _ in }
@@ -37,57 +34,36 @@ final class ConnectivityMonitor {
         var problem: (String?) -> Void = { _ in }
         /// What providers are told of the network in use; nil where that is not known.
         var captiveNetwork: () -> (CaptiveNetwork, NetworkName)? = { nil }
+        /// The network of a station.
+        var network: (StationID) -> InterfaceNetwork? = { _ in nil }
     }
 
-    struct Timing {
-        /// For a look that has no limit of its own.
-        var look = Duration.seconds(3)
-        /// How long a target that was heard lately has to say so again, before others are asked.
-        var headStart = Duration.milliseconds(500)
-    }
-
-    let required: ReachLevel
     private(set) var means: Means
-    var timing = Timing()
     var listeners = Listeners()
     private(set) var targets: [WatchedTarget] = []
     private(set) var hotspots: (any SignInService)?
+    /// What is known, and what is asked next.
+    private(set) var state: ConnectivityState
+    /// While the provider that signed in logs off, which the next join waits for.
+    private(set) var farewell: Task<Void, Never>?
+    /// The network of a link that is not in use yet, and its own connections to the targets.
+    private var beside: (network: InterfaceNetwork, targets: [WatchedTarget])?
+    private var questions: [ReachQuestionID: Task<Void, Never>] = [:]
+    private var timer: (moment: Instant, timer: LoopTimer)?
 
-    private(set) var path = Path.none
-    /// What was found on it last.
-    var findings: ReachFindings?
-    private(set) var checked: Timestamp?
-    /// When the source of validation was asked last, and whether the network was asked about itself.
-    var sourceAsked: Instant?
-    var isPortalKnown = false
-    /// What the network says of itself.
-    let captive: CaptiveWatch
-    /// What all questions to others together may cost.
-    let budget: QuestionBudget
-    /// The sign-in, where the network wants one.
-    var signIn = SignInCourse()
-    /// While the provider logs off, which the next join waits for.
-    var farewell: Task<Void, Never>?
-    /// The look that is under way, and who waits for what it finds.
-    var looking: ConnectivityCheck?
-    var waiting: [(ReachVerdict) -> Void] = []
-    /// What is asked over a link that is not in use yet.
-    var successor: SuccessorReach?
-    private var lookTimer: LoopTimer?
-    private var flags: ReachabilityFlags = []
-
-    init(required: ReachLevel, means: Means, budget: QuestionBudget) {
-        self.required = required
+    init(required: ReachLevel, means: Means, budget: QuestionBudget.Limits) {
         self.means = means
-        self.budget = budget
-        captive = CaptiveWatch(means.captive, budget)
-        captive.onAnswer = { [weak self] in self?.captiveAnswered($0, wantsExtension: $1) }
+        var settings = ConnectivityState.Settings(
+            required: required, hasSource: means.lookOnline != nil, hasProviders: false)
+        settings.evaluateLimit = HotspotSettings().evaluateLimit + .seconds(1)
+        state = ConnectivityState(settings, budget: budget, at: ClockReading(instant: means.now(), time: .now))
     }
 
     /// Before anything else happens.
     func watch(_ targets: [WatchedTarget], signingInBy hotspots: (any SignInService)?) {
         self.targets = targets
         self.hotspots = hotspots
+        state.settings.hasProviders = hotspots != nil
         for target in targets {
             target.onWord = { [weak self] target, word in
                 switch word {
@@ -98,79 +74,207 @@ final class ConnectivityMonitor {
         }
     }
 
+    /// For tests, in which nothing is given up.
+    func wait(forCheck limit: Duration, headStart: Duration) {
+        (state.settings.checkLimit, state.settings.headStart) = (limit, headStart)
+    }
+
     func stop() async {
-        leaveSuccessor()
-        follow(.none)
+        handle(.leaveSuccessor)
+        handle(.follow(.none))
         await hotspots?.shutDown()
     }
 
-    // MARK: The path
+    // MARK: What happens
 
-    func follow(_ new: Path) {
-        guard new != path else { return }
-        path = new
-        looking?.cancel()
-        (looking, lookTimer, waiting) = (nil, nil, [])
-        (findings, checked, sourceAsked, isPortalKnown) = (nil, nil, nil, false)
-        captive.follow(network)
-        signInLeft()
-        means.wifi.forget()
-        means.unbound.forget()
-        for target in targets {
-            target.follow(network)
-            // A target without a network does not report the change itself.
-            if network == nil { listeners.publish(.targetChanged(target.report())) }
-        }
-        // The policy does not probe a network other than Wi-Fi.
-        if case .other = new { lookByItself() }
-        listeners.changed()
-    }
+    func follow(_ path: TrafficPath) { handle(.follow(path)) }
+    /// Answers in time: what is found later than that counts as not found.
+    func probe(epoch: UInt64, within limit: Duration) { handle(.probe(epoch: epoch, within: limit)) }
+    func changed(_ target: WatchedTarget) { handle(.targetChanged(.inUse, target.name)) }
+    func doubted(_ target: WatchedTarget) { handle(.targetDoubted(target.name)) }
+    func signInChanged(to status: HotspotStatus) { handle(.signIn(SignInStatus(status))) }
+    func logOff() { handle(.logOff) }
 
     /// Another interface is the one in use from now on.
     func use(_ wifi: InterfaceNetwork) { means.wifi = wifi }
 
+    func handle(_ input: ConnectivityInput) {
+        refreshTargets()
+        for order in state.handle(input, at: clock) { perform(order) }
+        plan()
+    }
+
+    private var clock: ClockReading { ClockReading(instant: means.now(), time: .now) }
+
+    private func refreshTargets() {
+        _ = state.handle(
+            .targets(inUse: targets.map(\.snapshot), beside: beside?.targets.map(\.snapshot) ?? []), at: clock)
+    }
+
+    private func plan() {
+        guard let next = state.nextWake else { return timer = nil }
+        guard timer?.moment != next else { return }
+        timer = (
+            next,
+            LoopTimer(after: next - means.now()) { [weak self] in
+                self?.timer = nil
+                self?.handle(.timer)
+            }
+        )
+    }
+
+    // MARK: What is to be done
+
+    private func perform(_ order: ConnectivityOrder) {
+        switch order {
+        case .ask(let id, let question, let side, let limit): ask(id, question, side, within: limit)
+        case .cancel(let ids): for id in ids { questions.removeValue(forKey: id)?.cancel() }
+        case .follow: follow(through: network)
+        case .followBeside(let station): followBeside(station.flatMap(listeners.network))
+        case .forgetNames:
+            means.wifi.forget()
+            means.unbound.forget()
+        case .tell(let event): listeners.policy(event)
+        case .publish(let event): listeners.publish(event)
+        case .changed: listeners.changed()
+        case .problem(let problem): listeners.problem(problem)
+        case .captiveFound:
+            if let (network, name) = listeners.captiveNetwork() { hotspots?.captiveFound(network, name: name) }
+        case .sessionEnds:
+            if let (network, name) = listeners.captiveNetwork() { hotspots?.sessionEnds(network, name: name) }
+        case .onlineFound: hotspots?.onlineFound()
+        case .networkLeft: hotspots?.networkLeft()
+        case .logOff:
+            farewell = Task { [weak self, hotspots] in
+                await hotspots?.logOff()
+                self?.handle(.loggedOff)
+                self?.farewell = nil
+            }
+        }
+    }
+
+    /// The one in use; nil where there is none.
     var network: InterfaceNetwork? {
-        switch path {
+        switch state.path {
         case .none: nil
         case .wifi: means.wifi
         case .other: means.unbound
         }
     }
 
-    /// The state that the device is in by another uplink is looked at now and then; nothing is decided by it.
-    private func lookByItself() {
-        look(within: timing.look) { _ in }
-        lookTimer = LoopTimer(after: .seconds(60)) { [weak self] in self?.lookByItself() }
+    private func follow(through network: InterfaceNetwork?) {
+        for target in targets {
+            target.follow(network)
+            // Its connection, which would tell it, is gone.
+            if network == nil { listeners.publish(.targetChanged(target.snapshot.report(at: clock))) }
+        }
     }
 
-    func flagsChanged(to new: ReachabilityFlags) {
-        guard new != flags else { return }
-        flags = new
-        listeners.changed()
+    private func followBeside(_ network: InterfaceNetwork?) {
+        for target in beside?.targets ?? [] { target.follow(nil) }
+        beside = nil
+        guard let network else { return }
+        network.forget()
+        let twins = targets.map { $0.twin() }
+        beside = (network, twins)
+        for target in twins {
+            target.onWord = { [weak self] target, _ in self?.handle(.targetChanged(.beside, target.name)) }
+            target.follow(network)
+        }
     }
 
-    // MARK: Status
+    private func ask(_ id: ReachQuestionID, _ question: ReachQuestion, _ side: LinkSide, within limit: Duration) {
+        // What came between may have ended it.
+        guard state.isAsking(id) else { return }
+        let network = side == .inUse ? network : beside?.network
+        let targets = side == .inUse ? targets : beside?.targets ?? []
+        questions[id] = AgentLoop.begin { [weak self, means] in
+            let answer = await means.answer(to: question, network, targets, within: limit)
+            self?.questions[id] = nil
+            self?.handle(.answered(id, answer))
+        }
+        // It may have been answered at once.
+        if !state.isAsking(id) { questions[id] = nil }
+    }
+
+    // MARK: What is known
 
     var connectivity: Connectivity {
-        Connectivity(
-            level: path == .none ? nil : verdict?.level ?? .link, required: required,
-            internet: verdict?.internet ?? .unknown, problem: verdict?.problem, portal: currentPortal,
-            targets: targets.map { $0.report() }, reachability: flags, checked: checked)
+        refreshTargets()
+        return state.connectivity(at: clock)
     }
 
-    /// Something else is known now.
-    func note(_ new: ReachFindings) {
-        let old = verdict
-        (findings, checked) = (new, .now)
-        if verdict != old { listeners.changed() }
+    var verdict: ReachVerdict? { state.verdict }
+    /// What the network said of itself last and still counts.
+    var portalState: CaptiveState? { state.portalState(at: means.now()) }
+    var portalStatus: PortalStatus { state.portalStatus(at: means.now()) }
+
+    func takeQuestion(for purpose: QuestionBudget.Purpose) -> Bool { state.take(for: purpose, at: means.now()) }
+    func spent(bytes count: Int, for purpose: QuestionBudget.Purpose) { state.spent(bytes: count, for: purpose) }
+
+    func answer(_ answer: PortalAnswer) throws(ProtocolError) -> PortalStatus {
+        guard let hotspots, portalStatus.request?.id == answer.id else {
+            throw ProtocolError(.unknownPortal, "the device asks for nothing")
+        }
+        do throws(PortalAnswerRefusal) { try hotspots.answer(answer) } catch { throw ProtocolError(error) }
+        return portalStatus
+    }
+}
+
+extension ConnectivityMonitor.Means {
+    fileprivate func answer(
+        to question: ReachQuestion, _ network: InterfaceNetwork?, _ targets: [WatchedTarget], within limit: Duration
+    ) async -> ReachAnswer {
+        if case .target(let name) = question {
+            return .target(await targets.first { $0.name == name }?.probe(limit) ?? nil)
+        }
+        switch (question, network) {
+        case (.source, let network?):
+            guard let look = await lookOnline?(network, limit) else { break }
+            return .source(look.finding, cost: look.cost)
+        case (.gateway, let network?): return .gateway(await askGateway(network, limit))
+        case (.portalAddress, let network?): return .portalAddress(await findPortal(network, limit))
+        case (.portal(let url), let network?):
+            let look = await askPortal(url, network, limit)
+            return .portal(try? look.result.get(), cost: look.cost)
+        case (_, _): break
+        }
+        return switch question {
+        case .target: .target(.noAddress)
+        case .source: .source(.failed(.noAddress), cost: 0)
+        case .gateway: .gateway(false)
+        case .portalAddress: .portalAddress(nil)
+        case .portal: .portal(nil, cost: 0)
+        }
+    }
+}
+
+extension SignInStatus {
+    fileprivate init(_ status: HotspotStatus) {
+        self.init()
+        (portal, request, problem) = (status.portal, status.request, status.problem)
+        (signingInUntil, isTryingWhereCaptive) = (status.signingInUntil, status.isTryingWhereCaptive)
+    }
+}
+
+extension ProtocolError {
+    /// Names of fields that were not asked for are not repeated: they may be a password.
+    fileprivate init(_ refusal: PortalAnswerRefusal) {
+        switch refusal {
+        case .notAsked: self.init(.unknownPortal, "the device does not ask for that any more")
+        case .unknownField: self = .values("one of the values was not asked for")
+        case .missingField(let name): self = .values("the value of \(name) is required")
+        case .invalidValue(let name): self = .values("the value of \(name) cannot be used")
+        }
     }
 
-    /// What follows of what was found last.
-    var verdict: ReachVerdict? { findings.map { ReachVerdict($0, required: required) } }
+    private static func values(_ message: String) -> ProtocolError {
+        ProtocolError(.malformed, message).about("body.values")
+    }
 }
 
 extension NetworkStatus {
-    /// The part that is news to a subscriber: not that it was looked again, nor how the time goes by.
+    /// What is news of it: not that it was looked again, nor how the time goes by.
     var news: NetworkStatus {
         var news = self
         guard var connectivity else { return news }

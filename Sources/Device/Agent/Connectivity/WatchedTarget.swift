@@ -1,3 +1,4 @@
+import AgentCore
 import AgentModel
 import AppProtocol
 import Connectivity
@@ -67,26 +68,12 @@ final class WatchedTarget {
         line?.status() ?? ConnectionStatus(state: .waiting, reason: .noAddress, since: left)
     }
 
-    /// What its answer proves, if it answers.
-    var proof: ReachFindings.Proof { !status.isFar ? .near : isTLS ? .certified : .far }
-
-    /// What is known without asking it.
-    var answer: ReachFindings.Answer? {
-        let status = status
-        return status.isOnline ? .answers(proof) : status.reason.map { .problem($0) }
-    }
+    /// How it stands.
+    var snapshot: ReachTarget { ReachTarget(name: name, host: host, port: port, isTLS: isTLS, status: status) }
 
     func probe(_ limit: Duration) async -> ReachProblem? {
         guard let line else { return .noAddress }
         return await line.probe(limit)
-    }
-
-    func report(now: Instant = .now) -> TargetStatus {
-        let status = status
-        let age = max(0, (now - status.since).milliseconds)
-        return TargetStatus(
-            name: name, host: host, port: port, state: status.state, reason: status.reason,
-            since: Timestamp(millisecondsSince1970: Timestamp.now.millisecondsSince1970 - age))
     }
 }
 

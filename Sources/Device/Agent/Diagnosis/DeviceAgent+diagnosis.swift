@@ -72,13 +72,13 @@ extension DeviceAgent {
     private func internet(_ network: InterfaceNetwork) async -> DiagnosisFacts.Internet {
         guard let lookOnline = reach.means.lookOnline else {
             // Without a source to ask, all that is known is the word of the network itself.
-            guard let state = reach.captive.state, state.isCaptive else { return .notSet }
-            return .asked(.captive(portal: state.userPortal?.description), signIn: reach.signIn.status.problem)
+            guard let state = reach.portalState, state.isCaptive else { return .notSet }
+            return .asked(.captive(portal: state.userPortal), signIn: reach.state.signInProblem)
         }
-        guard reach.budget.take(for: .diagnosis) else { return .notAsked }
+        guard reach.takeQuestion(for: .diagnosis) else { return .notAsked }
         let look = await lookOnline(network, Limit.source)
-        reach.budget.spent(bytes: look.cost, for: .diagnosis)
-        return .asked(look.finding, signIn: reach.signIn.status.problem)
+        reach.spent(bytes: look.cost, for: .diagnosis)
+        return .asked(look.finding, signIn: reach.state.signInProblem)
     }
 
     /// All at once, so that many take no longer than one.

@@ -95,31 +95,6 @@ extension CaptivePortalFailure: CustomStringConvertible {
     }
 }
 
-/// The state of a network by its captive portal API (RFC 8908, 5).
-public struct CaptiveState: Sendable, Equatable {
-    /// Whether the user has to sign in first.
-    public var isCaptive: Bool
-    /// The page to sign in at; always https. Nil if not said, or not so that it can be used.
-    public var userPortal: WebAddress?
-    /// A page of the operator about the place.
-    public var venueInfo: WebAddress?
-    /// Whether ``userPortal`` lets a user stay on before the time or the bytes run out.
-    public var canExtendSession: Bool?
-    /// Until the network closes again, from 0; counted from when it was asked.
-    public var secondsRemaining: Int?
-    /// Until the network closes again, from 0, both directions.
-    public var bytesRemaining: Int?
-
-    public init(
-        isCaptive: Bool, userPortal: WebAddress? = nil, venueInfo: WebAddress? = nil, canExtendSession: Bool? = nil,
-        secondsRemaining: Int? = nil, bytesRemaining: Int? = nil
-    ) {
-        (self.isCaptive, self.canExtendSession) = (isCaptive, canExtendSession)
-        (self.userPortal, self.venueInfo) = (userPortal, venueInfo)
-        (self.secondsRemaining, self.bytesRemaining) = (secondsRemaining, bytesRemaining)
-    }
-}
-
 extension CaptiveState {
     /// Reads the answer to the API (RFC 8908, 5). Keys that are not known are passed over, as it demands.
     ///
@@ -135,12 +110,14 @@ extension CaptiveState {
         guard [fields.secondsRemaining, fields.bytesRemaining].allSatisfy({ $0.map(Self.amounts.contains) ?? true })
         else { throw .malformed("what remains is out of range") }
         self.init(
-            isCaptive: fields.captive, userPortal: fields.userPortal.flatMap { try? WebAddress($0) },
-            venueInfo: fields.venueInfo.flatMap { try? WebAddress($0) }, canExtendSession: fields.canExtendSession,
+            isCaptive: fields.captive,
+            // "MUST be accessed over TLS": otherwise any station in range could put its own page there.
+            userPortal: Self.address(fields.userPortal).flatMap { $0.scheme == .https ? $0.description : nil },
+            venueInfo: Self.address(fields.venueInfo)?.description, canExtendSession: fields.canExtendSession,
             secondsRemaining: fields.secondsRemaining, bytesRemaining: fields.bytesRemaining)
-        // "MUST be accessed over TLS": otherwise any station in range could put its own page there.
-        if userPortal?.scheme == .http { userPortal = nil }
     }
+
+    private static func address(_ text: String?) -> WebAddress? { text.flatMap { try? WebAddress($0) } }
 
     /// The known members are flat; members of later versions may nest.
     private static let nesting = 16
@@ -187,43 +164,5 @@ extension DecodingError {
             "\(context.codingPath.map(\.stringValue).joined(separator: ".")) is not what it should be"
         default: "it is not a JSON object"
         }
-    }
-}
-
-/// When to ask a network's captive portal API again: before what it granted runs out, and not more often than it likes.
-public struct CaptiveSchedule: Sendable, Equatable {
-    /// While the user has to sign in: the sign-in itself is noticed by the source of validation.
-    public static let captiveInterval: Duration = .seconds(60)
-    /// While bytes are counted: they may run out at any rate.
-    public static let countedInterval: Duration = .seconds(300)
-    /// However long a session lasts: it may be shortened.
-    public static let longestInterval: Duration = .seconds(3600)
-    /// Nor is a server asked more often that says again and again that hardly anything is left.
-    public static let shortestInterval: Duration = .seconds(10)
-    /// How long before the end a session is extended.
-    public static let extensionLead: Duration = .seconds(120)
-
-    /// When to ask again.
-    public let next: Instant
-    /// When the session ends, if it does.
-    public let end: Instant?
-    /// The moment from which on the user or the provider should extend the session; nil if that cannot be done.
-    public let extendFrom: Instant?
-
-    /// - Parameter asked: when the answer came.
-    public init(after state: CaptiveState, asked: Instant) {
-        guard !state.isCaptive else {
-            (next, end, extendFrom) = (asked + Self.captiveInterval, nil, nil)
-            return
-        }
-        // More than a century is no end, and would not fit.
-        let seconds = state.secondsRemaining.flatMap { $0 < 1 << 32 ? $0 : nil }
-        end = seconds.map { asked + .seconds($0) }
-        let canExtend = state.canExtendSession == true && state.userPortal != nil
-        let lead = canExtend ? Self.extensionLead : .zero
-        extendFrom = canExtend ? end.map { max(asked, $0 - lead) } : nil
-        let usual = state.bytesRemaining == nil ? Self.longestInterval : Self.countedInterval
-        let wanted = end.map { $0 - lead > asked ? $0 - lead : $0 }
-        next = min(asked + usual, max(asked + Self.shortestInterval, wanted ?? asked + usual))
     }
 }

@@ -35,17 +35,6 @@ public struct OnlineValidator: Sendable {
     }
 }
 
-/// The result of asking the source of validation.
-public enum ValidationFinding: Sendable, Equatable {
-    /// The answer was what it has to be.
-    case online
-    /// Another server answered in its place: the user has to sign in first.
-    ///
-    /// - Parameter portal: where to, if the network told; printable ASCII.
-    case captive(portal: String?)
-    case failed(ReachProblem)
-}
-
 /// A finding, and what it cost.
 public struct ValidationLook: Sendable, Equatable {
     public let finding: ValidationFinding
@@ -154,68 +143,5 @@ extension String {
     func trimmingEnd() -> String {
         guard let last = unicodeScalars.lastIndex(where: { !" \t\r\n".unicodeScalars.contains($0) }) else { return "" }
         return String(unicodeScalars[...last])
-    }
-}
-
-/// The verdict on a network by its source of validation and its captive portal API.
-///
-/// Whether it leads to the internet is what the source shows: a network that says of itself that it is open may still
-/// lead nowhere. The API says where to sign in.
-public struct OnlineVerdict: Sendable, Equatable {
-    public var internet: InternetState
-    /// Why not, where `internet` is `no` or `captive`.
-    public var problem: ReachProblem?
-    /// The page to sign in at: by the API, or else by the redirection of the question.
-    public var portal: String?
-
-    /// - Parameters:
-    ///   - finding: nil if there is no source of validation.
-    ///   - state: nil if the network has no API, or it said nothing that could be understood.
-    public init(finding: ValidationFinding?, state: CaptiveState?) {
-        switch (finding, state?.isCaptive) {
-        case (.online, _): (internet, problem) = (.yes, nil)
-        case (.captive, _), (.failed, true), (nil, true): (internet, problem) = (.captive, .captive)
-        case (.failed(let found), _): (internet, problem) = (.no, found)
-        case (nil, _): (internet, problem) = (.unknown, nil)
-        }
-        portal = state?.userPortal?.description
-        if portal == nil, case .captive(let hint) = finding { portal = hint }
-    }
-}
-
-/// The cost limit of validation: questions and bytes an hour. An allowance that was not
-/// used is kept for an hour at most.
-///
-/// When nothing is left, nothing is asked: the verdict before stands until ``next(at:)``.
-public struct ValidationBudget: Sendable {
-    /// Four times what an interval of 30 s needs.
-    public static let defaultProbesPerHour = 480
-    /// A question costs about 1 kB.
-    public static let defaultBytesPerHour = 1_000_000
-
-    private var probes: TokenBucket
-    private var bytes: TokenBucket
-
-    /// - Parameters:
-    ///   - probesPerHour: 1 to 3600.
-    ///   - bytesPerHour: 1 to 1 000 000 000.
-    public init(probesPerHour: Int = defaultProbesPerHour, bytesPerHour: Int = defaultBytesPerHour) {
-        probes = TokenBucket(min(probesPerHour, 3600), per: .seconds(3600), burst: min(probesPerHour, 3600))
-        bytes = TokenBucket(bytesPerHour, per: .seconds(3600), burst: bytesPerHour)
-    }
-
-    /// Takes one question, if there is one and there are bytes for it.
-    public mutating func takeProbe(at now: Instant) -> Bool {
-        guard next(at: now) <= now else { return false }
-        probes.take()
-        return true
-    }
-
-    /// Tells what the question cost; more than was left is missing later.
-    public mutating func spent(bytes count: Int) { bytes.take(count) }
-
-    /// When the next question may be asked; not before now.
-    public mutating func next(at now: Instant) -> Instant {
-        now + max(probes.delay(at: now), bytes.delay(at: now))
     }
 }

@@ -1,10 +1,9 @@
 import AgentModel
-import Connectivity
 import Failover
 import Foundation
 import Testing
 
-@testable import Agent
+@testable import AgentCore
 
 /// The verdict on the findings, for each level that may be required: row by row as Docs/validation.md says it.
 @Suite struct ReachVerdictTests {

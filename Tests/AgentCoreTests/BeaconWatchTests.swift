@@ -1,12 +1,13 @@
 import AgentModel
 import Testing
 
-@testable import Agent
+@testable import AgentCore
 
-@Suite struct BeaconWatchTests {
+/// What the radio's counts say.
+@Suite struct BeaconCountsTests {
     /// A radio that counts, and a device that sends a frame every 20 ms. Time goes on where it is told to.
     private struct Link {
-        var watch = BeaconWatch(beacons: 3)
+        var watch = BeaconCounts(beacons: 3)
         var now = Instant(milliseconds: 1_000_000)
         var framesSent: UInt64 = 7
         var station = StationInfo()
@@ -34,7 +35,7 @@ import Testing
 
         /// Goes on to the next sample that is wanted, or for as long as that.
         mutating func sample(beacons: UInt64 = 0, lost: UInt32 = 0, inactive: Duration = .milliseconds(4))
-            -> BeaconWatch.Finding?
+            -> BeaconCounts.Finding?
         {
             guard let next = watch.next else { return nil }
             now = max(now, next)

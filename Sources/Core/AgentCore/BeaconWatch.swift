@@ -1,9 +1,108 @@
 import AgentModel
 
-/// Finds out that the access point has fallen silent, from what the radio counts, sooner than the kernel does. It costs some
-/// wake-ups a second, so it works only while the device sends much, and while the radio scans, for then the kernel's own watch
-/// rests. All else of a device that is idle is left to that.
-struct BeaconWatch {
+/// Watches an access point: finds out sooner than the kernel does that it has fallen silent, and has it asked.
+///
+/// A value that decides: what is heard goes in, what is to be done comes out.
+package struct BeaconWatch: Sendable {
+    package enum Input: Sendable {
+        /// The number of frames that the device has sent in all. To be told where `wantsFrames`, whenever the processor is awake.
+        case framesSent(UInt64)
+        /// A scan begins or ends, the agent's own or another program's.
+        case scan(isUnderWay: Bool)
+        /// The answer to `SilenceReport.suspected`.
+        case asked(isThere: Bool)
+        /// The answer to `sample`; nil where there is none. With the number of frames where `wantsFrames`.
+        case sampled(StationInfo?, framesSent: UInt64?)
+    }
+
+    package enum Step: Sendable, Equatable {
+        /// Read the radio's counts at this moment.
+        case sample(at: Instant)
+        case report(SilenceReport)
+    }
+
+    private enum Phase {
+        case watching
+        case asking
+        /// It did not answer; a last look at the counts is to confirm that.
+        case unanswered
+        case over
+    }
+
+    private var counts: BeaconCounts
+    private var phase = Phase.watching
+    /// Whether the counts are to be read, or are being read.
+    private var isSampling = false
+
+    /// The number of frames is looked at in this interval at the latest.
+    package static let trafficInterval = Duration.seconds(10)
+
+    /// - Parameter beacons: after so many missing ones an access point is taken for silent.
+    package init(beacons: Int) { counts = BeaconCounts(beacons: beacons) }
+
+    /// Whether the number of frames that the device has sent is of any use now.
+    package func wantsFrames(at now: Instant) -> Bool { phase != .over && counts.isCountDue(at: now) }
+
+    package var isOver: Bool { phase == .over }
+
+    /// - Returns: what is to be done now; nil for nothing else than before.
+    package mutating func handle(_ input: Input, at now: Instant) -> Step? {
+        switch input {
+        case .framesSent(let frames):
+            guard !isSampling, phase == .watching else { return nil }
+            counts.sent(frames, at: now)
+            return plan()
+        case .scan(let isUnderWay):
+            // What begins while the access point is asked is the question.
+            guard phase == .watching || !isUnderWay else { return nil }
+            counts.scan(isUnderWay: isUnderWay, at: now)
+            return isSampling ? nil : plan()
+        case .asked(let isThere):
+            guard phase == .asking else { return nil }
+            if isThere {
+                counts.startOver(at: now)
+                phase = .watching
+                return plan()
+            }
+            phase = .unanswered
+            isSampling = true
+            return .sample(at: now)
+        case .sampled(let station, let frames): return sampled(station, frames, at: now)
+        }
+    }
+
+    private mutating func sampled(_ station: StationInfo?, _ frames: UInt64?, at now: Instant) -> Step? {
+        guard isSampling, phase == .watching || phase == .unanswered else { return nil }
+        isSampling = false
+        // Without an answer the link has ended, which is told by others, or the kernel is busy.
+        switch (station.map { counts.sampled($0, at: now) }, phase) {
+        case (.untold, _):
+            phase = .over
+            return .report(.untold)
+        case (.silent, .unanswered):
+            phase = .over
+            return .report(.confirmed)
+        case (.silent, _):
+            phase = .asking
+            return .report(.suspected)
+        case (nil, _): counts.startOver(at: now)
+        case (.fine, _): break
+        }
+        if let frames { counts.sent(frames, at: now) }
+        phase = .watching
+        return plan()
+    }
+
+    private mutating func plan() -> Step? {
+        guard phase == .watching, let next = counts.next else { return nil }
+        isSampling = true
+        return .sample(at: next)
+    }
+}
+
+/// What the radio's counts say of an access point. It costs some wake-ups a second, so it works only while the device sends
+/// much, and while the radio scans, for then the kernel's own watch rests. All else of a device that is idle is left to that.
+struct BeaconCounts: Sendable {
     /// The meaning of a sample of the counts.
     enum Finding {
         case fine
@@ -34,7 +133,7 @@ struct BeaconWatch {
     private var suspicionsInScans = 0
     private var scansToLeaveAlone = 0
 
-    private struct Heard {
+    private struct Heard: Sendable {
         var beacons: UInt64
         var framesLost: UInt32
         var latest: Instant

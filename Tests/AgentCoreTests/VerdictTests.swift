@@ -2,7 +2,7 @@ import AgentModel
 import Randomness
 import Testing
 
-@testable import Connectivity
+@testable import AgentCore
 
 @Suite struct VerdictTests {
     private let open = CaptiveState(
@@ -117,7 +117,6 @@ import Testing
     }
 }
 
-extension WebAddress {
-    // swift-format-ignore: NeverUseForceTry
-    fileprivate static let portal = try! WebAddress("https://portal.example/")
+extension String {
+    fileprivate static let portal = "https://portal.example/"
 }

@@ -1,6 +1,4 @@
 import AgentModel
-import Connectivity
-import Failover
 
 /// The answers of the network in use about itself (RFC 8908), and when to ask again. Decides; does no I/O.
 struct CaptivePortalPoll: Sendable {
@@ -97,5 +95,43 @@ struct CaptivePortalPoll: Sendable {
         }
         defer { isExtensionTold = true }
         return !isExtensionTold
+    }
+}
+
+/// When to ask a network's captive portal API again: before what it granted runs out, and not more often than it likes.
+package struct CaptiveSchedule: Sendable, Equatable {
+    /// While the user has to sign in: the sign-in itself is noticed by the source of validation.
+    package static let captiveInterval: Duration = .seconds(60)
+    /// While bytes are counted: they may run out at any rate.
+    package static let countedInterval: Duration = .seconds(300)
+    /// However long a session lasts: it may be shortened.
+    package static let longestInterval: Duration = .seconds(3600)
+    /// Nor is a server asked more often that says again and again that hardly anything is left.
+    package static let shortestInterval: Duration = .seconds(10)
+    /// How long before the end a session is extended.
+    package static let extensionLead: Duration = .seconds(120)
+
+    /// When to ask again.
+    package let next: Instant
+    /// When the session ends, if it does.
+    package let end: Instant?
+    /// The moment from which on the user or the provider should extend the session; nil if that cannot be done.
+    package let extendFrom: Instant?
+
+    /// - Parameter asked: when the answer came.
+    package init(after state: CaptiveState, asked: Instant) {
+        guard !state.isCaptive else {
+            (next, end, extendFrom) = (asked + Self.captiveInterval, nil, nil)
+            return
+        }
+        // More than a century is no end, and would not fit.
+        let seconds = state.secondsRemaining.flatMap { $0 < 1 << 32 ? $0 : nil }
+        end = seconds.map { asked + .seconds($0) }
+        let canExtend = state.canExtendSession == true && state.userPortal != nil
+        let lead = canExtend ? Self.extensionLead : .zero
+        extendFrom = canExtend ? end.map { max(asked, $0 - lead) } : nil
+        let usual = state.bytesRemaining == nil ? Self.longestInterval : Self.countedInterval
+        let wanted = end.map { $0 - lead > asked ? $0 - lead : $0 }
+        next = min(asked + usual, max(asked + Self.shortestInterval, wanted ?? asked + usual))
     }
 }

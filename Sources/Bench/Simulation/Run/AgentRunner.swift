@@ -1,0 +1,359 @@
+import AgentCore
+import AgentModel
+import AppProtocol
+import Failover
+import KeyFile
+
+/// Runs the agent's core on a simulated device, as `DeviceAgent` does on a real one: reports become events, and effects are carried
+/// out in their order. It decides nothing.
+///
+/// What needs no model here takes no time: the key file stores at once, the app has its answer at once, and nothing has to be
+/// signed off from.
+struct AgentRunner: DeviceRunner {
+    /// Names networks in hashes.
+    private static let key = Secret(text: "simulated-device")
+    private static let names: [StationID] = ["wlan0", "wlan1"]
+
+    private var core: AgentCore
+    /// What the key file has.
+    private var disk: StoredState
+    private var told = Surroundings()
+    private var timers: [AgentTimer: Int64] = [:]
+    /// Whose scan has which number.
+    private var scans: [Int: ScanOwner] = [:]
+    /// What came up while effects were carried out.
+    private var waiting = Queue<AgentEvent>()
+    private var isHandling = false
+    private var requests: UInt64 = 0
+    /// How long after it is asked for the app confirms a switch, and the switch that waits for it.
+    private var confirmations: [String: Duration] = [:]
+    private var unconfirmed: String?
+
+    init(_ world: World, stations: Int) {
+        disk = StoredState(of: world)
+        core = Self.core(disk, world.scenario, stations: stations)
+    }
+
+    private static func core(_ state: StoredState, _ scenario: Scenario, stations: Int) -> AgentCore {
+        AgentCore(
+            settings: AgentCore.Settings(policy: scenario.settings, maximumBackups: scenario.networks.count),
+            state: state, station: names[0], spare: stations > 1 ? names[1] : nil, localKey: key)
+    }
+
+    func nextWake(at now: Int64) -> Int64 { timers.values.min() ?? .max }
+
+    mutating func take(_ report: DeviceReport, of device: inout SimulatedDevice) {
+        switch report {
+        case .started: start(&device)
+        case .stopped: handle(.stop, &device)
+        case .wake: fireTimers(&device)
+        case .passBegan: reset(&device)
+        case .linked(let station, let attempt, let index, _):
+            handle(
+                .supplicant(Self.names[station], .connected(attempt: attempt, device.world.tracks[index].bssid)),
+                &device)
+        case .joinFailed(let station, let attempt, let failure):
+            handle(
+                .supplicant(Self.names[station], .joinFailed(attempt: attempt, failure, detail: failure.rawValue)),
+                &device)
+        case .linkLost(let station, let end):
+            handle(.supplicant(Self.names[station], .disconnected(end)), &device)
+        case .addressReady(let station):
+            guard let address = address(of: station, device) else { break }
+            handle(.route(.addressAdded(Self.names[station], address)), &device)
+        case .addressRemoved: handle(.route(.other), &device)
+        case .scanBegan: handle(.radio(core.inUse, .scanStarted), &device)
+        case .supplicantScanned: handle(.radio(core.inUse, .scanFinished(aborted: false)), &device)
+        case .scanEnded(let number, let isAborted): scanEnded(number, isAborted: isAborted, &device)
+        case .signal(let level): handle(.signal(level), &device)
+        case .silence(_, let index, let report):
+            handle(.silence(device.world.accessPoint(index), report), &device)
+        case .probed(let station, let epoch, let result): probed(epoch, result, over: station, &device)
+        case .doubted(_, let epoch): handle(.found(.doubted(epoch: epoch)), &device)
+        case .supplicant(let isAvailable, _):
+            for index in device.stations.indices {
+                handle(.supplicant(Self.names[index], isAvailable ? .available : .unavailable), &device)
+            }
+        case .told(let ssid, let password): tell(password, of: ssid, &device)
+        case .otherUplink: handle(.route(.other), &device)
+        case .command(let target, let confirmWithin, let confirmAfter):
+            command(target, confirmWithin: confirmWithin, confirmAfter: confirmAfter, &device)
+        case .confirmation: if let unconfirmed { request(.confirmSwitch(unconfirmed), &device) }
+        case .resumed: handle(.resumed, &device)
+        }
+    }
+
+    // MARK: Events
+
+    /// Hands an event to the core and carries out what it wants. An event that comes up meanwhile waits its turn.
+    private mutating func handle(_ event: AgentEvent, _ device: inout SimulatedDevice) {
+        waiting.append(event)
+        guard !isHandling else { return }
+        isHandling = true
+        while let event = waiting.popFirst() {
+            let now = ClockReading(
+                instant: Instant(milliseconds: device.now),
+                time: Timestamp(millisecondsSince1970: Self.beginning + device.now))
+            let new = surroundings(of: device)
+            if new != told {
+                told = new
+                _ = core.handle(.surroundings(new), at: now)
+            }
+            for effect in core.handle(event, at: now) { perform(effect, &device) }
+        }
+        isHandling = false
+    }
+
+    /// The beginning of 2026 by the wall clock.
+    private static let beginning: Int64 = 1_767_225_600_000
+
+    private mutating func request(_ request: AgentRequest, _ device: inout SimulatedDevice) {
+        requests += 1
+        handle(.request(RequestID(requests), request), &device)
+    }
+
+    /// Of timers that are due at one moment, the one that was due first comes first.
+    private mutating func fireTimers(_ device: inout SimulatedDevice) {
+        let due = timers.filter { $0.value <= device.now }.sorted { ($0.value, "\($0.key)") < ($1.value, "\($1.key)") }
+        for (timer, moment) in due where timers[timer] == moment {
+            timers[timer] = nil
+            handle(.timer(timer), &device)
+        }
+    }
+
+    private func surroundings(of device: SimulatedDevice) -> Surroundings {
+        var surroundings = Surroundings()
+        var isOnline = false
+        for index in device.stations.indices {
+            var facts = Surroundings.Station()
+            facts.isScanning = device.scan.map { scans[$0.number] != nil } ?? false
+            if let lease = device.stations[index].lease {
+                facts.addresses = [Self.address(in: lease.network)]
+                facts.routes = [LinkRoute(isIPv4: true, gateway: [10, 0, UInt8(lease.network + 1), 1])]
+                isOnline = true
+            }
+            surroundings.stations[Self.names[index]] = facts
+        }
+        surroundings.otherUplink = device.otherUplink
+        surroundings.uplink = device.otherUplink ?? (isOnline ? .wifi : nil)
+        surroundings.uplinkInterface = surroundings.uplink == .wifi ? Self.names[device.inUse].interface : nil
+        return surroundings
+    }
+
+    private func address(of station: Int, _ device: SimulatedDevice) -> LinkAddress? {
+        device.stations[station].lease.map { Self.address(in: $0.network) }
+    }
+
+    /// - Parameter network: an index below 32.
+    private static func address(in network: Int) -> LinkAddress {
+        let number = UInt8(network + 1)
+        return LinkAddress(isIPv4: true, bytes: [10, 0, number, 17], prefixLength: 24, text: "10.0.\(number).17")
+    }
+
+    /// A login page over the link in use is left to a provider, as the connectivity monitor does it.
+    private mutating func probed(
+        _ epoch: UInt64, _ result: ProbeResult, over station: Int, _ device: inout SimulatedDevice
+    ) {
+        guard result == .captive, station == device.inUse, let time = device.world.scenario.signInTime else {
+            return handle(.found(.probed(epoch: epoch, result)), &device)
+        }
+        device.signIn(epoch, over: station, taking: time)
+        let end = Instant(milliseconds: device.now) + time + .seconds(3)
+        handle(.found(.signingIn(epoch: epoch, until: end)), &device)
+    }
+
+    // MARK: The start, and what the app wants
+
+    private mutating func start(_ device: inout SimulatedDevice) {
+        core = Self.core(disk, device.world.scenario, stations: device.stations.count)
+        (timers, scans, told) = ([:], [:], Surroundings())
+        notePreferred(&device)
+        handle(.begin(inUse: Self.names[device.inUse]), &device)
+        handle(.atWork, &device)
+    }
+
+    /// What the scenario's passwords and commands have changed is as it was: an agent starts that knows no other.
+    private mutating func reset(_ device: inout SimulatedDevice) {
+        guard let new = disk.reset(to: device.world) else { return }
+        handle(.stop, &device)
+        device.forgetOrders()
+        disk = disk.reset(to: device.world) ?? new
+        start(&device)
+    }
+
+    private mutating func tell(_ password: String?, of ssid: SSID, _ device: inout SimulatedDevice) {
+        let entries = disk.backups.map { network -> PreparedUpdate.Entry in
+            guard network.ssid == ssid else { return .stored(network.hash(localKey: Self.key)) }
+            return .new(StoredNetwork(ssid: ssid, password: password, isHidden: network.isHidden))
+        }
+        request(.updateBackups(PreparedUpdate(entries: entries, ifRevision: nil)), &device)
+    }
+
+    private mutating func command(
+        _ target: Int, confirmWithin: Duration?, confirmAfter: Duration?, _ device: inout SimulatedDevice
+    ) {
+        let ssid = device.world.scenario.networks[target].ssid
+        guard let network = disk.namedNetworks.first(where: { $0.ssid == ssid }) else { return }
+        let switchID = "switch-\(requests + 1)"
+        confirmations[switchID] = confirmAfter
+        request(
+            .switchNetwork(
+                .stored(network.hash(localKey: Self.key)),
+                confirmWithin: confirmWithin.map { Int($0.components.seconds) }, joinOnce: false, switchID: switchID),
+            &device)
+    }
+
+    private mutating func switchProgressed(_ status: SwitchStatus, _ device: inout SimulatedDevice) {
+        switch status.phase {
+        case .waitingForConfirmation:
+            guard let after = confirmations[status.switchId] else { return }
+            unconfirmed = status.switchId
+            return device.confirmAt = device.now + max(0, after.milliseconds)
+        case .committed: device.account.result.committed += 1
+        case .rolledBack: device.account.result.rolledBack += 1
+        case .failed: device.account.result.failed += 1
+        default: return
+        }
+        device.confirmAt = .max
+        confirmations[status.switchId] = nil
+    }
+
+    private func notePreferred(_ device: inout SimulatedDevice) {
+        device.preferred = disk.preferred.flatMap { device.world.network(named: $0.ssid) }
+    }
+
+    // MARK: Effects
+
+    private mutating func perform(_ effect: Effect, _ device: inout SimulatedDevice) {
+        switch effect {
+        case .join(let station, let request, let attempt, _):
+            join(request, attempt: attempt, Self.index(station), &device)
+        case .leave(let station, _): leave(Self.index(station), &device)
+        case .use(let station): device.use(Self.index(station))
+        case .askSupplicant(let station, let question):
+            waiting.append(.linkAnswer(station, question, linkAnswer(of: Self.index(station), device)))
+        case .askKernel(let station, let link):
+            if device.stations[Self.index(station)].link == nil { waiting.append(.linkGone(link)) }
+        case .reviewHandover(let number, _, let spare, let isSpareAnswering):
+            let found: Handover =
+                spare == nil
+                ? .breakBeforeMake(.notSet) : isSpareAnswering ? .makeBeforeBreak : .breakBeforeMake(.spareNotReady)
+            waiting.append(.handoverFound(number, found))
+        case .startSupplicants:
+            guard device.supplicant.isRunning else { break }
+            for index in device.stations.indices { waiting.append(.supplicant(Self.names[index], .available)) }
+
+        case .scan(_, let owner, let ssids, let frequencies, _): scan(owner, ssids, frequencies, &device)
+        case .abortScan: device.abortScan()
+        case .readScan(_, let order): waiting.append(.scanRead(device.scanResults(), after: order))
+        case .watchSignal(let station, let watch): device.watchSignal(watch, of: Self.index(station))
+        case .watchBeacons(let station, let accessPoint):
+            let index = accessPoint.flatMap { accessPoint in
+                device.world.tracks.firstIndex { $0.bssid == accessPoint.bssid }
+            }
+            device.watchBeacons(of: index, on: Self.index(station))
+        case .beaconsAnswered(let isThere): device.beaconsAnswered(isThere: isThere)
+
+        case .leaveSuccessorProbe: if let spare = core.spare { device.stations[Self.index(spare)].probe = nil }
+        case .probe(let epoch, let limit):
+            device.probe(epoch, over: device.inUse, within: limit.milliseconds)
+        case .probeSuccessor(let epoch, let station, let limit):
+            device.probe(epoch, over: Self.index(station), within: limit.milliseconds)
+
+        case .answer(_, .success(.switchStatus(let status))):
+            waiting.append(.answered(switchID: status.switchId))
+        case .answer(_, .failure): device.account.result.refused += 1
+        case .publish(.switchProgress(let status)): switchProgressed(status, &device)
+        case .commit(let id, let change): commit(id, change, &device)
+        case .record(_, let actions):
+            device.account.result.events += 1
+            for case .record(let decision) in actions { device.account.record(decision, at: device.now) }
+        case .wait(let timer, let moment, _):
+            timers[timer] = moment.map { max($0.milliseconds, device.now) }
+
+        // These have no model: interfaces are up, the country has rules, and `BeaconWatchModel` knows when the radio scans.
+        case .willJoin, .bringUp, .checkCountry, .claim, .beaconsDuringScan, .lookForTraffic, .signOff, .follow,
+            .setCaptive, .answer, .publish, .status, .service, .addressesChanged, .say, .explain:
+            break
+        }
+    }
+
+    private static func index(_ station: StationID) -> Int { names.firstIndex(of: station) ?? 0 }
+
+    private mutating func join(
+        _ request: JoinRequest, attempt: UInt64, _ station: Int, _ device: inout SimulatedDevice
+    ) {
+        let hadLink = device.stations[station].link != nil
+        guard let network = device.world.network(named: request.ssid),
+            device.join(
+                SimulatedDevice.JoinOrder(
+                    attempt: attempt, network: network, isOpen: request.credential == .none, bssid: request.bssid,
+                    frequencies: request.frequencies), with: station)
+        else { return waiting.append(.joinRefused(attempt: attempt, .supplicantUnavailable)) }
+        // wpa_supplicant's word for the link that it ends for the next one has no reason.
+        if hadLink {
+            waiting.append(.supplicant(Self.names[station], .disconnected(reason: 0, locallyGenerated: true)))
+        }
+    }
+
+    private mutating func leave(_ station: Int, _ device: inout SimulatedDevice) {
+        guard device.leave(station) else { return }
+        waiting.append(.supplicant(Self.names[station], .disconnected(.ownDoing)))
+    }
+
+    private func linkAnswer(of station: Int, _ device: SimulatedDevice) -> LinkAnswer {
+        guard device.supplicant.isRunning else { return .none }
+        guard let link = device.stations[station].link else { return .notLinked }
+        let track = device.world.tracks[link.accessPoint]
+        return .linked(
+            LinkFacts(
+                ssid: track.ssid, bssid: track.bssid, frequency: track.frequency,
+                security: link.key == Keys.open ? .open : .wpa2))
+    }
+
+    private mutating func scan(
+        _ owner: ScanOwner, _ ssids: [SSID], _ frequencies: [Frequency], _ device: inout SimulatedDevice
+    ) {
+        var isQuestion = false
+        if case .silence = owner { isQuestion = true }
+        guard let number = device.scan(frequencies, calling: ssids, isQuestion: isQuestion) else {
+            return waiting.append(.scanEnded(owner, .busy(ProtocolError(.scanBusy, "another scan is running"))))
+        }
+        scans[number] = owner
+        waiting.append(.scanBegan(owner))
+    }
+
+    /// The kernel tells everybody, and then the scan's own order ends.
+    private mutating func scanEnded(_ number: Int, isAborted: Bool, _ device: inout SimulatedDevice) {
+        handle(.radio(core.inUse, .scanFinished(aborted: isAborted)), &device)
+        guard let owner = scans.removeValue(forKey: number) else { return }
+        handle(.scanEnded(owner, isAborted ? .aborted : .finished(device.scanResults())), &device)
+    }
+
+    private mutating func commit(_ id: CommitID, _ change: StateChange, _ device: inout SimulatedDevice) {
+        do throws(ProtocolError) {
+            try change.apply(to: &disk)
+            notePreferred(&device)
+            waiting.append(.committed(id, disk))
+        } catch {
+            waiting.append(.refusedCommit(id, error))
+        }
+    }
+}
+
+extension SupplicantReport {
+    /// With the reason that tells the agent as much (IEEE 802.11-2020, table 9-49).
+    fileprivate static func disconnected(_ end: LinkEnd) -> SupplicantReport {
+        switch end {
+        case .ownDoing: .disconnected(reason: 3, locallyGenerated: true)
+        case .silence: .disconnected(reason: 4, locallyGenerated: true)
+        case .other: .disconnected(reason: 6, locallyGenerated: false)
+        }
+    }
+}
+
+extension World {
+    fileprivate func accessPoint(_ index: Int) -> AccessPoint {
+        AccessPoint(bssid: tracks[index].bssid, frequency: tracks[index].frequency)
+    }
+}

@@ -1,0 +1,241 @@
+import AgentCore
+import AgentModel
+import Failover
+import KeyFile
+
+/// What decides in a simulation beside altnet: a model of another connection manager's policy, or a test's.
+public protocol LinkPolicy {
+    mutating func handle(_ event: PolicyEvent, at now: Instant) -> [PolicyAction]
+    /// When it wants to be sent `.tick`, at the latest.
+    var nextWake: Instant? { get }
+}
+
+/// Runs a policy on a simulated device with one station: what the peers' own programs do around theirs. Scans wait for each
+/// other, as in wpa_supplicant, and what a policy stores is stored at once.
+struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
+    private let settings: PolicySettings
+    private let makePolicy: (PolicySettings) -> Policy
+    private var policy: Policy
+    private var isFirst = true
+    private var stored: StoredState
+    private var book = NetworkBook()
+    /// The scan under way, and the one that waits until the radio is free.
+    private var scan: (number: Int, order: ScanOrder)?
+    private var deferred: ScanOrder?
+    private var command: Command?
+    private var commands: UInt64 = 0
+    /// A policy that asks to be woken in the past gets its tick a millisecond later, so that time goes on.
+    private var earliestTick: Int64 = 0
+
+    /// A commanded switch without an outcome as yet.
+    private struct Command {
+        let id: UInt64
+        let target: SSID
+        let cameFrom: SSID?
+        let confirmAfter: Duration?
+    }
+
+    init(_ world: World, makePolicy: @escaping (PolicySettings) -> Policy) {
+        settings = world.scenario.settings
+        self.makePolicy = makePolicy
+        policy = makePolicy(settings)
+        stored = StoredState(of: world)
+    }
+
+    func nextWake(at now: Int64) -> Int64 { policy.nextWake.map { max($0.milliseconds, earliestTick) } ?? .max }
+
+    mutating func take(_ report: DeviceReport, of device: inout SimulatedDevice) {
+        switch report {
+        case .started: start(&device)
+        case .stopped: (scan, deferred) = (nil, nil)
+        case .wake:
+            earliestTick = device.now + 1
+            tell(.tick, &device)
+        case .passBegan:
+            guard let new = stored.reset(to: device.world) else { break }
+            stored = new
+            publishNetworks(&device)
+        case .linked(_, let attempt, let index, let keepsAddress):
+            let track = device.world.tracks[index]
+            stored.note(track.frequency, of: track.ssid)
+            stored.opened(track.bssid, of: track.ssid)
+            tell(.associated(epoch: attempt, AccessPoint(bssid: track.bssid, frequency: track.frequency)), &device)
+            tell(.address(isReady: keepsAddress), &device)
+        case .joinFailed(_, let attempt, let failure): tell(.joinFailed(epoch: attempt, failure), &device)
+        case .linkLost(_, let end): tell(.linkLost(end), &device)
+        case .addressReady: tell(.address(isReady: true), &device)
+        case .addressRemoved, .scanBegan, .silence: break
+        case .supplicantScanned:
+            tell(.scanned(id: nil, results(&device)), &device)
+            startDeferred(&device)
+        case .scanEnded(let number, let isAborted): scanEnded(number, isAborted: isAborted, &device)
+        case .signal(let level): tell(.signal(level), &device)
+        case .probed(_, let epoch, let result): tell(.probed(epoch: epoch, result), &device)
+        case .doubted(_, let epoch): tell(.doubted(epoch: epoch), &device)
+        case .supplicant(let isAvailable, let unlinked):
+            tell(.supplicant(isAvailable: isAvailable), &device)
+            if !unlinked.isEmpty { tell(.linkLost(.ownDoing), &device) }
+        case .told(let ssid, let password): if stored.tell(password, of: ssid) { publishNetworks(&device) }
+        case .otherUplink(let uplink): tell(.otherUplink(uplink), &device)
+        case .command(let target, let confirmWithin, let confirmAfter):
+            take(target, confirmWithin: confirmWithin, confirmAfter: confirmAfter, &device)
+        case .confirmation: if let command { tell(.confirmed(id: command.id), &device) }
+        case .resumed:
+            tell(.resumed, &device)
+            failDeferred(&device)
+        }
+    }
+
+    private mutating func tell(_ event: PolicyEvent, _ device: inout SimulatedDevice) {
+        device.account.result.events += 1
+        for action in policy.handle(event, at: Instant(milliseconds: device.now)) { perform(action, &device) }
+    }
+
+    private mutating func perform(_ action: PolicyAction, _ device: inout SimulatedDevice) {
+        switch action {
+        case .join(let target): join(target, &device)
+        case .leave:
+            device.leave(0)
+            startDeferred(&device)
+        // It has one station.
+        case .joinBeside, .useSuccessor, .leaveSuccessor: break
+        case .scan(let order): begin(order, &device)
+        case .cancelScan:
+            failDeferred(&device)
+            device.abortScan()
+        case .watchSignal(let watch): device.watchSignal(watch, of: 0)
+        case .probe(let epoch, let limit): device.probe(epoch, over: 0, within: limit.milliseconds)
+        // No scenario takes it down.
+        case .bringInterfaceUp: break
+        case .record(let decision): device.account.record(decision, at: device.now)
+        case .store(.switchEnded(let id, let isCommitted)):
+            guard isCommitted, let command, command.id == id, stored.chosen?.ssid != command.target,
+                let target = stored.backups.first(where: { $0.ssid == command.target })
+            else { break }
+            stored.chosen = target
+            publishNetworks(&device)
+        case .switchProgress(let id, let progress): switchProgressed(id, progress, &device)
+        }
+    }
+
+    // MARK: Networks
+
+    /// Tells a new policy what there is, in the agent's order.
+    private mutating func start(_ device: inout SimulatedDevice) {
+        if !isFirst { policy = makePolicy(settings) }
+        isFirst = false
+        let networks = publishNetworks(&device)
+        for network in networks {
+            guard let frequency = stored.statistics[network.ssid]?.lastFrequency else { continue }
+            tell(.remembered(network.id, frequency), &device)
+        }
+        for network in networks {
+            for bssid in stored.statistics[network.ssid]?.provenAccessPoints ?? [] {
+                tell(.proven(network.id, bssid), &device)
+            }
+        }
+        if let command {
+            tell(
+                .interrupted(
+                    id: command.id, target: id(of: command.target), cameFrom: command.cameFrom.flatMap { id(of: $0) }),
+                &device)
+        }
+        tell(.interface(isUp: true), &device)
+        if device.otherUplink != nil { tell(.otherUplink(device.otherUplink), &device) }
+        guard device.supplicant.isRunning else { return }
+        if let link = device.stations[0].link, let id = id(of: device.world.tracks[link.accessPoint].ssid) {
+            let track = device.world.tracks[link.accessPoint]
+            tell(.linkFound(id, AccessPoint(bssid: track.bssid, frequency: track.frequency)), &device)
+            tell(.address(isReady: link.hasAddress), &device)
+        }
+        tell(.supplicant(isAvailable: true), &device)
+    }
+
+    @discardableResult
+    private mutating func publishNetworks(_ device: inout SimulatedDevice) -> [KnownNetwork] {
+        let networks = book.known(in: stored)
+        device.preferred = stored.preferred.flatMap { device.world.network(named: $0.ssid) }
+        tell(.networks(networks), &device)
+        return networks
+    }
+
+    private func id(of ssid: SSID) -> NetworkID? { book.id(named: ssid) }
+
+    // MARK: Joins and scans
+
+    private mutating func join(_ target: LinkTarget, _ device: inout SimulatedDevice) {
+        guard let network = book[target.network], let index = device.world.network(named: network.ssid) else {
+            return tell(.joinFailed(epoch: target.epoch, .notFound), &device)
+        }
+        let order = SimulatedDevice.JoinOrder(
+            attempt: target.epoch, network: index, isOpen: network.credential == .none, bssid: target.bssid,
+            frequencies: target.frequencies)
+        if !device.join(order, with: 0) { tell(.joinFailed(epoch: target.epoch, .supplicantUnavailable), &device) }
+    }
+
+    private mutating func begin(_ order: ScanOrder, _ device: inout SimulatedDevice) {
+        guard let number = device.scan(order.frequencies, calling: order.ssids) else {
+            deferred = order
+            return
+        }
+        scan = (number, order)
+    }
+
+    private mutating func startDeferred(_ device: inout SimulatedDevice) {
+        guard device.isRadioFree, let order = deferred else { return }
+        deferred = nil
+        begin(order, &device)
+    }
+
+    private mutating func failDeferred(_ device: inout SimulatedDevice) {
+        guard let order = deferred else { return }
+        deferred = nil
+        tell(.scanFailed(id: order.id), &device)
+    }
+
+    private mutating func scanEnded(_ number: Int, isAborted: Bool, _ device: inout SimulatedDevice) {
+        if let scan, scan.number == number {
+            self.scan = nil
+            tell(isAborted ? .scanFailed(id: scan.order.id) : .scanned(id: scan.order.id, results(&device)), &device)
+        }
+        startDeferred(&device)
+    }
+
+    private mutating func results(_ device: inout SimulatedDevice) -> [BSS] {
+        let results = device.scanResults()
+        for bss in results { if let ssid = bss.ssid { stored.note(bss.frequency, of: ssid) } }
+        return results
+    }
+
+    // MARK: Commands
+
+    private mutating func take(
+        _ target: Int, confirmWithin: Duration?, confirmAfter: Duration?, _ device: inout SimulatedDevice
+    ) {
+        let ssid = device.world.scenario.networks[target].ssid
+        guard let network = id(of: ssid) else { return }
+        commands += 1
+        command = Command(
+            id: commands, target: ssid,
+            cameFrom: device.stations[0].link.map { device.world.scenario.networks[$0.network].ssid },
+            confirmAfter: confirmAfter)
+        tell(.switchTo(network, id: commands, confirmWithin: confirmWithin), &device)
+    }
+
+    private mutating func switchProgressed(
+        _ id: UInt64, _ progress: SwitchProgress, _ device: inout SimulatedDevice
+    ) {
+        switch progress {
+        case .accepted, .joining, .waitingForAddress, .validating: break
+        case .waitingForConfirmation:
+            guard let command, command.id == id, let after = command.confirmAfter else { return }
+            device.confirmAt = device.now + max(0, after.milliseconds)
+        case .committed: device.account.result.committed += 1
+        case .rolledBack: device.account.result.rolledBack += 1
+        case .failed: device.account.result.failed += 1
+        }
+        guard progress.isFinal, command?.id == id else { return }
+        command = nil
+        device.confirmAt = .max
+    }
+}

@@ -1,0 +1,89 @@
+import AgentCore
+import AgentModel
+import KeyFile
+
+// What a simulated device has in its key file.
+extension StoredState {
+    /// The device has a life before the scenario: it remembers where each network was, and was in what is there at the
+    /// beginning. All its networks are in its list; the one that it belongs in it was once sent to.
+    init(of world: World) {
+        let scenario = world.scenario
+        let networks = scenario.networks.map(StoredNetwork.init)
+        self.init(chosen: zip(scenario.networks, networks).first { $0.0.isPreferred }?.1, backups: networks)
+        for (index, network) in scenario.networks.enumerated() {
+            var known = NetworkStatistics()
+            known.lastFrequency = scenario.accessPoints.first { $0.ssid == network.ssid }?.frequency
+            if network.password != nil { known.provenAccessPoints = world.openedAtBeginning(of: index) }
+            statistics[network.ssid] = known
+        }
+    }
+
+    /// Networks and preferred network as the scenario begins, with what was learnt of those that are as they were.
+    /// - Returns: nil where nothing has changed.
+    func reset(to world: World) -> StoredState? {
+        let first = StoredState(of: world)
+        guard backups.map(\.credential) != first.backups.map(\.credential) || preferred?.ssid != first.preferred?.ssid
+        else { return nil }
+        var new = self
+        (new.home, new.chosen, new.backups) = (first.home, first.chosen, first.backups)
+        new.pendingSwitch = nil
+        for network in new.backups where !holds(network) { new.forgetKey(of: network.ssid) }
+        return new
+    }
+
+    /// The app tells the device a network's password.
+    /// - Returns: whether that is news.
+    mutating func tell(_ password: String?, of ssid: SSID) -> Bool {
+        guard let index = backups.firstIndex(where: { $0.ssid == ssid }) else { return false }
+        let new = StoredNetwork(ssid: ssid, password: password, isHidden: backups[index].isHidden)
+        guard !new.hasSameKey(as: backups[index]) else { return false }
+        if chosen?.ssid == ssid { chosen = new }
+        backups[index] = new
+        forgetKey(of: ssid)
+        return true
+    }
+
+    private mutating func forgetKey(of ssid: SSID) {
+        statistics[ssid]?.lastFailure = nil
+        statistics[ssid]?.provenAccessPoints = []
+    }
+
+    /// An access point of a network was seen, or joined, on this frequency.
+    mutating func note(_ frequency: Frequency, of ssid: SSID) { statistics[ssid]?.lastFrequency = frequency }
+
+    /// The network's password has opened an access point.
+    mutating func opened(_ bssid: BSSID, of ssid: SSID) {
+        guard backups.contains(where: { $0.ssid == ssid && $0.credential != .none }) else { return }
+        let others = statistics[ssid]?.provenAccessPoints.filter { $0 != bssid } ?? []
+        statistics[ssid]?.provenAccessPoints = Array(
+            ([bssid] + others).prefix(NetworkStatistics.maximumAccessPoints))
+    }
+}
+
+extension StoredNetwork {
+    init(_ network: Scenario.Network) {
+        self.init(ssid: network.ssid, password: network.password, isHidden: network.isHidden)
+    }
+
+    init(ssid: SSID, password: String?, isHidden: Bool) {
+        // Nothing joins with the derived key here.
+        let psk = Secret([0])
+        self.init(
+            ssid: ssid, credential: password.map { .passphrase(Secret(text: $0), psk: psk) } ?? .none,
+            security: password == nil ? .open : .wpa2, isHidden: isHidden)
+    }
+}
+
+extension World {
+    /// The access points of a network that are on at the beginning and take its password, as many as the key file keeps.
+    fileprivate func openedAtBeginning(of network: Int) -> [BSSID] {
+        let opened = tracks.indices.filter { index in
+            let state = span(of: index, at: 0).state
+            return tracks[index].network == network && state.isOn && state.admission == .admitted
+        }
+        return opened.prefix(NetworkStatistics.maximumAccessPoints).map { tracks[$0].bssid }
+    }
+
+    /// Index in the scenario's networks.
+    func network(named ssid: SSID) -> Int? { scenario.networks.firstIndex { $0.ssid == ssid } }
+}

@@ -1,0 +1,185 @@
+import AgentModel
+import AppProtocol
+import Failover
+import KeyFile
+import Testing
+
+@testable import AgentCore
+
+/// What Docs/failover.md says of the agent, and not of the policy alone.
+@Suite struct SecurityFloorRowTests {
+    /// A link to Home was made, and has this.
+    private func linked(
+        _ protection: LinkProtection, closed: TransitionDisable? = nil, floor: LinkProtection = []
+    ) throws -> CoreBench {
+        var home = try CoreBench.network("Home")
+        home.floor = floor
+        var bench = try CoreBench(disk: StoredState(home: home, backups: [try CoreBench.network("Backup")]))
+        try bench.start()
+        if let closed { bench.tell(.supplicant("wlan0", .waysClosed(closed))) }
+        bench.tell(.linkAnswer("wlan0", .protection(home, bench.bss("Home").bssid), .linked(try facts(protection))))
+        return bench
+    }
+
+    private func facts(_ protection: LinkProtection) throws -> LinkFacts {
+        LinkFacts(ssid: try SSID("Home"), bssid: CoreBench.access["Home"]!, security: .wpa3, protection: protection)
+    }
+
+    private func floor(_ bench: CoreBench) -> LinkProtection? {
+        bench.core.policy.networks.first { $0.ssid.description == "Home" }?.floor
+    }
+
+    @Test(arguments: [LinkProtection.sae, .pmf, .owe, [.sae, .pmf], []])
+    func whatALinkHasIsTheFloorAtOnce(protection: LinkProtection) throws {
+        var bench = try linked(protection)
+        #expect(floor(bench) == protection)
+        // And on the disk with the next write.
+        bench.tell(.stop)
+        try bench.store(1)
+        #expect(bench.disk.home?.floor == protection)
+    }
+
+    @Test func itOnlyRises() throws {
+        let bench = try linked(.pmf, floor: .sae)
+        #expect(floor(bench) == [.sae, .pmf])
+    }
+
+    @Test func anAccessPointThatClosesWPA2RaisesIt() throws {
+        #expect(floor(try linked(.sae, closed: .personal)) == [.sae, .pmf])
+        #expect(floor(try linked(.pmf, closed: .personal)) == .pmf, "of WPA2 it is not believed")
+        #expect(floor(try linked(.sae, closed: .open)) == .sae)
+    }
+
+    /// What one network has said says nothing of the next.
+    @Test func whatIsClosedIsClosedInOneNetwork() throws {
+        var bench = try CoreBench(validates: false)
+        try bench.start()
+        bench.tell(.supplicant("wlan0", .waysClosed(.personal)))
+        bench.tell(.request(7, try bench.command("Backup")))
+        try bench.store(1)
+        bench.tell(.answered(switchID: "s-1"))
+        bench.endScan(.finished([bench.bss("Backup")]))
+        #expect(bench.core.stations["wlan0"]?.closedWays == [])
+    }
+
+    @Test func theOwnersWordBeginsAnew() throws {
+        var bench = try linked([.sae, .pmf])
+        bench.tell(.stop)
+        try bench.store(1)
+        var next = try CoreBench(disk: bench.disk)
+        try next.start()
+        // By its hash it is as it was.
+        let hash = next.home.hash(localKey: CoreBench.key)
+        next.tell(.request(1, .updateBackups(PreparedUpdate(entries: [.stored(hash)], ifRevision: nil))))
+        try next.store(1)
+        #expect(floor(next) == [.sae, .pmf])
+        let word = try CoreBench.network("Home")
+        next.tell(.request(2, .updateBackups(PreparedUpdate(entries: [.new(word)], ifRevision: nil))))
+        try next.store(2)
+        #expect(floor(next) == [])
+    }
+
+    @Test func aTwinThatOffersLessIsToldOfOnce() throws {
+        var bench = try linked([.sae, .pmf])
+        bench.tell(.supplicant("wlan0", .disconnected(reason: 8, locallyGenerated: false)))
+        let twin = bench.bss("Home")
+        #expect(bench.endScan(.finished([twin])).allSatisfy { !$0.hasPrefix("join") })
+        #expect(bench.warnings.filter { $0.contains("so it is not joined") }.count == 1)
+        bench.now = bench.now + .seconds(5)
+        bench.tell(.timer(.policy))
+        bench.endScan(.finished([bench.bss("Home")]))
+        #expect(bench.warnings.filter { $0.contains("so it is not joined") }.count == 1)
+    }
+}
+
+/// Parts that die, other uplinks, sleep, and what is remembered.
+@Suite struct FailoverRowTests {
+    private func started() throws -> CoreBench {
+        var bench = try CoreBench()
+        try bench.start()
+        return bench
+    }
+
+    /// The driver keeps the link, and so does the device.
+    @Test func withoutWpaSupplicantTheLinkIsKept() throws {
+        var bench = try started()
+        #expect(bench.tell(.supplicant("wlan0", .unavailable)) == ["wait trouble", "ask kernel wlan0"])
+        #expect(bench.network == "Home")
+        #expect(bench.tell(.supplicant("wlan0", .available)) == ["ask wlan0", "check country"])
+        let facts = LinkFacts(ssid: bench.home.ssid, bssid: bench.bss("Home").bssid, frequency: nil)
+        bench.tell(.linkAnswer("wlan0", .whatIsThere(bench.core.stations["wlan0"]!.questions), .linked(facts)))
+        #expect(bench.network == "Home" && bench.joins.isEmpty)
+    }
+
+    @Test func aLinkThatWentWithWpaSupplicantIsTheDevicesOwnDoing() throws {
+        var bench = try started()
+        bench.tell(.supplicant("wlan0", .unavailable))
+        guard case .online(let link) = bench.core.policy.phase else { return #expect(Bool(false)) }
+        bench.tell(.linkGone(link))
+        #expect(bench.network == "none")
+        #expect(bench.joins.isEmpty, "there is nothing to join with")
+    }
+
+    @Test func anInterfaceThatIsDownIsBroughtUp() throws {
+        var bench = try started()
+        bench.surroundings.stations["wlan0"]?.isLinkUp = false
+        bench.tell(.route(.linkChanged("wlan0", isUp: false)))
+        var effects: [String] = []
+        for _ in 0..<2 {
+            bench.now = bench.now + .seconds(30)
+            effects += bench.tell(.timer(.policy))
+        }
+        #expect(effects.filter { $0 == "bring up wlan0" }.count == 2)
+        // One that is not there cannot be.
+        bench.surroundings.stations["wlan0"]?.hasLink = false
+        bench.now = bench.now + .seconds(30)
+        #expect(bench.tell(.timer(.policy)) == ["explain interface"])
+    }
+
+    @Test func whileAnotherUplinkCarriesTheTrafficACommandIsRefused() throws {
+        var bench = try started()
+        bench.surroundings.otherUplink = .wired
+        bench.tell(.route(.other))
+        #expect(bench.tell(.request(7, try bench.command("Backup"))) == ["answer 7 cannotSwitch"])
+        bench.surroundings.otherUplink = nil
+        bench.tell(.route(.other))
+        #expect(bench.tell(.request(8, try bench.command("Backup"))) == ["commit 1 pending switch"])
+    }
+
+    @Test func afterSleepTheLinkIsProbedAnew() throws {
+        var bench = try started()
+        bench.now = bench.now + .seconds(3600)
+        #expect(bench.tell(.resumed).contains("probe"))
+    }
+
+    @Test func lostMessagesOfTheKernelAreReadAnew() throws {
+        var bench = try started()
+        #expect(bench.tell(.radio("wlan0", .resynchronise)) == ["read scan", "ask kernel wlan0"])
+    }
+
+    /// A first sight, another network in use: worth a write, 20 minutes later.
+    @Test func whatWasLearntIsWrittenLater() throws {
+        var bench = try started()
+        bench.tell(.radio("wlan0", .scanFinished(aborted: false)))
+        bench.tell(.scanRead([bench.bss("Home"), bench.bss("Backup")], after: nil))
+        let due = try #require(bench.timers[.journal])
+        #expect(due - bench.now <= .seconds(1200) && due - bench.now > .seconds(1100))
+        bench.now = due
+        #expect(bench.tell(.timer(.journal)) == ["commit 1 learnt"])
+        try bench.store(1)
+        #expect(bench.disk.statistics[try SSID("Backup")]?.lastFrequency == bench.bss("Backup").frequency)
+        // A device that stays where it is writes nothing.
+        bench.tell(.scanRead([bench.bss("Home"), bench.bss("Backup")], after: nil))
+        #expect(bench.timers[.journal] == nil)
+    }
+
+    /// After the end nothing is wanted any more, and the link stays as it is.
+    @Test func afterTheEndNothingIsWanted() throws {
+        var bench = try started()
+        bench.tell(.stop)
+        bench.now = bench.now + .seconds(600)
+        #expect(bench.tell(.timer(.policy)) == [])
+        #expect(bench.tell(.timer(.signal)) == [])
+        #expect(bench.tell(.supplicant("wlan0", .disconnected(reason: 8, locallyGenerated: false))) == [])
+    }
+}

@@ -1,0 +1,155 @@
+import AgentModel
+import Failover
+import Testing
+
+@testable import AgentCore
+
+/// An access point that falls silent: what is read, asked and reported, step by step.
+@Suite struct BeaconWatchTests {
+    private var watch = BeaconWatch(beacons: 3)
+    private var now = Instant(milliseconds: 1_000_000)
+    private var station = StationInfo()
+
+    init() {
+        station.beaconsReceived = 40
+        station.beaconInterval = .microseconds(102_400)
+        station.transmitFailed = 2
+        station.inactive = .milliseconds(4)
+    }
+
+    private mutating func tell(_ input: BeaconWatch.Input) -> BeaconWatch.Step? { watch.handle(input, at: now) }
+
+    /// The device sends much, so that the counts are read.
+    private mutating func comeIntoUse() {
+        #expect(tell(.framesSent(0)) == nil)
+        now = now + .seconds(10)
+        #expect(tell(.framesSent(500)) == .sample(at: now))
+        #expect(tell(.sampled(station, framesSent: nil)) == .sample(at: now + .milliseconds(100)))
+    }
+
+    /// Three beacons are missing, and frames are lost.
+    private mutating func fallSilent() -> BeaconWatch.Step? {
+        var step: BeaconWatch.Step?
+        for _ in 0..<5 {
+            now = now + .milliseconds(100)
+            station.transmitFailed? += 3
+            station.inactive = (station.inactive ?? .zero) + .milliseconds(100)
+            step = tell(.sampled(station, framesSent: nil))
+            if case .report = step { break }
+        }
+        return step
+    }
+
+    @Test mutating func anIdleDeviceReadsNothing() {
+        #expect(tell(.framesSent(0)) == nil)
+        #expect(!watch.wantsFrames(at: now + .seconds(4)) && watch.wantsFrames(at: now + .seconds(5)))
+        now = now + .seconds(10)
+        #expect(tell(.framesSent(15)) == nil)
+    }
+
+    @Test mutating func aSilentAccessPointIsAskedAndThenConfirmed() {
+        comeIntoUse()
+        #expect(fallSilent() == .report(.suspected))
+        // Nothing is read while it is asked, and what begins then is the question.
+        #expect(tell(.framesSent(600)) == nil)
+        #expect(tell(.scan(isUnderWay: true)) == nil)
+        #expect(tell(.asked(isThere: false)) == .sample(at: now), "a last look at the counts")
+        now = now + .milliseconds(1)
+        #expect(tell(.sampled(station, framesSent: nil)) == .report(.confirmed))
+        #expect(watch.isOver && !watch.wantsFrames(at: now + .seconds(60)))
+        #expect(tell(.scan(isUnderWay: true)) == nil && tell(.asked(isThere: false)) == nil)
+    }
+
+    @Test mutating func oneThatAnswersIsWatchedFurther() {
+        comeIntoUse()
+        #expect(fallSilent() == .report(.suspected))
+        #expect(tell(.asked(isThere: true)) == .sample(at: now + .milliseconds(100)))
+        #expect(tell(.asked(isThere: false)) == nil, "it was not asked again")
+    }
+
+    /// It has not answered, and is heard all the same.
+    @Test mutating func aBeaconAfterTheQuestionSettlesIt() {
+        comeIntoUse()
+        #expect(fallSilent() == .report(.suspected))
+        _ = tell(.asked(isThere: false))
+        station.beaconsReceived? += 1
+        #expect(tell(.sampled(station, framesSent: nil)) == .sample(at: now + .milliseconds(100)))
+        #expect(!watch.isOver)
+    }
+
+    @Test mutating func aRadioThatDoesNotCountSaysSoOnce() {
+        comeIntoUse()
+        #expect(tell(.sampled(StationInfo(), framesSent: nil)) == .report(.untold))
+        #expect(watch.isOver && tell(.sampled(station, framesSent: nil)) == nil)
+    }
+
+    @Test mutating func aMeasurementThatFailsBeginsAnew() {
+        comeIntoUse()
+        now = now + .milliseconds(600)
+        #expect(tell(.sampled(nil, framesSent: nil)) == .sample(at: now + .milliseconds(100)))
+        now = now + .milliseconds(100)
+        station.transmitFailed? += 9
+        #expect(
+            tell(.sampled(station, framesSent: nil)) == .sample(at: now + .milliseconds(100)), "nothing to compare with"
+        )
+    }
+
+    @Test mutating func aScanIsWatchedOnAnIdleDeviceToo() {
+        #expect(tell(.scan(isUnderWay: true)) == .sample(at: now))
+        #expect(tell(.scan(isUnderWay: false)) == nil, "the counts are being read")
+        #expect(tell(.sampled(station, framesSent: nil)) == nil)
+    }
+}
+
+/// When the signal of the link in use is measured.
+@Suite struct SignalSamplingTests {
+    private func online() throws -> (CoreBench, SignalWatch) {
+        var bench = try CoreBench()
+        try bench.start()
+        return (bench, try #require(bench.core.signal?.watch))
+    }
+
+    @Test func aNewLinkIsMeasuredAfterASecond() throws {
+        var (bench, _) = try online()
+        #expect(bench.timers[.signal] == bench.watchBegan + .seconds(1))
+        #expect(bench.tell(.timer(.signal)) == ["measure wlan0"])
+        let number = try #require(bench.core.signal?.number)
+        #expect(bench.tell(.measured(number, -61)) == ["publish signal"])
+    }
+
+    /// So that all that is done at such intervals is done at one time.
+    @Test func furtherOnesComeAtMultiplesOfTheInterval() throws {
+        var (bench, watch) = try online()
+        bench.tell(.timer(.signal))
+        let next = try #require(bench.timers[.signal])
+        #expect(next.milliseconds % watch.interval.milliseconds == 0)
+        #expect(next > bench.now && next <= bench.now + watch.interval)
+    }
+
+    @Test func whereTheDriverDoesNotWatchItIsMeasuredMoreOften() throws {
+        var (bench, watch) = try online()
+        bench.tell(.timer(.signal))
+        bench.tell(.signalUnsupervised("wlan1"))
+        #expect(bench.core.signal?.isSupervised == true, "that is another radio's driver")
+        bench.tell(.signalUnsupervised("wlan0"))
+        #expect(bench.timers[.signal] == bench.now + min(.seconds(1), watch.unsupervisedInterval))
+        bench.tell(.timer(.signal))
+        #expect(try #require(bench.timers[.signal]) <= bench.now + watch.unsupervisedInterval)
+    }
+
+    @Test func aCrossingIsAMeasurementAtOnce() throws {
+        var (bench, _) = try online()
+        #expect(bench.tell(.signalCrossed("wlan0", level: -72)).contains("publish signal"))
+        #expect(bench.tell(.signalCrossed("wlan0", level: nil)) == ["measure wlan0"])
+        #expect(bench.tell(.signalCrossed("wlan1", level: -72)) == [], "of a link that is not in use")
+    }
+
+    @Test func aMeasurementOfTheLinkBeforeIsDropped() throws {
+        var (bench, _) = try online()
+        let number = try #require(bench.core.signal?.number)
+        bench.tell(.supplicant("wlan0", .disconnected(reason: 8, locallyGenerated: false)))
+        #expect(bench.core.signal == nil || bench.core.signal?.number != number)
+        #expect(bench.tell(.measured(number, -61)) == [])
+        #expect(bench.tell(.timer(.signal)) == [])
+    }
+}
