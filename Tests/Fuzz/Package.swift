@@ -77,7 +77,7 @@ let package = Package(
         support(
             "Fuzzing",
             on: [
-                "Agent", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DNS", "Failover",
+                "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DNS", "Failover",
                 "Hotspots", "KeyFile", "KeyFileSimulation", "Netlink", "Randomness", "Supplicant", crypto, nioCore,
                 nioEmbedded, nioHTTP1, nioTLS,
             ],
