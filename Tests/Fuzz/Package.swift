@@ -77,9 +77,9 @@ let package = Package(
         support(
             "Fuzzing",
             on: [
-                "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DNS", "Failover",
-                "Hotspots", "KeyFile", "KeyFileSimulation", "Netlink", "Randomness", "Supplicant", crypto, nioCore,
-                nioEmbedded, nioHTTP1, nioTLS,
+                "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DNS",
+                "Failover", "Hotspots", "KeyFile", "KeyFileSimulation", "Netlink", "Randomness", "Supplicant", crypto,
+                nioCore, nioEmbedded, nioHTTP1, nioTLS,
             ],
             exclude: ["Dictionaries"]),
 
