@@ -229,6 +229,7 @@ import Testing
                 let client = try RawSocket.connecting(to: path)
                 try await client.send(try switchRequest())
                 await gate.isReached()
+                withExtendedLifetime(client) {}
             }
             gate.open()
             #expect(await arrivals.first { @Sendable _ in true } == accepted)
