@@ -66,6 +66,8 @@ struct AgentRunner: DeviceRunner {
         case .supplicantScanned: handle(.radio(core.inUse, .scanFinished(aborted: false)), &device)
         case .scanEnded(let number, let isAborted): scanEnded(number, isAborted: isAborted, &device)
         case .signal(let level): handle(.signal(level), &device)
+        case .signalCrossed(let station, let level):
+            handle(.signalCrossed(Self.names[station], level: level), &device)
         case .silence(_, let index, let report):
             handle(.silence(device.world.accessPoint(index), report), &device)
         case .probed(let station, let epoch, let result): probed(epoch, result, over: station, &device)
@@ -246,7 +248,10 @@ struct AgentRunner: DeviceRunner {
         case .scan(_, let owner, let ssids, let frequencies, _): scan(owner, ssids, frequencies, &device)
         case .abortScan: device.abortScan()
         case .readScan(_, let order): waiting.append(.scanRead(device.scanResults(), after: order))
-        case .watchSignal(let station, let watch): device.watchSignal(watch, of: Self.index(station))
+        case .watchSignal(let station, let watch): device.watchSignal(watch, of: Self.index(station), isSampling: false)
+        case .measure(let station, let number):
+            if let level = device.signal(of: Self.index(station)) { waiting.append(.measured(number, level)) }
+        case .claim: waiting.append(.claimed([:]))
         case .watchBeacons(let station, let accessPoint):
             let index = accessPoint.flatMap { accessPoint in
                 device.world.tracks.firstIndex { $0.bssid == accessPoint.bssid }
@@ -272,7 +277,7 @@ struct AgentRunner: DeviceRunner {
             timers[timer] = moment.map { max($0.milliseconds, device.now) }
 
         // These have no model: interfaces are up, the country has rules, and `BeaconWatchModel` knows when the radio scans.
-        case .willJoin, .bringUp, .checkCountry, .claim, .beaconsDuringScan, .lookForTraffic, .signOff, .follow,
+        case .willJoin, .bringUp, .checkCountry, .addInterface, .beaconsDuringScan, .lookForTraffic, .signOff, .follow,
             .setCaptive, .answer, .publish, .status, .service, .addressesChanged, .say, .explain:
             break
         }

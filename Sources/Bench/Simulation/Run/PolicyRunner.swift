@@ -69,7 +69,7 @@ struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
             tell(.scanned(id: nil, results(&device)), &device)
             startDeferred(&device)
         case .scanEnded(let number, let isAborted): scanEnded(number, isAborted: isAborted, &device)
-        case .signal(let level): tell(.signal(level), &device)
+        case .signal(let level), .signalCrossed(_, let level): tell(.signal(level), &device)
         case .probed(_, let epoch, let result): tell(.probed(epoch: epoch, result), &device)
         case .doubted(_, let epoch): tell(.doubted(epoch: epoch), &device)
         case .supplicant(let isAvailable, let unlinked):
@@ -103,7 +103,7 @@ struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
         case .cancelScan:
             failDeferred(&device)
             device.abortScan()
-        case .watchSignal(let watch): device.watchSignal(watch, of: 0)
+        case .watchSignal(let watch): device.watchSignal(watch, of: 0, isSampling: true)
         case .probe(let epoch, let limit): device.probe(epoch, over: 0, within: limit.milliseconds)
         // No scenario takes it down.
         case .bringInterfaceUp: break

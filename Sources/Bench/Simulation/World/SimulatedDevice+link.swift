@@ -101,6 +101,8 @@ extension SimulatedDevice {
     struct Watch {
         let station: Int
         let order: SignalWatch
+        /// Whether the device takes samples by itself.
+        let isSampling: Bool
         var sampleAt = Int64.max
         /// Whether the kernel last saw the signal below the threshold.
         var isLow = false
@@ -109,11 +111,13 @@ extension SimulatedDevice {
         var crossing: Int64 = 0
         var searchedUntil = Int64.max
 
-        init(_ order: SignalWatch, on station: Int) { (self.order, self.station) = (order, station) }
+        init(_ order: SignalWatch, on station: Int, isSampling: Bool) {
+            (self.order, self.station, self.isSampling) = (order, station, isSampling)
+        }
 
         var interval: Int64 { max(100, order.interval.milliseconds) }
 
-        mutating func pause() { self = Watch(order, on: station) }
+        mutating func pause() { self = Watch(order, on: station, isSampling: isSampling) }
     }
 
     /// The kernel tells of a crossing only this far past the threshold, in dB; the agent sets the threshold that much
@@ -122,15 +126,16 @@ extension SimulatedDevice {
     /// The agent measures once when the watch begins, for the kernel tells of crossings only.
     private static let firstSample: Int64 = 1000
 
-    mutating func watchSignal(_ order: SignalWatch?, of station: Int) {
-        watch = order.map { Watch($0, on: station) }
+    /// - Parameter isSampling: whether the device takes samples at the interval, or `signal` is asked.
+    mutating func watchSignal(_ order: SignalWatch?, of station: Int, isSampling: Bool) {
+        watch = order.map { Watch($0, on: station, isSampling: isSampling) }
         restartWatch(on: station)
     }
 
     mutating func restartWatch(on station: Int) {
         guard let link = stations[station].link, var watch, watch.station == station else { return }
         watch.pause()
-        watch.sampleAt = now + min(watch.interval, Self.firstSample)
+        if watch.isSampling { watch.sampleAt = now + min(watch.interval, Self.firstSample) }
         watch.isLow = world.signal(of: link.accessPoint, at: now) < Double(watch.order.threshold)
         self.watch = watch
         searchForCrossing(from: now)
@@ -168,11 +173,19 @@ extension SimulatedDevice {
             searchForCrossing(from: watch.crossing)
             // The kernel counts in whole dBm, so what is below a threshold is a whole one below it.
             let signal = world.signal(of: link.accessPoint, at: watch.crossing)
-            report(.signal(Int(signal.rounded(watch.isLow ? .up : .down))))
+            report(.signalCrossed(watch.station, Int(signal.rounded(watch.isLow ? .up : .down))))
         }
         if watch.sampleAt <= now {
             self.watch?.sampleAt = now + watch.interval
             report(.signal(world.averagedSignal(of: link.accessPoint, at: away?.lowerBound ?? now)))
+        }
+    }
+
+    /// A sample of the signal of a station's link, in dBm; as it was before the scan, while the radio scans.
+    func signal(of station: Int) -> Int? {
+        stations[station].link.map { link in
+            let away = isAwayFromChannel ? scanTimes : nil
+            return world.averagedSignal(of: link.accessPoint, at: away?.lowerBound ?? now)
         }
     }
 

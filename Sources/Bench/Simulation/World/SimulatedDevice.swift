@@ -280,8 +280,10 @@ enum DeviceReport {
     case supplicantScanned
     /// The scan with this number has ended.
     case scanEnded(Int, isAborted: Bool)
-    /// In dBm.
+    /// A sample of the signal, in dBm.
     case signal(Int)
+    /// The kernel saw the signal cross the threshold, at this level in dBm.
+    case signalCrossed(Int, Int)
     case silence(Int, accessPoint: Int, SilenceReport)
     case probed(Int, epoch: UInt64, ProbeResult)
     case doubted(Int, epoch: UInt64)
