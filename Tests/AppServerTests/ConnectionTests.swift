@@ -211,9 +211,7 @@ import Testing
         #expect(told == [])
     }
 
-    // MARK: Clients that do not take the answer
-
-    private static let limit = Duration.milliseconds(1500)
+    // MARK: Clients that are gone
 
     private func switchRequest() throws -> String {
         let hash = NetworkHash(localKey: Secret(text: "key"), ssid: try SSID("Home"), password: nil)
@@ -233,35 +231,6 @@ import Testing
             }
             gate.open()
             #expect(await arrivals.first { @Sendable _ in true } == accepted)
-        }
-    }
-
-    /// A client of which the kernel takes nothing more: the answer waits behind an event that is larger than its buffers. What the
-    /// client asked for begins 1.5 s after the answer was given.
-    @Test(.timeLimit(.minutes(5))) func aClientThatDoesNotReadDoesNotHoldUpTheSwitch() async throws {
-        let (clock, hub, gate) = (ManualClock(), EventHub(), Gate())
-        let (arrivals, arrived) = AsyncStream.makeStream(of: SwitchStatus.self)
-        try await withServer(Watch(device: FakeDevice(gate: gate), arrived: arrived), hub: hub, clock: clock) { path in
-            let client = try RawSocket.connecting(to: path)
-            try await client.send(request(.subscribe))
-            _ = try await client.line()
-            try await client.send(try switchRequest())
-            await gate.isReached()
-            hub.publish(
-                .decision(
-                    Decision(
-                        seq: 1, time: Timestamp(millisecondsSince1970: 0), monotonicMs: 0,
-                        kind: Decision.Kind(rawValue: "stay"), from: nil, to: nil, reason: ReasonCode(rawValue: "good"),
-                        text: String(repeating: "x", count: 4 << 20))))
-            try await client.awaitUnread()
-            gate.open()
-            await clock.sleeps(for: Self.limit)
-            clock.advance(by: Self.limit - .milliseconds(1))
-            await clock.sleeps(for: .milliseconds(1))
-            clock.advance(by: .milliseconds(1))
-            #expect(await arrivals.first { @Sendable _ in true } == accepted)
-            // The client has not read anything meanwhile.
-            try await client.awaitUnread()
         }
     }
 }

@@ -8,12 +8,10 @@ import Testing
 /// Runs `body` against a server on a socket of its own.
 func withServer<Value>(
     _ service: any DeviceService = FakeDevice(), hub: EventHub = EventHub(), limits: AppServer.Limits = .init(),
-    clock: ManualClock? = nil, _ body: (_ path: String) async throws -> Value
+    _ body: (_ path: String) async throws -> Value
 ) async throws -> Value {
     let folder = try SocketFolder()
-    let server = AppServer(
-        unix: UnixListenerSettings(path: folder.socket), service: service, hub: hub, limits: limits,
-        clock: clock ?? ContinuousClock())
+    let server = AppServer(unix: UnixListenerSettings(path: folder.socket), service: service, hub: hub, limits: limits)
     try await server.start()
     do {
         let value = try await body(folder.socket)

@@ -91,14 +91,6 @@ final class RawSocket: Sendable {
         }
     }
 
-    /// Returns once something has come that was not read yet, and leaves it there.
-    func awaitUnread() async throws {
-        try await offTasks { descriptor in
-            var byte: UInt8 = 0
-            guard recv(descriptor, &byte, 1, Int32(MSG_PEEK)) == 1 else { throw Failure(errno: errno) }
-        }
-    }
-
     func finishSending() { shutdown(descriptor, Int32(SHUT_WR)) }
 
     /// The next line, or nil at the end of the stream.
