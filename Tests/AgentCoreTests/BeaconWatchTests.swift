@@ -53,7 +53,8 @@ import Testing
             #expect(finding == .fine, sourceLocation: sourceLocation)
         }
 
-        /// How long it takes until a power cut is suspected, which was right after the last sample where nothing else is said.
+        /// How long it takes until a power cut is suspected, which was right after the last sample where nothing else
+        /// is said.
         mutating func suspicion(framesLostEach lost: UInt32, since cut: Instant? = nil) -> Duration? {
             let cut = cut ?? now
             while now < cut + .seconds(3) {

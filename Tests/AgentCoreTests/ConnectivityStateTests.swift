@@ -112,7 +112,8 @@ import Testing
 
     // MARK: What the network says of itself
 
-    /// A network that tells of no portal is looked at again every minute: a wait then would wake the processor for nothing.
+    /// A network that tells of no portal is looked at again every minute: a wait then would wake the processor for
+    /// nothing.
     @Test func onlyTheFirstLookWaitsForTheDHCPClient() {
         var bench = ReachBench(.lan, hasSource: false)
         #expect(bench.tell(.timer) == ["ask portal address"])

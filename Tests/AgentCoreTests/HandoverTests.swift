@@ -92,7 +92,8 @@ import Testing
 
     private typealias Radio = HandoverRadios.Radio
 
-    /// What the hardware allows, and what the device tells of it. The spare station is up, and its wpa_supplicant answers.
+    /// What the hardware allows, and what the device tells of it. The spare station is up, and its wpa_supplicant
+    /// answers.
     @Test(arguments: [
         (HandoverRadios(inUse: nil), Handover.breakBeforeMake(.radioMissing)),
         (HandoverRadios(inUse: Radio(index: 0, links: 2, channels: 2)), .breakBeforeMake(.spareMissing)),
@@ -158,7 +159,8 @@ import Testing
         #expect(bench.core.handover.found == .makeBeforeBreak)
     }
 
-    /// Where the radio has room for it, and no interface has the name; once for each review, whether it comes about or not.
+    /// Where the radio has room for it, and no interface has the name; once for each review, whether it comes about or
+    /// not.
     @Test func theSpareInterfaceIsMade() throws {
         var bench = try CoreBench(spare: "wlan1")
         bench.surroundings.stations["wlan1"]?.isPresent = false

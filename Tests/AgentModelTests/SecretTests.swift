@@ -62,8 +62,8 @@ import Testing
             }
         }
 
-        /// Looks through all memory of a process in which nothing else happens. The secret is never anywhere but where it
-        /// belongs: it is calculated byte by byte right there.
+        /// Looks through all memory of a process in which nothing else happens. The secret is never anywhere but where
+        /// it belongs: it is calculated byte by byte right there.
         @Test func aSecretIsInOnePlaceOnlyAndThenInNone() async {
             await #expect(processExitsWith: .success) {
                 for count in [48, 5000] {

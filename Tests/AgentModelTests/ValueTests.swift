@@ -41,7 +41,8 @@ import Testing
         }
     }
 
-    /// Each form of the same bytes as it has been on disk, on the wire and in the settings of wpa_supplicant, and read again.
+    /// Each form of the same bytes as it has been on disk, on the wire and in the settings of wpa_supplicant, and read
+    /// again.
     @Test(arguments: [
         ("Home Net", "Home Net", "486f6d65204e6574"), ("a\\b", #"a\\b"#, "615c62"),
         ("Café_1.x", "Café_1.x", "436166c3a95f312e78"), ("\u{1b}\n", #"\x1b\x0a"#, "1b0a"),

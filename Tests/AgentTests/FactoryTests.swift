@@ -129,7 +129,8 @@ import Testing
         #expect(try Self.open(disk).state.home == Self.home())
     }
 
-    /// After a power cut, and whatever the boot then makes at random, the same command ends with the device that was meant.
+    /// After a power cut, and whatever the boot then makes at random, the same command ends with the device that was
+    /// meant.
     @Test(arguments: [false, true])
     func aPowerCutLeavesADeviceThatCanBeFinished(isReplacing: Bool) throws {
         let disk = isReplacing ? try Self.provisioned() : SimulatedDisk()
@@ -179,8 +180,8 @@ import Testing
         #expect(wasZero)
     }
 
-    /// Before or wiped: a power cut leaves the device as it was, or marked as one that no agent uses, which the next run
-    /// ends, cut short a second time or not.
+    /// Before or wiped: a power cut leaves the device as it was, or marked as one that no agent uses, which the next
+    /// run ends, cut short a second time or not.
     @Test(arguments: FactoryReset.Scope.allCases)
     func aPowerCutLeavesTheDeviceAsItWasOrWiped(scope: FactoryReset.Scope) throws {
         let disk = try Self.provisioned()

@@ -181,8 +181,8 @@ final class FakeTarget: Sendable {
 
 /// A clock that goes when it is told to.
 final class Clock: Sendable {
-    /// Of the connections to targets, each of which takes it two milliseconds further: next to nothing is earned meanwhile,
-    /// however long a test takes.
+    /// Of the connections to targets, each of which takes it two milliseconds further: next to nothing is earned
+    /// meanwhile, however long a test takes.
     static let ofTargets = Clock()
 
     private let moment = Mutex(Instant(milliseconds: 1_000_000))

@@ -83,7 +83,8 @@ import Testing
                 recording.finish()
             }
             try record()
-            // Of the line {"step":{"actions":[],"at":2,"event":{"signal":{"dBm":-71}}}} the last bracket and the feed are missing.
+            // Of the line {"step":{"actions":[],"at":2,"event":{"signal":{"dBm":-71}}}} the last bracket and the feed
+            // are missing.
             truncate(path, off_t(size(path) - 2))
             try record()
             let runs = try read(path)

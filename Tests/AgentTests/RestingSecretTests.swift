@@ -7,8 +7,8 @@ import Testing
 
 @testable import Agent
 
-/// After a day's requests no password and no key is in the agent's memory but where `Secret` keeps it: the program as it
-/// runs, with the environment that `altnet.service` gives it.
+/// After a day's requests no password and no key is in the agent's memory but where `Secret` keeps it: the program as
+/// it runs, with the environment that `altnet.service` gives it.
 @Suite(.timeLimit(.minutes(10))) struct RestingSecretTests {
     private static let statusRequests = 17_280
 

@@ -13,7 +13,8 @@ import Testing
 
 @testable import Agent
 
-/// From the login page to the user and back, through the agent's own code, with a host of providers that is written here.
+/// From the login page to the user and back, through the agent's own code, with a host of providers that is written
+/// here.
 @AgentLoop @Suite struct SignInJourneyTests {
     @Test(.timeLimit(.minutes(2))) func aPersonIsAskedAndSignsIn() async throws {
         let host = try await ScriptedHost()

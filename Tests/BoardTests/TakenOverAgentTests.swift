@@ -196,7 +196,8 @@ struct TakenOverAgentTests {
         }
     }
 
-    /// Users are put in the group `altnet`. So nothing is given to it but the agent itself, whose socket is its group's.
+    /// Users are put in the group `altnet`. So nothing is given to it but the agent itself, whose socket is its
+    /// group's.
     @Test(arguments: files) func nothingButTheAgentIsGivenToTheGroupOfUsers(file: String) throws {
         for line in try Board.text(of: file).split(separator: "\n") where !line.hasPrefix("#") {
             let given = line.firstMatch(of: /(?i)group(?:s)?\s*=+\s*"?altnet(?![-\w])/)

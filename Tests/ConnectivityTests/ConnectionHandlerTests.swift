@@ -133,7 +133,8 @@ struct ServerPingTests {
         #expect(!channel.isActive)
     }
 
-    /// A device in between says these in the server's place; a server that has proved its identity by TLS may say them too.
+    /// A device in between says these in the server's place; a server that has proved its identity by TLS may say them
+    /// too.
     @Test(arguments: ["300 Choices", "302 Found", "307 Temporary Redirect", "399 x", "511 Authentication Required"])
     func whatPortalsSayIsNoAnswerButOfTheServerItself(status: String) throws {
         let answer = Array("HTTP/1.1 \(status)\r\nLocation: http://portal.example/\r\n\r\n".utf8)

@@ -12,8 +12,9 @@ import Testing
         return settings
     }
 
-    /// A device of which the link in use has lost its address and its wpa_supplicant while a command has another network joined
-    /// beside it: what the command waited for is there, and the link falls to it later than the command's patience lasts.
+    /// A device of which the link in use has lost its address and its wpa_supplicant while a command has another
+    /// network joined beside it: what the command waited for is there, and the link falls to it later than the
+    /// command's patience lasts.
     @Test(arguments: [nil, PolicySettings.Validation()])
     func aCommandThatIsBeingCarriedOutIsNotOutOfPatience(_ validation: PolicySettings.Validation?) throws {
         var bench = Ground.joiningBeside.bench(validation: validation)
@@ -55,8 +56,8 @@ import Testing
         #expect(actions.probes == 0)
     }
 
-    /// In every state, after every two things that may happen, in time and late: what is due is done, and the next is in the
-    /// future.
+    /// In every state, after every two things that may happen, in time and late: what is due is done, and the next is
+    /// in the future.
     @Test(arguments: Ground.allCases, [nil, PolicySettings.Validation()])
     func nothingIsAskedForTwice(_ ground: Ground, _ validation: PolicySettings.Validation?) {
         let bench = ground.bench(validation: validation)

@@ -5,7 +5,8 @@ import Testing
 
 /// The first scan after a link was lost: few channels, and the right ones.
 @Suite struct FirstLookTests {
-    /// A device at home on channel 1 that has seen the backup on channel 6, the spare on 11 and home on 36 besides, not lately.
+    /// A device at home on channel 1 that has seen the backup on channel 6, the spare on 11 and home on 36 besides, not
+    /// lately.
     private static func lost(_ end: LinkEnd, backup signal: Int = -60) -> Bench {
         var bench = Bench.online()
         bench.send(

@@ -3,7 +3,8 @@ import Testing
 
 @testable import Failover
 
-/// A switch is a transaction: intent, join, address, validation, confirmation, commit; anything else ends where it began.
+/// A switch is a transaction: intent, join, address, validation, confirmation, commit; anything else ends where it
+/// began.
 @Suite struct TransactionTests {
     static let networks = [Bench.home, Bench.backup]
 

@@ -8,8 +8,8 @@ import Testing
 /// Any order of events from providers, users and the network: nothing is left open, nothing is asked too often, and it
 /// always goes on by itself.
 ///
-/// One story after the other, with room for others in between: a test that keeps the few threads that all tests share busy
-/// for seconds makes the time limits of those pass that wait for an answer.
+/// One story after the other, with room for others in between: a test that keeps the few threads that all tests share
+/// busy for seconds makes the time limits of those pass that wait for an answer.
 @Suite(.serialized) struct RandomSignInTests {
     private static let providers = ["a", "b", "c", "d", "e"]
 
@@ -102,8 +102,8 @@ import Testing
         }
     }
 
-    /// Providers that lie without a pause, at a network that stays closed: for a week they are started a bounded number of
-    /// times.
+    /// Providers that lie without a pause, at a network that stays closed: for a week they are started a bounded number
+    /// of times.
     @Test func liarsAreNotStartedForever() {
         var bench = SignInBench()
         var started = 0

@@ -4,8 +4,8 @@
     import Foundation
 #endif
 
-/// JSON of any shape, read without the types of what it means: a device that leaves a member out, or adds a password, shows
-/// here and not there.
+/// JSON of any shape, read without the types of what it means: a device that leaves a member out, or adds a password,
+/// shows here and not there.
 package enum JSONValue: Sendable, Hashable {
     case null
     case bool(Bool)

@@ -4,9 +4,9 @@ import Randomness
 
 /// A device's years in which the power may go at any moment, and does so at all of them.
 ///
-/// At every operation that changes or synchronises something, copies are taken of the board as a power cut could leave it:
-/// before the operation, after it, and torn in every way. Each copy is started again, with a second cut at every operation
-/// of that, and must hold the last state that was acknowledged, or the one on its way.
+/// At every operation that changes or synchronises something, copies are taken of the board as a power cut could leave
+/// it: before the operation, after it, and torn in every way. Each copy is started again, with a second cut at every
+/// operation of that, and must hold the last state that was acknowledged, or the one on its way.
 package final class PowerCutRun {
     package struct Totals: Sendable, Equatable {
         /// Copies taken while the store was at work.
@@ -239,8 +239,8 @@ package final class PowerCutRun {
     }
 }
 
-/// Flips bits of a file in turn, each in a copy of its own: what the store says then must be what was committed last, or,
-/// with a serious finding, an earlier state.
+/// Flips bits of a file in turn, each in a copy of its own: what the store says then must be what was committed last,
+/// or, with a serious finding, an earlier state.
 package struct BitFlips: Sendable {
     package struct Totals: Sendable {
         /// The newest state, and the damage was said.
@@ -294,7 +294,8 @@ package struct BitFlips: Sendable {
 
     package var bits: Range<Int> { 0..<bytes.count * 8 }
 
-    /// - Throws: `Failure` where a state was never committed, or a loss is not said; `KeyFileError` if it does not open.
+    /// - Throws: `Failure` where a state was never committed, or a loss is not said; `KeyFileError` if it does not
+    ///   open.
     package func flip(_ bits: some Sequence<Int>) throws -> Totals {
         var totals = Totals()
         for bit in bits {

@@ -2,8 +2,8 @@ import AgentModel
 import KeyFile
 import Randomness
 
-/// A device's board: what the store is on, and the disk with the root key and the anchor, which is the same one where the
-/// store is a file. All of it loses its power at the same time.
+/// A device's board: what the store is on, and the disk with the root key and the anchor, which is the same one where
+/// the store is a file. All of it loses its power at the same time.
 package final class SimulatedBoard {
     package let storage: any SimulatedStorage
     /// The disk of the root key.
@@ -86,8 +86,8 @@ package protocol SimulatedStorage: AnyObject {
     /// The storage as it may be when the power comes back.
     /// - Parameter outcome: what became of the operation that was under way, if one was.
     func afterPowerCut(_ outcome: CutOutcome, using random: inout SeededRandom) -> any SimulatedStorage
-    /// The storage after the process was killed in the middle of the operation under way, if there is one: what the system
-    /// has in its memory is not lost.
+    /// The storage after the process was killed in the middle of the operation under way, if there is one: what the
+    /// system has in its memory is not lost.
     func afterKill(using random: inout SeededRandom) -> any SimulatedStorage
 }
 

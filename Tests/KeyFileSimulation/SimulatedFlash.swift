@@ -2,8 +2,8 @@ import Glibc
 import KeyFile
 import Randomness
 
-/// A flash chip: erasing sets all bits of a sector, programming only clears bits, and nothing is kept in memory. It writes
-/// down what a real chip would not take.
+/// A flash chip: erasing sets all bits of a sector, programming only clears bits, and nothing is kept in memory. It
+/// writes down what a real chip would not take.
 package final class SimulatedFlash: Medium, SimulatedStorage {
     package let geometry: Geometry
     package private(set) var bytes: [UInt8]

@@ -60,7 +60,8 @@ import Testing
         #expect(flash.bytes == bytes)
     }
 
-    /// Valid files, changed and given right checksums again, so that the checksums are no shelter for what is behind them.
+    /// Valid files, changed and given right checksums again, so that the checksums are no shelter for what is behind
+    /// them.
     @Test func noNumberIsBelievedForItsChecksum() throws {
         let (board, states) = try usedBoard(commits: 120)
         var random = SeededRandom(seed: 51)

@@ -212,7 +212,8 @@ import Testing
         #expect(bytes[CellID(kind: 2, index: 1)] == [4, 0, 4, 6] + Array("Garden".utf8))
     }
 
-    /// As altnet has written them that knew of no floor: what they say of the security, an access point may have claimed.
+    /// As altnet has written them that knew of no floor: what they say of the security, an access point may have
+    /// claimed.
     @Test func anOldCellHasNoFloor() throws {
         let old: [UInt8] = [2, 4, 4] + Array("Home".utf8) + [13] + Array("correct horse".utf8)
         let cell = Secret(old + Array(repeating: 13, count: 32))

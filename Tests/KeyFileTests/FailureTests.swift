@@ -9,7 +9,8 @@ import Testing
 /// The store on a disk, or a chip, that fails.
 @Suite struct FailureTests {
     /// Any one operation of a commit fails, whether the commit appends or begins a new sector: then the commit is done
-    /// elsewhere, or the old state stands in memory and on the medium, whatever happens next; and the next commit works.
+    /// elsewhere, or the old state stands in memory and on the medium, whatever happens next; and the next commit
+    /// works.
     @Test(arguments: [Scenario.file, .smallestFlash, .pagedFlash], [ENOSPC, EIO, EROFS])
     func oneFailureChangesNothing(scenario: Scenario, errno: Int32) throws {
         var random = SeededRandom(seed: 7)

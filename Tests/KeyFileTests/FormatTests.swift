@@ -81,8 +81,8 @@ func documentedExample() throws -> [UInt8] {
     return bytes
 }
 
-/// The rows of the example of a state that takes two sectors, which look like `1:0010  00 01 ...  | meaning`: where in a
-/// file each is, and its bytes.
+/// The rows of the example of a state that takes two sectors, which look like `1:0010  00 01 ...  | meaning`: where in
+/// a file each is, and its bytes.
 func documentedLargeExample() throws -> [(offset: Int, bytes: [UInt8])] {
     try documentedFields().compactMap { fields in
         let place = fields[0].split(separator: ":")

@@ -6,8 +6,8 @@ import Testing
 
 @testable import KeyFile
 
-/// The disk stumbles once while the store is opened: what is acknowledged afterwards is found after a restart and after a
-/// power cut, and what was acknowledged before is not given up for an older state.
+/// The disk stumbles once while the store is opened: what is acknowledged afterwards is found after a restart and after
+/// a power cut, and what was acknowledged before is not given up for an older state.
 @Suite struct OpeningFailureTests {
     @Test func aCommitAfterATroubledOpeningStays() throws {
         let (board, _) = try usedBoard(commits: 100)

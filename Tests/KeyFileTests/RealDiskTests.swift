@@ -150,8 +150,9 @@ func openStore(at path: String) throws(KeyFileError) -> KeyFile {
 
 /// The store of a process that is killed while it commits.
 @Suite struct KillTests {
-    /// A real process commits one state after the other and is killed with SIGKILL at an arbitrary moment, ten times over.
-    /// Each time the store must hold the last state that it acknowledged, or the one after it, whole; and no lock.
+    /// A real process commits one state after the other and is killed with SIGKILL at an arbitrary moment, ten times
+    /// over. Each time the store must hold the last state that it acknowledged, or the one after it, whole; and no
+    /// lock.
     @Test func survivesKillDashNine() async throws {
         let scratch = "/tmp/altnet-keyfile-kill-\(getpid())"
         #expect(mkdir(scratch, 0o700) == 0)

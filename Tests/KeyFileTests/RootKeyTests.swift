@@ -257,8 +257,8 @@ func contents(of path: String) throws -> [UInt8] {
 @Suite struct CredentialRootKeyTests {
     private let key = (0..<32).map { UInt8(truncatingIfNeeded: $0 * 37 + 200) }
 
-    /// Runs `body` with a directory as systemd makes it: read-only, and its files, too, whose group bits are those of an
-    /// access control list's mask.
+    /// Runs `body` with a directory as systemd makes it: read-only, and its files, too, whose group bits are those of
+    /// an access control list's mask.
     private func withCredentials(_ credentials: [String: [UInt8]], _ body: (String) throws -> Void) throws {
         try withScratchDirectory { scratch in
             for (name, content) in credentials { try write(content, to: "\(scratch)/\(name)", mode: 0o440) }

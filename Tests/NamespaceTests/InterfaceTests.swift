@@ -109,7 +109,8 @@ struct InterfaceTests {
         try await machines.end()
     }
 
-    /// A router's own address on the link (RFC 8106 allows it as a name server), which says nothing without an interface.
+    /// A router's own address on the link (RFC 8106 allows it as a name server), which says nothing without an
+    /// interface.
     @Test func aServerOnTheLinkIsAskedThere() async throws {
         let machines = try await TwoNamespaces()
         try await machines.run(
@@ -158,7 +159,8 @@ struct InterfaceTests {
         try folder.write("NAME_SERVERS=2001:db8:9::9", to: "leases/right")
         let network = InterfaceNetwork(interface: "right", on: machines.device, files: folder.files)
         try await machines.run(on: machines.device, "ip route del default via 2001:db8:2::1 dev right")
-        // The other interface's route does not count. (By IPv4 a socket that is bound takes every host for a neighbour.)
+        // The other interface's route does not count. (By IPv4 a socket that is bound takes every host for a
+        // neighbour.)
         await #expect(throws: ConnectFailure.noRoute) {
             try await network.connect(host: "2001:db8:9::9", port: 80, within: Self.long)
         }
@@ -195,11 +197,12 @@ private final class TextReceiver: ChannelInboundHandler {
     }
 }
 
-/// Two machines with two cables between them, of which the first one prefers one: two network namespaces, in each of which
-/// one event loop lives, for a socket belongs to the namespace of the thread that makes it (network_namespaces(7)). They have
-/// the tests' process to themselves (Makefile).
+/// Two machines with two cables between them, of which the first one prefers one: two network namespaces, in each of
+/// which one event loop lives, for a socket belongs to the namespace of the thread that makes it
+/// (network_namespaces(7)). They have the tests' process to themselves (Makefile).
 ///
-///     device  left 10.9.1.2, right 10.9.2.2        server  10.9.1.1, 10.9.2.1, on either way 10.9.9.9 and 2001:db8:9::9
+///     device  left 10.9.1.2, right 10.9.2.2        server  10.9.1.1, 10.9.2.1, on either way 10.9.9.9 and
+///   2001:db8:9::9
 struct TwoNamespaces {
     let device = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let server = MultiThreadedEventLoopGroup(numberOfThreads: 1)

@@ -4,8 +4,9 @@ import NIOCore
 import NIOPosix
 import Synchronization
 
-/// Two machines in namespaces of their own: the device at 10.9.0.2, and behind a router at 10.9.0.1 a server at 10.8.0.1, and
-/// at 203.0.113.1 one that the internet knows. Their threads have the tests' process to themselves (Makefile).
+/// Two machines in namespaces of their own: the device at 10.9.0.2, and behind a router at 10.9.0.1 a server at
+/// 10.8.0.1, and at 203.0.113.1 one that the internet knows. Their threads have the tests' process to themselves
+/// (Makefile).
 final class TestNetwork: Sendable {
     private let device: Int32
     private let router: Int32

@@ -4,7 +4,8 @@ import Testing
 
 @testable import Connectivity
 
-/// Everything that befalls servers, befalling one of each kind: mosquitto and nginx, each with and without TLS, behind a router.
+/// Everything that befalls servers, befalling one of each kind: mosquitto and nginx, each with and without TLS, behind
+/// a router.
 @Suite(
     .enabled(if: Server.areInstalled && TestNetwork.isPossible, "root, mosquitto, nginx, nft and openssl are needed"),
     .timeLimit(.minutes(5)))

@@ -35,8 +35,8 @@ struct ScanWatch {
                 throw Violation(.freshNumbers, "scan \(order.id) after scan \(lastOrder)", at: exchange.at)
             }
             lastOrder = order.id
-            // An answer that guessed the number came at the same moment: taken in after the order it has ended the scan, and
-            // taken in before the order it answers nothing, so the scan still goes on.
+            // An answer that guessed the number came at the same moment: taken in after the order it has ended the
+            // scan, and taken in before the order it answers nothing, so the scan still goes on.
             // An interface that went down at the same moment may have ended the scan.
             isDoubtful = exchange.events.contains { $0.answers(scan: order.id) || $0 == .interface(isUp: false) }
             current = (order.id, order.frequencies.isEmpty, exchange.at)
@@ -83,8 +83,8 @@ struct ScanWatch {
         guard isDoubtful || time <= settings.scanLimit else { return }
         current = nil
         guard scan.isFull, case .online = exchange.before else { return }
-        // In doubt it was cheap: what is not known is no violation. At the moment at which it is given up it may count or not.
-        // If the link was left at the same moment, the policy may not have learned from it.
+        // In doubt it was cheap: what is not known is no violation. At the moment at which it is given up it may count
+        // or not. If the link was left at the same moment, the policy may not have learned from it.
         let learned =
             isDoubtful || time == settings.scanLimit ? .seconds(1) : min(max(time, .seconds(1)), settings.scanReserve)
         if case .online = exchange.policy.phase { fullScan = learned } else { fullScan = min(fullScan, learned) }

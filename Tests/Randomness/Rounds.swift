@@ -4,8 +4,8 @@
     import Darwin
 #endif
 
-/// How often the tests with random input repeat: `make check` is for every change and takes a tenth, `make thorough` takes all
-/// (`ALTNET_TESTS=thorough`).
+/// How often the tests with random input repeat: `make check` is for every change and takes a tenth, `make thorough`
+/// takes all (`ALTNET_TESTS=thorough`).
 public enum Rounds {
     public static let areAll = getenv("ALTNET_TESTS").map { String(cString: $0) } == "thorough"
 

@@ -1,8 +1,8 @@
 import Dispatch
 import Glibc
 
-/// A wpa_supplicant without a radio: a real Unix datagram server that knows the commands a supplicant knows, and is strict
-/// about all others. It can also misbehave, die and come back.
+/// A wpa_supplicant without a radio: a real Unix datagram server that knows the commands a supplicant knows, and is
+/// strict about all others. It can also misbehave, die and come back.
 final class FakeSupplicant: @unchecked Sendable {  // All state is touched on its queue only.
     let path: String
     private let queue = DispatchQueue(label: "fake supplicant")

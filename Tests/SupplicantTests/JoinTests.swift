@@ -285,7 +285,8 @@ private func connected(_ bssid: String, network: Int) -> String {
         return bench
     }
 
-    /// wpa_supplicant stays where it is if it is told to select the network that it has selected: it needs to be another.
+    /// wpa_supplicant stays where it is if it is told to select the network that it has selected: it needs to be
+    /// another.
     @Test @AgentLoop func movesToTheOtherAccessPoint() async throws {
         let bench = try await joined()
         bench.fake.say([connected(second, network: 1)], after: "SELECT_NETWORK 1")

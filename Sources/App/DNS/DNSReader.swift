@@ -5,8 +5,8 @@ struct DNSReader {
 
     /// The class of everything here (RFC 1035, 3.2.4).
     static let internet: UInt16 = 1
-    /// In an answer it has old records forgotten, in a question it asks for an answer to the asker alone (RFC 6762, 18.12
-    /// and 18.13).
+    /// In an answer it has old records forgotten, in a question it asks for an answer to the asker alone (RFC 6762,
+    /// 18.12 and 18.13).
     private static let flagOfClass: UInt16 = 0x8000
 
     init(_ bytes: some Collection<UInt8>) { self.bytes = Array(bytes) }
@@ -68,8 +68,8 @@ struct DNSReader {
         return strings
     }
 
-    /// A name, the end of which may be a pointer to an earlier one (RFC 1035, 4.1.4). As each pointer leads further back
-    /// than the one before, none leads round in a circle.
+    /// A name, the end of which may be a pointer to an earlier one (RFC 1035, 4.1.4). As each pointer leads further
+    /// back than the one before, none leads round in a circle.
     private mutating func name() throws(DNSMessageError) -> DNSName {
         var labels: [[UInt8]] = []
         var length = 1

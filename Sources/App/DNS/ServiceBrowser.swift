@@ -13,8 +13,8 @@ import NIOPosix
 /// Looks for services in the networks that this machine is in, by multicast DNS (RFC 6762) and DNS-SD (RFC 6763).
 ///
 /// Asks on every interface and collects what answers. The queries are one-shot ones (RFC 6762, 5.1): they come from a
-/// port of their own, so that no right to port 5353 is needed and nothing is shared with the system's own responder, and
-/// the answers come back to that port alone (6.7). On Apple's systems an app rather uses `NWBrowser` with the same
+/// port of their own, so that no right to port 5353 is needed and nothing is shared with the system's own responder,
+/// and the answers come back to that port alone (6.7). On Apple's systems an app rather uses `NWBrowser` with the same
 /// service type, for which the system asks the user.
 public struct ServiceBrowser: Sendable {
     /// The type of the services that are looked for.

@@ -38,7 +38,8 @@ struct AddressGate: Hashable {
     }
 
     private func reaches(_ gateway: [UInt8]?, from address: LinkAddress) -> Bool {
-        // IPv6 routers are link-local to every address, and an address of its own reaches its gateway by the link alone.
+        // IPv6 routers are link-local to every address, and an address of its own reaches its gateway by the link
+        // alone.
         guard let gateway, address.isIPv4, address.prefixLength < 32 else { return true }
         return prefix(of: gateway, address.prefixLength) == prefix(of: address.bytes, address.prefixLength)
     }

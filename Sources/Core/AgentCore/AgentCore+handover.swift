@@ -60,8 +60,8 @@ extension AgentCore {
         handoverFound(number, handover(with: radios))
     }
 
-    /// Whether the spare interface is to be made: where the radio in use has room for it. The first interface is of a radio that may
-    /// come back.
+    /// Whether the spare interface is to be made: where the radio in use has room for it. The first interface is of a
+    /// radio that may come back.
     private func wantsInterface(_ spare: StationID, _ radios: HandoverRadios) -> Bool {
         guard spare == handover.ownSpare, handover.added != handover.reviews else { return false }
         return radios.inUse.map { $0.obstacle == nil } ?? false && surroundings.stations[spare]?.isPresent == false

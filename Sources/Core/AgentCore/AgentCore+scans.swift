@@ -7,7 +7,8 @@ struct ScanDesk: Sendable {
     var isScanning = false
     /// The policy's scan that has to wait until another one has ended.
     var deferred: ScanOrder?
-    /// The access point that is to be asked as soon as the scan under way has ended, before anything else comes of the end.
+    /// The access point that is to be asked as soon as the scan under way has ended, before anything else comes of the
+    /// end.
     var urgent: AccessPoint?
     /// Whether a timer is to look whether the radio is free.
     var isWaitingToRetry = false

@@ -5,7 +5,8 @@ import KeyFile
 
 // What joins show of a network's security, and what the agent says of access points that offer less.
 extension AgentCore {
-    /// Takes what a link has as the least that a link to this network must have, at once in memory and later on the disk.
+    /// Takes what a link has as the least that a link to this network must have, at once in memory and later on the
+    /// disk.
     /// - Parameter closed: which weaker ways in its access points have said are closed.
     mutating func learn(_ facts: LinkFacts, closed: TransitionDisable, of network: StoredNetwork) {
         if facts.security == .legacy || facts.usesTKIP {
@@ -71,7 +72,8 @@ extension AgentCore {
         switch report {
         case .suspected: ask(accessPoint)
         case .confirmed:
-            // The link is ended: then wpa_supplicant and the kernel know as well, and the policy hears of it as of any other loss.
+            // The link is ended: then wpa_supplicant and the kernel know as well, and the policy hears of it as of any
+            // other loss.
             guard isSupplicantAvailable, policy.phase.accessPoint == accessPoint else { return }
             say(.notice, "\(accessPoint.bssid) has fallen silent, and does not answer")
             current.isSilent = true
@@ -82,7 +84,8 @@ extension AgentCore {
         }
     }
 
-    /// Asks the access point whether it is there, by a scan of its own channel, which the radio does not leave for that.
+    /// Asks the access point whether it is there, by a scan of its own channel, which the radio does not leave for
+    /// that.
     mutating func ask(_ accessPoint: AccessPoint) {
         guard policy.phase.accessPoint == accessPoint, let frequency = accessPoint.frequency,
             let network = policy.phase.network.flatMap({ book[$0] })

@@ -250,8 +250,8 @@ extension AgentCore {
         if let epoch = policy.successor?.epoch { tell(.successorLost(epoch: epoch)) }
     }
 
-    /// What this station itself gives as the reason (IEEE 802.11-2020, table 9-49): 3, "leaving", where it ends a link that
-    /// is in order, and 4, "inactivity", where its kernel hears the access point no more.
+    /// What this station itself gives as the reason (IEEE 802.11-2020, table 9-49): 3, "leaving", where it ends a link
+    /// that is in order, and 4, "inactivity", where its kernel hears the access point no more.
     private static func end(reason: Int, locallyGenerated: Bool) -> LinkEnd {
         switch reason {
         case 3 where locallyGenerated: .ownDoing

@@ -204,8 +204,8 @@ package enum MissingPart: Hashable, Sendable {
         }
     }
 
-    /// Whether this has ended, now that that other part is missing or none: without nl80211 nothing is known of the interface,
-    /// and without that nothing of wpa_supplicant.
+    /// Whether this has ended, now that that other part is missing or none: without nl80211 nothing is known of the
+    /// interface, and without that nothing of wpa_supplicant.
     package func isOver(given missing: MissingPart?) -> Bool {
         switch (self, missing) {
         case (_, nil), (.wifi, .interface), (.wifi, .supplicant), (.interface, .supplicant): true

@@ -23,8 +23,8 @@ struct AcceptedSwitch: Sendable {
     let entry: SwitchLedger.Entry
 }
 
-/// An outcome is told when it is stored: what was told must survive a power cut. Where it cannot be stored, it is told with
-/// just that.
+/// An outcome is told when it is stored: what was told must survive a power cut. Where it cannot be stored, it is told
+/// with just that.
 struct Settlement: Sendable {
     let commit: CommitID
     var progress: SwitchProgress?
@@ -181,7 +181,8 @@ extension AgentCore {
             SwitchOutcome(switchID: entry.status.switchId, isCommitted: isCommitted, isResumed: entry.isResumed))
         // The journal has the outcome: every write stores it, and this one is for nothing else.
         switches.settlements[id] = Settlement(commit: commit(.outcome, for: .outcome(entry: id)))
-        // At once: a network that is not to be kept must not be joined again while the outcome is on its way to the disk.
+        // At once: a network that is not to be kept must not be joined again while the outcome is on its way to the
+        // disk.
         publishNetworks()
     }
 

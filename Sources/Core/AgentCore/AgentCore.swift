@@ -5,9 +5,9 @@ import KeyFile
 
 /// Everything that the agent knows and decides.
 ///
-/// A pure value: an event and the time go in, effects come out, in the order in which they are to be carried out, and nothing
-/// else has an influence. It never waits, asks, reads a clock or draws a number. `DeviceAgent` runs it on the device; a test
-/// or a simulated world runs it as well. Docs/architecture.md has the picture.
+/// A pure value: an event and the time go in, effects come out, in the order in which they are to be carried out, and
+/// nothing else has an influence. It never waits, asks, reads a clock or draws a number. `DeviceAgent` runs it on the
+/// device; a test or a simulated world runs it as well. Docs/architecture.md has the picture.
 package struct AgentCore: Sendable {
     /// What is set when the agent starts.
     package struct Settings: Sendable {
@@ -295,8 +295,8 @@ package struct AgentCore: Sendable {
         book.forget(allBut: policy.networks.map(\.id) + [notes.used].compactMap(\.self))
     }
 
-    /// Until the policy wants to be told the time, at the latest. A policy that wants it in the past has a fault, which must not
-    /// keep the device busy.
+    /// Until the policy wants to be told the time, at the latest. A policy that wants it in the past has a fault, which
+    /// must not keep the device busy.
     private mutating func sleep(after event: PolicyEvent) {
         let moment = wakeGuard.moment(for: policy.nextWake, at: now.instant, isWoken: event == .tick)
         if wakeGuard.isNews { say(.error, wishForThePast(after: event)) }

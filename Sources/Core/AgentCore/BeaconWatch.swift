@@ -5,7 +5,8 @@ import AgentModel
 /// A value that decides: what is heard goes in, what is to be done comes out.
 package struct BeaconWatch: Sendable {
     package enum Input: Sendable {
-        /// The number of frames that the device has sent in all. To be told where `wantsFrames`, whenever the processor is awake.
+        /// The number of frames that the device has sent in all. To be told where `wantsFrames`, whenever the processor
+        /// is awake.
         case framesSent(UInt64)
         /// A scan begins or ends, the agent's own or another program's.
         case scan(isUnderWay: Bool)
@@ -100,20 +101,22 @@ package struct BeaconWatch: Sendable {
     }
 }
 
-/// What the radio's counts say of an access point. It costs some wake-ups a second, so it works only while the device sends
-/// much, and while the radio scans, for then the kernel's own watch rests. All else of a device that is idle is left to that.
+/// What the radio's counts say of an access point. It costs some wake-ups a second, so it works only while the device
+/// sends much, and while the radio scans, for then the kernel's own watch rests. All else of a device that is idle is
+/// left to that.
 struct BeaconCounts: Sendable {
     /// The meaning of a sample of the counts.
     enum Finding {
         case fine
-        /// No beacon, nothing acknowledged, and frames lost in the end. Not a proof: the access point may look at another
-        /// channel just now.
+        /// No beacon, nothing acknowledged, and frames lost in the end. Not a proof: the access point may look at
+        /// another channel just now.
         case silent
         /// The radio does not count what is needed.
         case untold
     }
 
-    /// After so many missing beacons the access point is taken for silent, and after twice as many while there is a scan.
+    /// After so many missing beacons the access point is taken for silent, and after twice as many while there is a
+    /// scan.
     private let beacons: Int
     /// Since when the device's frames are counted, and how many there had been.
     private var count: (frames: UInt64, since: Instant)?
@@ -128,8 +131,8 @@ struct BeaconCounts: Sendable {
 
     /// Whether a scan is under way, and what it is to the watch.
     private var scan = Scan.none
-    /// How often a scan was suspected to hide silence. After each time so many scans are left alone, and most come to their end
-    /// even where it is always wrong.
+    /// How often a scan was suspected to hide silence. After each time so many scans are left alone, and most come to
+    /// their end even where it is always wrong.
     private var suspicionsInScans = 0
     private var scansToLeaveAlone = 0
 
@@ -237,8 +240,8 @@ struct BeaconCounts: Sendable {
         if next != nil { next = now + Self.pace }
     }
 
-    /// A scan begins or ends, our own or another program's. During it the radio is away from its channel for 0.125 s at most, and
-    /// then back for 0.2 s (mac80211, scan.c): in twice the time it is there for as long as without.
+    /// A scan begins or ends, our own or another program's. During it the radio is away from its channel for 0.125 s at
+    /// most, and then back for 0.2 s (mac80211, scan.c): in twice the time it is there for as long as without.
     ///
     /// A device that is idle is watched until then, and for one sample more: the access point may be asked just now.
     mutating func scan(isUnderWay: Bool, at now: Instant) {
@@ -252,8 +255,8 @@ struct BeaconCounts: Sendable {
 
     /// About one beacon comes in that time.
     private static let pace = Duration.milliseconds(100)
-    /// Of an idle device: whenever the radio leaves its channel and returns, mac80211 sends a frame that says so, which is
-    /// acknowledged (offchannel.c).
+    /// Of an idle device: whenever the radio leaves its channel and returns, mac80211 sends a frame that says so, which
+    /// is acknowledged (offchannel.c).
     private static let idlePace = Duration.milliseconds(500)
     /// A beacon may be as late, where another station has the air.
     private static let tolerance = Duration.milliseconds(5)

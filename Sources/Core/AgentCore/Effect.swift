@@ -100,8 +100,8 @@ package enum TrafficPath: Hashable, Sendable {
     case other(Uplink)
 }
 
-/// A change of what the key file keeps: a condition that it checks still holds when the result is stored, for nothing else gets in
-/// between. What was learnt, and how the last switch ended, goes along.
+/// A change of what the key file keeps: a condition that it checks still holds when the result is stored, for nothing
+/// else gets in between. What was learnt, and how the last switch ended, goes along.
 package struct StateChange: Sendable, Equatable {
     package enum Kind: Sendable, Equatable {
         /// All that was learnt, whether it is worth a write or not.

@@ -2,8 +2,9 @@ import AgentModel
 
 /// The networks in range that hotspot providers say that they may serve.
 ///
-/// Providers are asked after a scan about the open networks that it found. Nothing waits for the answer: until it comes, the one
-/// before it stands. A device that is lost scans every few seconds: about the same access points it does not ask again so soon.
+/// Providers are asked after a scan about the open networks that it found. Nothing waits for the answer: until it
+/// comes, the one before it stands. A device that is lost scans every few seconds: about the same access points it does
+/// not ask again so soon.
 struct HotspotClaims: Sendable {
     /// For so long, what was said about the same access points stands.
     static let validity: Duration = .seconds(60)

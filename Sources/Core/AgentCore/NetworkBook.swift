@@ -2,16 +2,16 @@ import AgentModel
 import Failover
 import KeyFile
 
-/// Gives each stored network the number by which the policy knows it. A network that comes back with another password is
-/// another network: nothing that was held against it counts any more.
+/// Gives each stored network the number by which the policy knows it. A network that comes back with another password
+/// is another network: nothing that was held against it counts any more.
 package struct NetworkBook {
     private var networks: [NetworkID: StoredNetwork] = [:]
     private var lastID = 0
 
     package init() {}
 
-    /// The networks that may be joined, in the order of preference: the one that the device belongs in, home, the backups,
-    /// and the target of a commanded switch that is under way with the network that it came from.
+    /// The networks that may be joined, in the order of preference: the one that the device belongs in, home, the
+    /// backups, and the target of a commanded switch that is under way with the network that it came from.
     ///
     /// - Parameter inUse: kept in the book, although it may not be one to join any more.
     package mutating func known(
@@ -54,6 +54,7 @@ package struct NetworkBook {
 
     func id(of network: StoredNetwork) -> NetworkID? { networks.first { $0.value.isSame(as: network) }?.key }
 
-    /// The network by this name that the device is most likely in: which of several with one name, its name cannot tell.
+    /// The network by this name that the device is most likely in: which of several with one name, its name cannot
+    /// tell.
     package func id(named ssid: SSID) -> NetworkID? { networks.filter { $0.value.ssid == ssid }.keys.min() }
 }

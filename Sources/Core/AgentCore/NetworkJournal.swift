@@ -4,9 +4,9 @@ import KeyFile
 /// What the device learns of its stored networks while it runs, and when that is worth a write.
 ///
 /// Flash wears with every write. Where a network is, why it could not be joined and where the device was last are worth
-/// one, but not at once, and so is what a join has negotiated; when it was last seen and how strongly is not, and goes along
-/// with whatever else is written. What an access point says of itself before it has shown that it knows the password is
-/// never written.
+/// one, but not at once, and so is what a join has negotiated; when it was last seen and how strongly is not, and goes
+/// along with whatever else is written. What an access point says of itself before it has shown that it knows the
+/// password is never written.
 package struct NetworkJournal: Sendable, Equatable {
     /// What is worth a write is collected for so long, and after a refused one the disk is left alone for as long: so
     /// there are at most three an hour.
@@ -68,8 +68,8 @@ package struct NetworkJournal: Sendable, Equatable {
         }
     }
 
-    /// What `journal`, this one a moment ago, knew of floors is stored. From here on the owner's word counts, which may lower
-    /// them.
+    /// What `journal`, this one a moment ago, knew of floors is stored. From here on the owner's word counts, which may
+    /// lower them.
     mutating func storedFloors(of journal: NetworkJournal) {
         for stored in journal.notes {
             for index in notes.indices where notes[index].network.isSame(as: stored.network) {
@@ -182,7 +182,8 @@ package struct NetworkJournal: Sendable, Equatable {
         if new.isWorthWriting(over: stored) {
             isWorthWritingSince = isWorthWritingSince ?? clock.instant
         } else if let since = isWorthWritingSince, since + Self.patience <= clock.instant {
-            // It was undone or written meanwhile. Asked earlier, a network that comes and goes would put it off for ever.
+            // It was undone or written meanwhile. Asked earlier, a network that comes and goes would put it off for
+            // ever.
             isWorthWritingSince = nil
         }
         if new.lacksNetwork(of: stored) {

@@ -1,8 +1,8 @@
 import AgentModel
 import Failover
 
-/// When the signal of the link in use is measured: at an interval, and at once when the kernel sees it cross the threshold. Where
-/// the driver does not watch the threshold, the interval is a shorter one.
+/// When the signal of the link in use is measured: at an interval, and at once when the kernel sees it cross the
+/// threshold. Where the driver does not watch the threshold, the interval is a shorter one.
 struct SignalSampling: Sendable {
     let station: StationID
     let watch: SignalWatch

@@ -40,7 +40,8 @@ extension StoredState {
     /// Every network that a hash can name: those the device has a password of.
     package var namedNetworks: [StoredNetwork] { backups + [home, chosen].compactMap(\.self) }
 
-    /// The network that the device belongs in: the last one that it was switched to, else the one it was provisioned with.
+    /// The network that the device belongs in: the last one that it was switched to, else the one it was provisioned
+    /// with.
     package var preferred: StoredNetwork? { chosen ?? home }
 
     package func holds(_ network: StoredNetwork) -> Bool { namedNetworks.contains { $0.isSame(as: network) } }
@@ -97,7 +98,8 @@ extension StoredState {
         }
     }
 
-    /// A network has another key from now on: what failed with the old one says nothing, nor which access points it opened.
+    /// A network has another key from now on: what failed with the old one says nothing, nor which access points it
+    /// opened.
     private mutating func forgetExperience(with ssid: SSID) {
         statistics[ssid]?.lastFailure = nil
         statistics[ssid]?.provenAccessPoints = []
@@ -109,8 +111,9 @@ extension StoredState {
         return named.contains { network in named.contains { !$0.hasSameKey(as: network) } }
     }
 
-    /// A commanded switch worked: the network is kept, and is the one that the device belongs in. Its password is proven, so
-    /// it replaces whatever else is stored under its name; the first network that a device is ever sent to is its home.
+    /// A commanded switch worked: the network is kept, and is the one that the device belongs in. Its password is
+    /// proven, so it replaces whatever else is stored under its name; the first network that a device is ever sent to
+    /// is its home.
     package mutating func adopt(_ network: StoredNetwork) {
         let isNew = !holds(network)
         let network = namedNetworks.first { $0.isSame(as: network) } ?? network

@@ -11,8 +11,8 @@ package struct StationID: Hashable, Sendable, ExpressibleByStringLiteral, Custom
     package var description: String { interface }
 }
 
-/// What the kernel says of radios, addresses and routes at one moment. The runner tells it before the event that it goes with;
-/// by itself it has no consequence but for what is asked next.
+/// What the kernel says of radios, addresses and routes at one moment. The runner tells it before the event that it
+/// goes with; by itself it has no consequence but for what is asked next.
 package struct Surroundings: Sendable, Equatable {
     package struct Station: Sendable, Equatable {
         /// Whether the kernel has nl80211.

@@ -12,8 +12,8 @@ struct SwitchConditions {
     /// Whether the device is on the network, and nothing would change.
     var isAssociated = false
 
-    /// Why it is not, in the order of Docs/protocol.md: what ends by itself, what another uplink forbids, what is missing,
-    /// what is so already.
+    /// Why it is not, in the order of Docs/protocol.md: what ends by itself, what another uplink forbids, what is
+    /// missing, what is so already.
     /// - Parameter ssid: the network to go to.
     func refusal(of ssid: SSID) -> ProtocolError? {
         if let running {

@@ -41,8 +41,8 @@ struct SwitchLedger {
     }
 
     /// - Parameter isStored: whether an outcome is on the disk; where it is not, its text says so.
-    /// - Returns: the entry with its new status, or nil if there is none with this number, or if that phase is no news: a
-    ///   second attempt to join does not begin the switch again.
+    /// - Returns: the entry with its new status, or nil if there is none with this number, or if that phase is no news:
+    ///   a second attempt to join does not begin the switch again.
     mutating func update(_ id: UInt64, _ progress: SwitchProgress, isStored: Bool = true) -> Entry? {
         guard let entry = self[id] else { return nil }
         let target = entry.name?.description ?? "the network that was to be joined once"

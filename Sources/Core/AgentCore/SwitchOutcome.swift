@@ -13,7 +13,8 @@ extension StoredState {
     /// where another switch is pending, or none: so it may be done again and again until it is stored.
     mutating func settle(_ outcome: SwitchOutcome) {
         guard let pending = pendingSwitch, pending.id == outcome.switchID else { return }
-        // A device that was cut short and knows no other network keeps the one that it was sent to, if it was to stay there.
+        // A device that was cut short and knows no other network keeps the one that it was sent to, if it was to stay
+        // there.
         if let target = pending.target, outcome.isCommitted || (outcome.isResumed && namedNetworks.isEmpty) {
             adopt(target)
         }

@@ -1,12 +1,12 @@
 /// Reads JSON text by the grammar of RFC 8259, and writes it anew as Foundation's decoder is to see it:
 ///
-/// - A number that is an `Int` goes on as its digits: `-12`, and `1.0` and `1e2` too. Another number is none that anything
-///   here can use: it goes on as a list in a list, so that whatever asks for a number, or for anything else, is told that
-///   this is not it, and the member is named.
+/// - A number that is an `Int` goes on as its digits: `-12`, and `1.0` and `1e2` too. Another number is none that
+///   anything here can use: it goes on as a list in a list, so that whatever asks for a number, or for anything else,
+///   is told that this is not it, and the member is named.
 /// - A text in a secret member goes into a ``Secret``, and its number among them goes on.
 ///
-/// It reckons with nothing that it reads but exponents, and with those only up to a million. It calls itself for each level
-/// of nesting, which is bounded.
+/// It reckons with nothing that it reads but exponents, and with those only up to a million. It calls itself for each
+/// level of nesting, which is bounded.
 struct JSONReader: ~Copyable {
     private let text: UnsafeRawBufferPointer
     private let nesting: Int
@@ -159,7 +159,8 @@ struct JSONReader: ~Copyable {
         return start..<position
     }
 
-    /// An exponent as it is written, or a million where it is more: no text here is so long that this made a difference.
+    /// An exponent as it is written, or a million where it is more: no text here is so long that this made a
+    /// difference.
     private static func bounded(_ digits: some Collection<UInt8>) -> Int {
         digits.reduce(0) { min($0 * 10 + Int($1 - UInt8(ascii: "0")), 1_000_000) }
     }

@@ -47,7 +47,8 @@ public enum JoinFailure: String, Error, Sendable, CaseIterable, Codable {
     case notFound
     /// Access points of this name are in range, and all of them offer less than this network has had.
     case lessSecure
-    /// Access points of this name are in range, and all of them have what is never joined: WPA or TKIP, WEP, IEEE 802.1X.
+    /// Access points of this name are in range, and all of them have what is never joined: WPA or TKIP, WEP, IEEE
+    /// 802.1X.
     case unsupportedSecurity
     /// The access point refused for another reason.
     case rejected

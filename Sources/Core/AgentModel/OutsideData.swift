@@ -4,17 +4,17 @@
     import Foundation
 #endif
 
-/// The one way in which JSON from outside becomes a value: lines of apps, devices and providers, and what networks say of
-/// themselves.
+/// The one way in which JSON from outside becomes a value: lines of apps, devices and providers, and what networks say
+/// of themselves.
 ///
-/// Foundation's decoder takes more than JSON: UTF-16, a comma before a bracket, `1.0000000000000001` for 1. And what it has
-/// read stays in memory as it was. So a ``JSONReader`` stands before it, which takes what RFC 8259 has and no more, and hands
-/// on text without numbers that are beyond an `Int` and without secrets.
+/// Foundation's decoder takes more than JSON: UTF-16, a comma before a bracket, `1.0000000000000001` for 1. And what it
+/// has read stays in memory as it was. So a ``JSONReader`` stands before it, which takes what RFC 8259 has and no more,
+/// and hands on text without numbers that are beyond an `Int` and without secrets.
 public enum OutsideJSON {
     /// - Parameters:
     ///   - nesting: how deep objects and lists may nest.
-    ///   - secretMembers: the names of members whose texts are secret, wherever they are, those within them too. The type
-    ///     decodes each as a ``Secret``.
+    ///   - secretMembers: the names of members whose texts are secret, wherever they are, those within them too. The
+    ///     type decodes each as a ``Secret``.
     /// - Throws: ``JSONFault``, a `DecodingError` whose path names what is wrong, or what the type itself throws.
     public static func decode<Value: Decodable>(
         _ type: Value.Type, from text: some Collection<UInt8>, nesting: Int, secretMembers: Set<String> = []
@@ -67,8 +67,8 @@ extension JSONFault {
 }
 
 extension DecodingError {
-    /// The member that is wrong, as in `body.networks[1].ssid`, empty for the whole text; and the end of a sentence about it.
-    /// Nothing of the text is repeated but names of members.
+    /// The member that is wrong, as in `body.networks[1].ssid`, empty for the whole text; and the end of a sentence
+    /// about it. Nothing of the text is repeated but names of members.
     package var fault: (member: String, problem: String) {
         switch self {
         case .keyNotFound(let key, let context): ((context.codingPath + [key]).memberName, "is missing")
@@ -101,7 +101,8 @@ extension CodingUserInfoKey {
 }
 
 extension Secret: Decodable {
-    /// When ``OutsideJSON`` reads, the text is the number of a secret that it has taken out; elsewhere it is the secret.
+    /// When ``OutsideJSON`` reads, the text is the number of a secret that it has taken out; elsewhere it is the
+    /// secret.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)

@@ -148,7 +148,7 @@ extension SSID {
         return bytes
     }
 
-    /// The SSID as wpa_supplicant, hostapd and ConnMan read it in a setting: hexadecimal digits without quotes, because it
-    /// is any bytes.
+    /// The SSID as wpa_supplicant, hostapd and ConnMan read it in a setting: hexadecimal digits without quotes, because
+    /// it is any bytes.
     public var hex: String { Hex.string(bytes) }
 }

@@ -71,9 +71,9 @@ public func wipe(_ buffer: UnsafeMutableRawBufferPointer) {
 
 /// Memory for secrets, zero at first and overwritten when its owner goes.
 ///
-/// On Linux it lies in pages that hold nothing else, see ``ProtectedPages``: core dumps leave them out, and a forked child
-/// finds zeros there. If the system has no such page to give, and on other systems, it is plain memory. It is of fixed
-/// size, so that it never moves and leaves a copy behind.
+/// On Linux it lies in pages that hold nothing else, see ``ProtectedPages``: core dumps leave them out, and a forked
+/// child finds zeros there. If the system has no such page to give, and on other systems, it is plain memory. It is of
+/// fixed size, so that it never moves and leaves a copy behind.
 package struct ProtectedMemory: ~Copyable {
     package let bytes: UnsafeMutableRawBufferPointer
     private let origin: Origin
@@ -114,11 +114,11 @@ package struct ProtectedMemory: ~Copyable {
 }
 
 #if os(Linux)
-    /// Pages of memory that small secrets share: each page is cut into 64 units, and a secret has as many in a row as it
-    /// needs.
+    /// Pages of memory that small secrets share: each page is cut into 64 units, and a secret has as many in a row as
+    /// it needs.
     ///
-    /// The owner of each unit is noted elsewhere, so it survives in a forked child, whose copy of the pages is empty. Not
-    /// more than one page without a secret is kept, for short-lived buffers come and go.
+    /// The owner of each unit is noted elsewhere, so it survives in a forked child, whose copy of the pages is empty.
+    /// Not more than one page without a secret is kept, for short-lived buffers come and go.
     struct ProtectedPages: @unchecked Sendable {  // Hands out each piece to one owner, and never reads or writes it.
         private(set) var pages: [Page] = []
 
@@ -166,10 +166,11 @@ package struct ProtectedMemory: ~Copyable {
     extension ProtectedPages {
         /// New pages, zero, for nothing but secrets.
         ///
-        /// Core dumps leave them out. A forked child finds zeros: it has no use for the secrets, and still may give back
-        /// its copies of them, which would kill it if its copy of the memory had no such pages (`MADV_DONTFORK`). They
-        /// stay out of swap as far as `RLIMIT_MEMLOCK` allows. A kernel that refuses one of these wishes takes nothing from
-        /// the others, and the device runs on: a secret in plain sight of root beats a device that is offline.
+        /// Core dumps leave them out. A forked child finds zeros: it has no use for the secrets, and still may give
+        /// back its copies of them, which would kill it if its copy of the memory had no such pages (`MADV_DONTFORK`).
+        /// They stay out of swap as far as `RLIMIT_MEMLOCK` allows. A kernel that refuses one of these wishes takes
+        /// nothing from the others, and the device runs on: a secret in plain sight of root beats a device that is
+        /// offline.
         /// - SeeAlso: madvise(2), mlock(2)
         static func map(_ byteCount: Int) -> UnsafeMutableRawBufferPointer? {
             let start = mmap(nil, byteCount, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)

@@ -26,23 +26,24 @@ public enum Security: String, Sendable, CaseIterable, Codable {
     public var isOpenToAll: Bool { self == .open || self == .owe }
 }
 
-/// The protection of a link beyond a pre-shared key: offered by an access point, negotiated by a join, or the least that the
-/// device accepts in a network (its security floor).
+/// The protection of a link beyond a pre-shared key: offered by an access point, negotiated by a join, or the least
+/// that the device accepts in a network (its security floor).
 public struct LinkProtection: OptionSet, Hashable, Sendable, Codable {
     /// Stands for it on disk and in records, so the bits stay.
     public let rawValue: UInt8
 
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Simultaneous authentication of equals (IEEE 802.11-2020, 12.4): a recorded handshake is of no use to a dictionary attack.
+    /// Simultaneous authentication of equals (IEEE 802.11-2020, 12.4): a recorded handshake is of no use to a
+    /// dictionary attack.
     public static let sae = LinkProtection(rawValue: 1)
     /// Protected management frames (IEEE 802.11-2020, 4.5.4.9): no other station can end the link.
     public static let pmf = LinkProtection(rawValue: 2)
     /// Opportunistic wireless encryption (RFC 8110).
     public static let owe = LinkProtection(rawValue: 4)
 
-    /// The protection that a network has by the word of its owner. WPA3-Personal includes protected management frames (Wi-Fi Alliance,
-    /// WPA3 Specification); what may be WPA2 as well includes nothing.
+    /// The protection that a network has by the word of its owner. WPA3-Personal includes protected management frames
+    /// (Wi-Fi Alliance, WPA3 Specification); what may be WPA2 as well includes nothing.
     public init(promisedBy security: Security?) {
         switch security {
         case .wpa3: self = [.sae, .pmf]
@@ -115,9 +116,9 @@ public struct TransitionDisable: OptionSet, Hashable, Sendable {
 extension LinkProtection {
     /// The least protection from now on of a network in which a link with this protection was made.
     ///
-    /// As hostap does, it is believed only of the way in that the link itself took (wpas_glue.c): an access point that says
-    /// "no more WPA2" to a station which can do nothing else would lock it out. That a link by OWE has come about says already
-    /// what the bit for open networks says.
+    /// As hostap does, it is believed only of the way in that the link itself took (wpas_glue.c): an access point that
+    /// says "no more WPA2" to a station which can do nothing else would lock it out. That a link by OWE has come about
+    /// says already what the bit for open networks says.
     public func raised(by disabled: TransitionDisable) -> LinkProtection {
         contains(.sae) && !disabled.isDisjoint(with: [.personal, .saePK]) ? union([.sae, .pmf]) : self
     }

@@ -80,8 +80,8 @@ public struct BackOff: Hashable, Sendable {
         return min(wait, last)
     }
 
-    /// The wait after `count` earlier ones, cut at random, so that many devices that lost the same router or server do not
-    /// come back at one moment.
+    /// The wait after `count` earlier ones, cut at random, so that many devices that lost the same router or server do
+    /// not come back at one moment.
     /// - Parameter least: the part of it that always remains, 0 to 1.
     public func wait(
         after count: Int, atLeast least: Double, using generator: inout some RandomNumberGenerator
@@ -97,8 +97,8 @@ public struct BackOff: Hashable, Sendable {
 
 /// Grants things at a steady rate, and several at once after a rest. It is full at first.
 ///
-/// Counts in parts of a thing: the milliseconds of its period, which times the number granted in a period give whole parts.
-/// So nothing is lost, however often it is asked.
+/// Counts in parts of a thing: the milliseconds of its period, which times the number granted in a period give whole
+/// parts. So nothing is lost, however often it is asked.
 public struct TokenBucket: Sendable {
     /// Granted in one period: the parts that one millisecond brings.
     private let rate: Int64

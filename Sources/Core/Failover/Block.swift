@@ -47,8 +47,8 @@ struct Block: Hashable {
     /// Ends a block early. The next failure is judged as if there had been no pardon.
     mutating func pardon(at now: Instant) { until = until.map { min($0, now) } }
 
-    /// Whether a new observation is reason enough to end the block: a signal that was too weak then may do now, but a key does
-    /// not become right by getting closer.
+    /// Whether a new observation is reason enough to end the block: a signal that was too weak then may do now, but a
+    /// key does not become right by getting closer.
     func isOutdated(by bss: BSS, settings: PolicySettings) -> Bool {
         guard failure != .wrongKey, let signal else { return false }
         return bss.signal >= signal + settings.unblockGain

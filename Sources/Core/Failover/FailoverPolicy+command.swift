@@ -115,7 +115,8 @@ extension FailoverPolicy {
         }
     }
 
-    /// The agent was restarted in the middle of a switch, so the switch has failed: the device belongs back where it was.
+    /// The agent was restarted in the middle of a switch, so the switch has failed: the device belongs back where it
+    /// was.
     mutating func undo(
         _ id: UInt64, _ target: NetworkID?, cameFrom: NetworkID?, at now: Instant, _ actions: inout [PolicyAction]
     ) {
@@ -233,8 +234,8 @@ extension FailoverPolicy {
         }
     }
 
-    /// The device belongs there, until it leaves if it is a visit and else from now on, and stays for a while whatever the
-    /// signal. With one network only, it was no choice.
+    /// The device belongs there, until it leaves if it is a visit and else from now on, and stays for a while whatever
+    /// the signal. With one network only, it was no choice.
     private mutating func choose(_ network: NetworkID, isVisit: Bool, at now: Instant) {
         let choice = Choice(network: network, heldUntil: networks.count > 1 ? now + settings.stayAfterCommand : now)
         if isVisit {

@@ -4,8 +4,8 @@ import AgentModel
 extension FailoverPolicy {
     /// The policy's timers, in the order in which they are handled if several are due at once.
     ///
-    /// `moment(of:)` alone knows which of them are live: what is done, and when the policy wants to be woken, both follow from
-    /// it, so that it never waits for what nothing would be done about.
+    /// `moment(of:)` alone knows which of them are live: what is done, and when the policy wants to be woken, both
+    /// follow from it, so that it never waits for what nothing would be done about.
     private enum Deadline: String, CaseIterable {
         /// The scan under way has taken too long.
         case scan

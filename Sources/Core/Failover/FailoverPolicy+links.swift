@@ -2,7 +2,8 @@ import AgentModel
 
 // The two links: the one in use, and the one that is made beside it to succeed it (make before break).
 //
-// With a spare station the new link is made beside the one in use, which is left when the new one is there and validated.
+// With a spare station the new link is made beside the one in use, which is left when the new one is there and
+// validated.
 extension FailoverPolicy {
     /// The role of a link.
     enum Role { case inUse, successor }
@@ -64,8 +65,8 @@ extension FailoverPolicy {
         }
     }
 
-    /// Whether a join leaves the link in use as it is. Another access point of the same network is joined by the station in
-    /// use: there it keeps its address, which another station would not.
+    /// Whether a join leaves the link in use as it is. Another access point of the same network is joined by the
+    /// station in use: there it keeps its address, which another station would not.
     func isJoinedBeside(_ network: NetworkID) -> Bool { isSpareReady && current.map { $0 != network } ?? false }
 
     mutating func spareChanged(isReady: Bool, at now: Instant, _ actions: inout [PolicyAction]) {

@@ -185,7 +185,8 @@ extension FailoverPolicy {
         return objection(to: bss, of: network, at: now) ?? .outranked
     }
 
-    /// Why an access point is not worth leaving the living link for, as far as signals go; nil if it is, or if there is none.
+    /// Why an access point is not worth leaving the living link for, as far as signals go; nil if it is, or if there is
+    /// none.
     func objection(to bss: BSS, of network: NetworkID, at now: Instant) -> PolicyDecision.Verdict? {
         guard case .online(let link) = phase, link.uselessness == nil, let gain = gain(of: bss, in: network) else {
             return nil
@@ -220,8 +221,8 @@ extension FailoverPolicy {
         return scanCache.refusal(of: network, since: now - ScanCache.refusalMemory)
     }
 
-    /// Why an access point is not joined that bears the name of a known network. Nil where it is one of a known network's, and
-    /// where no known network has its name.
+    /// Why an access point is not joined that bears the name of a known network. Nil where it is one of a known
+    /// network's, and where no known network has its name.
     public func refusal(of bss: BSS) -> JoinFailure? {
         guard !networks.contains(where: { $0.matches(bss) }) else { return nil }
         return networks.lazy.compactMap { $0.refusal(of: bss) }.first
@@ -232,8 +233,8 @@ extension FailoverPolicy {
         networks.compactMap { network in refusal(of: network.id, at: now).map { (network, $0.bss, $0.failure) } }
     }
 
-    /// The newest observation of a network's strongest access point, however old; of one that its key has opened, where such was seen
-    /// as lately.
+    /// The newest observation of a network's strongest access point, however old; of one that its key has opened, where
+    /// such was seen as lately.
     public func lastObservation(of network: NetworkID) -> BSS? {
         scanCache.latest(of: network, preferring: histories[network]?.proven ?? ProvenAccessPoints())
     }
@@ -241,8 +242,8 @@ extension FailoverPolicy {
     /// The channel on which an access point of a known network was last seen.
     public func frequency(of bssid: BSSID) -> Frequency? { scanCache.frequency(of: bssid) }
 
-    /// The access points that have completed a handshake with a network's key, four at most, the latest first. Of a network
-    /// that has no key there are none.
+    /// The access points that have completed a handshake with a network's key, four at most, the latest first. Of a
+    /// network that has no key there are none.
     public func provenAccessPoints(of network: NetworkID) -> [BSSID] { histories[network]?.proven.all ?? [] }
 
     /// Why the last attempt to use a network failed; nil once one succeeded.

@@ -82,7 +82,8 @@ extension FailoverPolicy {
         return true
     }
 
-    /// The names to call hidden networks by, from scan to scan beginning with another one: a radio can call only so many.
+    /// The names to call hidden networks by, from scan to scan beginning with another one: a radio can call only so
+    /// many.
     private var hiddenNames: [SSID] {
         let names = networks.filter(\.isHidden).map(\.ssid)
         guard !names.isEmpty else { return [] }

@@ -81,8 +81,8 @@ struct Search: Sendable, Hashable {
     mutating func looked(at now: Instant, isSpare: Bool, settings: PolicySettings) {
         breadth = .wide
         hasLooked = true
-        // Every second in the first five minutes, and then more patiently: an outage of some seconds more or less is felt
-        // after five minutes, not after an hour.
+        // Every second in the first five minutes, and then more patiently: an outage of some seconds more or less is
+        // felt after five minutes, not after an hour.
         let elapsed = since.map { now - $0 } ?? .zero
         let wait = settings.scanInterval.known.wait(after: elapsed, part: Self.patience)
         nextLook =
@@ -111,8 +111,8 @@ struct Search: Sendable, Hashable {
     /// A scan that took longer was slept over.
     private static let longestFullScan = Duration.seconds(20)
 
-    /// A network was just blocked: the others get their chance first. One that fails again and again must not hold up the
-    /// last resort for ever, so this is the shortest wait.
+    /// A network was just blocked: the others get their chance first. One that fails again and again must not hold up
+    /// the last resort for ever, so this is the shortest wait.
     mutating func holdLastResort(at now: Instant, settings: PolicySettings) {
         nextLastResort = max(nextLastResort ?? now, now + settings.lastResort.first)
     }
@@ -204,8 +204,8 @@ extension FailoverPolicy {
         }
     }
 
-    /// The few channels on which something good is most likely found: each network's latest, of the best networks first, and
-    /// not the one on which the network in use has just fallen silent.
+    /// The few channels on which something good is most likely found: each network's latest, of the best networks
+    /// first, and not the one on which the network in use has just fallen silent.
     private func likelyPlaces(at now: Instant) -> [Frequency] {
         let open = networks.enumerated().filter { !isBlocked($0.element.id, at: now) }
         let seen = open.compactMap { order, network in
@@ -238,8 +238,8 @@ extension FailoverPolicy {
         candidates(at: now).first { isOpen($0, at: now) && !isToWait($0, at: now) }
     }
 
-    /// A moment after a loss the access point that was lost may be back. Meanwhile nothing else that bears the name is tried,
-    /// unless its network's key has opened it.
+    /// A moment after a loss the access point that was lost may be back. Meanwhile nothing else that bears the name is
+    /// tried, unless its network's key has opened it.
     private func isToWait(_ candidate: Candidate, at now: Instant) -> Bool {
         search.isHurried(at: now) && isStranger(candidate.bss.bssid, of: candidate.network.id)
     }
@@ -268,8 +268,9 @@ extension Instant {
     static let distantPast = Instant(milliseconds: .min / 2)
 }
 
-// A join that drags on does not make the device blind: a wrong password shows after four seconds, a missing DHCP server after
-// fifteen. The channels of the other networks are scanned meanwhile, and one with better prospects is joined instead.
+// A join that drags on does not make the device blind: a wrong password shows after four seconds, a missing DHCP server
+// after fifteen. The channels of the other networks are scanned meanwhile, and one with better prospects is joined
+// instead.
 extension FailoverPolicy {
     /// How long an access point may take to let the device in before others are scanned for; it takes a tenth of a
     /// second.

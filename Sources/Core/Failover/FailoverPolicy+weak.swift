@@ -95,7 +95,8 @@ extension FailoverPolicy {
             watchSignal(of: link.accessPoint, &actions)
             return
         }
-        // Once when the doubt begins, to know what else there is, and once when it is confirmed, to decide on fresh observations.
+        // Once when the doubt begins, to know what else there is, and once when it is confirmed, to decide on fresh
+        // observations.
         if previous == .fine { weakness.nextScan = max(now, weakness.quietUntil ?? now) }
         if previous < .sagging, verdict >= .sagging {
             weakness.confirmedAt = now

@@ -2,8 +2,8 @@ import AgentModel
 
 /// Decides which network the device is on.
 ///
-/// A pure state machine: an event and the time go in, actions come out, and nothing else has an influence. It never waits,
-/// asks, or reads a clock. Its runner carries the actions out, reports back with events, and sends `.tick` when
+/// A pure state machine: an event and the time go in, actions come out, and nothing else has an influence. It never
+/// waits, asks, or reads a clock. Its runner carries the actions out, reports back with events, and sends `.tick` when
 /// `nextWake` has come. `Docs/failover.md` tells in words what it does.
 public struct FailoverPolicy: Sendable {
     public private(set) var settings: PolicySettings
@@ -148,7 +148,8 @@ public struct FailoverPolicy: Sendable {
         }
         if let target = successor?.network, !networks.contains(where: { $0.id == target }) { giveUpSuccessor(&actions) }
         // A network in use stays in use until it is lost, also when it is no longer one to join.
-        // No reference to a method of this large value: Swift 6.2.3 gives the copy that it makes for one back before it is used.
+        // No reference to a method of this large value: Swift 6.2.3 gives the copy that it makes for one back before it
+        // is used.
         if let inUse = phase.network.flatMap({ self.network($0) }), !networks.contains(where: { $0.id == inUse.id }) {
             retired = inUse
         }
@@ -179,7 +180,8 @@ public struct FailoverPolicy: Sendable {
         proceed(at: now, &actions)
     }
 
-    /// Goes by other settings from now on: everything is judged anew by them, and what is under way gets its time again.
+    /// Goes by other settings from now on: everything is judged anew by them, and what is under way gets its time
+    /// again.
     private mutating func follow(_ new: PolicySettings, at now: Instant, _ actions: inout [PolicyAction]) {
         var new = new
         // Whether there is anything to probe is not a matter of the policy.
@@ -190,7 +192,8 @@ public struct FailoverPolicy: Sendable {
         beginAnew(at: now, &actions)
     }
 
-    /// The machine slept, or was so busy that it might as well have: what was measured is old, and what was due was not done.
+    /// The machine slept, or was so busy that it might as well have: what was measured is old, and what was due was not
+    /// done.
     private mutating func resume(at now: Instant, _ actions: inout [PolicyAction]) {
         resumedAt = now
         beginAnew(at: now, &actions)

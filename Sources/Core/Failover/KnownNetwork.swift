@@ -16,8 +16,8 @@ public struct KnownNetwork: Hashable, Sendable, Codable {
     public let ssid: SSID
     public let usesPassphrase: Bool
     public let isHidden: Bool
-    /// The network that the device belongs in (the last commanded choice, or the one it was provisioned with): taken before
-    /// equals, and returned to. At most one is.
+    /// The network that the device belongs in (the last commanded choice, or the one it was provisioned with): taken
+    /// before equals, and returned to. At most one is.
     public let isPreferred: Bool
     /// The least that its access points must offer.
     public let floor: LinkProtection
@@ -37,8 +37,8 @@ public struct KnownNetwork: Hashable, Sendable, Codable {
     /// Whether `bss` is an access point of this network: it has its name, and offers what the device asks of it.
     func matches(_ bss: BSS) -> Bool { bss.ssid == ssid && isOfItsKind(bss) && refusal(of: bss) == nil }
 
-    /// Why an access point that bears this network's name is not joined. Nil if it is one of its own or has another name, and
-    /// where it asks for a password that this network has none of: that is another network.
+    /// Why an access point that bears this network's name is not joined. Nil if it is one of its own or has another
+    /// name, and where it asks for a password that this network has none of: that is another network.
     public func refusal(of bss: BSS) -> JoinFailure? {
         guard bss.ssid == ssid, usesPassphrase || isOfItsKind(bss) else { return nil }
         guard isOfItsKind(bss) else { return bss.security.isOpenToAll ? .lessSecure : .unsupportedSecurity }

@@ -2,8 +2,8 @@ import AgentModel
 
 /// One link, from the order to join until it is gone: the one in use, or the one that is made beside it to succeed it.
 ///
-/// A state machine: what happens to the link goes in, and what the policy has to do about it comes out. It knows neither
-/// other networks nor the other link.
+/// A state machine: what happens to the link goes in, and what the policy has to do about it comes out. It knows
+/// neither other networks nor the other link.
 ///
 /// ```
 /// offline -> joining -> waitingForAddress -> online
@@ -317,7 +317,8 @@ struct LinkMachine: Sendable, Hashable {
 
     // MARK: Before a link is in use
 
-    /// Address and route are there. A commanded switch has to be validated, and so has a link that a living one is left for.
+    /// Address and route are there. A commanded switch has to be validated, and so has a link that a living one is left
+    /// for.
     private mutating func validate(
         _ attempt: FailoverPolicy.Attempt, _ accessPoint: AccessPoint, _ context: Context, for command: inout Command?
     ) -> [Outcome] {

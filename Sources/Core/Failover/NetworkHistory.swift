@@ -6,7 +6,8 @@ struct NetworkHistory: Hashable {
     private(set) var block: Block?
     /// The same of those of its access points that others could stand in for.
     private var blocks: [BSSID: Block] = [:]
-    /// How many of its access points failed since it last worked, and how often a new one was given the benefit of the doubt.
+    /// How many of its access points failed since it last worked, and how often a new one was given the benefit of the
+    /// doubt.
     private var failedAccessPoints = 0
     private var pardons = 0
     private static let patience = 3
@@ -24,7 +25,8 @@ struct NetworkHistory: Hashable {
     private(set) var proven = ProvenAccessPoints()
     private var strangers: Block?
     private var strangerTriedAt: Instant?
-    /// When it may be tried again after it failed where there was nothing else, and when its unproven access points may.
+    /// When it may be tried again after it failed where there was nothing else, and when its unproven access points
+    /// may.
     private var retries = Retries()
     private var strangerRetries = Retries()
     /// Since when scans look for it in vain.
@@ -164,8 +166,8 @@ struct NetworkHistory: Hashable {
         uselessness != nil && usefulSince.map { now - $0 < settings.usefulProbation } ?? true
     }
 
-    /// An access point that was not tried since the network worked last: it may do what the others did not. Names are free
-    /// to take, so that happens only so often.
+    /// An access point that was not tried since the network worked last: it may do what the others did not. Names are
+    /// free to take, so that happens only so often.
     mutating func seenUntried(_ bss: BSS, at now: Instant) {
         guard let block, block.isActive(at: now), tries[bss.bssid] == nil, pardons < Self.patience else { return }
         pardons += 1
@@ -252,8 +254,8 @@ struct Retries: Hashable {
     func end(after now: Instant) -> Instant? { until.flatMap { $0 > now ? $0 : nil } }
 }
 
-/// The access points of one network that have completed a handshake with its key: names are free to take, and the key is
-/// not.
+/// The access points of one network that have completed a handshake with its key: names are free to take, and the key
+/// is not.
 struct ProvenAccessPoints: Hashable {
     /// How many are remembered, also over a restart.
     static let maximum = 4

@@ -18,8 +18,8 @@ public enum PolicyAction: Sendable, Equatable, Codable {
     case cancelScan
     /// Measure the signal of the current link; nil ends it.
     case watchSignal(SignalWatch?)
-    /// Find out whether the link with this epoch leads to what the device needs, and say so in time. Only asked for where
-    /// `PolicySettings.validation` is set.
+    /// Find out whether the link with this epoch leads to what the device needs, and say so in time. Only asked for
+    /// where `PolicySettings.validation` is set.
     case probe(epoch: UInt64, within: Duration)
     case bringInterfaceUp
     /// For the history: what was decided, and why.
@@ -110,7 +110,8 @@ public struct SignalWatch: Hashable, Sendable, Codable {
 
 /// State that the policy wants remembered over a restart.
 public enum StoreWrite: Hashable, Sendable, Codable {
-    /// The commanded switch with this number has ended. Committed, its target is the network that the device belongs in.
+    /// The commanded switch with this number has ended. Committed, its target is the network that the device belongs
+    /// in.
     case switchEnded(id: UInt64, isCommitted: Bool)
 }
 

@@ -2,21 +2,22 @@ import AgentModel
 
 /// Everything that the policy hears of. It knows nothing else.
 public enum PolicyEvent: Sendable, Equatable, Codable {
-    /// The settings that count from now on. Contradictory ones change nothing, and whether links are probed at all stays.
-    /// Kept apart, for it would make every event as large as itself.
+    /// The settings that count from now on. Contradictory ones change nothing, and whether links are probed at all
+    /// stays. Kept apart, for it would make every event as large as itself.
     indirect case settings(PolicySettings)
     /// The networks that may be joined from now on; the whole list, in the order of preference.
     case networks([KnownNetwork])
     /// The channel of a network when the device ran last: the first place to look for it.
     case remembered(NetworkID, Frequency)
-    /// An access point completed a handshake with this network's key when the device ran before; the latest comes first.
+    /// An access point completed a handshake with this network's key when the device ran before; the latest comes
+    /// first.
     case proven(NetworkID, BSSID)
     /// The interface went up or down, or came or went.
     case interface(isUp: Bool)
     /// wpa_supplicant answers, or does not answer any more.
     case supplicant(isAvailable: Bool)
-    /// Whether another network can be joined beside the link in use: with a second station, which is ready, and which the
-    /// hardware lets be on another channel at the same time.
+    /// Whether another network can be joined beside the link in use: with a second station, which is ready, and which
+    /// the hardware lets be on another channel at the same time.
     case spare(isReady: Bool)
     /// The other interface that carries the device's traffic; nil if Wi-Fi is the only way out.
     case otherUplink(Uplink?)
@@ -87,7 +88,8 @@ public enum PolicyEvent: Sendable, Equatable, Codable {
 
 /// The cause of a link's end.
 public enum LinkEnd: String, Sendable, CaseIterable, Codable {
-    /// The device itself: the interface was taken down, wpa_supplicant was stopped. That says nothing about the network.
+    /// The device itself: the interface was taken down, wpa_supplicant was stopped. That says nothing about the
+    /// network.
     case ownDoing = "own"
     /// Its access point is not heard any more, and answers nothing.
     case silence = "silent"

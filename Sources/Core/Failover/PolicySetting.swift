@@ -1,7 +1,7 @@
 import AgentModel
 
-/// One setting of the policy, by the name it has in `PolicySettings`: `margin`, `five.weak`, `scanInterval.known.first`. Records,
-/// scenarios and `altnet-lab replay --set` have the same names and values.
+/// One setting of the policy, by the name it has in `PolicySettings`: `margin`, `five.weak`,
+/// `scanInterval.known.first`. Records, scenarios and `altnet-lab replay --set` have the same names and values.
 public struct PolicySetting: Sendable {
     public typealias Path<Value> = WritableKeyPath<PolicySettings, Value> & Sendable
 

@@ -1,7 +1,7 @@
 import AgentModel
 
-/// The thresholds and times that the policy goes by. The defaults are those of `Docs/failover.md`, which names where each
-/// comes from.
+/// The thresholds and times that the policy goes by. The defaults are those of `Docs/failover.md`, which names where
+/// each comes from.
 public struct PolicySettings: Hashable, Sendable {
     /// Signal thresholds in dBm; the same signal is worth less on 2.4 GHz, where more of it is noise.
     public struct Thresholds: Hashable, Sendable {
@@ -36,8 +36,8 @@ public struct PolicySettings: Hashable, Sendable {
     /// A weak link that falls so fast that it will be critical within this time counts as critical already.
     public var fadingHorizon = Duration.seconds(15)
 
-    /// How often the signal is measured while the kernel's own watch says it is fine, the same where the kernel cannot watch,
-    /// and while it is in doubt.
+    /// How often the signal is measured while the kernel's own watch says it is fine, the same where the kernel cannot
+    /// watch, and while it is in doubt.
     public var calmSampling = Duration.seconds(300)
     public var unsupervisedSampling = Duration.seconds(10)
     public var alertSampling = Duration.milliseconds(2500)
@@ -106,8 +106,8 @@ public struct PolicySettings: Hashable, Sendable {
     /// A network that led nowhere is trusted again when it has led somewhere for this long.
     public var usefulProbation = Duration.seconds(3600)
 
-    /// The share of air time that scans may take in the long run, in thousandths: on a good link and on a weak one; and how
-    /// much of it may be saved up for a moment of need.
+    /// The share of air time that scans may take in the long run, in thousandths: on a good link and on a weak one; and
+    /// how much of it may be saved up for a moment of need.
     public var scanShare = 5
     public var weakScanShare = 50
     public var scanReserve = Duration.seconds(20)
@@ -120,11 +120,11 @@ public struct PolicySettings: Hashable, Sendable {
     public var scanInterval = ScanInterval()
     /// How often to scan.
     public struct ScanInterval: Hashable, Sendable {
-        /// The channels of known networks while disconnected: every `first` at the beginning, and less often as the outage
-        /// goes on, but at least every `last`.
+        /// The channels of known networks while disconnected: every `first` at the beginning, and less often as the
+        /// outage goes on, but at least every `last`.
         public var known = BackOff(first: .seconds(1), last: .seconds(10))
-        /// All channels for networks that were never seen, while the link is good: the waits after the first such scan, which
-        /// takes some seconds in which the link is slow.
+        /// All channels for networks that were never seen, while the link is good: the waits after the first such scan,
+        /// which takes some seconds in which the link is slow.
         public var unseen = BackOff(first: .seconds(120), last: .seconds(6 * 3600))
         /// From coming online to the first such scan.
         public var unseenDelay = Duration.seconds(2)
@@ -136,7 +136,8 @@ public struct PolicySettings: Hashable, Sendable {
     public var fullScan = BackOff(first: .seconds(10), last: .seconds(30))
     /// The same after an hour, and where another uplink carries the traffic.
     public var patientFullScan = Duration.seconds(300)
-    /// For this long after a link was lost known channels are looked at every `hurriedLook`, and all channels not at all.
+    /// For this long after a link was lost known channels are looked at every `hurriedLook`, and all channels not at
+    /// all.
     public var hurry = Duration.milliseconds(1500)
     public var hurriedLook = Duration.milliseconds(250)
     /// A scan that has not ended after this is given up.
@@ -169,7 +170,8 @@ public struct PolicySettings: Hashable, Sendable {
     public var noAddressStrikes = 2
     /// A block made for a transient failure ends early when the network is this many dB stronger than it was then.
     public var unblockGain = 5
-    /// A network that scans looked for in vain for this long and that is there again gets another chance, whatever it did.
+    /// A network that scans looked for in vain for this long and that is there again gets another chance, whatever it
+    /// did.
     public var reappearance = Duration.seconds(20)
     /// If all networks in range are blocked, the best one is tried all the same, at these intervals.
     public var lastResort = BackOff(first: .seconds(30), last: .seconds(300))

@@ -18,8 +18,8 @@ private struct Reading {
     let file: String
     private var runs: [RecordedRun] = []
     private var line = 0
-    /// A line that made no sense: no harm if it turns out to be the last one of its run, which a power cut has cut short. What is
-    /// left of a line is never a line: its closing bracket is missing.
+    /// A line that made no sense: no harm if it turns out to be the last one of its run, which a power cut has cut
+    /// short. What is left of a line is never a line: its closing bracket is missing.
     private var fault: (line: Int, problem: String)?
 
     init(file: String) { self.file = file }

@@ -2,9 +2,9 @@ import AgentModel
 
 /// Runs the policy of this build on the events of a recorded run, and tells where it decides otherwise.
 ///
-/// A recorded event is an answer to what the recorded policy did. So what follows the first difference is hypothetical: the
-/// world is assumed to go on as recorded, answers are matched to the orders that they fit, and what concerns a network that
-/// this policy is not in is left out.
+/// A recorded event is an answer to what the recorded policy did. So what follows the first difference is hypothetical:
+/// the world is assumed to go on as recorded, answers are matched to the orders that they fit, and what concerns a
+/// network that this policy is not in is left out.
 public struct Replay: Sendable {
     public private(set) var policy: FailoverPolicy
     /// Whether a difference has come up, or was looked for by other settings.

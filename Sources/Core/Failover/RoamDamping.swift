@@ -32,8 +32,8 @@ struct RoamDamping: Hashable, Sendable {
     }
 }
 
-/// Links that were up and were lost, by access point: one that lets the device in and throws it out again is not blocked for
-/// that, but another that is as good comes first.
+/// Links that were up and were lost, by access point: one that lets the device in and throws it out again is not
+/// blocked for that, but another that is as good comes first.
 struct Losses: Hashable, Sendable {
     private var moments: [BSSID: [Instant]] = [:]
 

@@ -23,7 +23,8 @@ struct ScanCache {
 
     private struct Place {
         let frequency: Frequency
-        /// Whether an access point was there that the network's key has opened, or the device was there in earlier days.
+        /// Whether an access point was there that the network's key has opened, or the device was there in earlier
+        /// days.
         var isProven: Bool
     }
 
@@ -122,7 +123,8 @@ struct ScanCache {
         refused[network].flatMap { $0.bss.lastSeen >= since ? $0 : nil }
     }
 
-    /// How strong an access point is, in dBm: the mean of its last two observations, if the time before was not long before.
+    /// How strong an access point is, in dBm: the mean of its last two observations, if the time before was not long
+    /// before.
     func steadySignal(of bss: BSS, in network: NetworkID) -> Int {
         guard let observation = observations[network]?[bss.bssid], let before = observation.before else {
             return bss.signal

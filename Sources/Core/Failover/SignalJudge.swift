@@ -7,8 +7,8 @@ struct SignalJudge: Hashable {
         case fine
         /// The last sample was weak: measure more often, and scan.
         case doubtful
-        /// Weak for long enough to take another access point of the same network, which costs next to nothing, or another
-        /// network that is better by far.
+        /// Weak for long enough to take another access point of the same network, which costs next to nothing, or
+        /// another network that is better by far.
         case sagging
         /// Weak for long enough to take any network that is better.
         case weak
@@ -81,7 +81,8 @@ struct SignalJudge: Hashable {
     /// In dB a second; less may be noise, and so may be what the samples scatter about.
     private static let clearFall = -0.3
 
-    /// How the signal changes, in dB a second: the slope of the line that fits the samples best, and its standard error.
+    /// How the signal changes, in dB a second: the slope of the line that fits the samples best, and its standard
+    /// error.
     private var trend: (slope: Double, error: Double)? {
         guard let first = samples.first, let last = samples.last, last.at - first.at >= .seconds(5) else { return nil }
         let points = samples.map { (x: ($0.at - first.at).seconds, y: Double($0.signal)) }

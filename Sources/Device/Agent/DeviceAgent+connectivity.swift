@@ -120,8 +120,8 @@ extension RouteMonitor {
     /// The interface that packets leave the device by: of a tunnel, the one beneath it.
     fileprivate var wayOut: String? { uplink.map { $0.carrier?.interface ?? $0.interface } }
 
-    /// Whether one of an interface's gateways answers to its address; true where it has none and needs none. All are asked at
-    /// the same time, three at most.
+    /// Whether one of an interface's gateways answers to its address; true where it has none and needs none. All are
+    /// asked at the same time, three at most.
     func gatewaysAnswer(on interface: String, within limit: Duration) async -> Bool {
         guard let index = link(named: interface)?.index else { return false }
         let gateways = defaultRoutes.filter { $0.index == index }

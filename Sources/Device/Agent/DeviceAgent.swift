@@ -11,11 +11,11 @@ import NIOCore
 import Netlink
 import Supplicant
 
-/// Runs the core on the device: what sockets, timers and files tell becomes events, and the core's effects are carried out
-/// strictly in the order given.
+/// Runs the core on the device: what sockets, timers and files tell becomes events, and the core's effects are carried
+/// out strictly in the order given.
 ///
-/// All of it runs on the agent's loop. Whatever takes time (a scan, a join, a measurement) is a task whose end is one more
-/// event, marked with the order it answers, so that what comes too late is known to be late.
+/// All of it runs on the agent's loop. Whatever takes time (a scan, a join, a measurement) is a task whose end is one
+/// more event, marked with the order it answers, so that what comes too late is known to be late.
 @AgentLoop
 public final class DeviceAgent {
     let settings: AgentSettings
@@ -82,8 +82,8 @@ public final class DeviceAgent {
     }
 
     /// Puts an agent together. It touches nothing before `begin`, and then it keeps what link it finds.
-    /// - Throws: where the agent could not do anything useful: a key file that is in use or unreadable. A kernel without
-    ///   nl80211 may get it later.
+    /// - Throws: where the agent could not do anything useful: a key file that is in use or unreadable. A kernel
+    ///   without nl80211 may get it later.
     /// - Parameter group: on which everything runs that the agent does in the network.
     public static func prepare(
         settings: AgentSettings, hub: EventHub, on group: any EventLoopGroup, log: Logger

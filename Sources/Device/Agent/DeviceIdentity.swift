@@ -13,7 +13,8 @@ public struct DeviceIdentity: Sendable {
     public init(key: DeviceKey) { self.key = key }
 
     /// A new identity, with 256 random bits of key.
-    /// - Parameter id: 1 to 64 printable ASCII characters without spaces, or nil for 64 random bits in hexadecimal digits.
+    /// - Parameter id: 1 to 64 printable ASCII characters without spaces, or nil for 64 random bits in hexadecimal
+    ///   digits.
     public static func random(id: String? = nil) throws(ProtocolError) -> DeviceIdentity {
         DeviceIdentity(key: try DeviceKey(deviceId: id ?? randomDigits(8), localKey: Secret(text: randomDigits(32))))
     }

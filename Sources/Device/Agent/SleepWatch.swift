@@ -1,7 +1,7 @@
 import Glibc
 
-/// Notices that the machine was asleep: the one of the kernel's monotonic clocks that counts sleep has gone ahead of the one
-/// that does not.
+/// Notices that the machine was asleep: the one of the kernel's monotonic clocks that counts sleep has gone ahead of
+/// the one that does not.
 struct SleepWatch {
     /// Anything shorter is the time between two readings.
     static let threshold = Duration.seconds(1)

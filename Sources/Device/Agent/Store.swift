@@ -16,8 +16,8 @@ actor Store {
     var state: StoredState { keyFile.state }
     var report: [Finding] { keyFile.report }
 
-    /// Replaces the state by what `change` makes of it. Nothing else gets in between, so a condition that `change` checks
-    /// still holds when the result is stored.
+    /// Replaces the state by what `change` makes of it. Nothing else gets in between, so a condition that `change`
+    /// checks still holds when the result is stored.
     /// - Returns: the state that is stored now.
     @discardableResult
     func update(

@@ -114,8 +114,8 @@ struct Connection: Sendable {
         }
     }
 
-    /// Sends the answer after which the link may drop, and says when it has arrived. A client that is gone, or does not read,
-    /// does not hold up what it has asked for.
+    /// Sends the answer after which the link may drop, and says when it has arrived. A client that is gone, or does not
+    /// read, does not hold up what it has asked for.
     private func deliver(_ line: [UInt8], of answer: SwitchStatus) async throws {
         let overdue = Task {
             try await clock.sleep(for: Self.patience)

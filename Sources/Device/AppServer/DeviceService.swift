@@ -5,8 +5,9 @@ public protocol DeviceService: Sendable {
     /// Requests of one connection come one after the other, those of several connections at the same time.
     func respond(to request: Request.Body, from peer: Peer) async throws(ProtocolError) -> Response.Body
 
-    /// The answer to `network.switch` has arrived, or cannot any more: now the link may drop. It is called at least once for
-    /// each, at the latest 1.5 s after the answer was given; what is called again for the same answer says nothing new.
+    /// The answer to `network.switch` has arrived, or cannot any more: now the link may drop. It is called at least
+    /// once for each, at the latest 1.5 s after the answer was given; what is called again for the same answer says
+    /// nothing new.
     func hasArrived(_ answer: SwitchStatus) async
 }
 

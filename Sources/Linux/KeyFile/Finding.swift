@@ -1,10 +1,10 @@
-/// Something that opening the store found amiss, in words for the log. The state that is there is one that was committed,
-/// whole, whatever is found.
+/// Something that opening the store found amiss, in words for the log. The state that is there is one that was
+/// committed, whole, whatever is found.
 public enum Finding: Sendable, Equatable {
     // Harmless.
 
-    /// The last record is incomplete: it was cut short before it was acknowledged. (Or it is badly damaged; an anchor can
-    /// tell.) It does not count.
+    /// The last record is incomplete: it was cut short before it was acknowledged. (Or it is badly damaged; an anchor
+    /// can tell.) It does not count.
     case interruptedWrite
     /// A change of the root key was cut short, and was finished.
     case keyChangeFinished
@@ -38,7 +38,8 @@ public enum Finding: Sendable, Equatable {
     case rolledBack(generation: UInt64, anchor: UInt64)
     /// The anchor knows another state of the same age: the store was replaced by another image of it.
     case replaced(generation: UInt64)
-    /// There is no anchor, although the store has been used before: it was removed, or is new itself. A new one is begun.
+    /// There is no anchor, although the store has been used before: it was removed, or is new itself. A new one is
+    /// begun.
     case anchorMissing
     /// The stored cells are not a state that altnet writes.
     case impossibleContent

@@ -1,8 +1,8 @@
 import AgentModel
 import Glibc
 
-/// The device's networks in a file or on a flash chip: small, always complete, encrypted, safe against power loss at any
-/// moment. Docs/key-file.md describes it.
+/// The device's networks in a file or on a flash chip: small, always complete, encrypted, safe against power loss at
+/// any moment. Docs/key-file.md describes it.
 ///
 /// Not `Sendable`: it belongs to one isolation domain, whose thread a commit blocks until the medium has the data (some
 /// milliseconds on an SD card).
@@ -56,8 +56,8 @@ public final class KeyFile {
         if let roots { finishKeyChange(roots) }
     }
 
-    /// Replaces what is stored. When it returns, the new state survives a power cut; when it throws, the old state stands.
-    /// Nothing is written if nothing is different.
+    /// Replaces what is stored. When it returns, the new state survives a power cut; when it throws, the old state
+    /// stands. Nothing is written if nothing is different.
     public func commit(_ new: StoredState) throws(KeyFileError) {
         let new = new.normalised()
         guard new.backups.count <= maximumBackups || new.backups.map(\.ssid) == state.backups.map(\.ssid) else {
@@ -89,8 +89,8 @@ public final class KeyFile {
         try log.eraseFormerKeySectors()
     }
 
-    /// Puts the store under the root key of another source, which makes one if it has none. Afterwards it opens with that
-    /// source only; cut short, with one of the two.
+    /// Puts the store under the root key of another source, which makes one if it has none. Afterwards it opens with
+    /// that source only; cut short, with one of the two.
     package func changeRootKey(to other: any RootKeySource) throws(KeyFileError) {
         let new = if let keys = try other.load() { keys.current } else { try other.makeFirst() }
         try log.rekey(to: new)

@@ -1,8 +1,8 @@
 import AgentModel
 import Glibc
 
-/// Why the store could not be opened, or why a commit was refused. After a refused commit the old state stands, in memory
-/// and on the medium.
+/// Why the store could not be opened, or why a commit was refused. After a refused commit the old state stands, in
+/// memory and on the medium.
 public enum KeyFileError: Error, Equatable {
     // The store cannot be opened. It was left as it is.
 

@@ -47,8 +47,8 @@ extension BSS {
     }
 }
 
-/// The information elements of a beacon or probe response (IEEE 802.11-2020, 9.4.2), as far as they say what the network
-/// is called and how it is joined.
+/// The information elements of a beacon or probe response (IEEE 802.11-2020, 9.4.2), as far as they say what the
+/// network is called and how it is joined.
 ///
 /// They come off the air from any sender. An element that claims more than there is ends the list; of elements that may
 /// occur once the first counts.
@@ -127,8 +127,8 @@ struct InformationElements: Hashable {
 extension SecurityElement {
     /// The security by its ciphers, whatever the key management; nil where both can be CCMP or GCMP.
     ///
-    /// TKIP for the group alone, as routers have it that serve WPA and WPA2 side by side, is no better: broadcasts can be
-    /// forged within minutes, and two forged frames silence the access point for one (IEEE 802.11-2020, 12.5.2.4).
+    /// TKIP for the group alone, as routers have it that serve WPA and WPA2 side by side, is no better: broadcasts can
+    /// be forged within minutes, and two forged frames silence the access point for one (IEEE 802.11-2020, 12.5.2.4).
     fileprivate var flaw: Security? {
         let ciphers = pairwiseCiphers.contains(.usable) ? [groupCipher] : pairwiseCiphers
         if ciphers == [.usable] { return nil }

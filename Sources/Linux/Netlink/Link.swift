@@ -45,8 +45,8 @@ public struct Link: Hashable, Sendable {
         public let farEnd: IPAddress?
     }
 
-    /// Whether a default route over it leads out of the device by itself: not through a tunnel or a bridge, whose traffic
-    /// leaves by something else.
+    /// Whether a default route over it leads out of the device by itself: not through a tunnel or a bridge, whose
+    /// traffic leaves by something else.
     public var isCarrier: Bool { kind != .other }
 }
 
@@ -97,7 +97,8 @@ struct LinkReport: Equatable {
 
     init?(_ payload: ArraySlice<UInt8>) {
         var reader = ByteReader(payload)
-        // Bridges tell of their ports in the same messages, under their own family: those are not links coming and going.
+        // Bridges tell of their ports in the same messages, under their own family: those are not links coming and
+        // going.
         guard reader.take(UInt16.self) == UInt16(AF_UNSPEC), let hardwareType = reader.take(UInt16.self),
             let index = reader.take(Int32.self), index > 0, let flags = reader.take(UInt32.self),
             reader.take(UInt32.self) != nil
@@ -142,15 +143,15 @@ extension Uplink {
             name: report.name ?? "")
     }
 
-    /// PPP counts as a modem whatever it runs over, which the kernel does not tell: taking a landline for a dear one does less harm
-    /// than the other way round.
+    /// PPP counts as a modem whatever it runs over, which the kernel does not tell: taking a landline for a dear one
+    /// does less harm than the other way round.
     /// - Parameters:
     ///   - hardwareType: if_arp.h, `ARPHRD_*`.
     ///   - virtualKind: rtnetlink's name for the kind of a virtual link; hardware has none.
     ///   - deviceType: the `DEVTYPE` by which cfg80211 and modem drivers mark their interfaces.
     ///   - driver: the name of the hardware's driver.
-    ///   - name: counts where a modem's driver does not mark it: the kernel calls modems `wwan0`, and systemd gives them
-    ///     names that begin with `ww` (systemd.net-naming-scheme(7)).
+    ///   - name: counts where a modem's driver does not mark it: the kernel calls modems `wwan0`, and systemd gives
+    ///     them names that begin with `ww` (systemd.net-naming-scheme(7)).
     init(hardwareType: UInt16, virtualKind: String?, deviceType: String?, driver: String?, name: String) {
         let isNamedLikeModem = name.hasPrefix("ww")
         switch (deviceType, virtualKind, HardwareType(rawValue: hardwareType)) {
@@ -164,9 +165,9 @@ extension Uplink {
         }
     }
 
-    /// Drivers of modems, which mark their interfaces on most kernels, and of telephones that share their connection over
-    /// USB (drivers/net/usb). Not `cdc_ncm` and `cdc_ether`: those are of Ethernet adapters too, and mark the modems that
-    /// they know.
+    /// Drivers of modems, which mark their interfaces on most kernels, and of telephones that share their connection
+    /// over USB (drivers/net/usb). Not `cdc_ncm` and `cdc_ether`: those are of Ethernet adapters too, and mark the
+    /// modems that they know.
     private static let modemDrivers: Set = [
         "cdc_mbim", "huawei_cdc_ncm", "qmi_wwan", "sierra_net", "hso", "kalmia", "lg-vl600", "ipheth", "rndis_host",
     ]

@@ -86,8 +86,8 @@ extension NetlinkRequest {
 
 /// Has the kernel ask one neighbour whether it is there, and waits for what comes of it.
 ///
-/// A neighbour whose hardware address is known is asked directly. If it does not answer, and if the address is not known,
-/// the whole link is asked: another device may have taken the address over.
+/// A neighbour whose hardware address is known is asked directly. If it does not answer, and if the address is not
+/// known, the whole link is asked: another device may have taken the address over.
 @AgentLoop
 final class NeighbourProbe {
     let key: Neighbour.Key
@@ -148,15 +148,16 @@ final class NeighbourProbe {
 }
 
 extension RouteMonitor {
-    /// Has the kernel ask with ARP or neighbour discovery whether any station on the link still has an address. This needs
-    /// CAP_NET_ADMIN; without it the answer is whether the kernel has heard of it within the last half minute or so
-    /// (`NUD_REACHABLE`).
+    /// Has the kernel ask with ARP or neighbour discovery whether any station on the link still has an address. This
+    /// needs CAP_NET_ADMIN; without it the answer is whether the kernel has heard of it within the last half minute or
+    /// so (`NUD_REACHABLE`).
     ///
     /// - Parameters:
     ///   - gateway: an address on the link itself.
-    ///   - limit: the kernel asks three times, one second apart, first the station that had the address last and then all of them.
-    /// - Returns: true at once where the link has no neighbours, such as a point-to-point link, or the address is entered
-    ///   by hand; false at once where the interface does not exist, is down or has no carrier.
+    ///   - limit: the kernel asks three times, one second apart, first the station that had the address last and then
+    ///   all of them.
+    /// - Returns: true at once where the link has no neighbours, such as a point-to-point link, or the address is
+    ///   entered by hand; false at once where the interface does not exist, is down or has no carrier.
     public func probe(
         gateway: IPAddress, on interface: String, within limit: Duration = .seconds(1)
     ) async -> Bool {

@@ -64,8 +64,8 @@ struct Acknowledgement {
 
 /// A run of netlink attributes (netlink.h, `struct nlattr`), read in place.
 ///
-/// Nothing in it is trusted: an attribute that claims more than there is ends the run, and a value that is too short for
-/// what it is read as is nil.
+/// Nothing in it is trusted: an attribute that claims more than there is ends the run, and a value that is too short
+/// for what it is read as is nil.
 struct Attributes: Sequence {
     private let bytes: ArraySlice<UInt8>
 

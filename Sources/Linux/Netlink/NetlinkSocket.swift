@@ -4,8 +4,8 @@ import Linux
 
 /// A non-blocking netlink socket on which requests and notifications share one order.
 ///
-/// One socket for both, because the kernel's order is what tells the end of our own scan from the end of another program's
-/// just before, and a disconnection before an answer from one after.
+/// One socket for both, because the kernel's order is what tells the end of our own scan from the end of another
+/// program's just before, and a disconnection before an answer from one after.
 @AgentLoop
 final class NetlinkSocket {
     enum Subsystem {
@@ -188,8 +188,8 @@ final class NetlinkSocket {
         onOverrun()
     }
 
-    /// Goes on behind the task that waits for an answer that has just come, so that it finds the state that the answer is of,
-    /// and behind everything else that has waited while many messages came.
+    /// Goes on behind the task that waits for an answer that has just come, so that it finds the state that the answer
+    /// is of, and behind everything else that has waited while many messages came.
     ///
     /// Not left to the watch, which wakes for messages: an overrun that is still to be told has none.
     private func receiveLater() {
@@ -265,8 +265,8 @@ final class NetlinkSocket {
 extension NetlinkSocket {
     /// How long the kernel may take, which answers most things before `send` returns.
     static let patience: Duration = .seconds(5)
-    /// How often a request that only reads is asked in all: after a lost answer, or a dump that a change crossed. If all
-    /// of them were crossed, the changes come as news.
+    /// How often a request that only reads is asked in all: after a lost answer, or a dump that a change crossed. If
+    /// all of them were crossed, the changes come as news.
     static let attempts = 3
 
     /// Asks for something to be done.
@@ -274,8 +274,8 @@ extension NetlinkSocket {
         _ = try await walk(request, expecting: .acknowledged, attempting: attempted) { _ in }
     }
 
-    /// Asks for one thing, and again if the answer is lost. Nil when the kernel answers that all is well and nothing that
-    /// `decode` understands.
+    /// Asks for one thing, and again if the answer is lost. Nil when the kernel answers that all is well and nothing
+    /// that `decode` understands.
     func reply<Value>(
         to request: NetlinkRequest, attempting attempted: String, decode: @escaping (NetlinkMessage) -> Value?
     ) async throws(NetlinkError) -> Value? {

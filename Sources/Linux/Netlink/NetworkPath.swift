@@ -62,8 +62,8 @@ extension ReachabilityFlags {
 }
 
 extension Link {
-    /// Whether something connects it by itself when it is needed. On Wi-Fi and Ethernet, being dormant says only that the
-    /// other side has not let the device in yet (802.1X).
+    /// Whether something connects it by itself when it is needed. On Wi-Fi and Ethernet, being dormant says only that
+    /// the other side has not let the device in yet (802.1X).
     fileprivate var isMadeOnDemand: Bool {
         switch kind {
         case .cellular: true
@@ -80,9 +80,9 @@ public enum Destination: Sendable {
     case address(IPAddress)
     /// The best that there is to any address of a name.
     ///
-    /// `addresses` gives those that the name has at present, none if it has none or no server tells. It is called off the loop,
-    /// whenever the network has changed and every half minute while there are none; its task is cancelled when the network
-    /// changes meanwhile. Of many addresses the first eight count.
+    /// `addresses` gives those that the name has at present, none if it has none or no server tells. It is called off
+    /// the loop, whenever the network has changed and every half minute while there are none; its task is cancelled
+    /// when the network changes meanwhile. Of many addresses the first eight count.
     case host(String, addresses: @Sendable (_ name: String) async -> [IPAddress])
 }
 
@@ -136,8 +136,8 @@ final class PathBoard: Sendable {
     private func forget(_ reader: Int) { state.withLock { $0.readers[reader] = nil } }
 }
 
-/// Paths as they change: first the one there is, then each that differs from the one before it. A slow reader misses what
-/// came in between and gets the latest.
+/// Paths as they change: first the one there is, then each that differs from the one before it. A slow reader misses
+/// what came in between and gets the latest.
 public struct NetworkPathChanges: AsyncSequence, Sendable {
     let stream: AsyncStream<NetworkPath>
 

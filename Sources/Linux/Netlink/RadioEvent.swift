@@ -11,7 +11,8 @@ public enum RadioEvent: Hashable, Sendable {
     case signalLow(Int?)
     /// The signal rose above a threshold. The level in dBm, where the driver says it.
     case signalHigh(Int?)
-    /// Several beacons in a row were missed; the driver now probes the access point. Usually followed by a disconnection.
+    /// Several beacons in a row were missed; the driver now probes the access point. Usually followed by a
+    /// disconnection.
     case beaconLoss
     /// The access point acknowledged none of so many frames in a row.
     case packetLoss(frames: Int)

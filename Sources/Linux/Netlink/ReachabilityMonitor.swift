@@ -1,8 +1,8 @@
 import AgentModel
 import Linux
 
-/// Knows what there is between the device and a destination, as `SCNetworkReachability` does on Apple's systems: from what
-/// the kernel has in its tables, without a packet sent. Whether the other side answers is another question.
+/// Knows what there is between the device and a destination, as `SCNetworkReachability` does on Apple's systems: from
+/// what the kernel has in its tables, without a packet sent. Whether the other side answers is another question.
 ///
 ///     let monitor = try await ReachabilityMonitor(of: .internet)
 ///     await monitor.start()
@@ -46,8 +46,8 @@ public final class ReachabilityMonitor {
     /// The flags of `path`.
     public nonisolated var flags: ReachabilityFlags { path.flags }
 
-    /// The path that there is, as soon as there is one, and then each change. It goes on when the monitor is stopped and
-    /// started again, and ends with the monitor. Each caller gets a sequence of its own.
+    /// The path that there is, as soon as there is one, and then each change. It goes on when the monitor is stopped
+    /// and started again, and ends with the monitor. Each caller gets a sequence of its own.
     public nonisolated var changes: NetworkPathChanges { board.changes() }
 
     /// Starts to look, and to follow what changes. Nothing happens if it has been started before.

@@ -7,8 +7,8 @@ public enum RouteEvent: Hashable, Sendable {
     /// A link appeared, or anything of it changed.
     case linkChanged(Link)
     case linkRemoved(Link)
-    /// An address appeared, changed its state, or was confirmed: a DHCP client that finds its old address valid on a new
-    /// network sets it again, and that counts.
+    /// An address appeared, changed its state, or was confirmed: a DHCP client that finds its old address valid on a
+    /// new network sets it again, and that counts.
     case addressAdded(Address)
     case addressRemoved(Address)
     case defaultRouteAdded(DefaultRoute)

@@ -2,7 +2,8 @@ import AgentModel
 import CNetlink
 import Glibc
 
-/// The route that packets for an address take, as the kernel finds it (`RTM_GETROUTE`): with all tables, rules and metrics.
+/// The route that packets for an address take, as the kernel finds it (`RTM_GETROUTE`): with all tables, rules and
+/// metrics.
 public struct RouteLookup: Hashable, Sendable {
     /// The interface that they go out by.
     public let index: Int

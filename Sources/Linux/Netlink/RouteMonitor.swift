@@ -18,7 +18,8 @@ public final class RouteMonitor {
     private var table = RouteTable()
     /// Parts that have to be read anew.
     private var stale: Set<RouteSubject> = []
-    /// One reading at a time, or two would take each other's messages for their own. The first one is the initialiser's.
+    /// One reading at a time, or two would take each other's messages for their own. The first one is the
+    /// initialiser's.
     private var isReading = true
     private var hasLostNews = false
     /// Nothing that the first reading finds is an event.
@@ -57,8 +58,8 @@ public final class RouteMonitor {
 
     isolated deinit { probes.values.forEach { $0.giveUp() } }
 
-    /// Calls back on the loop after each change of what may lead packets elsewhere, a neighbour's silence included, for as
-    /// long as the result is kept. Many changes may come in a row.
+    /// Calls back on the loop after each change of what may lead packets elsewhere, a neighbour's silence included, for
+    /// as long as the result is kept. Many changes may come in a row.
     public func follow(_ onChange: @escaping @AgentLoop @Sendable (RouteSubject) -> Void) -> RouteFollowing {
         let following = RouteFollowing(self, onChange: onChange)
         followers[ObjectIdentifier(following)] = Follower(following: following)
@@ -73,8 +74,8 @@ public final class RouteMonitor {
     /// The interface that carries the device's traffic if that is not the one with the index `own`; nil if it is, or if
     /// nothing does.
     ///
-    /// A tunnel or a bridge does not count: the traffic in it leaves the device by something else, and that may be the very
-    /// Wi-Fi link that is asked about.
+    /// A tunnel or a bridge does not count: the traffic in it leaves the device by something else, and that may be the
+    /// very Wi-Fi link that is asked about.
     public func uplink(besides own: Int?) -> Uplink? { table.bestCarrier.flatMap { $0.index == own ? nil : $0.kind } }
 
     /// The same, of a device with several such interfaces.
@@ -201,8 +202,8 @@ public final class RouteMonitor {
 }
 
 extension RouteEvent {
-    /// Whether IPv4 routes may have gone with this without a word, as the kernel drops those whose link or source address
-    /// is no longer there (fib_frontend.c, `fib_disable_ip` and `fib_del_ifaddr`).
+    /// Whether IPv4 routes may have gone with this without a word, as the kernel drops those whose link or source
+    /// address is no longer there (fib_frontend.c, `fib_disable_ip` and `fib_del_ifaddr`).
     fileprivate var mayEndRoutesSilently: Bool {
         switch self {
         case .linkChanged(let link): !link.isUp

@@ -3,9 +3,9 @@ import CNetlink
 import Glibc
 import Linux
 
-/// Has one of two stations carry the device's traffic, and the other one what was begun over it, whatever routes the DHCP
-/// clients make for both. Their own routes are left alone: what comes before them is added (`SteeringPlan`), kept while it
-/// is right, and taken away with them.
+/// Has one of two stations carry the device's traffic, and the other one what was begun over it, whatever routes the
+/// DHCP clients make for both. Their own routes are left alone: what comes before them is added (`SteeringPlan`), kept
+/// while it is right, and taken away with them.
 @AgentLoop
 public final class RouteSteering {
     private let routes: RouteMonitor
@@ -89,8 +89,8 @@ public final class RouteSteering {
             addresses: routes.addresses, defaultRoutes: routes.defaultRoutes)
         let wanted = plan.routes.map(Item.route) + plan.rules.map(Item.rule)
         added = added.filter { wanted.contains($0.key) }
-        // First what is missing, so that packets have a route at any time: rules when their tables are filled, and the routes by
-        // which the traffic moves last.
+        // First what is missing, so that packets have a route at any time: rules when their tables are filled, and the
+        // routes by which the traffic moves last.
         for item in wanted.filter({ !present.contains($0) }).sorted(by: { $0.turn < $1.turn }) { await add(item) }
         for item in present.subtracting(wanted).sorted(by: { $0.turn > $1.turn }) {
             do throws(NetlinkError) { try await routes.change(item, isNew: false) } catch {

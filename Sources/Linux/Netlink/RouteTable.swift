@@ -181,8 +181,8 @@ extension RouteTable {
     /// 1. the interface that the tunnel is tied to;
     /// 2. where its far end is known, the host route there, or the link that the far end is on;
     /// 3. the best default route that is no tunnel's;
-    /// 4. the best host route through a gateway that is no tunnel's: where a VPN client has replaced the default route, it
-    ///    has made this one to its server.
+    /// 4. the best host route through a gateway that is no tunnel's: where a VPN client has replaced the default route,
+    ///    it has made this one to its server.
     func carrier(of tunnel: Link.Tunnel) -> Link? {
         var tunnel = tunnel
         // Tunnels in tunnels are tied to each other; so many are more than there are.

@@ -5,7 +5,8 @@ import Glibc
 /// The routes and rules that two stations need so that the one in use carries the traffic, and the other one what was
 /// begun over it:
 ///
-/// - a default route over the station in use that comes before both stations' own, and after those that come before them;
+/// - a default route over the station in use that comes before both stations' own, and after those that come before
+///   them;
 /// - for each address of a station a rule by which its packets leave by that station, whichever is in use.
 struct SteeringPlan: Equatable {
     private(set) var routes: Set<OwnRoute> = []
@@ -13,8 +14,8 @@ struct SteeringPlan: Equatable {
 
     /// Tables and priorities of rules: this for the first station, and one more for the second.
     static let firstTable: UInt32 = 25_863
-    /// By so much the route over the station in use comes before a station's own: also before one that the DHCP client is
-    /// only about to make for the other station, whose metric differs by the number of the interface at most.
+    /// By so much the route over the station in use comes before a station's own: also before one that the DHCP client
+    /// is only about to make for the other station, whose metric differs by the number of the interface at most.
     static let headStart = 64
     private static let linkLocal: [UInt8] = [0xfe, 0x80] + Array(repeating: 0, count: 14)
     /// More addresses than a network gives.
@@ -140,8 +141,8 @@ public struct OwnRule: Hashable, Sendable {
 
     /// - Returns: nil for a rule of another program.
     init?(_ message: NetlinkMessage) {
-        // struct fib_rule_hdr: family, lengths of the destination and the source, type of service, table, two reserved bytes,
-        // action, flags.
+        // struct fib_rule_hdr: family, lengths of the destination and the source, type of service, table, two reserved
+        // bytes, action, flags.
         var reader = ByteReader(message.payload)
         guard Int(message.type) == RTM_NEWRULE, reader.take(8) != nil, reader.take(UInt32.self) != nil else {
             return nil
@@ -220,8 +221,8 @@ extension NetlinkRequest {
         NetlinkRequest(type: UInt16(RTM_GETRULE), fixedPart: Array(repeating: 0, count: 12))
     }
 
-    /// Has an interface answer for its own addresses only, and ask in their name only: two that are in one network would
-    /// else answer for each other (ip-sysctl, `arp_ignore` and `arp_announce`; `IFLA_INET_CONF`).
+    /// Has an interface answer for its own addresses only, and ask in their name only: two that are in one network
+    /// would else answer for each other (ip-sysctl, `arp_ignore` and `arp_announce`; `IFLA_INET_CONF`).
     static func answerForOwnAddressesOnly(index: Int) -> NetlinkRequest {
         var header: [UInt8] = [UInt8(AF_UNSPEC), 0, 0, 0]
         header.append(number: Int32(clamping: index))

@@ -3,8 +3,8 @@ import CNetlink
 import Glibc
 
 extension WirelessRadio {
-    /// How many frames went out, since some moment of the driver's choice; nil while the interface is missing. Nothing waits
-    /// and no answer comes later, so this may be asked whenever the processor is awake.
+    /// How many frames went out, since some moment of the driver's choice; nil while the interface is missing. Nothing
+    /// waits and no answer comes later, so this may be asked whenever the processor is awake.
     public var framesSent: UInt64? { LinkFiles.system.framesSent(of: interface) }
 
     /// Measures the current link. Nil while there is none.
@@ -148,7 +148,8 @@ extension StationInfo {
 }
 
 extension AttributeValue {
-    /// In dBm. 0 is what mac80211 says of an average before it has heard enough frames, and no receiver ever measures it.
+    /// In dBm. 0 is what mac80211 says of an average before it has heard enough frames, and no receiver ever measures
+    /// it.
     fileprivate var decibels: Int? { number(as: Int8.self).flatMap { $0 == 0 ? nil : Int($0) } }
 
     /// In kbit/s. The kernel counts in units of 100 kbit/s, and in 16 bits too for programs from before fast rates.

@@ -43,8 +43,8 @@ public final class WirelessRadio {
     }
 
     /// - Parameter onEvent: called for each event, on the loop, from the moment this returns.
-    /// - Throws: where the kernel gives no netlink socket. A missing interface is no error, nor is a kernel without nl80211:
-    ///   both may come later, as an event.
+    /// - Throws: where the kernel gives no netlink socket. A missing interface is no error, nor is a kernel without
+    ///   nl80211: both may come later, as an event.
     public convenience init(
         interface: String, onEvent: @escaping @AgentLoop @Sendable (RadioEvent) -> Void
     ) async throws(NetlinkError) {

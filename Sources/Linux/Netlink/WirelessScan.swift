@@ -7,8 +7,8 @@ extension WirelessRadio {
     /// Scans and waits for the end. There is one scan of our own at a time.
     ///
     /// - Parameters:
-    ///   - deadline: after it the scan is aborted and `timedOut` is thrown. A full scan takes 2 s with 26 channels and 14 s
-    ///     with the 151 of the domain US, 9 s with the 100 of these that are above 2 GHz.
+    ///   - deadline: after it the scan is aborted and `timedOut` is thrown. A full scan takes 2 s with 26 channels and
+    ///     14 s with the 151 of the domain US, 9 s with the 100 of these that are above 2 GHz.
     ///   - onStart: is called when the kernel has taken the scan on: an error from then on is one of its end.
     /// - Throws: an error that `isBusy` while any scan is under way on the radio.
     public func scan(
@@ -169,8 +169,8 @@ public enum ScanOutcome: Hashable, Sendable {
 /// Tells the end of our own scan from the ends of others'.
 ///
 /// The kernel does one scan at a time on a radio, and events and answers come in one order. So the end is ours if it
-/// comes after the scan was accepted, or if a start and this end came between the request and its acceptance: a short scan
-/// can be over before the kernel has sent its acknowledgement.
+/// comes after the scan was accepted, or if a start and this end came between the request and its acceptance: a short
+/// scan can be over before the kernel has sent its acknowledgement.
 struct ScanTracker: Equatable {
     private enum State: Equatable {
         case idle

@@ -4,11 +4,11 @@ import Linux
 /// A connection to wpa_supplicant: one question at a time, each with a time limit, and the events in between.
 ///
 /// Questions and events share one socket on purpose. wpa_supplicant handles one command after the other and tells what
-/// happens in the meantime first, so what arrives before an answer happened before it: only by that order can the end of
-/// the old link be told from the failure of the new one.
+/// happens in the meantime first, so what arrives before an answer happened before it: only by that order can the end
+/// of the old link be told from the failure of the new one.
 ///
-/// Answers carry no number. After a time-out, or an answer that does not fit its question, the channel ends for good, so
-/// that a late answer can never answer the wrong question.
+/// Answers carry no number. After a time-out, or an answer that does not fit its question, the channel ends for good,
+/// so that a late answer can never answer the wrong question.
 @AgentLoop
 final class ControlChannel {
     private let requestLimit: Duration
@@ -45,8 +45,8 @@ final class ControlChannel {
 
     /// Asks, after all that was asked before.
     ///
-    /// - Parameter whenAnswered: called when the command was carried out, before any event that arrived after the answer;
-    ///   the task that awaits this goes on a little later.
+    /// - Parameter whenAnswered: called when the command was carried out, before any event that arrived after the
+    ///   answer; the task that awaits this goes on a little later.
     @discardableResult
     func ask(
         _ command: ControlCommand, whenAnswered: (@AgentLoop (ControlAnswer) -> Void)? = nil

@@ -84,7 +84,8 @@ enum ControlAnswer: Sendable, Equatable {
     case number(Int)
     case text(String)
 
-    /// - Throws: `refused` for `FAIL` and `UNKNOWN COMMAND`, `malformedReply` for anything that is no answer to `command`.
+    /// - Throws: `refused` for `FAIL` and `UNKNOWN COMMAND`, `malformedReply` for anything that is no answer to
+    ///   `command`.
     init(_ bytes: some Collection<UInt8>, to command: ControlCommand) throws(SupplicantError) {
         // All answers are text. Bytes in it that are not valid UTF-8 become replacement characters and fit nothing.
         let text = String(decoding: bytes, as: UTF8.self)

@@ -3,8 +3,8 @@ import AgentModel
 /// The events of wpa_supplicant that tell how a link comes and goes (hostap, src/common/wpa_ctrl.h and the messages of
 /// wpa_supplicant/sme.c and wpa_supplicant/events.c).
 ///
-/// Lines are hostile: they repeat what access points sent. Numbers out of range, missing fields and unknown lines become
-/// `other` or nil and nothing worse.
+/// Lines are hostile: they repeat what access points sent. Numbers out of range, missing fields and unknown lines
+/// become `other` or nil and nothing worse.
 enum ControlEvent: Sendable, Equatable {
     case scanStarted
     case networkNotFound
@@ -21,7 +21,8 @@ enum ControlEvent: Sendable, Equatable {
     case disconnected(reason: Int, locallyGenerated: Bool)
     /// wpa_supplicant will leave a network alone for a while.
     case temporarilyDisabled(network: Int, DisabledReason)
-    /// In its authenticated part of the handshake the access point says which weaker ways in are not to be taken any more.
+    /// In its authenticated part of the handshake the access point says which weaker ways in are not to be taken any
+    /// more.
     case transitionDisabled(TransitionDisable)
     case other
 

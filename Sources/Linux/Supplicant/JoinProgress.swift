@@ -14,8 +14,8 @@ struct JoinProgress: Sendable, Equatable {
     enum Step: Sendable, Equatable {
         case succeeded(BSSID)
         case failed(JoinFailure)
-        /// wpa_supplicant tells nothing when the access point leaves its frames unanswered, but starts to scan again. So
-        /// may any other program: whether it still authenticates must be asked.
+        /// wpa_supplicant tells nothing when the access point leaves its frames unanswered, but starts to scan again.
+        /// So may any other program: whether it still authenticates must be asked.
         case askWhetherAuthenticating
     }
 
@@ -89,8 +89,8 @@ struct JoinProgress: Sendable, Equatable {
     private static let accessPointBusy = 5
 
     private static func failure(of refusal: ControlEvent.Authentication) -> JoinFailure {
-        // Status 15 is a failed challenge. Some access points say 1, unspecified, to a wrong proof of the password, which
-        // is what the second transaction of SAE carries (IEEE 802.11-2020, 12.4.7.6).
+        // Status 15 is a failed challenge. Some access points say 1, unspecified, to a wrong proof of the password,
+        // which is what the second transaction of SAE carries (IEEE 802.11-2020, 12.4.7.6).
         switch (refusal.algorithm, refusal.transaction, refusal.status) {
         case (ControlEvent.Authentication.sae, _, 15), (ControlEvent.Authentication.sae, 2, 1): .wrongKey
         case (_, _, let status): failure(ofStatus: status)

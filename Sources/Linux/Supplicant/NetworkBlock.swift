@@ -24,7 +24,8 @@ struct NetworkBlock: Sendable {
     ) throws(SupplicantError) {
         var settings = [
             Setting(name: "ssid", value: .plain(request.ssid.hex)),
-            // Empty overrides what the configuration file may say: leaving for another access point is not its decision.
+            // Empty overrides what the configuration file may say: leaving for another access point is not its
+            // decision.
             Setting(name: "bgscan", value: .plain("\"\"")),
         ]
         if request.isHidden { settings.append(Setting(name: "scan_ssid", value: .plain("1"))) }
@@ -62,9 +63,9 @@ struct NetworkBlock: Sendable {
         _ passphrase: Secret, _ psk: Secret, _ request: JoinRequest, _ keyManagement: Set<String>,
         _ ciphers: Set<String>
     ) throws(SupplicantError) -> [Setting] {
-        // With SAE alone nothing is sent that is of use to a dictionary. Below that all at once: the access point's offer
-        // decides, and SAE comes before PSK where both are offered. But where SAE is not among it, wpa_supplicant would
-        // reckon SAE's password elements of three groups first, for nothing.
+        // With SAE alone nothing is sent that is of use to a dictionary. Below that all at once: the access point's
+        // offer decides, and SAE comes before PSK where both are offered. But where SAE is not among it, wpa_supplicant
+        // would reckon SAE's password elements of three groups first, for nothing.
         let known =
             request.floor.contains(.sae)
             ? ["SAE"] : ["WPA-PSK", "WPA-PSK-SHA256"] + (request.offer == .wpa2 ? [] : ["SAE"])
@@ -93,7 +94,7 @@ struct NetworkBlock: Sendable {
         ]
     }
 
-    /// Every station that has RSN has CCMP (IEEE 802.11-2020, 12.5.1); wpa_supplicant takes the strongest of those listed,
-    /// whether the driver has it or not (hostap 2.10, wpa_pick_pairwise_cipher).
+    /// Every station that has RSN has CCMP (IEEE 802.11-2020, 12.5.1); wpa_supplicant takes the strongest of those
+    /// listed, whether the driver has it or not (hostap 2.10, wpa_pick_pairwise_cipher).
     private static let ciphers = ["CCMP", "GCMP", "CCMP-256", "GCMP-256"]
 }

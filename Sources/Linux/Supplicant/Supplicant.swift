@@ -3,8 +3,8 @@ import Linux
 
 /// The running wpa_supplicant of one interface: joins and leaves networks, and tells what became of it.
 ///
-/// It is driven through its control socket and decides nothing by itself. Networks exist in its memory only, one of them
-/// is ever selected, by `join`, and the old one goes when its successor has settled.
+/// It is driven through its control socket and decides nothing by itself. Networks exist in its memory only, one of
+/// them is ever selected, by `join`, and the old one goes when its successor has settled.
 @AgentLoop
 public final class Supplicant {
     let controlSocket: String
@@ -15,8 +15,8 @@ public final class Supplicant {
     let onEvent: @AgentLoop @Sendable (SupplicantEvent) -> Void
 
     var isStarted = false
-    /// The connection to wpa_supplicant, and whether wpa_supplicant has been told yet to send its events and to leave all
-    /// decisions to us.
+    /// The connection to wpa_supplicant, and whether wpa_supplicant has been told yet to send its events and to leave
+    /// all decisions to us.
     var channel: ControlChannel?
     var isGreeted = false
     /// Whether the last of `available` and `unavailable` that was told is the former.
@@ -45,11 +45,12 @@ public final class Supplicant {
         public var requestLimit: Duration = .seconds(2)
         /// For the outcome of a join, counted from its acceptance.
         public var joinLimit: Duration = .seconds(20)
-        /// Between attempts to connect: the first, doubling up to the last. The first is short: the kernel tells of a socket's
-        /// file a moment before a program can connect to it (bind(2) makes the file first).
+        /// Between attempts to connect: the first, doubling up to the last. The first is short: the kernel tells of a
+        /// socket's file a moment before a program can connect to it (bind(2) makes the file first).
         public var retry = BackOff(first: .milliseconds(2), last: .seconds(5))
         /// Between checks whether events were lost. wpa_supplicant holds back all programs' events once another program
-        /// that asked for them has stopped to read, such as a suspended wpa_cli. Of a link that is lost the kernel tells as well.
+        /// that asked for them has stopped to read, such as a suspended wpa_cli. Of a link that is lost the kernel
+        /// tells as well.
         public var supervision: Duration = .seconds(30)
         /// The same during a join, and where the kernel does not tell of the death of wpa_supplicant's process.
         public var closeSupervision: Duration = .milliseconds(500)
@@ -59,8 +60,8 @@ public final class Supplicant {
 
     /// - Parameters:
     ///   - controlSocket: the control socket of the interface, for example `/run/wpa_supplicant/wlan0`.
-    ///   - replyDirectory: where this side's socket file goes, a directory in which wpa_supplicant can reach it; nil for
-    ///     `/tmp`, which a service with a private one must not use.
+    ///   - replyDirectory: where this side's socket file goes, a directory in which wpa_supplicant can reach it; nil
+    ///     for `/tmp`, which a service with a private one must not use.
     ///   - country: whose rules of radio wpa_supplicant has the kernel go by, two characters; nil to leave that alone.
     ///   - onEvent: called on the loop, never from within a call to this object.
     public init(

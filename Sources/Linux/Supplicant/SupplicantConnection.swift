@@ -3,9 +3,9 @@ import CWpaClient
 import Glibc
 import Linux
 
-// How wpa_supplicant's death is noticed, fastest first: the kernel tells that its process ended (any death, at once); its
-// socket file goes or is replaced (an orderly exit, a restart); a command finds no process at the socket; a command is not
-// answered in time (it hangs). The supervision asks for no reason now and then, for the last two.
+// How wpa_supplicant's death is noticed, fastest first: the kernel tells that its process ended (any death, at once);
+// its socket file goes or is replaced (an orderly exit, a restart); a command finds no process at the socket; a command
+// is not answered in time (it hangs). The supervision asks for no reason now and then, for the last two.
 
 extension Supplicant {
     func connect() {
@@ -75,7 +75,8 @@ extension Supplicant {
     private func channelEnded() {
         guard let channel, !channel.isOpen else { return }
         guard isGreeted else { return unreachable() }
-        // wpa_supplicant opens a new socket of its own accord when a client's queue was full. Nothing else is lost then.
+        // wpa_supplicant opens a new socket of its own accord when a client's queue was full. Nothing else is lost
+        // then.
         self.channel = nil
         isGreeted = false
         supervision = nil
@@ -154,8 +155,8 @@ extension Supplicant {
 
 /// Tells when a socket file appears, goes or is replaced (inotify(7)).
 ///
-/// wpa_supplicant removes the directory of its sockets together with the last of them and makes it anew at its start. So
-/// where the directory is missing, its nearest ancestor is watched until it appears.
+/// wpa_supplicant removes the directory of its sockets together with the last of them and makes it anew at its start.
+/// So where the directory is missing, its nearest ancestor is watched until it appears.
 @AgentLoop
 final class SocketFileWatch {
     private let path: [String]

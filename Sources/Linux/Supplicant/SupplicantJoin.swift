@@ -4,11 +4,11 @@ import Linux
 extension Supplicant {
     /// Has wpa_supplicant join a network, and returns once it accepted that.
     ///
-    /// The outcome is exactly one event with the same `attempt`, `connected` or `joinFailed`, within the join limit and a
-    /// moment; it can come before this returns. There is no event where this throws, and none for a join that a later
+    /// The outcome is exactly one event with the same `attempt`, `connected` or `joinFailed`, within the join limit and
+    /// a moment; it can come before this returns. There is no event where this throws, and none for a join that a later
     /// `join`, `leave` or `stop` replaced. The old link ends (`disconnected`, locally generated) as soon as
-    /// wpa_supplicant turns to the new network, and not before it is known to accept it. That is so too for another access
-    /// point of the same network: a network of its own for wpa_supplicant, which ends the old link and joins it.
+    /// wpa_supplicant turns to the new network, and not before it is known to accept it. That is so too for another
+    /// access point of the same network: a network of its own for wpa_supplicant, which ends the old link and joins it.
     public func join(_ request: JoinRequest, attempt number: UInt64) async throws(SupplicantError) {
         supersede()
         let attempt = JoinAttempt(number: number)

@@ -63,8 +63,8 @@ extension SupplicantStatus {
         protection = state == .completed ? Self.protection(fields) : []
     }
 
-    /// Names as in hostap, wpa_key_mgmt_txt. `pmf` is there where the link has it: 1 if the access point does not insist, 2 if
-    /// it does (wpa_sm_get_status).
+    /// Names as in hostap, wpa_key_mgmt_txt. `pmf` is there where the link has it: 1 if the access point does not
+    /// insist, 2 if it does (wpa_sm_get_status).
     private static func protection(_ fields: [Substring: Substring]) -> LinkProtection {
         var protection: LinkProtection = []
         switch fields["key_mgmt"] {

@@ -4,8 +4,8 @@ import Observation
 
 /// The screen on which the owner of a device sees which network it is in and keeps its backup networks.
 ///
-/// It holds the contents of the screen; a SwiftUI view that reads it follows by itself. Rows and calls are those of the SDK's own
-/// demo.
+/// It holds the contents of the screen; a SwiftUI view that reads it follows by itself. Rows and calls are those of the
+/// SDK's own demo.
 @MainActor @Observable
 final class BackupNetworksScreen {
     /// Below the title: whether the device has backup networks at all.

@@ -17,8 +17,8 @@ import Testing
     @Test(arguments: [1_909_314, 2_310_617, 2_690_760, 5_111_343, 5_455_588, 5_640_322, 6_108_567, 7_721_569])
     func holdInHistoriesThatBrokeThem(seed: UInt64) throws { _ = try Campaign.hostile.run(seeds: [seed]) }
 
-    /// An answer with the number of a scan that is ordered at the same moment, but later, does not end that scan: what the
-    /// scan takes is known when the next answer comes, and that is what the next scan of all channels costs.
+    /// An answer with the number of a scan that is ordered at the same moment, but later, does not end that scan: what
+    /// the scan takes is known when the next answer comes, and that is what the next scan of all channels costs.
     @Test func anAnswerBeforeItsOrderEndsNoScan() {
         let history = HostileHistory(
             steps: [

@@ -59,8 +59,8 @@ final class HostBench: Sendable {
     }
 
     /// - Parameters:
-    ///   - providers: shell scripts, by name. `$0` is in the folder with the providers, beside which is `out`, where they
-    ///     may write.
+    ///   - providers: shell scripts, by name. `$0` is in the folder with the providers, beside which is `out`, where
+    ///     they may write.
     ///   - agentUser: who may connect, besides root.
     init(
         _ providers: [String: String], settings: HotspotSettings = patient, socket: Socket = .listening,

@@ -5,8 +5,8 @@ import Testing
 
 @testable import Netlink
 
-/// A gateway that is asked whether it is there, and the route to it: on this machine's own kernel, with the gateway in a
-/// network namespace of its own.
+/// A gateway that is asked whether it is there, and the route to it: on this machine's own kernel, with the gateway in
+/// a network namespace of its own.
 @Suite(
     .timeLimit(.minutes(1)), .enabled(if: NetworkNamespace.isAvailable, "needs root, to make a network namespace"))
 @AgentLoop struct NeighbourProbeTests {

@@ -296,8 +296,8 @@ extension Check {
 }
 
 extension Wire {
-    /// Checks that questions about capabilities are answered in order, or refused with a time after which to go on, and waits
-    /// for that time.
+    /// Checks that questions about capabilities are answered in order, or refused with a time after which to go on, and
+    /// waits for that time.
     ///
     /// Not optimised: Swift 6.3.1 crashes where it splits this function (LLVM's CoroSplit).
     @_optimize(none)

@@ -296,8 +296,8 @@ extension CheckRun {
         try expect("\(network.name) in the list", after.networks.contains { $0.ssid == network.ssid }, is: false)
     }
 
-    /// The device's own list without a network; nil where it is not in the list. A function of its own that is not inlined:
-    /// as a part of `remove` it crashes the optimiser (Swift 6.3.1, LLVM's CoroSplit).
+    /// The device's own list without a network; nil where it is not in the list. A function of its own that is not
+    /// inlined: as a part of `remove` it crashes the optimiser (Swift 6.3.1, LLVM's CoroSplit).
     @inline(never)
     private func entries(without network: BenchNetwork) throws(Obstacle) -> [JSONValue]? {
         guard let stored = baseline.backups.networks.first(where: { $0.ssid == network.ssid }) else { return nil }

@@ -4,11 +4,11 @@ import AppProtocol
 import Failover
 import KeyFile
 
-/// Runs the agent's core on a simulated device, as `DeviceAgent` does on a real one: reports become events, and effects are carried
-/// out in their order. It decides nothing.
+/// Runs the agent's core on a simulated device, as `DeviceAgent` does on a real one: reports become events, and effects
+/// are carried out in their order. It decides nothing.
 ///
-/// What needs no model here takes no time: the key file stores at once, the app has its answer at once, and nothing has to be
-/// signed off from.
+/// What needs no model here takes no time: the key file stores at once, the app has its answer at once, and nothing has
+/// to be signed off from.
 struct AgentRunner: DeviceRunner {
     /// Names networks in hashes.
     private static let key = Secret(text: "simulated-device")
@@ -276,7 +276,8 @@ struct AgentRunner: DeviceRunner {
         case .wait(let timer, let moment, _):
             timers[timer] = moment.map { max($0.milliseconds, device.now) }
 
-        // These have no model: interfaces are up, the country has rules, and `BeaconWatchModel` knows when the radio scans.
+        // These have no model: interfaces are up, the country has rules, and `BeaconWatchModel` knows when the radio
+        // scans.
         case .willJoin, .bringUp, .checkCountry, .addInterface, .beaconsDuringScan, .lookForTraffic, .signOff, .follow,
             .setCaptive, .answer, .publish, .status, .service, .addressesChanged, .say, .explain:
             break

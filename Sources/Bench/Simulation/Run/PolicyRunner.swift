@@ -10,8 +10,8 @@ public protocol LinkPolicy {
     var nextWake: Instant? { get }
 }
 
-/// Runs a policy on a simulated device with one station: what the peers' own programs do around theirs. Scans wait for each
-/// other, as in wpa_supplicant, and what a policy stores is stored at once.
+/// Runs a policy on a simulated device with one station: what the peers' own programs do around theirs. Scans wait for
+/// each other, as in wpa_supplicant, and what a policy stores is stored at once.
 struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
     private let settings: PolicySettings
     private let makePolicy: (PolicySettings) -> Policy

@@ -75,7 +75,8 @@ extension StoredNetwork {
 }
 
 extension World {
-    /// The access points of a network that are on at the beginning and take its password, as many as the key file keeps.
+    /// The access points of a network that are on at the beginning and take its password, as many as the key file
+    /// keeps.
     fileprivate func openedAtBeginning(of network: Int) -> [BSSID] {
         let opened = tracks.indices.filter { index in
             let state = span(of: index, at: 0).state

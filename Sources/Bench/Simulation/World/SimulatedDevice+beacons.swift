@@ -13,9 +13,9 @@ extension SimulatedDevice {
         var searchedUntil = Int64.max
     }
 
-    /// From the end of an access point until it is suspected, in milliseconds: of a device that is in use (0.21 to 0.41 s), and
-    /// while the radio scans (six beacon intervals, and one look at the counts more: these come every 0.1 s of a device in use,
-    /// and every 0.5 s of one that is idle). Docs/detection.md has how these follow.
+    /// From the end of an access point until it is suspected, in milliseconds: of a device that is in use (0.21 to 0.41
+    /// s), and while the radio scans (six beacon intervals, and one look at the counts more: these come every 0.1 s of
+    /// a device in use, and every 0.5 s of one that is idle). Docs/detection.md has how these follow.
     private enum Patience {
         static let inUse: ClosedRange<Int64> = 210...410
         static let inScanInUse: ClosedRange<Int64> = 610...710

@@ -68,7 +68,8 @@ extension SimulatedDevice {
         report(.linkLost(station, end))
     }
 
-    /// - Parameter keepingAddress: whether the next link is to the same network, so that the DHCP client keeps its address.
+    /// - Parameter keepingAddress: whether the next link is to the same network, so that the DHCP client keeps its
+    ///   address.
     mutating func dropLink(of station: Int, keepingAddress: Bool = false) {
         guard stations[station].link != nil else { return }
         settle()

@@ -2,9 +2,9 @@ import AgentCore
 import AgentModel
 import Failover
 
-/// The device in the simulated air: its radio with one station or two, wpa_supplicant and DHCP client, and the app that sends it
-/// commands. It does what a `DeviceRunner` orders, reports what comes of it, and decides nothing. Times are the lab's
-/// (Docs/lab.md).
+/// The device in the simulated air: its radio with one station or two, wpa_supplicant and DHCP client, and the app that
+/// sends it commands. It does what a `DeviceRunner` orders, reports what comes of it, and decides nothing. Times are
+/// the lab's (Docs/lab.md).
 ///
 /// It never looks at the air while nothing is to be done: it asks when the next thing will happen. All moments are
 /// milliseconds since the beginning of the run.
@@ -68,8 +68,8 @@ struct SimulatedDevice {
         var end = Int64.max
     }
 
-    /// When wpa_supplicant is there, and when the agent notices that it is not or is again. Each station has one; they come and
-    /// go together.
+    /// When wpa_supplicant is there, and when the agent notices that it is not or is again. Each station has one; they
+    /// come and go together.
     struct SupplicantProcess {
         var isRunning = true
         var noticed = Int64.max
@@ -257,8 +257,8 @@ struct SimulatedDevice {
     }
 }
 
-/// What a simulated device's parts report, in the order in which it happens. Stations are indices, and access points and networks
-/// those of the scenario.
+/// What a simulated device's parts report, in the order in which it happens. Stations are indices, and access points
+/// and networks those of the scenario.
 enum DeviceReport {
     /// An agent starts, which knows only what is stored.
     case started

@@ -3,8 +3,8 @@ import Failover
 
 /// One check how far a link leads, with one time limit for all that is asked: decides, and asks nothing itself.
 ///
-/// It ends as soon as nothing that is still to come could make it worse than good, when everything is answered, or when the time
-/// is over: then silence is the answer of what was silent.
+/// It ends as soon as nothing that is still to come could make it worse than good, when everything is answered, or when
+/// the time is over: then silence is the answer of what was silent.
 struct ConnectivityCheck: Sendable {
     enum Question: Hashable, Sendable {
         case target(String), source, portal, gateway

@@ -4,8 +4,8 @@ import Failover
 
 /// What is known of how far the network in use leads, and what is asked next.
 ///
-/// A pure value: what was heard and the time go in, what is to be done comes out, in order. `ConnectivityMonitor` asks, and tells
-/// what was answered. What is found belongs to the link that it was found on; what comes late is dropped.
+/// A pure value: what was heard and the time go in, what is to be done comes out, in order. `ConnectivityMonitor` asks,
+/// and tells what was answered. What is found belongs to the link that it was found on; what comes late is dropped.
 package struct ConnectivityState: Sendable {
     package struct Settings: Sendable {
         package var required: ReachLevel
@@ -329,8 +329,9 @@ package struct ConnectivityState: Sendable {
         return ReachVerdict(findings, required: settings.required).result == .online
     }
 
-    /// What has to be asked besides a target that answers. A word of the source counts for as long as the same connection
-    /// to a server in the internet lives: where a network closes, it ends, and what answers in its place is not believed.
+    /// What has to be asked besides a target that answers. A word of the source counts for as long as the same
+    /// connection to a server in the internet lives: where a network closes, it ends, and what answers in its place is
+    /// not believed.
     private func open(besides target: ReachTarget) -> ReachFindings.Open {
         let status = target.status
         let isFresh =
@@ -514,7 +515,8 @@ package struct ConnectivityState: Sendable {
         report(verdict, epoch)
     }
 
-    /// The network is about to be left on purpose: the provider that signed in logs off, as long as the link is still there.
+    /// The network is about to be left on purpose: the provider that signed in logs off, as long as the link is still
+    /// there.
     private mutating func logOff() {
         guard case .wifi = path, settings.hasProviders, signIn.isSignedIn, !isLoggingOff else { return }
         isLoggingOff = true

@@ -1,7 +1,7 @@
 import AgentModel
 
-/// What all questions that the device asks about a network may cost together: those to the source of validation, those to
-/// the network's own portal API, and those of a diagnosis.
+/// What all questions that the device asks about a network may cost together: those to the source of validation, those
+/// to the network's own portal API, and those of a diagnosis.
 ///
 /// What the network makes the device ask, and what apps do, has a quarter each at most: the rest is left to the probes
 /// that decide where the device stays.

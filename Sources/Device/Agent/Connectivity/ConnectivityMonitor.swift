@@ -6,8 +6,8 @@ import Failover
 import Hotspots
 import Linux
 
-/// Asks how far networks lead, as `ConnectivityState` wants it: keeps the connections to the targets, puts its questions, and
-/// tells it the answers. It decides nothing.
+/// Asks how far networks lead, as `ConnectivityState` wants it: keeps the connections to the targets, puts its
+/// questions, and tells it the answers. It decides nothing.
 @AgentLoop
 final class ConnectivityMonitor {
     /// How the world is asked. Each answers within the limit it is given.

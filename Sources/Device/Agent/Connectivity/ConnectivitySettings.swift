@@ -13,7 +13,8 @@ public struct ConnectivitySettings: Sendable {
     var budget = QuestionBudget.Limits()
     /// A network that does not lead so far is left.
     public var required = ReachLevel.lan
-    /// A PEM file: who vouches for targets with TLS and for a network's captive portal API; nil for whom the system trusts.
+    /// A PEM file: who vouches for targets with TLS and for a network's captive portal API; nil for whom the system
+    /// trusts.
     public var authorities: String?
     /// The socket of the host that runs hotspot providers; nil where there is none.
     public var providersSocket: String?

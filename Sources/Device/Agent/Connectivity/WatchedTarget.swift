@@ -4,8 +4,8 @@ import AppProtocol
 import Connectivity
 import Linux
 
-/// A target as `ConnectivityMonitor` sees it. In each network it has a connection of its own, so that what is heard over one is
-/// never taken for what is heard over another.
+/// A target as `ConnectivityMonitor` sees it. In each network it has a connection of its own, so that what is heard
+/// over one is never taken for what is heard over another.
 @AgentLoop
 final class WatchedTarget {
     /// One connection, as much of it as is used here.

@@ -4,8 +4,8 @@ import KeyFile
 
 /// Makes a device forget: its networks, and its identity unless that is to stay.
 ///
-/// A mark in the state directory is the first that is written and the last that goes. While it is there the device counts
-/// as wiped: no agent starts with what is left, and the next `altnet factory-reset` or `altnet provision`
+/// A mark in the state directory is the first that is written and the last that goes. While it is there the device
+/// counts as wiped: no agent starts with what is left, and the next `altnet factory-reset` or `altnet provision`
 /// finishes. So a power cut finds the device as it was before, or wiped.
 package struct FactoryReset {
     package enum Scope: String, Sendable, CaseIterable {

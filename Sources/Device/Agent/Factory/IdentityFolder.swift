@@ -4,8 +4,8 @@ import KeyFile
 
 /// The files of the state directory in which the device's identity is kept: `device-id` and `local-key`, a line each.
 ///
-/// Two files cannot be put in place at one stroke. So an identity that is given to the device is first written down as a
-/// whole, as `identity.next`; from then on it counts, and the next run finishes what a power cut has left undone.
+/// Two files cannot be put in place at one stroke. So an identity that is given to the device is first written down as
+/// a whole, as `identity.next`; from then on it counts, and the next run finishes what a power cut has left undone.
 package struct IdentityFolder {
     private let files: any FileOperations
 

@@ -4,9 +4,9 @@ import Glibc
 import Logging
 import Synchronization
 
-/// Leaves a mark in the runtime folder while data from outside are being read. A mark that is there at the start is of a
-/// source that the agent died of, or was killed over: that is left alone for a minute, after the next time for two, up to a
-/// day. A reading that ends leaves no mark.
+/// Leaves a mark in the runtime folder while data from outside are being read. A mark that is there at the start is of
+/// a source that the agent died of, or was killed over: that is left alone for a minute, after the next time for two,
+/// up to a day. A reading that ends leaves no mark.
 ///
 /// The folder is in memory (tmpfs), so a mark costs no flash, and a restart of the machine begins anew. If none can be
 /// written everything is read all the same.

@@ -10,23 +10,23 @@ import Synchronization
 /// The agent as a service: the device's side and the app's side, from start to the signal that ends them, and what the
 /// service manager is told meanwhile.
 public enum AgentService {
-    /// The signals that the service goes by are kept for it from now on, and none of them ends the process any more. To be
-    /// called before anything that takes its time.
+    /// The signals that the service goes by are kept for it from now on, and none of them ends the process any more. To
+    /// be called before anything that takes its time.
     public static func takeSignals() throws(SystemError) -> ProcessSignals {
         try ProcessSignals([SIGTERM, SIGINT, SIGHUP])
     }
 
-    /// Has the kernel spend no memory on speed that the agent has no use for. To be called before there are threads, whose
-    /// stacks would have 2 MB each.
+    /// Has the kernel spend no memory on speed that the agent has no use for. To be called before there are threads,
+    /// whose stacks would have 2 MB each.
     public static func saveMemory() { _ = memory_without_huge_pages() }
 
-    /// Has the heap overwrite what is given back: passwords and keys go through memory of NIO, of BoringSSL and of Foundation,
-    /// which do not. To be called on the first thread, before any of them is in memory: where another thread begins the
-    /// process anew, it looks ended for a moment.
+    /// Has the heap overwrite what is given back: passwords and keys go through memory of NIO, of BoringSSL and of
+    /// Foundation, which do not. To be called on the first thread, before any of them is in memory: where another
+    /// thread begins the process anew, it looks ended for a moment.
     ///
     /// glibc keeps small blocks for each thread without that, unless it is told before it starts
-    /// (`glibc.malloc.tcache_count=0` in `$GLIBC_TUNABLES`, as `altnet.service` has it): where it was not, the process begins
-    /// anew.
+    /// (`glibc.malloc.tcache_count=0` in `$GLIBC_TUNABLES`, as `altnet.service` has it): where it was not, the process
+    /// begins anew.
     public static func overwriteFreedMemory() {
         let setting = "glibc.malloc.tcache_count=0"
         let tunables = getenv("GLIBC_TUNABLES").map { String(cString: $0) } ?? ""

@@ -9,8 +9,8 @@ struct SettingsReload {
 
     init(running: AgentSettings) { self.running = running }
 
-    /// Reads the settings, has the agent go by what can be changed while it runs, and says of everything that has changed
-    /// what becomes of it. If anything is wrong, nothing changes.
+    /// Reads the settings, has the agent go by what can be changed while it runs, and says of everything that has
+    /// changed what becomes of it. If anything is wrong, nothing changes.
     /// - Parameter agent: nil while it is still starting.
     mutating func run(_ source: SettingsSource, _ sink: LogSink, _ agent: DeviceAgent?, _ log: Logger) async {
         guard source.file != nil else {

@@ -37,7 +37,8 @@ struct Watchdog: Sendable {
         }
     }
 
-    /// How often the manager wants a sign: twice in the time after which it takes the service for dead (sd_watchdog_enabled(3)).
+    /// How often the manager wants a sign: twice in the time after which it takes the service for dead
+    /// (sd_watchdog_enabled(3)).
     /// - Returns: nil where it wants none, or one of another process.
     static func interval(limit: String?, process: String?, ownProcess: Int32) -> Duration? {
         guard let limit = limit.flatMap({ Int64($0) }), limit > 0 else { return nil }
@@ -57,6 +58,6 @@ extension Watchdog.Station {
     }
 }
 
-/// Not a closure, which would not have to hop. It asks where it is, for the optimiser leaves out the way to where nothing
-/// is done.
+/// Not a closure, which would not have to hop. It asks where it is, for the optimiser leaves out the way to where
+/// nothing is done.
 @AgentLoop private func visitAgentLoop() { AgentLoop.shared.preconditionIsolated() }

@@ -3,15 +3,16 @@ import Failover
 import KeyFile
 import Logging
 
-/// Everything about the agent that can be set: on a board in a commented file, at the bench by environment variables of the
-/// same names.
+/// Everything about the agent that can be set: on a board in a commented file, at the bench by environment variables of
+/// the same names.
 public struct AgentSettings: Sendable {
     public var interface: String
     /// A second interface, by which the next network is joined before the present one is left.
     public var spareInterface: String?
     /// How long the network that was left so is still there for what was begun in it.
     public var spareGrace: Duration
-    /// After so many missing beacons a silent access point is asked whether it is there, while the device is in use; 0: never.
+    /// After so many missing beacons a silent access point is asked whether it is there, while the device is in use; 0:
+    /// never.
     public var silentBeacons: Int
     /// The folder of wpa_supplicant's control sockets; the socket is named after the interface.
     public var supplicantDirectory: String
@@ -59,8 +60,8 @@ public struct AgentSettings: Sendable {
     /// Hints about the settings that are no errors.
     public let notes: [String]
 
-    /// - Parameter environment: variables by name; of those that do not begin with `ALTNET_` only `CREDENTIALS_DIRECTORY`
-    ///   is looked at.
+    /// - Parameter environment: variables by name; of those that do not begin with `ALTNET_` only
+    ///   `CREDENTIALS_DIRECTORY` is looked at.
     public init(environment: [String: String]) throws(InvalidSettings) {
         try self.init(SettingsSource(environment: environment).collect(), environment: environment)
     }

@@ -1,4 +1,5 @@
-/// The codes of the countries that rules of radio exist for: those of ISO 3166-1, and 00 for what is allowed everywhere.
+/// The codes of the countries that rules of radio exist for: those of ISO 3166-1, and 00 for what is allowed
+/// everywhere.
 enum Country {
     static func isCode(_ text: String) -> Bool {
         text == "00" || text.utf8.count == 2 && codes.contains(text[...])

@@ -59,8 +59,8 @@ extension SettingsSource.Collected {
 }
 
 extension String {
-    /// How many bytes have to be put in, left out or replaced to get from one to the other (Levenshtein); a long text is
-    /// far from everything.
+    /// How many bytes have to be put in, left out or replaced to get from one to the other (Levenshtein); a long text
+    /// is far from everything.
     fileprivate func distance(to other: String) -> Int {
         let (from, to) = (Array(utf8.prefix(64)), Array(other.utf8.prefix(64)))
         var row = Array(0...to.count)

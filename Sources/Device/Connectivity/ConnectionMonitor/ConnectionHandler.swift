@@ -160,8 +160,8 @@ final class AnswerGate: ChannelInboundHandler {
     private var received = 0
     private var last: UInt8?
 
-    /// - Parameter isLineByLine: whether an answer is lines: then nothing behind its last line gets through. A line may end
-    ///   without a carriage return (RFC 9112, 2.2), and gets one.
+    /// - Parameter isLineByLine: whether an answer is lines: then nothing behind its last line gets through. A line may
+    ///   end without a carriage return (RFC 9112, 2.2), and gets one.
     init(isLineByLine: Bool) { self.isLineByLine = isLineByLine }
 
     func open() { (isOpen, received) = (true, 0) }

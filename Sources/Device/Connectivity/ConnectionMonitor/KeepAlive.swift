@@ -15,8 +15,8 @@ public struct KeepAlive: Sendable, Hashable {
     public var interval = Duration.seconds(1)
     /// So often, before the connection is given up (`TCP_KEEPCNT`).
     public var count = 2
-    /// A server that is spoken to (`http`, `mqtt`) is asked this often, and has so long to answer: that shows whether the
-    /// program still runs, and not only its kernel.
+    /// A server that is spoken to (`http`, `mqtt`) is asked this often, and has so long to answer: that shows whether
+    /// the program still runs, and not only its kernel.
     public var application = Duration.seconds(30)
     public var applicationLimit = Duration.seconds(5)
 
@@ -27,8 +27,8 @@ public struct KeepAlive: Sendable, Hashable {
 
     /// A path that died is noticed so long after the last word from the other side.
     public var detection: Duration { idle + interval * count }
-    /// A word heard so lately counts as an answer: while the path lives that is always so, unless silence may last longer
-    /// than a caller can take for an answer.
+    /// A word heard so lately counts as an answer: while the path lives that is always so, unless silence may last
+    /// longer than a caller can take for an answer.
     public var freshness: Duration { min(idle + interval, Self.longestFreshness) }
 
     private static let longestFreshness = Duration.seconds(10)

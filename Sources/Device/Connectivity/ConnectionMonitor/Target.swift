@@ -6,7 +6,8 @@ public struct Target: Sendable, Hashable {
     public enum Service: String, Sendable, CaseIterable {
         /// Nothing is said. The other side's kernel answers, also for a program that hangs.
         case tcp
-        /// A request for the head of `/`; any answer will do, but without TLS none that captive portals give (3xx, 511).
+        /// A request for the head of `/`; any answer will do, but without TLS none that captive portals give (3xx,
+        /// 511).
         case http
         /// MQTT 3.1.1: a client without a name says hello and pings; being refused is an answer.
         case mqtt
@@ -77,8 +78,8 @@ extension Target {
         return targets
     }
 
-    /// - Parameter setting: `broker=mqtts://mqtt.example.com:8883`, `app=tls://app.example.com:443`, `box=[fd00::1]:22`;
-    ///   without a scheme it is `tcp`.
+    /// - Parameter setting: `broker=mqtts://mqtt.example.com:8883`, `app=tls://app.example.com:443`,
+    ///   `box=[fd00::1]:22`; without a scheme it is `tcp`.
     public init(setting: String) throws(TargetError) {
         guard let equals = setting.firstIndex(of: "=") else { throw .malformed(setting) }
         let name = String(setting[..<equals])

@@ -6,8 +6,8 @@ import Synchronization
 /// Keeps a connection to a target, and tells how it stands: the states are those of Network.framework's `NWConnection`.
 ///
 /// - `setup` before the start; `preparing` while it is tried for the first time in a network.
-/// - `waiting`: there is no way there, and in this network there was none yet. `failed`: there was one, and it broke. Both
-///   are tried again by themselves, and end with `ready`, where the other side answers.
+/// - `waiting`: there is no way there, and in this network there was none yet. `failed`: there was one, and it broke.
+///   Both are tried again by themselves, and end with `ready`, where the other side answers.
 /// - A server that ends a connection in order has not failed as long as it lets the device in again.
 public final class TargetConnection: Sendable {
     public let target: Target
@@ -19,8 +19,8 @@ public final class TargetConnection: Sendable {
     ///   - trust: needed where the target has TLS; without it no such connection is made (`tlsFailed`).
     ///   - now: the clock of all moments told here; monotonic.
     ///   - onChange: is called once for each change, in their order, on an event loop of the group.
-    ///   - onDoubt: a connection that was ready is no more: nothing was heard any longer, it broke, or it ended and could
-    ///     not be made again. After the change has been told.
+    ///   - onDoubt: a connection that was ready is no more: nothing was heard any longer, it broke, or it ended and
+    ///     could not be made again. After the change has been told.
     public init(
         _ target: Target, trust: TargetTrust? = nil, keepAlive: KeepAlive = KeepAlive(),
         reconnection: Reconnection = Reconnection(), on group: any EventLoopGroup,
@@ -68,8 +68,8 @@ public final class TargetConnection: Sendable {
     /// Ends it for good.
     public func cancel() { onLoop { $0.handle(.cancel) } }
 
-    /// Whether the other side answers now. Without any traffic, if it was heard lately; else it is tried at once, whatever
-    /// pause there is. Callers at the same time share one attempt.
+    /// Whether the other side answers now. Without any traffic, if it was heard lately; else it is tried at once,
+    /// whatever pause there is. Callers at the same time share one attempt.
     ///
     /// A server that refuses, breaks off or is not who it should be proves that the network leads there.
     /// - Parameters:

@@ -8,11 +8,11 @@ import NIOPosix
     import Musl
 #endif
 
-/// Binds a socket to an interface (socket(7), `SO_BINDTODEVICE`) before it connects, or is bound to an address, whatever
-/// route the machine prefers.
+/// Binds a socket to an interface (socket(7), `SO_BINDTODEVICE`) before it connects, or is bound to an address,
+/// whatever route the machine prefers.
 ///
-/// Since Linux 5.7 that takes no privilege. This machine's own servers are reached over no interface, so there nothing is
-/// bound.
+/// Since Linux 5.7 that takes no privilege. This machine's own servers are reached over no interface, so there nothing
+/// is bound.
 final class InterfaceBinding: ChannelOutboundHandler {
     typealias OutboundIn = Never
 
@@ -64,8 +64,8 @@ extension SocketAddress {
     var isLoopback: Bool { ipAddress.flatMap { IPAddress($0) }?.isLoopback ?? false }
 }
 
-/// Refuses connections to this machine itself where they are to go through an interface: a network that hands out such an
-/// address, by a redirection or by what its name servers say, wants to have services asked that are not its own.
+/// Refuses connections to this machine itself where they are to go through an interface: a network that hands out such
+/// an address, by a redirection or by what its name servers say, wants to have services asked that are not its own.
 final class OwnAddressRefusal: ChannelOutboundHandler {
     typealias OutboundIn = Never
 

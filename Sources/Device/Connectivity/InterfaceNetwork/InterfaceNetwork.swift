@@ -38,8 +38,8 @@ public struct InterfaceNetwork: Sendable {
     }
 
     /// The interface is about to join a network. Before, for the DHCP client may be quick.
-    /// - Parameter isAnother: than it was in: what is noted by now is not about the new one, however long the DHCP client
-    ///   may take to notice.
+    /// - Parameter isAnother: than it was in: what is noted by now is not about the new one, however long the DHCP
+    ///   client may take to notice.
     public func willJoin(another isAnother: Bool) { reader.disregardNotes(isAnother) }
 
     /// Forgets what name servers said: the network is another one.
@@ -99,9 +99,9 @@ extension InterfaceNetwork {
     /// - Parameters:
     ///   - port: 1 to 65535.
     ///   - limit: for the name and the connection together.
-    ///   - setUp: is called once, on the loop of the channel that is connected, before anything is read from it. It adds
-    ///     handlers (TLS, HTTP) to `channel.pipeline.syncOperations` and may set options by `channel.syncOptions`. From
-    ///     then on they are told all that happens: the channel that is returned may be closed by then.
+    ///   - setUp: is called once, on the loop of the channel that is connected, before anything is read from it. It
+    ///     adds handlers (TLS, HTTP) to `channel.pipeline.syncOperations` and may set options by `channel.syncOptions`.
+    ///     From then on they are told all that happens: the channel that is returned may be closed by then.
     /// - Throws: of several addresses' failures the most telling one: a refusal rather than silence. With an interface
     ///   other than `lo` this machine's own addresses are refused (`ownAddress`), given or resolved.
     public func connect(

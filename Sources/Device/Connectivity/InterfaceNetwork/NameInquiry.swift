@@ -116,8 +116,8 @@ struct NameAnswer: Equatable, Sendable {
 extension NameAnswer {
     /// The addresses at the end of the chain of aliases that begins with the name asked for.
     ///
-    /// One who asks on for others puts all of the chain into its answer (RFC 1034, 5.2.2); a chain that ends elsewhere leads
-    /// to no address.
+    /// One who asks on for others puts all of the chain into its answer (RFC 1034, 5.2.2); a chain that ends elsewhere
+    /// leads to no address.
     /// - Throws: `malformed` where the chain leads round in a circle, or is too long to be meant.
     init(to question: DNSQuestion, in message: DNSMessage) throws(NameFailure) {
         var name = question.name

@@ -140,8 +140,9 @@ public enum Host: Hashable, Sendable {
     case address(IPAddress)
     case name(DNSName)
 
-    /// - Parameter text: an address without brackets, or a name as RFC 1123, 2.1, has it: letters, digits and hyphens, and
-    ///   underscores, which people use; a dot at its end is of no meaning. Names in other letters come as `xn--...`.
+    /// - Parameter text: an address without brackets, or a name as RFC 1123, 2.1, has it: letters, digits and hyphens,
+    ///   and underscores, which people use; a dot at its end is of no meaning. Names in other letters come as
+    ///   `xn--...`.
     /// - Throws: `invalid`.
     public init(_ text: String) throws(NameFailure) {
         if let address = IPAddress(text) {

@@ -3,11 +3,12 @@ import DNS
 import NIOCore
 import NIOPosix
 
-/// A socket with one name server at its other end; messages from any other sender are dropped. Its port is a random one of the
-/// kernel's.
+/// A socket with one name server at its other end; messages from any other sender are dropped. Its port is a random one
+/// of the kernel's.
 ///
-/// The one for datagrams is not connected: to a connected one the kernel passes on what routers say of a packet's fate, and
-/// of that NIO dies (2.101.2: `DatagramChannel.error()` takes the error from the socket and then insists on reading it).
+/// The one for datagrams is not connected: to a connected one the kernel passes on what routers say of a packet's fate,
+/// and of that NIO dies (2.101.2: `DatagramChannel.error()` takes the error from the socket and then insists on reading
+/// it).
 struct NameServerSocket: Sendable {
     private let channel: EventLoopFuture<any Channel>
     private let tell: @Sendable (Event) -> Void
@@ -104,7 +105,8 @@ private final class Envelopes: ChannelDuplexHandler {
 }
 
 extension SocketAddress {
-    /// The address to bind to in order to send there: of this machine's own where that is where it goes, and any otherwise.
+    /// The address to bind to in order to send there: of this machine's own where that is where it goes, and any
+    /// otherwise.
     fileprivate var anyAddress: String {
         let isIPv6 = if case .v6 = self { true } else { false }
         return isLoopback ? isIPv6 ? "::1" : "127.0.0.1" : isIPv6 ? "::" : "0.0.0.0"

@@ -54,8 +54,8 @@ extension NetworkNotes {
         }
     }
 
-    /// Reads what systemd-networkd notes of a link. While the link leads nowhere that is nothing: what it had before it may
-    /// keep for some seconds (`IgnoreCarrierLoss=`), and writes it anew with each change.
+    /// Reads what systemd-networkd notes of a link. While the link leads nowhere that is nothing: what it had before it
+    /// may keep for some seconds (`IgnoreCarrierLoss=`), and writes it anew with each change.
     init(link text: some Collection<UInt8>) {
         self.init(assignments: text, servers: "DNS")
         let states = Self.assignments(text).filter { $0.key == "OPER_STATE" }
@@ -147,8 +147,8 @@ public struct NoteMarks: Equatable, Sendable {
 
 /// The files with notes about networks.
 public struct NoteFiles: Sendable {
-    /// A folder with a file for each interface, written by `board/dhcpcd/altnet-lease`. It is root's alone, for root writes
-    /// there: in a folder of the agent's, an agent that was taken over could have it write elsewhere, by a link.
+    /// A folder with a file for each interface, written by `board/dhcpcd/altnet-lease`. It is root's alone, for root
+    /// writes there: in a folder of the agent's, an agent that was taken over could have it write elsewhere, by a link.
     public let leases: String
     /// A folder of systemd-networkd with a file for each interface's index.
     public let links: String
@@ -166,11 +166,11 @@ public struct NoteFiles: Sendable {
 
     /// The notes about an interface's network; empty while there are none. Reads the files anew each time.
     ///
-    /// The note of altnet's hook counts, also if it names no server. systemd-networkd has a file for interfaces too whose
-    /// network it does not see to. If neither names a server, those of the whole machine count, but not where our hook
-    /// is at work, which the folder shows: it has a note for a network in a moment, and until then the machine's servers
-    /// are those of the network before. Nor where systemd-networkd had servers for the network before and has not written
-    /// anything since.
+    /// The note of altnet's hook counts, also if it names no server. systemd-networkd has a file for interfaces too
+    /// whose network it does not see to. If neither names a server, those of the whole machine count, but not where our
+    /// hook is at work, which the folder shows: it has a note for a network in a moment, and until then the machine's
+    /// servers are those of the network before. Nor where systemd-networkd had servers for the network before and has
+    /// not written anything since.
     /// - Parameter old: what was noted about the network before.
     public func notes(of interface: String?, since old: NoteMarks? = nil) -> NetworkNotes {
         guard let interface, Self.isName(interface) else { return machine }

@@ -48,7 +48,8 @@ public struct WebAddress: Sendable, Hashable {
         (self.target, self.fragment) = (target, fragment)
     }
 
-    /// As a request names the host (RFC 9110, 7.2): an IPv6 address in brackets, the port where it is not the usual one.
+    /// As a request names the host (RFC 9110, 7.2): an IPv6 address in brackets, the port where it is not the usual
+    /// one.
     public var authority: String {
         let host = host.contains(":") ? "[\(host)]" : host
         return port == scheme.port ? host : "\(host):\(port)"

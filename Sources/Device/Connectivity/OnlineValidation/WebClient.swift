@@ -3,8 +3,8 @@ import NIOCore
 import NIOSSL
 import Synchronization
 
-/// Asks the web one thing at a time, of servers that are not trusted: every answer has its limits (``WebLimits``), nothing
-/// is unpacked, no redirection is followed, and the connection ends with the answer.
+/// Asks the web one thing at a time, of servers that are not trusted: every answer has its limits (``WebLimits``),
+/// nothing is unpacked, no redirection is followed, and the connection ends with the answer.
 public struct WebClient: Sendable {
     /// The authorities whose certificates are trusted.
     public enum Authorities: Sendable {
@@ -172,7 +172,8 @@ public struct WebLimits: Sendable {
     /// How many bytes are read at most before it is over: what chunks need around them is given as much as the body.
     public var receivedBytes: Int { headerBytes + 2 * body.count }
 
-    /// The same with TLS around it: keys and certificates (BoringSSL takes 100 KiB of them), and as much again around the content.
+    /// The same with TLS around it: keys and certificates (BoringSSL takes 100 KiB of them), and as much again around
+    /// the content.
     var receivedEncryptedBytes: Int { 128 * 1024 + 2 * receivedBytes }
 
     /// In bytes.

@@ -19,8 +19,8 @@ struct PortalVisit: Sendable {
     private var jar = CookieJar()
     private var address: WebAddress
     private(set) var page = PortalPage(html: [])
-    /// The page's address as a user may see it. Once the user has filled in something, it stays that of the page before:
-    /// any later one, which the portal chooses, may contain what was filled in.
+    /// The page's address as a user may see it. Once the user has filled in something, it stays that of the page
+    /// before: any later one, which the portal chooses, may contain what was filled in.
     private(set) var shownAddress: WebAddress
     private var isFilledIn = false
 

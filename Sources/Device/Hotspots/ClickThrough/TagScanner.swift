@@ -1,5 +1,5 @@
-/// Finds the tags of a page, one after the other, in one pass and in bounded memory. It is no parser of HTML: what a sign-in
-/// page needs of it are tags with their attributes and the text between them.
+/// Finds the tags of a page, one after the other, in one pass and in bounded memory. It is no parser of HTML: what a
+/// sign-in page needs of it are tags with their attributes and the text between them.
 struct TagScanner: Sendable {
     struct Tag: Sendable, Equatable {
         /// In small letters.

@@ -49,7 +49,8 @@ extension ProviderAnswer {
     /// - Parameters:
     ///   - id: of the request that was asked.
     ///   - kind: what was asked.
-    /// - Throws: what is wrong with the line, without any part of its values; or the error that the provider answers with.
+    /// - Throws: what is wrong with the line, without any part of its values; or the error that the provider answers
+    ///   with.
     public init(line: some Collection<UInt8>, to id: String, of kind: ProviderRequest.Kind) throws(ProviderFault) {
         do {
             let envelope = try Line.decode(AnswerEnvelope.self, from: line)

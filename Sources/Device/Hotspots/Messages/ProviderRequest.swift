@@ -22,7 +22,8 @@ public struct ProviderRequest: Sendable, Equatable {
         case authenticate(CaptiveNetwork)
         /// The user's input, by the fields' names, after `uiRequired` in the same connection.
         case answer([String: Secret])
-        /// Whether the device is still signed in, and what else keeps it so. With what the provider kept at its sign-in.
+        /// Whether the device is still signed in, and what else keeps it so. With what the provider kept at its
+        /// sign-in.
         case maintain(CaptiveNetwork, session: Secret?)
         case logoff(CaptiveNetwork, session: Secret?)
     }
@@ -138,14 +139,15 @@ extension Secret {
     var text: String? { withBytes { String(validating: $0, as: UTF8.self) } }
 }
 
-/// The bounds that agent, host and providers keep to. A message that exceeds one is refused as a whole. Names, and what a user is
-/// asked and answers, go on to apps, whose bounds hold for them.
+/// The bounds that agent, host and providers keep to. A message that exceeds one is refused as a whole. Names, and what
+/// a user is asked and answers, go on to apps, whose bounds hold for them.
 public enum ProviderLimits {
     /// The protocol version spoken here: the `v` of every line.
     public static let version = 1
     /// The most providers that are looked at; those whose names come first.
     public static let providers = ProtocolLimits.providers
-    /// The length of a provider's name in bytes: its file's, of letters, digits, `-`, `_` and `.`, which does not begin it.
+    /// The length of a provider's name in bytes: its file's, of letters, digits, `-`, `_` and `.`, which does not begin
+    /// it.
     public static let nameLength = ProtocolLimits.providerNameLength
     /// The most networks in one `filterScanList`.
     public static let scannedNetworks = 128

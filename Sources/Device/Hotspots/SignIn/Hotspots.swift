@@ -59,8 +59,8 @@ public final class Hotspots: Sendable {
     /// The network is not in use any more. No provider is asked anything about it.
     public func networkLeft() { receive(.left) }
 
-    /// The network is about to be left on purpose: the provider that signed in logs off, where there is one. Returns when
-    /// it has, or after ``HotspotSettings/logoffLimit``.
+    /// The network is about to be left on purpose: the provider that signed in logs off, where there is one. Returns
+    /// when it has, or after ``HotspotSettings/logoffLimit``.
     public func logOff() async {
         try? await connector.loop.flatSubmit { [driver] in driver.value.logOff() }.get()
     }
@@ -189,7 +189,8 @@ public enum PortalAnswerRefusal: Error, Sendable, Equatable {
     case unknownField(String)
     /// A field that is required has no value.
     case missingField(String)
-    /// The value is longer than ``ProviderLimits/valueLength``, is no text, or is neither true nor false for a checkbox.
+    /// The value is longer than ``ProviderLimits/valueLength``, is no text, or is neither true nor false for a
+    /// checkbox.
     case invalidValue(String)
 }
 

@@ -63,8 +63,9 @@ struct TerminalSession: Sendable {
         try? TextOutput(descriptor: output).put(text)
     }
 
-    /// By the signal that a terminal stops a program with, not by SIGSTOP: the kernel ignores it where no process is left that
-    /// would continue this one (an orphaned process group; setpgid(2)). It has to be unblocked on this thread.
+    /// By the signal that a terminal stops a program with, not by SIGSTOP: the kernel ignores it where no process is
+    /// left that would continue this one (an orphaned process group; setpgid(2)). It has to be unblocked on this
+    /// thread.
     private func stop() {
         var stopping = sigset_t()
         var before = sigset_t()

@@ -1,9 +1,9 @@
 import AgentModel
 import Crypto
 
-/// Keeps, outside the store, how far the store has come, so that an older image of it is noticed. An attacker who can write both
-/// can still roll both back: the anchor belongs where that is harder (another chip, a TPM's memory, a partition that is
-/// checked by other means).
+/// Keeps, outside the store, how far the store has come, so that an older image of it is noticed. An attacker who can
+/// write both can still roll both back: the anchor belongs where that is harder (another chip, a TPM's memory, a
+/// partition that is checked by other means).
 package protocol RollbackAnchor {
     /// - Parameter keys: derived from the root keys that may have been in use when it was written.
     /// - Returns: the last position it was given, or nil if it was given none yet.
@@ -138,8 +138,8 @@ extension FileAnchor: RollbackAnchor {
         newest = next
     }
 
-    /// The process that wrote the newest slot may have been killed at once, or met an error. Then the slot that is about to be
-    /// overwritten may be all that the disk has, or the file may have no name there.
+    /// The process that wrote the newest slot may have been killed at once, or met an error. Then the slot that is
+    /// about to be overwritten may be all that the disk has, or the file may have no name there.
     private func makeDurable(_ descriptor: Int32) throws(KeyFileError) {
         try files.synchronise(descriptor)
         try files.synchroniseDirectory()
@@ -174,18 +174,19 @@ extension FileAnchor: RollbackAnchor {
 }
 
 extension FileAnchor {
-    /// One of the two places in the file: magic, version, reserved, sequence, generation, tag, and a HMAC-SHA-256 of these.
+    /// One of the two places in the file: magic, version, reserved, sequence, generation, tag, and a HMAC-SHA-256 of
+    /// these.
     struct Slot: Equatable {
         let number: Int
-        /// One more than that of the slot that was written before. Not the generation: a store that begins anew counts from
-        /// the start again.
+        /// One more than that of the slot that was written before. Not the generation: a store that begins anew counts
+        /// from the start again.
         let sequence: UInt64
         let position: StorePosition
 
         static let count = 2
-        /// How far the slots are apart: no less than what is written at a stroke around a changed byte, be it a sector of
-        /// the disk (512 or 4096 bytes), whose content a power cut may take as a whole, or a page of the system's cache
-        /// (mostly 4096 bytes).
+        /// How far the slots are apart: no less than what is written at a stroke around a changed byte, be it a sector
+        /// of the disk (512 or 4096 bytes), whose content a power cut may take as a whole, or a page of the system's
+        /// cache (mostly 4096 bytes).
         static let spacing = 4096
         static let size = contentSize + SHA256.byteCount
 

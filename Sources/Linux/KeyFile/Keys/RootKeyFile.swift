@@ -1,8 +1,8 @@
 import AgentModel
 import Glibc
 
-/// A root key in a file of its own, outside the store and readable by its owner alone: NAME, and beside it NAME.next while the
-/// key is being changed. NAME.new, which a cut write may leave behind, is no part of it.
+/// A root key in a file of its own, outside the store and readable by its owner alone: NAME, and beside it NAME.next
+/// while the key is being changed. NAME.new, which a cut write may leave behind, is no part of it.
 public struct RootKeyFile {
     private let name: String
     private let files: any FileOperations
@@ -26,10 +26,11 @@ public struct RootKeyFile {
 }
 
 extension RootKeyFile: RootKeySource {
-    /// The key that it returns is durable, also if the process that wrote it was killed: a store is about to be under it.
+    /// The key that it returns is durable, also if the process that wrote it was killed: a store is about to be under
+    /// it.
     ///
-    /// A prepared key that is damaged was never used, for it was durable before it was; so it counts as none. If only the
-    /// prepared one is there, on a file system like FAT whose renames a power cut can tear, it is the current one.
+    /// A prepared key that is damaged was never used, for it was durable before it was; so it counts as none. If only
+    /// the prepared one is there, on a file system like FAT whose renames a power cut can tear, it is the current one.
     package func load() throws(KeyFileError) -> RootKeys? {
         var findings: [Finding] = []
         let current = try read(name, &findings)
@@ -104,8 +105,8 @@ extension RootKeyFile: RootKeySource {
     }
 }
 
-/// How a root key is written down: 64 hexadecimal digits and a line feed, so that it can be typed and printed. Its 32 bytes
-/// as they are do as well, because that is what most tools that make keys make. Nothing else has either length.
+/// How a root key is written down: 64 hexadecimal digits and a line feed, so that it can be typed and printed. Its 32
+/// bytes as they are do as well, because that is what most tools that make keys make. Nothing else has either length.
 enum RootKeyForm {
     /// The bytes of the longest form.
     static let longest = 2 * RootKeys.size + 1
@@ -117,8 +118,8 @@ enum RootKeyForm {
         let key: Secret
         switch (bytes.count, line.count) {
         case (RootKeys.size, _):
-            // A password, or half a key in hexadecimal: far easier to guess than 32 random bytes, which look like this once
-            // in 10^13 times.
+            // A password, or half a key in hexadecimal: far easier to guess than 32 random bytes, which look like this
+            // once in 10^13 times.
             guard !line.allSatisfy(printable.contains) else { throw invalid(source, "it is text, not random bytes") }
             key = Secret(bytes)
         case (_, 2 * RootKeys.size):

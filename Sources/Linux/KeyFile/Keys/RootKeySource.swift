@@ -76,8 +76,8 @@ extension HeldRootKey: RootKeySource {
 /// A root key that systemd hands to the agent as a credential: LoadCredential= or LoadCredentialEncrypted= in
 /// systemd.exec(5), the latter also sealed to the board's TPM by systemd-creds(1).
 ///
-/// Read-only: it is made and changed where the credential comes from. Its mode is systemd's own affair, which may show an
-/// access control list for the unit's user as bits of the group.
+/// Read-only: it is made and changed where the credential comes from. Its mode is systemd's own affair, which may show
+/// an access control list for the unit's user as bits of the group.
 public struct CredentialRootKey {
     private let name: String
     private let directory: String

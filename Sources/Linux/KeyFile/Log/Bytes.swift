@@ -37,8 +37,8 @@ extension [UInt8] {
     }
 }
 
-/// Memory for the file's bytes, which hold passwords: of fixed size, so that it never moves and leaves a copy behind, and
-/// overwritten when it goes. Core dumps leave it out where the system can do so.
+/// Memory for the file's bytes, which hold passwords: of fixed size, so that it never moves and leaves a copy behind,
+/// and overwritten when it goes. Core dumps leave it out where the system can do so.
 struct WipedBuffer: ~Copyable {
     private let protected: ProtectedMemory
     private(set) var count = 0
@@ -94,8 +94,8 @@ struct WipedBuffer: ~Copyable {
     }
 }
 
-/// The CRC-32 of Ethernet and zlib (ITU-T V.42): any flipped bit and any burst of up to 32 is noticed, and a single flipped
-/// bit can be found and put right.
+/// The CRC-32 of Ethernet and zlib (ITU-T V.42): any flipped bit and any burst of up to 32 is noticed, and a single
+/// flipped bit can be found and put right.
 enum CRC32 {
     /// - Parameter first: the checksum of what comes before.
     static func checksum(_ bytes: UnsafeRawBufferPointer, after first: UInt32 = 0) -> UInt32 {

@@ -1,10 +1,11 @@
-/// How a store is divided: into sectors of one size, which are the erase blocks where the store is raw flash, and into the
-/// units that are written at once and only once.
+/// How a store is divided: into sectors of one size, which are the erase blocks where the store is raw flash, and into
+/// the units that are written at once and only once.
 public struct Geometry: Sendable, Equatable {
     /// Bytes of a sector: a power of two.
     public let sectorSize: Int
     public let sectorCount: Int
-    /// Every record begins at a multiple of this many bytes: a power of two. NAND flash has pages of 512 bytes and more.
+    /// Every record begins at a multiple of this many bytes: a power of two. NAND flash has pages of 512 bytes and
+    /// more.
     public let writeUnit: Int
 
     /// The form of a new file: 32 KiB.
@@ -60,7 +61,8 @@ struct SnapshotPlan: Equatable {
         atEnd.plan.add(rest, &atEnd.end, geometry, reserving: closing)
         let room = geometry.sectorSize - closing - atEnd.end
         if atEnd.plan.sectors.count > 1, room < (geometry.sectorSize - geometry.headerSize) / 2 {
-            // So little room for changes would soon cost as many sectors again: the last one begins with an empty record.
+            // So little room for changes would soon cost as many sectors again: the last one begins with an empty
+            // record.
             add(rest, &end, geometry)
             sectors.append([0])
         } else {

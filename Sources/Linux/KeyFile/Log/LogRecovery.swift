@@ -193,8 +193,8 @@ struct LogRecovery {
         }
     }
 
-    /// Whether this is what the first write of all leaves when it is cut short: some parts of a snapshot, and one sector of
-    /// which nothing is complete.
+    /// Whether this is what the first write of all leaves when it is cut short: some parts of a snapshot, and one
+    /// sector of which nothing is complete.
     private static func areFirstBeginning(_ used: [SectorScan]) -> Bool {
         let parts = used.filter(\.isPartial)
         let rest = used.filter { !$0.isPartial }

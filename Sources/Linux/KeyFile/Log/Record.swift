@@ -7,7 +7,8 @@ enum Record {
         case change = 2
         /// The sector is closed: the store goes on in the one that is named.
         case closing = 3
-        /// The beginning of a snapshot, or what follows it, where one record is too small for all of it. From version 3 on.
+        /// The beginning of a snapshot, or what follows it, where one record is too small for all of it. From version 3
+        /// on.
         case part = 4
 
         var isOfSnapshot: Bool { self == .snapshot || self == .part }
@@ -24,7 +25,8 @@ enum Record {
     /// The largest record that fits, with header and closing record, into the smallest sector.
     static let maximumSize = Geometry.smallestSector - SectorHeader.size - closingSize
     static let maximumBody = maximumSize - overhead
-    /// The largest number of parts that a snapshot has before its last record. That record may have nothing left to hold.
+    /// The largest number of parts that a snapshot has before its last record. That record may have nothing left to
+    /// hold.
     static let maximumParts = (CellChanges.maximumSize + tagSize + maximumBody - 1) / maximumBody
     /// A closing record's body: the successor's sequence number and the tag of its snapshot.
     static let closingBody = 8 + tagSize

@@ -1,11 +1,11 @@
 import AgentModel
 
-/// Cells on a medium, as an append-only log of encrypted records: small, always complete, safe against power loss at any
-/// moment. Docs/key-file.md describes it.
+/// Cells on a medium, as an append-only log of encrypted records: small, always complete, safe against power loss at
+/// any moment. Docs/key-file.md describes it.
 ///
-/// Every sector begins with a snapshot of all cells, so each of them is a complete store; a commit appends what it changes
-/// to the newest one. When that is full the next one is erased and begun, while the one before stays as it is. Cells that
-/// are too many for one sector have a snapshot that spans several, and count when the last of them is begun.
+/// Every sector begins with a snapshot of all cells, so each of them is a complete store; a commit appends what it
+/// changes to the newest one. When that is full the next one is erased and begun, while the one before stays as it is.
+/// Cells that are too many for one sector have a snapshot that spans several, and count when the last of them is begun.
 ///
 /// Not `Sendable`: it belongs to one isolation domain, whose thread a commit blocks until the medium has the data.
 package final class RecordLog {
@@ -53,8 +53,8 @@ package final class RecordLog {
 
     /// Opens what is on the medium.
     /// - Parameters:
-    ///   - roots: the root keys that may open it, the current one first. With none, only a medium without a store opens,
-    ///     and the first key is given by `useFirstRoot`.
+    ///   - roots: the root keys that may open it, the current one first. With none, only a medium without a store
+    ///     opens, and the first key is given by `useFirstRoot`.
     ///   - path: what messages call the medium.
     ///   - now: the clock, in seconds since 1970.
     ///   - version: 2 for what an altnet from before would write, in tests.
@@ -105,8 +105,8 @@ package final class RecordLog {
         }
     }
 
-    /// The highest of numbers that only a checksum vouches for, as far as accidents can have brought them beyond one that
-    /// is authenticated. Others are forged.
+    /// The highest of numbers that only a checksum vouches for, as far as accidents can have brought them beyond one
+    /// that is authenticated. Others are forged.
     private static func highest(_ numbers: [UInt64], since known: UInt64) -> UInt64 {
         numbers.filter { $0 > known && $0 - known <= 1 << 20 }.max() ?? known
     }
@@ -166,8 +166,9 @@ package final class RecordLog {
         }
     }
 
-    /// Makes durable what a process that was killed may have left in memory only: what the agent acts upon must not be gone
-    /// after the next power cut. Then the memory is forgotten, for after a failed write it may say what the medium does not.
+    /// Makes durable what a process that was killed may have left in memory only: what the agent acts upon must not be
+    /// gone after the next power cut. Then the memory is forgotten, for after a failed write it may say what the medium
+    /// does not.
     /// - Returns: why that was not possible.
     private static func settle(_ medium: any Medium) -> KeyFileError? {
         guard medium.isPresent else { return nil }
@@ -230,7 +231,8 @@ package final class RecordLog {
             try medium.synchronise()
             self.active?.add(record, aligned: medium.geometry)
         } catch {
-            // Another place may do where this one has worn out. This one is not written again: on flash that is impossible.
+            // Another place may do where this one has worn out. This one is not written again: on flash that is
+            // impossible.
             self.active?.isAppendable = false
             try moveOn(with: new)
         }
@@ -276,8 +278,8 @@ package final class RecordLog {
         if let former, former.root == root { close(former, successor: successor) }
     }
 
-    /// Good sectors in number: a snapshot can have half of them, so that a whole one is always there beside the one that is
-    /// being written.
+    /// Good sectors in number: a snapshot can have half of them, so that a whole one is always there beside the one
+    /// that is being written.
     private func goodSectors(of geometry: Geometry) -> Int { geometry.sectorCount - medium.badSectors.count }
 
     private func requireRoom(for cells: Cells) throws(KeyFileError) {
@@ -287,8 +289,8 @@ package final class RecordLog {
         guard size <= maximum else { throw .stateTooLarge(bytes: size, maximum: maximum) }
     }
 
-    /// Writes all cells to sectors that are not in use, the last of them the one that the log goes on in. The ones before
-    /// are durable when that is begun: so a snapshot whose end is there is there as a whole.
+    /// Writes all cells to sectors that are not in use, the last of them the one that the log goes on in. The ones
+    /// before are durable when that is begun: so a snapshot whose end is there is there as a whole.
     private func beginSnapshot(of cells: Cells, under root: Secret) throws(KeyFileError) -> LogRecovery.Active {
         var body = WipedBuffer(capacity: Record.tagSize + CellChanges.size(of: cells))
         body.append(active?.tag ?? Record.noTag)

@@ -186,9 +186,9 @@ struct SectorKeys {
 
     /// Encrypts a body (AES-256-GCM).
     ///
-    /// The nonce is a keyed hash of fresh randomness **and** of everything that is encrypted and authenticated: should the
-    /// randomness ever repeat, in a cloned machine or on a board without entropy, two different records still have two
-    /// nonces.
+    /// The nonce is a keyed hash of fresh randomness **and** of everything that is encrypted and authenticated: should
+    /// the randomness ever repeat, in a cloned machine or on a board without entropy, two different records still have
+    /// two nonces.
     func seal(
         _ body: UnsafeRawBufferPointer, _ context: Context, random: [UInt8]
     ) throws(KeyFileError) -> Sealed {

@@ -41,8 +41,8 @@ struct SectorScan {
         return header
     }
 
-    /// Whether the first bytes are a header's, or on flash could become such without being erased, as those of a write that
-    /// was cut short.
+    /// Whether the first bytes are a header's, or on flash could become such without being erased, as those of a write
+    /// that was cut short.
     private(set) var mayBecomeHeader = false
     /// Whether everything behind the header is blank.
     private(set) var endsWithHeader = false

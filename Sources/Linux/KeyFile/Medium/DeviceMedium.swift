@@ -3,8 +3,8 @@ import Glibc
 
 /// A store that has a device to itself: raw flash or a partition.
 package enum DeviceMedium {
-    /// Opens the device at `path`, which may be a symbolic link such as those in /dev/disk/by-partlabel, for this process
-    /// alone.
+    /// Opens the device at `path`, which may be a symbolic link such as those in /dev/disk/by-partlabel, for this
+    /// process alone.
     /// - Returns: nil if there is no device.
     package static func open(path: String) throws(KeyFileError) -> (any Medium)? {
         var status = stat()
@@ -140,9 +140,9 @@ package final class BlockMedium: Medium {
 
     init(path: String) throws(KeyFileError) {
         do {
-            // open(2): without O_CREAT, O_EXCL refuses a block device that is mounted, a swap area or otherwise in use, and
-            // keeps it for this process. A lock (flock(2)) would collide with udev's, which looks at a device after every
-            // process that had it open for writing.
+            // open(2): without O_CREAT, O_EXCL refuses a block device that is mounted, a swap area or otherwise in use,
+            // and keeps it for this process. A lock (flock(2)) would collide with udev's, which looks at a device after
+            // every process that had it open for writing.
             device = try Device(path: path, flags: O_EXCL)
         } catch .system(_, _, EBUSY) {
             throw .inUse(path: path)

@@ -2,8 +2,8 @@ import Glibc
 
 /// A store in a regular file of fixed size.
 ///
-/// All of its bytes are written when it is made. A commit then overwrites bytes that the file system has already given to
-/// the file, so that fdatasync(2) has nothing but the data to write: neither a size nor a block map changes.
+/// All of its bytes are written when it is made. A commit then overwrites bytes that the file system has already given
+/// to the file, so that fdatasync(2) has nothing but the data to write: neither a size nor a block map changes.
 package final class FileMedium: Medium {
     package private(set) var geometry: Geometry
     package private(set) var isWhole = true

@@ -1,8 +1,8 @@
 import AgentModel
 import Glibc
 
-/// The operations that the store needs of the directory that a file of it lives in, one system call each: the seam under which tests put a
-/// disk that fails or loses its power at any of them.
+/// The operations that the store needs of the directory that a file of it lives in, one system call each: the seam
+/// under which tests put a disk that fails or loses its power at any of them.
 ///
 /// Nothing is durable before it is synchronised: a file's data by `synchronise`, names by `synchroniseDirectory`.
 package protocol FileOperations {

@@ -1,8 +1,8 @@
 import CLinux
 import Glibc
 
-/// A store on raw flash (NOR or NAND) through the kernel's MTD devices, `/dev/mtdN`: a sector is an erase block, or several
-/// where they are small.
+/// A store on raw flash (NOR or NAND) through the kernel's MTD devices, `/dev/mtdN`: a sector is an erase block, or
+/// several where they are small.
 package final class FlashMedium: Medium {
     package let geometry: Geometry
     package let isPresent = true
@@ -56,8 +56,8 @@ package final class FlashMedium: Medium {
         try write(bytes, at: offset)
     }
 
-    /// - Throws: `badSector` also where the chip fails now. It is not marked as bad for ever: if it was the bus or the power
-    ///   that failed, the sector is good, and finding it bad once more in its next turn costs milliseconds.
+    /// - Throws: `badSector` also where the chip fails now. It is not marked as bad for ever: if it was the bus or the
+    ///   power that failed, the sector is good, and finding it bad once more in its next turn costs milliseconds.
     package func erase(sector: Int) throws(KeyFileError) {
         guard !badSectors.contains(sector) else { throw .badSector(path: device.path, number: sector) }
         let start = UInt32(geometry.start(of: sector))
@@ -80,8 +80,8 @@ package final class FlashMedium: Medium {
         guard isThere else { throw .system(.write, path: device.path, errno: EIO) }
     }
 
-    /// Nothing is left to be done: a write to an MTD device returns when the chip has programmed the data, and the device
-    /// knows no fsync (mtdchar.c in the kernel).
+    /// Nothing is left to be done: a write to an MTD device returns when the chip has programmed the data, and the
+    /// device knows no fsync (mtdchar.c in the kernel).
     package func synchronise() {}
 
     package func setAside() throws(KeyFileError) -> String? { throw .foreignContent(path: device.path) }

@@ -2,9 +2,9 @@ import Glibc
 
 /// A real directory, and the lock on it that keeps a second agent from its store.
 ///
-/// The lock is on the directory itself (flock(2)), not on a file in it: so it needs no write, a store on a disk that went
-/// read-only can still be opened and read, and the file can be replaced by another one. The kernel lets go of it however
-/// the process ends.
+/// The lock is on the directory itself (flock(2)), not on a file in it: so it needs no write, a store on a disk that
+/// went read-only can still be opened and read, and the file can be replaced by another one. The kernel lets go of it
+/// however the process ends.
 final class StoreDirectory {
     let path: String
     private let directory: Int32

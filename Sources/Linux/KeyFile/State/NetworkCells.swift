@@ -9,8 +9,8 @@ extension StoredNetwork {
         static let withFloor = Flags(rawValue: 4)
     }
 
-    /// Flags, security, the security floor where there is one, SSID, and where there is a passphrase: passphrase and derived
-    /// key.
+    /// Flags, security, the security floor where there is one, SSID, and where there is a passphrase: passphrase and
+    /// derived key.
     var cell: Secret {
         Secret(upTo: 3 + 1 + SSID.maximumLength + 1 + Passphrase.allowedLength.upperBound + StoredState.pskLength) {
             cell in
@@ -121,8 +121,8 @@ extension NetworkStatistics {
         }
     }
 
-    /// Without a frequency that no radio reports, and without access points that are too many or there twice; nil where nothing
-    /// is left.
+    /// Without a frequency that no radio reports, and without access points that are too many or there twice; nil where
+    /// nothing is left.
     var normalised: NetworkStatistics? {
         var statistics = self
         if let megahertz = lastFrequency?.megahertz, !(1...Int(UInt16.max)).contains(megahertz) {

@@ -46,7 +46,8 @@ extension StoredState {
         else { return nil }
     }
 
-    /// The state as it is kept: without what is known of networks that are not in it, and without what no radio reports.
+    /// The state as it is kept: without what is known of networks that are not in it, and without what no radio
+    /// reports.
     func normalised() -> StoredState {
         let names = Set(networks.map(\.ssid))
         var state = self
@@ -135,8 +136,8 @@ extension ByteReader {
     }
 }
 
-/// Gives values places that each keeps for as long as it is there, so that nothing is written again because something else
-/// came or went.
+/// Gives values places that each keeps for as long as it is there, so that nothing is written again because something
+/// else came or went.
 struct Slots<Value: Equatable> {
     private(set) var values: [UInt8: Value] = [:]
 

@@ -51,8 +51,8 @@ public struct NetworkStatistics: Sendable, Equatable {
     }
 }
 
-/// A commanded switch that was accepted and has not ended yet. Found at start, it was cut short: the device belongs back
-/// in the network it came from.
+/// A commanded switch that was accepted and has not ended yet. Found at start, it was cut short: the device belongs
+/// back in the network it came from.
 public struct PendingSwitch: Sendable, Equatable {
     /// The identifier by which the app asks for the outcome: at most 64 bytes of UTF-8.
     public var id: String
@@ -72,8 +72,8 @@ public struct PendingSwitch: Sendable, Equatable {
 public struct StoredState: Sendable, Equatable {
     /// The network that the device was provisioned with.
     public var home: StoredNetwork?
-    /// The network that the device was last sent to by command, where that is not `home`: the one that it belongs in. It may
-    /// be in the list too.
+    /// The network that the device was last sent to by command, where that is not `home`: the one that it belongs in.
+    /// It may be in the list too.
     public var chosen: StoredNetwork?
     /// The network that the device was last in, and the one before.
     public var current: StoredNetwork?
@@ -85,8 +85,8 @@ public struct StoredState: Sendable, Equatable {
     public var pendingSwitch: PendingSwitch?
     /// By SSID, of the networks that are stored; what is known of others is dropped by a commit.
     public var statistics: [SSID: NetworkStatistics]
-    /// The last number that was accepted of each sender that numbers its messages, by a name of 1 to 32 bytes. At most 8,
-    /// and none can go back.
+    /// The last number that was accepted of each sender that numbers its messages, by a name of 1 to 32 bytes. At most
+    /// 8, and none can go back.
     public var replayCounters: [String: UInt64]
     /// Cells of a newer altnet, of the kinds in `CellID.keptKinds`: they stay as they are.
     package var kept: Cells = [:]

@@ -266,8 +266,8 @@ struct SectorWalk {
     }
 }
 
-/// Finds sectors that do not follow one another as they say: each snapshot names the record that it continues, and each closing
-/// record the sector that follows. Only authentic records count.
+/// Finds sectors that do not follow one another as they say: each snapshot names the record that it continues, and each
+/// closing record the sector that follows. Only authentic records count.
 struct ChainBreaks {
     private(set) var problems: [(sector: Int, problem: SectorProblem)] = []
 

@@ -188,9 +188,9 @@ extension ExportError: CustomStringConvertible {
 extension KeyFile {
     /// Puts an exported state in the place of what is stored, as one commit.
     ///
-    /// A switch that was under way belongs to the device it was exported from, and is left out. Counters that keep messages
-    /// from being accepted twice stay at the larger of the two numbers. The list of backups gets a revision of its own
-    /// where it is another list, so that no app takes it for the one it knows.
+    /// A switch that was under way belongs to the device it was exported from, and is left out. Counters that keep
+    /// messages from being accepted twice stay at the larger of the two numbers. The list of backups gets a revision of
+    /// its own where it is another list, so that no app takes it for the one it knows.
     /// - Parameter replacing: whether networks that are stored may go.
     /// - Throws: `ImportError.notEmpty`, and what a commit throws; then nothing has changed.
     package func importState(_ imported: StoredState, replacing: Bool) throws(ImportError) {

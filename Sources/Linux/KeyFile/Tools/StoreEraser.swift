@@ -10,7 +10,8 @@ package final class StoreEraser {
     private let form: Form
     private let anchorPath: String?
 
-    /// - Throws: `inUse` where an agent has the store, `foreignContent` where a device holds something else than a store.
+    /// - Throws: `inUse` where an agent has the store, `foreignContent` where a device holds something else than a
+    ///   store.
     /// - Parameter hasBegun: whether it was condemned before, so that what is there may be the rest of a store.
     package convenience init(at place: StorePlace, hasBegun: Bool) throws(KeyFileError) {
         if let device = try DeviceMedium.open(path: place.path) {

@@ -1,7 +1,7 @@
 /// How long the flash lasts, from how much was really written to it.
 ///
-/// Every sector says when it was begun, how often it was erased and how many were begun before it; together they are the
-/// history of about as many sectors as the store has.
+/// Every sector says when it was begun, how often it was erased and how many were begun before it; together they are
+/// the history of about as many sectors as the store has.
 package struct WearEstimate: Sendable, Equatable {
     /// How often each sector is assumed to bear being erased.
     package let cycles: Int

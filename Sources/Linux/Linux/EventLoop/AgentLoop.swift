@@ -1,8 +1,8 @@
 /// The loop on which the agent decides and touches the radio.
 ///
 /// Everything that is `@AgentLoop` runs there, one piece after the other, so the device's state needs no locks and an
-/// event is handled completely before the next one starts. Nothing on it may block: it waits in the kernel (`ReadWatch`,
-/// `LoopTimer`), on the ``DiskLoop`` or on another executor.
+/// event is handled completely before the next one starts. Nothing on it may block: it waits in the kernel
+/// (`ReadWatch`, `LoopTimer`), on the ``DiskLoop`` or on another executor.
 @globalActor
 public actor AgentLoop {
     public static let shared = AgentLoop()
@@ -12,8 +12,8 @@ public actor AgentLoop {
 
     public nonisolated var unownedExecutor: UnownedSerialExecutor { Self.thread.asUnownedSerialExecutor() }
 
-    /// Begins a task of the loop that goes on without another thread wherever it waits. Swift resumes a task without such a
-    /// preference in its pool first, which then hands it over.
+    /// Begins a task of the loop that goes on without another thread wherever it waits. Swift resumes a task without
+    /// such a preference in its pool first, which then hands it over.
     @discardableResult
     public static nonisolated func begin(
         _ operation: @escaping @AgentLoop @Sendable () async -> Void
@@ -34,8 +34,8 @@ public actor AgentLoop {
     }
 }
 
-/// The second loop: the key file, the recording and the log, which may take as long as a disk takes, and never hold up a
-/// decision. Its jobs run in order.
+/// The second loop: the key file, the recording and the log, which may take as long as a disk takes, and never hold up
+/// a decision. Its jobs run in order.
 @globalActor
 public actor DiskLoop {
     public static let shared = DiskLoop()

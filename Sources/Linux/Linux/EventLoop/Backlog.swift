@@ -42,8 +42,9 @@ public final class Backlog: Sendable {
     }
 }
 
-/// Lines for a stream that may not be read, such as a log: the caller never waits, and neither does the ``DiskLoop``. Where
-/// too many lines wait, more are left out, and the next one that is written comes after a line that says how many.
+/// Lines for a stream that may not be read, such as a log: the caller never waits, and neither does the ``DiskLoop``.
+/// Where too many lines wait, more are left out, and the next one that is written comes after a line that says how
+/// many.
 public final class LineStream: Sendable {
     private let descriptor: Int32
     private let isSocket: Bool

@@ -5,8 +5,8 @@ import Synchronization
 /// A thread that runs an actor's jobs, one after the other, and waits in the kernel in between: for the next job, for
 /// descriptors and for deadlines. It lasts as long as the process.
 ///
-/// It is no dispatch queue: there, one thread waits and another one is woken to do what is to be done, which is made anew
-/// where nothing was to be done for five seconds.
+/// It is no dispatch queue: there, one thread waits and another one is woken to do what is to be done, which is made
+/// anew where nothing was to be done for five seconds.
 final class LoopThread: SerialExecutor, TimerSource {
     private let queue = Mutex(RunQueue())
     private let wakeup = Wakeup()
@@ -115,8 +115,8 @@ final class LoopThread: SerialExecutor, TimerSource {
     }
 }
 
-/// The tasks that prefer a loop's thread. No other task is run as one of them: Swift would have it wait its turn at each call to
-/// the loop's actor, although it is where it wants to be.
+/// The tasks that prefer a loop's thread. No other task is run as one of them: Swift would have it wait its turn at
+/// each call to the loop's actor, although it is where it wants to be.
 final class LoopTasks: TaskExecutor {
     private let thread: LoopThread
 

@@ -16,8 +16,8 @@ public final class LoopTimer {
         number = source.call(after: delay, leeway: leeway) { AgentLoop.assumeIsolated(onFire) }
     }
 
-    /// For what is done again and again: fires at the next multiple of the interval, counted from when the device was started,
-    /// so that all that is done at such intervals is done at one time.
+    /// For what is done again and again: fires at the next multiple of the interval, counted from when the device was
+    /// started, so that all that is done at such intervals is done at one time.
     public convenience init(every interval: Duration, onFire: @escaping @AgentLoop @Sendable () -> Void) {
         let milliseconds = max(interval.milliseconds, 1)
         self.init(after: .milliseconds(milliseconds - Instant.now.milliseconds % milliseconds), onFire: onFire)

@@ -13,8 +13,8 @@ public enum ChildProcess {
         public static let nothing = file("/dev/null", flags: O_RDWR)
     }
 
-    /// Starts a program in a process group of its own, with no signal blocked, and with none of this process's open files
-    /// but the three streams: a connection that a child inherits would stay open for as long as the child lives.
+    /// Starts a program in a process group of its own, with no signal blocked, and with none of this process's open
+    /// files but the three streams: a connection that a child inherits would stay open for as long as the child lives.
     ///
     /// It runs in the network namespace of the calling thread.
     /// - Parameters:

@@ -2,11 +2,12 @@ import AgentModel
 import Glibc
 import Synchronization
 
-/// Signals that the process gets, kept from the moment this is made, instead of what they would do to the process. Only one
-/// of these is there at a time.
+/// Signals that the process gets, kept from the moment this is made, instead of what they would do to the process. Only
+/// one of these is there at a time.
 ///
-/// A handler writes each signal's number into a pipe. So they come through a loop, as everything else does, on whichever
-/// thread the kernel delivers them, and a program that this process starts has none of them ignored or blocked.
+/// A handler writes each signal's number into a pipe. So they come through a loop, as everything else does, on
+/// whichever thread the kernel delivers them, and a program that this process starts has none of them ignored or
+/// blocked.
 public final class ProcessSignals: Sendable {
     /// Readable where a signal has come (``take()``).
     public let descriptor: Int32
