@@ -76,7 +76,7 @@ extension AgentCore {
             for known in policy.networks {
                 guard let network = book[known.id], let bss = policy.lastObservation(of: known.id),
                     results.contains(bss),
-                    !policy.isStranger(bss.bssid, of: known.id)
+                    !policy.isUnproven(bss.bssid, of: known.id)
                 else { continue }
                 memory.journal.saw(bss, of: network)
             }

@@ -79,7 +79,7 @@ extension AgentCore {
         let name = policy.phase.network.flatMap { book[$0] }?.hash(localKey: localKey).base64 ?? ""
         let path: TrafficPath =
             switch policy.phase {
-            case .online, .proving: .wifi(epoch: policy.linkEpoch)
+            case .online, .validating: .wifi(epoch: policy.linkEpoch)
             case .offline, .joining, .waitingForAddress: notes.otherUplink.map { .other($0) } ?? .none
             }
         guard path != notes.path || name != notes.pathName else { return }
@@ -160,7 +160,8 @@ extension AgentCore {
                 + uplink
         case .joining: return "joining \(name)" + uplink
         case .waitingForAddress: return "waiting for an address in \(name)" + uplink
-        case .proving, .online: return "online in \(name)" + (notes.service.signal.map { ", \($0) dBm" } ?? "") + uplink
+        case .validating, .online:
+            return "online in \(name)" + (notes.service.signal.map { ", \($0) dBm" } ?? "") + uplink
         }
     }
 }
@@ -172,7 +173,7 @@ extension FailoverPolicy.Phase {
         case .joining: .joining
         case .waitingForAddress: .waitingForAddress
         // Whether the device stays there is another question, which the switch's progress answers.
-        case .proving, .online: .online
+        case .validating, .online: .online
         }
     }
 }

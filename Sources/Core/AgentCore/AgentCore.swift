@@ -277,7 +277,7 @@ package struct AgentCore: Sendable {
     private mutating func conclude(after event: PolicyEvent, isNews: Bool) {
         forgetWhatIsLeft()
         switch policy.phase {
-        case .online, .proving: current.lastLinked = policy.phase.network
+        case .online, .validating: current.lastLinked = policy.phase.network
         case .offline, .joining, .waitingForAddress: break
         }
         sleep(after: event)

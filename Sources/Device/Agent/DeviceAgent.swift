@@ -110,7 +110,7 @@ public final class DeviceAgent {
         return DeviceAgent(
             settings: settings, identity: identity, store: store, state: await store.state, stations: stations,
             routes: routes,
-            reach: try reachWatch(
+            reach: try connectivityMonitor(
                 settings, through: stations[0].network, routes: routes, on: group, watchedBy: outside),
             outside: outside, observations: observations,
             recording: settings.recording(log: log), hub: hub, log: log)
@@ -126,7 +126,7 @@ public final class DeviceAgent {
     ) {
         (self.onAddressChange, self.onServiceStatus) = (onAddressChange, onServiceStatus)
         reportLimits()
-        beginReachWatch()
+        beginConnectivityMonitor()
         handle(
             .begin(inUse: StationID(RouteSteering.used(of: stations.map(\.interface), in: routes) ?? station.interface))
         )

@@ -12,10 +12,10 @@ import Linux
 final class ConnectivityMonitor {
     /// How the world is asked. Each answers within the limit it is given.
     struct Means: Sendable {
-        var lookOnline: (@Sendable (InterfaceNetwork, Duration) async -> ValidationLook)?
+        var validateOnline: (@Sendable (InterfaceNetwork, Duration) async -> ValidationCheck)?
         /// Where the network can be asked about itself, as it told; nil where it did not.
         var findPortal: @Sendable (InterfaceNetwork, Duration) async -> String?
-        var askPortal: @Sendable (_ url: String, InterfaceNetwork, Duration) async -> CaptiveLook
+        var askPortal: @Sendable (_ url: String, InterfaceNetwork, Duration) async -> CaptiveCheck
         /// Whether the gateway answers; true where there is none.
         var askGateway: @AgentLoop @Sendable (InterfaceNetwork, Duration) async -> Bool
         /// The network bound to the Wi-Fi interface in use, and the unbound one.
@@ -54,7 +54,7 @@ final class ConnectivityMonitor {
     init(required: ReachLevel, means: Means, budget: QuestionBudget.Limits) {
         self.means = means
         var settings = ConnectivityState.Settings(
-            required: required, hasSource: means.lookOnline != nil, hasProviders: false)
+            required: required, hasSource: means.validateOnline != nil, hasProviders: false)
         settings.evaluateLimit = HotspotSettings().evaluateLimit + .seconds(1)
         state = ConnectivityState(settings, budget: budget, at: ClockReading(instant: means.now(), time: .now))
     }
@@ -230,7 +230,7 @@ extension ConnectivityMonitor.Means {
         }
         switch (question, network) {
         case (.source, let network?):
-            guard let look = await lookOnline?(network, limit) else { break }
+            guard let look = await validateOnline?(network, limit) else { break }
             return .source(look.finding, cost: look.cost)
         case (.gateway, let network?): return .gateway(await askGateway(network, limit))
         case (.portalAddress, let network?): return .portalAddress(await findPortal(network, limit))
