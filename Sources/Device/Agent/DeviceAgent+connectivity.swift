@@ -63,10 +63,7 @@ extension DeviceAgent {
     func beginConnectivityMonitor() {
         reach.listeners = ConnectivityMonitor.Listeners(
             policy: { [weak self] in self?.handle(.found($0)) }, publish: { [weak self] in self?.hub.publish($0) },
-            changed: { [weak self] in
-                guard let self else { return }
-                handle(.connectivity(reach.connectivity))
-            },
+            changed: { [weak self] in self?.handle(.connectivityChanged) },
             problem: { [log] in if let problem = $0 { log.warning("signing in: \(problem)") } },
             captiveNetwork: { [weak self] in self?.captiveNetwork }, network: { [weak self] in self?[$0].network })
         reachability.start()

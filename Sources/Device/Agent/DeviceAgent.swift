@@ -50,8 +50,6 @@ public final class DeviceAgent {
     /// The last change on its way to the disk; the next one waits for it.
     var lastCommit: Task<Void, Never>?
     var beacons: BeaconWatcher?
-    var countryCheck: LoopTimer?
-    var published: NetworkStatus?
     var onAddressChange: (Set<String>) -> Void = { _ in }
     var onServiceStatus: (String) -> Void = { _ in }
 
@@ -76,7 +74,8 @@ public final class DeviceAgent {
         core = AgentCore(
             settings: AgentCore.Settings(
                 policy: settings.policy, maximumBackups: settings.maximumBackups, spareGrace: settings.spareGrace,
-                watchesSilence: settings.silentBeacons > 0, hasProviders: reach.hotspots != nil),
+                watchesSilence: settings.silentBeacons > 0, hasProviders: reach.hotspots != nil,
+                country: settings.country),
             state: state, station: stations[0].id, spare: stations.dropFirst().first?.id, localKey: identity.localKey)
         refreshSurroundings()
     }

@@ -272,19 +272,3 @@ extension ProtocolError {
         ProtocolError(.malformed, message).about("body.values")
     }
 }
-
-extension NetworkStatus {
-    /// What is news of it: not that it was looked again, nor how the time goes by.
-    var news: NetworkStatus {
-        var news = self
-        guard var connectivity else { return news }
-        connectivity.checked = nil
-        connectivity.portal?.secondsRemaining = nil
-        connectivity.portal?.bytesRemaining = nil
-        for index in connectivity.targets.indices {
-            connectivity.targets[index].since = Timestamp(millisecondsSince1970: 0)
-        }
-        news.connectivity = connectivity
-        return news
-    }
-}
