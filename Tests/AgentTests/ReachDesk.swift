@@ -31,14 +31,14 @@ final class ReachDesk {
         let world = FakeWorld(finding ?? .online, gateway: gateway)
         self.world = world
         self.targets = targets
-        let look: @Sendable (InterfaceNetwork, Duration) async -> ValidationLook = { _, _ in await world.look() }
+        let look: @Sendable (InterfaceNetwork, Duration) async -> ValidationCheck = { _, _ in await world.look() }
         watch = ConnectivityMonitor(
             required: required,
             means: ConnectivityMonitor.Means(
-                lookOnline: finding == nil ? nil : look,
+                validateOnline: finding == nil ? nil : look,
                 findPortal: { _, _ in api.map { _ in "https://portal.example/api" } },
                 askPortal: { _, _, _ in
-                    CaptiveLook(result: api.map { .success($0) } ?? .failure(.contentType), cost: 100)
+                    CaptiveCheck(result: api.map { .success($0) } ?? .failure(.contentType), cost: 100)
                 },
                 askGateway: { _, _ in world.askGateway() },
                 wifi: InterfaceNetwork(interface: "wlan9", on: group),
@@ -107,10 +107,10 @@ final class FakeWorld: Sendable {
         self.gateway = gateway
     }
 
-    func look() async -> ValidationLook {
+    func look() async -> ValidationCheck {
         questions.add(1, ordering: .relaxed)
         if isSilent.load(ordering: .relaxed) { await untilCancelled() }
-        return ValidationLook(finding: finding.withLock { $0 }, cost: 1000)
+        return ValidationCheck(finding: finding.withLock { $0 }, cost: 1000)
     }
 
     func askGateway() -> Bool {

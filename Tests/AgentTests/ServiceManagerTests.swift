@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "", "@", "/", "vsock:2:1", "relative", "/" + String(repeating: "x", count: 107)])
-    func whereNobodyListensNothingIsSaid(socket: String?) {
+    func withoutASocketNothingIsSaid(socket: String?) {
         #expect(ServiceManager(socket: socket) == nil || socket == "/")
     }
 

@@ -17,7 +17,7 @@ import Testing
     private static let closed = CaptiveState(isCaptive: true, userPortal: portal)
     private static let open = CaptiveState(isCaptive: false, secondsRemaining: 600, bytesRemaining: 9000)
 
-    @Test func aLoginPageIsForWhoeverCanSignIn() async throws {
+    @Test func aLoginPageIsForAProviderThatCanSignIn() async throws {
         let desk = SignInDesk(source: .captive(portal: "http://10.0.0.1/"))
         guard case .signingIn(epoch: 1, _) = await desk.probe() else {
             Issue.record("\(desk.told)")
@@ -27,7 +27,7 @@ import Testing
     }
 
     /// No provider will try: the verdict is there at once.
-    @Test func whereNobodyTriesItIsCaptiveAtOnce() async throws {
+    @Test func withoutAProviderItIsCaptiveAtOnce() async throws {
         let desk = SignInDesk(source: .captive(portal: nil))
         var status = HotspotStatus()
         status.isTryingWhereCaptive = false
@@ -94,7 +94,7 @@ import Testing
         #expect(event == .doubted(epoch: 1))
     }
 
-    @Test func anEndThatCanBePutOffIsToldToWhoeverSignedIn() async throws {
+    @Test func anEndThatCanBePutOffIsToldToTheProvider() async throws {
         var short = Self.open
         (short.secondsRemaining, short.canExtendSession, short.userPortal) = (100, true, Self.closed.userPortal)
         let desk = SignInDesk(source: .online, api: short)
@@ -139,7 +139,7 @@ import Testing
 
     // MARK: Leaving
 
-    @Test func whoeverSignedInLogsOffBeforeTheLinkGoes() async throws {
+    @Test func theProviderLogsOffBeforeTheLinkGoes() async throws {
         let desk = SignInDesk(source: .online)
         desk.watch.signInChanged(to: desk.authenticated)
         desk.watch.logOff()
@@ -152,7 +152,7 @@ import Testing
         #expect(desk.watch.farewell == nil)
     }
 
-    @Test func whereNobodySignedInNobodyWaits() throws {
+    @Test func withoutASignInNothingWaits() throws {
         let desk = SignInDesk(source: .online)
         desk.watch.logOff()
         #expect(desk.watch.farewell == nil)
@@ -186,9 +186,9 @@ final class SignInDesk {
             self.api = Mutex(api.map { .success($0) } ?? .failure(.status(404)))
         }
 
-        func ask() -> CaptiveLook {
+        func ask() -> CaptiveCheck {
             apiQuestions.add(1, ordering: .relaxed)
-            return CaptiveLook(result: api.withLock { $0 }, cost: 1000)
+            return CaptiveCheck(result: api.withLock { $0 }, cost: 1000)
         }
     }
 
@@ -200,13 +200,13 @@ final class SignInDesk {
         let group = MultiThreadedEventLoopGroup.singleton
         let world = World(source, api)
         self.world = world
-        let look: @Sendable (InterfaceNetwork, Duration) async -> ValidationLook = { _, _ in
-            ValidationLook(finding: world.source.withLock { $0 } ?? .failed(.timedOut), cost: 1000)
+        let look: @Sendable (InterfaceNetwork, Duration) async -> ValidationCheck = { _, _ in
+            ValidationCheck(finding: world.source.withLock { $0 } ?? .failed(.timedOut), cost: 1000)
         }
         watch = ConnectivityMonitor(
             required: required,
             means: ConnectivityMonitor.Means(
-                lookOnline: source == nil ? nil : look,
+                validateOnline: source == nil ? nil : look,
                 findPortal: { _, _ in "https://api.example/" }, askPortal: { _, _, _ in world.ask() },
                 askGateway: { _, _ in true }, wifi: InterfaceNetwork(interface: "wlan9", on: group),
                 unbound: InterfaceNetwork(interface: nil, on: group), now: { [clock] in clock.now }),

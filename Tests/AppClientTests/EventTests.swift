@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func eventsThatNobodyReadsAnyMoreAreNotFetched() async throws {
+    @Test func unreadEventsAreNotFetched() async throws {
         try await Fixture.with { fixture async throws in
             let manager = fixture.manager()
             do {

@@ -134,7 +134,7 @@ import Testing
     }
 
     /// `Fixture.with` sees to it that no connection is left.
-    @Test func whoeverIsForgottenLeavesNothingBehind() async throws {
+    @Test func aForgottenDeviceLeavesNothingBehind() async throws {
         try await Fixture.with { fixture async throws in
             weak var session: DeviceSession?
             do {
@@ -166,7 +166,7 @@ import Testing
     }
 
     /// The first one did not arrive, and another client came before the second one.
-    @Test func aListThatSomebodyElseChangedMeanwhileIsAConflict() async throws {
+    @Test func aListThatAnotherAppChangedMeanwhileIsAConflict() async throws {
         let gate = Gate()
         let board = Board(Fixture.device) { request in if request.type == .agreeKey { await gate.pass() } }
         try await Fixture.with(board) { fixture async throws in

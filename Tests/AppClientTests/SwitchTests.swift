@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func whoeverConfirmsElsewhereIsWaitedFor() async throws {
+    @Test func aConfirmationByAnotherAppIsWaitedFor() async throws {
         try await Fixture.with { fixture async throws in
             let session = DeviceSession(fixture.endpoint, settings: .quick)
             async let switched = session.switchNetwork(to: .stored(hash), confirmWithin: 60, confirms: false)
@@ -163,7 +163,7 @@ import Testing
     }
 
     /// Another client has switched the device at the same moment: that outcome is not taken for one's own.
-    @Test func theSwitchOfSomebodyElseIsNotTakenForOnesOwn() async throws {
+    @Test func theSwitchOfAnotherAppIsNotTakenForOnesOwn() async throws {
         let gate = Gate()
         let board = Board(Fixture.device) { request in if request.type == .switchNetwork { await gate.pass() } }
         try await Fixture.with(board) { fixture async throws in

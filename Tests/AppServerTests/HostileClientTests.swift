@@ -201,7 +201,7 @@ import Testing
         }
     }
 
-    @Test func aSlowReaderIsToldOfTheGapAndHoldsUpNobody() async throws {
+    @Test func aSlowReaderIsToldOfTheGapAndBlocksNoOther() async throws {
         let hub = EventHub(capacity: 16)
         let total = 1000
         try await withServer(hub: hub) { path in

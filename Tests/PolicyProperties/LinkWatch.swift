@@ -222,8 +222,8 @@ struct LinkWatch {
             default: false
             }
         }
-        let isProving = if case .proving = exchange.policy.phase { true } else { false }
-        guard isWhole || isProving else {
+        let isBeingValidated = if case .validating = exchange.policy.phase { true } else { false }
+        guard isWhole || isBeingValidated else {
             throw Violation(.makesBeforeItBreaks, "link \(epoch) is used and is none", at: exchange.at)
         }
     }

@@ -45,7 +45,7 @@ import Testing
             for situation in HostileHistory.random(seed: seed).situations { histories[situation, default: 0] += 1 }
         }
         let least: [Situation: Int] = [
-            .online: 180, .validation: 110, .handover: 100, .validatedHandover: 75, .provingHandover: 15,
+            .online: 180, .validation: 110, .handover: 100, .validatedHandover: 75, .validatingHandover: 15,
             .settingsDuringJoin: 8, .settingsDuringHandover: 22, .supplicantLostDuringHandover: 30,
             .interfaceLostDuringHandover: 15, .addressLostDuringHandover: 25, .linkLostDuringHandover: 22,
             .spareLostDuringHandover: 6, .commandDuringHandover: 35, .sleepDuringHandover: 20, .fallToSuccessor: 40,
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: LastingState.allCases, [nil, PolicySettings.Validation()])
-    func lastingStatesWakeTheDeviceSeldom(state: LastingState, validation: PolicySettings.Validation?) throws {
+    func lastingStatesRarelyWakeTheDevice(state: LastingState, validation: PolicySettings.Validation?) throws {
         var settings = PolicySettings()
         settings.validation = validation
         _ = try state.wakesPerHour(settings: settings)

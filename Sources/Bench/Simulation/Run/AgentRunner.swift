@@ -245,6 +245,7 @@ struct AgentRunner: DeviceRunner {
             guard device.supplicant.isRunning else { break }
             for index in device.stations.indices { waiting.append(.supplicant(Self.names[index], .available)) }
 
+        case .askNameLimit(let station): waiting.append(.nameLimit(station, .max))
         case .scan(_, let owner, let ssids, let frequencies, _): scan(owner, ssids, frequencies, &device)
         case .abortScan: device.abortScan()
         case .readScan(_, let order): waiting.append(.scanRead(device.scanResults(), after: order))
@@ -278,8 +279,8 @@ struct AgentRunner: DeviceRunner {
 
         // These have no model: interfaces are up, the country has rules, and `BeaconWatchModel` knows when the radio
         // scans.
-        case .willJoin, .bringUp, .checkCountry, .addInterface, .beaconsDuringScan, .lookForTraffic, .signOff, .follow,
-            .setCaptive, .answer, .publish, .status, .service, .addressesChanged, .say, .explain:
+        case .willJoin, .bringUp, .readRules, .addInterface, .beaconsDuringScan, .lookForTraffic, .signOff, .follow,
+            .setCaptive, .answer, .publish, .readConnectivity, .service, .addressesChanged, .say, .explain:
             break
         }
     }

@@ -12,10 +12,10 @@ import Linux
 final class ConnectivityMonitor {
     /// How the world is asked. Each answers within the limit it is given.
     struct Means: Sendable {
-        var lookOnline: (@Sendable (InterfaceNetwork, Duration) async -> ValidationLook)?
+        var validateOnline: (@Sendable (InterfaceNetwork, Duration) async -> ValidationCheck)?
         /// Where the network can be asked about itself, as it told; nil where it did not.
         var findPortal: @Sendable (InterfaceNetwork, Duration) async -> String?
-        var askPortal: @Sendable (_ url: String, InterfaceNetwork, Duration) async -> CaptiveLook
+        var askPortal: @Sendable (_ url: String, InterfaceNetwork, Duration) async -> CaptiveCheck
         /// Whether the gateway answers; true where there is none.
         var askGateway: @AgentLoop @Sendable (InterfaceNetwork, Duration) async -> Bool
         /// The network bound to the Wi-Fi interface in use, and the unbound one.
@@ -54,7 +54,7 @@ final class ConnectivityMonitor {
     init(required: ReachLevel, means: Means, budget: QuestionBudget.Limits) {
         self.means = means
         var settings = ConnectivityState.Settings(
-            required: required, hasSource: means.lookOnline != nil, hasProviders: false)
+            required: required, hasSource: means.validateOnline != nil, hasProviders: false)
         settings.evaluateLimit = HotspotSettings().evaluateLimit + .seconds(1)
         state = ConnectivityState(settings, budget: budget, at: ClockReading(instant: means.now(), time: .now))
     }
@@ -230,7 +230,7 @@ extension ConnectivityMonitor.Means {
         }
         switch (question, network) {
         case (.source, let network?):
-            guard let look = await lookOnline?(network, limit) else { break }
+            guard let look = await validateOnline?(network, limit) else { break }
             return .source(look.finding, cost: look.cost)
         case (.gateway, let network?): return .gateway(await askGateway(network, limit))
         case (.portalAddress, let network?): return .portalAddress(await findPortal(network, limit))
@@ -270,21 +270,5 @@ extension ProtocolError {
 
     private static func values(_ message: String) -> ProtocolError {
         ProtocolError(.malformed, message).about("body.values")
-    }
-}
-
-extension NetworkStatus {
-    /// What is news of it: not that it was looked again, nor how the time goes by.
-    var news: NetworkStatus {
-        var news = self
-        guard var connectivity else { return news }
-        connectivity.checked = nil
-        connectivity.portal?.secondsRemaining = nil
-        connectivity.portal?.bytesRemaining = nil
-        for index in connectivity.targets.indices {
-            connectivity.targets[index].since = Timestamp(millisecondsSince1970: 0)
-        }
-        news.connectivity = connectivity
-        return news
     }
 }
