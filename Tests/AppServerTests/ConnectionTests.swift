@@ -2,6 +2,7 @@ import AgentModel
 import AppClient
 import AppProtocol
 import AppServer
+import TestTime
 import Testing
 
 #if canImport(Glibc)
@@ -90,7 +91,7 @@ import Testing
         let gate = Gate()
         try await withClient(of: FakeDevice(gate: gate), hub: hub) { client async throws in
             async let scan = client.scan()
-            await gate.isReached()
+            try await gate.isReached()
             hub.publish(.scanFinished(ScanFinished(scanId: 4, outcome: .finished, networks: 1)))
             hub.publish(.scanFinished(ScanFinished(scanId: 5, outcome: .aborted, networks: 0)))
             gate.open()
@@ -105,7 +106,7 @@ import Testing
         let hash = NetworkHash(localKey: Secret(text: "key"), ssid: try SSID("Home"), password: nil)
         try await withClient(of: FakeDevice(gate: gate), hub: hub) { client async throws in
             async let outcome = client.switchNetwork(to: .stored(hash), within: .seconds(600))
-            await gate.isReached()
+            try await gate.isReached()
             hub.publish(.switchProgress(SwitchStatus(switchId: "s-0", phase: .failed)))
             hub.publish(.switchProgress(SwitchStatus(switchId: "s-1", phase: .joining)))
             hub.publish(
@@ -123,7 +124,7 @@ import Testing
         let hash = NetworkHash(localKey: Secret(text: "key"), ssid: try SSID("Home"), password: nil)
         try await withClient(of: FakeDevice(gate: gate), hub: hub) { client async throws in
             async let outcome = client.switchNetwork(to: .stored(hash), within: .seconds(600))
-            await gate.isReached()
+            try await gate.isReached()
             hub.publish(.gap(Gap(reason: .expired, missed: 1)))
             gate.open()
             let phase = try await outcome.phase
@@ -147,7 +148,7 @@ import Testing
         let gate = Gate()
         try await withClient(of: FakeDevice(gate: gate)) { client async throws in
             let asking = Task { try await client.network() }
-            await gate.isReached()
+            try await gate.isReached()
             asking.cancel()
             await #expect(throws: ClientError.cancelled) { try await asking.value }
             gate.open()
@@ -226,7 +227,7 @@ import Testing
             do {
                 let client = try RawSocket.connecting(to: path)
                 try await client.send(try switchRequest())
-                await gate.isReached()
+                try await gate.isReached()
                 withExtendedLifetime(client) {}
             }
             gate.open()

@@ -2,6 +2,7 @@ import AgentModel
 import AppProtocol
 import AppServer
 import PipedPrograms
+import TestTime
 import Testing
 
 /// Clients that do not get through their handshake: wrong keys, no keys, no TLS, half of it. The owner gets in whatever
@@ -28,7 +29,7 @@ import Testing
     }
 
     @Test func aHandshakeThatIsNotFinishedIsGivenUp() async throws {
-        let clock = ManualClock()
+        let clock = SteppedClock()
         let notices = Notices()
         try await withNetworkServer(clock: clock, notices: notices) { _, port async throws in
             // One that says nothing, and one that sends a byte now and then.
@@ -45,14 +46,14 @@ import Testing
             #expect(try await silent.line() == nil)
             clock.advance(by: .seconds(1))
             #expect(try await slow.line() == nil)
-            await notices.contain {
+            try await notices.contain {
                 if case .turnedAway(let client) = $0 { client.failure == .tookTooLong } else { false }
             }
         }
     }
 
     @Test func aServerThatStopsEndsHandshakesToo() async throws {
-        let clock = ManualClock()
+        let clock = SteppedClock()
         try await withNetworkServer(clock: clock) { server, port async throws in
             let silent = try RawSocket.connecting(toPort: port)
             await clock.sleeps(for: .seconds(10))
@@ -95,7 +96,7 @@ import Testing
     }
 
     @Test func wrongKeysWaitLongerAndLonger() async throws {
-        let clock = ManualClock()
+        let clock = SteppedClock()
         let notices = Notices()
         try await withNetworkServer(clock: clock, notices: notices) { _, port async throws in
             let other = try await KeyedClient.connecting(to: port, from: "127.0.0.2")
@@ -125,7 +126,7 @@ import Testing
     }
 
     @Test func anotherDevicesIdIsAWrongKey() async throws {
-        let clock = ManualClock()
+        let clock = SteppedClock()
         let notices = Notices()
         try await withNetworkServer(clock: clock, notices: notices) { _, port async throws in
             let other = DeviceKey.key("altnet-7f3d", byte: 7)
@@ -139,7 +140,7 @@ import Testing
     }
 
     @Test func wrongKeysAreForgottenInTime() async throws {
-        let clock = ManualClock()
+        let clock = SteppedClock()
         try await withNetworkServer(clock: clock) { _, port async throws in
             #expect(try await KeyedClient.connecting(to: port, as: Self.stranger).line() == nil)
             clock.advance(by: AppServer.WrongKeyLimits().memory)
@@ -182,7 +183,7 @@ import Testing
     @Test func whoComesToAFullRoomIsTurnedAway() async throws {
         var limits = AppServer.LANLimits()
         limits.handshakesPerAddress = 2
-        let clock = ManualClock()
+        let clock = SteppedClock()
         let notices = Notices()
         try await withNetworkServer(limits: limits, clock: clock, notices: notices) { _, port async throws in
             #expect(try await KeyedClient.connecting(to: port, as: Self.stranger).line() == nil)
@@ -200,7 +201,7 @@ import Testing
 
     /// A log that any host could fill would be one more thing to attack.
     @Test func noticesAreSparing() async throws {
-        let clock = ManualClock()
+        let clock = SteppedClock()
         let notices = Notices()
         try await withNetworkServer(clock: clock, notices: notices) { _, port async throws in
             for number in 0..<30 {

@@ -1,6 +1,7 @@
 import AgentModel
 import AppProtocol
 import AppServer
+import TestTime
 import Testing
 
 /// Limits of a client in the network, with a clock moved by hand.
@@ -8,7 +9,7 @@ import Testing
     @Test func requestsBeyondTheRateAreToldWhenToComeBack() async throws {
         var limits = AppServer.LANLimits()
         limits.requests = AppServer.RequestRate(perSecond: 2, burst: 3)
-        let clock = ManualClock()
+        let clock = SteppedClock()
         let device = FakeDevice()
         try await withNetworkServer(device, limits: limits, clock: clock) { _, port async throws in
             let client = try await KeyedClient.connecting(to: port)
@@ -29,7 +30,7 @@ import Testing
     @Test func garbageCounts() async throws {
         var limits = AppServer.LANLimits()
         limits.requests = AppServer.RequestRate(perSecond: 1, burst: 2)
-        try await withNetworkServer(limits: limits, clock: ManualClock()) { _, port async throws in
+        try await withNetworkServer(limits: limits, clock: SteppedClock()) { _, port async throws in
             let client = try await KeyedClient.connecting(to: port)
             for code in [ErrorCode.malformed, .malformed, .tooManyRequests] {
                 try await client.send("garbage\n")
@@ -41,7 +42,7 @@ import Testing
     @Test func theConnectionsOfOneAddressShareARate() async throws {
         var limits = AppServer.LANLimits()
         limits.requestsPerAddress = AppServer.RequestRate(perSecond: 1, burst: 3)
-        try await withNetworkServer(limits: limits, clock: ManualClock()) { _, port async throws in
+        try await withNetworkServer(limits: limits, clock: SteppedClock()) { _, port async throws in
             for code in [nil, nil, nil, ErrorCode.tooManyRequests] {
                 #expect(try await KeyedClient.connecting(to: port).ask() == code)
             }
@@ -119,7 +120,7 @@ import Testing
     @Test func whoIsSilentIsLetGo() async throws {
         var limits = AppServer.LANLimits()
         limits.idleTime = .seconds(15)
-        let clock = ManualClock()
+        let clock = SteppedClock()
         let notices = Notices()
         try await withNetworkServer(limits: limits, clock: clock, notices: notices) { _, port async throws in
             let client = try await KeyedClient.connecting(to: port)
@@ -138,7 +139,7 @@ import Testing
     @Test func whoAsksStays() async throws {
         var limits = AppServer.LANLimits()
         limits.idleTime = .seconds(15)
-        let clock = ManualClock()
+        let clock = SteppedClock()
         try await withNetworkServer(limits: limits, clock: clock) { _, port async throws in
             let client = try await KeyedClient.connecting(to: port)
             await clock.sleeps(for: .seconds(15))
@@ -151,7 +152,7 @@ import Testing
     }
 
     @Test func whoListensStays() async throws {
-        let clock = ManualClock()
+        let clock = SteppedClock()
         let hub = EventHub()
         try await withNetworkServer(hub: hub, clock: clock) { _, port async throws in
             let client = try await KeyedClient.connecting(to: port)
@@ -171,7 +172,7 @@ import Testing
     /// A subscriber that does not read delays no other, misses events, and is told how many when it reads again.
     @Test func aSlowSubscriberIsToldOfTheGap() async throws {
         let hub = EventHub(capacity: 16)
-        try await withNetworkServer(hub: hub, clock: ManualClock()) { _, port async throws in
+        try await withNetworkServer(hub: hub, clock: SteppedClock()) { _, port async throws in
             let slow = try await KeyedClient.connecting(to: port, receiveBuffer: 4096)
             try await slow.send(request(.subscribe))
             #expect(try answer(await slow.line()) == ("a", nil))
@@ -201,7 +202,7 @@ import Testing
         limits.requests = AppServer.RequestRate(perSecond: 1000, burst: 1000)
         limits.requestsPerAddress = limits.requests
         limits.idleTime = .seconds(1 << 30)
-        let clock = ManualClock()
+        let clock = SteppedClock()
         let notices = Notices()
         try await withNetworkServer(limits: limits, clock: clock, notices: notices) { _, port async throws in
             let client = try await KeyedClient.connecting(to: port, receiveBuffer: 4096)
