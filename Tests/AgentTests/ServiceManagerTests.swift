@@ -86,14 +86,14 @@ import Testing
         let run = Task { await watchdog.run { signs.change { $0 += 1 } } }
         for count in 1...3 {
             try await signs.wait("sign \(count)") { $0 == count }
-            await clock.sleeps(for: interval)
+            try await clock.sleeps(for: interval)
             if count < 3 { clock.advance(by: interval) }
         }
         stick(block)
         try await block.isInForce()
         // The next round begins, and gets stuck.
         clock.advance(by: interval)
-        await clock.sleeps(for: interval)
+        try await clock.sleeps(for: interval)
         clock.advance(by: interval)
         try await log.contains("\(station.name) has not answered")
         clock.advance(by: interval * 10)

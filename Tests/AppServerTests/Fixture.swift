@@ -7,12 +7,14 @@ import TestTime
 import Testing
 
 /// Runs `body` against a server on a socket of its own.
+/// - Parameter clock: measures the server's limits of time.
 func withServer<Value>(
     _ service: any DeviceService = FakeDevice(), hub: EventHub = EventHub(), limits: AppServer.Limits = .init(),
-    _ body: (_ path: String) async throws -> Value
+    clock: any Clock<Duration> = ContinuousClock(), _ body: (_ path: String) async throws -> Value
 ) async throws -> Value {
     let folder = try SocketFolder()
-    let server = AppServer(unix: UnixListenerSettings(path: folder.socket), service: service, hub: hub, limits: limits)
+    let server = AppServer(
+        unix: UnixListenerSettings(path: folder.socket), service: service, hub: hub, limits: limits, clock: clock)
     try await server.start()
     do {
         let value = try await body(folder.socket)
@@ -25,16 +27,16 @@ func withServer<Value>(
 }
 
 /// Runs `body` against a server that the network reaches too.
-/// - Parameter clock: measures the server's limits of time; nil for the real one.
+/// - Parameter clock: measures the server's limits of time.
 func withNetworkServer<Value>(
     _ service: any DeviceService = FakeDevice(), hub: EventHub = EventHub(), limits: AppServer.LANLimits = .init(),
-    clock: SteppedClock? = nil, notices: Notices = Notices(),
+    clock: any Clock<Duration> = ContinuousClock(), notices: Notices = Notices(),
     _ body: (_ server: AppServer, _ port: Int) async throws -> Value
 ) async throws -> Value {
     let folder = try SocketFolder()
     let server = AppServer(
         unix: UnixListenerSettings(path: folder.socket), lan: LANListenerSettings(port: 0, device: .sample),
-        service: service, hub: hub, limits: AppServer.Limits(lan: limits), clock: clock ?? ContinuousClock(),
+        service: service, hub: hub, limits: AppServer.Limits(lan: limits), clock: clock,
         notify: notices.append)
     try await server.start()
     do {

@@ -34,10 +34,10 @@ import Testing
         try await withNetworkServer(clock: clock, notices: notices) { _, port async throws in
             // One that says nothing, and one that sends a byte now and then.
             let silent = try RawSocket.connecting(toPort: port)
-            await clock.sleeps(for: .seconds(10))
+            try await clock.sleeps(for: .seconds(10))
             clock.advance(by: .seconds(1))
             let slow = try RawSocket.connecting(toPort: port)
-            await clock.sleeps(for: .seconds(10))
+            try await clock.sleeps(for: .seconds(10))
             for byte in TLSBytes.hello.prefix(9) {
                 try await slow.send([byte])
                 clock.advance(by: .seconds(1))
@@ -56,7 +56,7 @@ import Testing
         let clock = SteppedClock()
         try await withNetworkServer(clock: clock) { server, port async throws in
             let silent = try RawSocket.connecting(toPort: port)
-            await clock.sleeps(for: .seconds(10))
+            try await clock.sleeps(for: .seconds(10))
             await server.stop()
             #expect(try await silent.line() == nil)
         }
@@ -103,7 +103,7 @@ import Testing
             for (count, delay) in [0, 250, 500, 1000, 2000, 4000, 4000].enumerated() {
                 let client = try await KeyedClient.connecting(to: port, as: Self.stranger)
                 if delay > 0 {
-                    await clock.sleeps(for: .milliseconds(delay))
+                    try await clock.sleeps(for: .milliseconds(delay))
                     // The server has had time for many a handshake, and has not looked at this one.
                     for _ in 0..<8 { #expect(try await other.ask() == nil) }
                     #expect(notices.failures.count == count)
@@ -114,7 +114,7 @@ import Testing
             // The owner at another address is not concerned, and at the same one waits once.
             #expect(try await KeyedClient.connecting(to: port, from: "127.0.0.2").ask() == nil)
             let owner = try await KeyedClient.connecting(to: port)
-            await clock.sleeps(for: .seconds(4))
+            try await clock.sleeps(for: .seconds(4))
             clock.advance(by: .seconds(4))
             #expect(try await owner.ask() == nil)
             #expect(try await KeyedClient.connecting(to: port).ask() == nil)
@@ -132,7 +132,7 @@ import Testing
             let other = DeviceKey.key("altnet-7f3d", byte: 7)
             #expect(try await KeyedClient.connecting(to: port, as: other).line() == nil)
             let owner = try await KeyedClient.connecting(to: port)
-            await clock.sleeps(for: .milliseconds(250))
+            try await clock.sleeps(for: .milliseconds(250))
             clock.advance(by: .milliseconds(250))
             #expect(try await owner.ask() == nil)
         }
@@ -193,7 +193,7 @@ import Testing
             #expect(try await RawSocket.connecting(toPort: port).line() == nil)
             #expect(notices.failures == [.wrongKey, .crowdedOut])
             #expect(try await KeyedClient.connecting(to: port, from: "127.0.0.2").ask() == nil)
-            await clock.sleeps(for: .milliseconds(250), by: 2)
+            try await clock.sleeps(for: .milliseconds(250), by: 2)
             clock.advance(by: .milliseconds(250))
             for client in waiting { #expect(try await client.ask() == nil) }
         }

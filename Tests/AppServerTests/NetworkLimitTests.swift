@@ -19,7 +19,7 @@ import Testing
             #expect(try answer(line) == ("b", .tooManyRequests))
             #expect(line.contains(#""retryAfterMs":501"#))
             // A request that came too early is not even read before that time.
-            await clock.sleeps(for: .milliseconds(500))
+            try await clock.sleeps(for: .milliseconds(500))
             #expect(device.bodies.count == 3)
             clock.advance(by: .milliseconds(500))
             #expect(try answer(await client.line()) == ("c", nil))
@@ -125,11 +125,11 @@ import Testing
         try await withNetworkServer(limits: limits, clock: clock, notices: notices) { _, port async throws in
             let client = try await KeyedClient.connecting(to: port)
             #expect(try await client.ask() == nil)
-            await clock.sleeps(for: .seconds(15))
+            try await clock.sleeps(for: .seconds(15))
             clock.advance(by: .seconds(14))
             // Bytes that make no request do not count.
             try await client.send("{")
-            await clock.sleeps(for: .seconds(1))
+            try await clock.sleeps(for: .seconds(1))
             clock.advance(by: .seconds(1))
             #expect(try await client.line() == nil)
             #expect(notices.reasons == [.idle])
@@ -142,11 +142,11 @@ import Testing
         let clock = SteppedClock()
         try await withNetworkServer(limits: limits, clock: clock) { _, port async throws in
             let client = try await KeyedClient.connecting(to: port)
-            await clock.sleeps(for: .seconds(15))
+            try await clock.sleeps(for: .seconds(15))
             clock.advance(by: .seconds(14))
             #expect(try await client.ask() == nil)
             clock.advance(by: .seconds(1))
-            await clock.sleeps(for: .seconds(14))
+            try await clock.sleeps(for: .seconds(14))
             #expect(try await client.ask() == nil)
         }
     }
@@ -159,10 +159,10 @@ import Testing
             try await client.send(request(.subscribe))
             #expect(try answer(await client.line()) == ("a", nil))
             let step = AppServer.LANLimits().writeTime
-            await clock.sleeps(for: step)
+            try await clock.sleeps(for: step)
             for _ in 0..<100 {
                 clock.advance(by: step)
-                await clock.sleeps(for: step)
+                try await clock.sleeps(for: step)
             }
             hub.publish(.signal(SignalReading(signal: -50)))
             #expect(try await client.line()?.contains(#""seq":1"#) == true)

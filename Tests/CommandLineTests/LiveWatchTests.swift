@@ -68,7 +68,7 @@ import Testing
         try await seen.wait("the device's state") { $0.status != nil && $0.candidates.count == 1 }
         await first.stop()
         try await seen.wait("the loss") { $0.connection != .connected }
-        await clock.sleeps(for: .milliseconds(250))
+        try await clock.sleeps(for: .milliseconds(250))
         let second = try await start(ScriptedDevice())
         clock.advance(by: .milliseconds(250))
         try await seen.wait("the other agent's state") { state in

@@ -97,6 +97,8 @@ package final class Observed<Value: Sendable>: Sendable {
 
 package struct Overdue: Error, CustomStringConvertible {
     package let description: String
+
+    package init(description: String) { self.description = description }
 }
 
 /// Holds tasks up until it is opened.
