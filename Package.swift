@@ -139,7 +139,9 @@ let package = Package(
         tests("KeyFileTests", on: ["KeyFile", "KeyFileSimulation", "Randomness"]),
         tests(
             "AppProtocolTests", on: ["AppProtocol", "Failover", "JSONValues", "PipedPrograms", "Randomness", crypto]),
-        tests("AppClientTests", on: ["AgentModel", "AppClient", "AppServer", "PipedPrograms", "TestTime", nioCore, nioPosix]),
+        tests(
+            "AppClientTests",
+            on: ["AgentModel", "AppClient", "AppServer", "PipedPrograms", "TestTime", nioCore, nioPosix]),
         tests("DNSTests", on: ["DNS", "Randomness"]),
         tests(
             "AppServerTests",

@@ -82,7 +82,8 @@ import Testing
         let signs = Observed(0)
         let clock = SteppedClock()
         let interval = Duration.seconds(15)
-        let watchdog = Watchdog(stations: [station], interval: interval, clock: clock, log: Logger(label: "") { _ in log })
+        let watchdog = Watchdog(
+            stations: [station], interval: interval, clock: clock, log: Logger(label: "") { _ in log })
         let run = Task { await watchdog.run { signs.change { $0 += 1 } } }
         for count in 1...3 {
             try await signs.wait("sign \(count)") { $0 == count }

@@ -8,7 +8,8 @@ import Glibc
 ///   - limit: of real time.
 /// - Throws: `Overdue`, `POSIXError`.
 package func waitForFiles(
-    in folder: String, _ what: String, within limit: Duration = .seconds(600), until isSo: @escaping @Sendable () -> Bool
+    in folder: String, _ what: String, within limit: Duration = .seconds(600),
+    until isSo: @escaping @Sendable () -> Bool
 ) async throws {
     try await onThreadOfItsOwn {
         let descriptor = inotify_init1(Int32(IN_NONBLOCK | IN_CLOEXEC))
