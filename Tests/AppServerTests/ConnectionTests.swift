@@ -237,7 +237,7 @@ import Testing
 
     /// More than all buffers between server and client hold: whatever is written after it waits until the client reads.
     private static let flood = Event.Body.switchProgress(
-        SwitchStatus(switchId: "s-0", phase: .joining, text: String(repeating: "x", count: 1 << 25)))
+        SwitchStatus(switchId: "s-0", phase: .joining, text: String(repeating: "x", count: 1 << 23)))
 
     /// The answer waits behind an event that the client does not read.
     @Test(.timeLimit(.minutes(5))) func aClientThatDoesNotReadDoesNotHoldUpTheSwitch() async throws {
@@ -254,31 +254,6 @@ import Testing
             clock.advance(by: .milliseconds(1500))
             #expect(await arrivals.first { @Sendable _ in true } == accepted)
             withExtendedLifetime(client) {}
-        }
-    }
-
-    /// And its connection is closed in the end.
-    @Test(.timeLimit(.minutes(5))) func aClientInTheNetworkThatDoesNotReadDoesNotHoldUpTheSwitch() async throws {
-        let (hub, clock, notices) = (EventHub(), SteppedClock(), Notices())
-        let limits = AppServer.LANLimits()
-        let (arrivals, arrived) = AsyncStream.makeStream(of: SwitchStatus.self)
-        let watch = Watch(device: FakeDevice(), arrived: arrived)
-        try await withNetworkServer(
-            watch, hub: hub, limits: limits, clock: clock, notices: notices
-        ) { _, port async throws in
-            let client = try await KeyedClient.connecting(to: port, receiveBuffer: 4096)
-            try await client.send(request(.subscribe))
-            #expect(try answer(await client.line()).code == nil)
-            try await client.stopReading()
-            hub.publish(Self.flood)
-            try await client.send(try switchRequest())
-            try await clock.sleeps(for: .milliseconds(1500))
-            clock.advance(by: .milliseconds(1500))
-            #expect(await arrivals.first { @Sendable _ in true } == accepted)
-            #expect(notices.reasons.isEmpty)
-            clock.advance(by: limits.writeTime)
-            try await notices.contain { if case .dropped(_, .notReading) = $0 { true } else { false } }
-            await client.close()
         }
     }
 }
