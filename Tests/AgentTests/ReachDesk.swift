@@ -5,6 +5,7 @@ import Failover
 import Linux
 import NIOPosix
 import Synchronization
+import TestTime
 
 @testable import Agent
 
@@ -18,6 +19,8 @@ final class ReachDesk {
     private(set) var published = 0
     private(set) var changes = 0
     private var waiting: CheckedContinuation<PolicyEvent, Never>?
+    /// Of the check under way.
+    private let findings = Observed<ReachFindings?>(nil)
 
     /// How often the source was asked.
     var questions: Int { world.questions.load(ordering: .relaxed) }
@@ -52,7 +55,9 @@ final class ReachDesk {
                 told.append(event)
                 waiting?.resume(returning: event)
                 waiting = nil
-            }, publish: { [unowned self] _ in published += 1 }, changed: { [unowned self] in changes += 1 })
+            }, publish: { [unowned self] _ in published += 1 },
+            handled: { [unowned self] in findings.change { $0 = watch.state.checkFindings } },
+            changed: { [unowned self] in changes += 1 })
         watch.follow(.wifi(epoch: 1))
         (changes, published) = (0, 0)
     }
@@ -70,13 +75,11 @@ final class ReachDesk {
     }
 
     /// A probe whose time is over as soon as so much has been found.
-    func probe(until isFound: @escaping (ReachFindings) -> Bool) async -> PolicyEvent {
+    func probe(until isFound: @escaping @Sendable (ReachFindings) -> Bool) async -> PolicyEvent {
         await next {
             watch.probe(epoch: 1, within: Self.ever)
             Task {
-                while let findings = watch.state.checkFindings, !isFound(findings) {
-                    try? await Task.sleep(for: .milliseconds(5))
-                }
+                try await findings.wait("that has been found") { $0.map(isFound) ?? true }
                 watch.handle(.timeIsOver)
             }
         }
@@ -118,9 +121,6 @@ final class FakeWorld: Sendable {
         return gateway
     }
 }
-
-/// Longer than any test waits.
-func untilCancelled() async { try? await Task.sleep(for: .seconds(3600)) }
 
 final class FakeTarget: Sendable {
     let host: String

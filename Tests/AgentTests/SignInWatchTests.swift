@@ -7,6 +7,7 @@ import Hotspots
 import Linux
 import NIOPosix
 import Synchronization
+import TestTime
 import Testing
 
 @testable import Agent
@@ -68,7 +69,7 @@ import Testing
         _ = await desk.probe()
         desk.watch.signInChanged(to: desk.authenticated)
         _ = await desk.probe()
-        await desk.apiAnswers()
+        try await desk.apiAnswers()
         desk.clock.pass(.seconds(100))
         #expect(desk.watch.connectivity.portal?.secondsRemaining == 500)
     }
@@ -78,7 +79,7 @@ import Testing
         let desk = SignInDesk(source: .online, api: nil)
         for _ in 1...20 {
             _ = await desk.probe()
-            await desk.apiAnswers()
+            try await desk.apiAnswers()
         }
         #expect(desk.world.apiQuestions.load(ordering: .relaxed) == 1)
     }
@@ -87,7 +88,7 @@ import Testing
     @Test func aNetworkThatClosesIsADoubt() async throws {
         let desk = SignInDesk(source: .online, api: Self.open)
         #expect(await desk.probe() == .probed(epoch: 1, .online))
-        await desk.apiAnswers()
+        try await desk.apiAnswers()
         desk.world.api.withLock { $0 = .success(Self.closed) }
         desk.clock.pass(.seconds(600))
         let event = await desk.next { desk.watch.handle(.askPortalAnew) }
@@ -99,7 +100,7 @@ import Testing
         (short.secondsRemaining, short.canExtendSession, short.userPortal) = (100, true, Self.closed.userPortal)
         let desk = SignInDesk(source: .online, api: short)
         _ = await desk.probe()
-        await desk.apiAnswers()
+        try await desk.apiAnswers()
         #expect(desk.service.calls.contains("ends Cafe"))
     }
 
@@ -175,6 +176,7 @@ final class SignInDesk {
     private(set) var published: [Event.Body] = []
     private(set) var problems: [String] = []
     private var waiting: CheckedContinuation<PolicyEvent, Never>?
+    private let isAskingPortal = Observed(false)
 
     final class World: Sendable {
         let source: Mutex<ValidationFinding?>
@@ -219,6 +221,9 @@ final class SignInDesk {
                 waiting?.resume(returning: event)
                 waiting = nil
             }, publish: { [unowned self] in published.append($0) },
+            handled: { [unowned self] in
+                isAskingPortal.change { $0 = watch.state.isAskingPortal(at: clock.now) }
+            },
             problem: { [unowned self] in if let problem = $0 { problems.append(problem) } },
             captiveNetwork: { Self.network })
         watch.follow(.wifi(epoch: 1))
@@ -251,9 +256,7 @@ final class SignInDesk {
     }
 
     /// A probe does not wait for what the network says of itself where nothing depends on it.
-    func apiAnswers() async {
-        while watch.state.isAskingPortal(at: clock.now) { try? await Task.sleep(for: .milliseconds(5)) }
-    }
+    func apiAnswers() async throws { try await isAskingPortal.wait("the network's own word") { !$0 } }
 
     func probe() async -> PolicyEvent { await next { watch.probe(epoch: 1, within: ReachDesk.ever) } }
 }

@@ -1,6 +1,7 @@
 import AgentModel
 import AppProtocol
 import PipedPrograms
+import TestTime
 import Testing
 
 @testable import AppClient

@@ -2,6 +2,7 @@ import AppProtocol
 import AppServer
 import Foundation
 import Randomness
+import TestTime
 import Testing
 
 /// Clients that do not keep to the protocol, by accident or not: each gets a typed error or the door, the others are
@@ -266,7 +267,7 @@ import Testing
         try await withServer(FakeDevice(gate: gate)) { path in
             var vanishing: RawSocket? = try RawSocket.connecting(to: path)
             try await vanishing?.send(request(.getNetwork) + request(.getBackups))
-            await gate.isReached()
+            try await gate.isReached()
             vanishing = nil
             gate.open()
             let other = try RawSocket.connecting(to: path)

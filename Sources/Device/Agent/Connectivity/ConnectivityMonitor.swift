@@ -28,6 +28,8 @@ final class ConnectivityMonitor {
     struct Listeners {
         var policy: (PolicyEvent) -> Void = { _ in }
         var publish: (Event.Body) -> Void = { _ in }
+        /// Something was handled, with all that it led to. For tests, which wait for it.
+        var handled: () -> Void = {}
         /// `connectivity` is another one.
         var changed: () -> Void = {}
         /// What went wrong with a sign-in is another thing, or nothing any more.
@@ -102,6 +104,7 @@ final class ConnectivityMonitor {
         refreshTargets()
         for order in state.handle(input, at: clock) { perform(order) }
         plan()
+        listeners.handled()
     }
 
     private var clock: ClockReading { ClockReading(instant: means.now(), time: .now) }
