@@ -64,8 +64,8 @@ struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
         case .joinFailed(_, let attempt, let failure): tell(.joinFailed(epoch: attempt, failure), &device)
         case .linkLost(_, let end): tell(.linkLost(end), &device)
         case .addressReady: tell(.address(isReady: true), &device)
-        case .addressRemoved, .scanBegan, .silence: break
-        case .supplicantScanned:
+        case .addressRemoved, .scanBegan, .supplicantScanned(isAborted: true): break
+        case .supplicantScanned(isAborted: false):
             tell(.scanned(id: nil, results(&device)), &device)
             startDeferred(&device)
         case .scanEnded(let number, let isAborted): scanEnded(number, isAborted: isAborted, &device)
