@@ -178,19 +178,15 @@ struct AgentRunner: DeviceRunner {
 
     /// What the scenario's passwords and commands have changed is as it was: an agent starts that knows no other.
     private mutating func reset(_ device: inout SimulatedDevice) {
-        guard let new = disk.reset(to: device.world) else { return }
+        guard disk.hasChanged(since: device.world) else { return }
         handle(.stop, &device)
         device.forgetOrders()
-        disk = disk.reset(to: device.world) ?? new
+        disk = disk.reset(to: device.world)
         start(&device)
     }
 
     private mutating func tell(_ password: String?, of ssid: SSID, _ device: inout SimulatedDevice) {
-        let entries = disk.backups.map { network -> PreparedUpdate.Entry in
-            guard network.ssid == ssid else { return .stored(network.hash(localKey: Self.key)) }
-            return .new(StoredNetwork(ssid: ssid, password: password, isHidden: network.isHidden))
-        }
-        request(.updateBackups(PreparedUpdate(entries: entries, ifRevision: nil)), &device)
+        request(.updateBackups(disk.update(telling: password, of: ssid, localKey: Self.key)), &device)
     }
 
     private mutating func command(
@@ -278,7 +274,8 @@ struct AgentRunner: DeviceRunner {
             timers[timer] = moment.map { max($0.milliseconds, device.now) }
 
         // These have no model: interfaces are up, and the country has rules.
-        case .willJoin, .bringUp, .checkCountry, .addInterface, .signOff, .follow, .setCaptive, .answer, .publish, .status, .service, .addressesChanged, .say, .explain:
+        case .willJoin, .bringUp, .checkCountry, .addInterface, .signOff, .follow, .setCaptive, .answer, .publish,
+            .status, .service, .addressesChanged, .say, .explain:
             break
         }
     }
@@ -356,4 +353,3 @@ extension SupplicantReport {
         }
     }
 }
-
