@@ -100,7 +100,7 @@ extension StoredState {
 
     /// A network has another key from now on: what failed with the old one says nothing, nor which access points it
     /// opened.
-    private mutating func forgetExperience(with ssid: SSID) {
+    package mutating func forgetExperience(with ssid: SSID) {
         statistics[ssid]?.lastFailure = nil
         statistics[ssid]?.provenAccessPoints = []
     }

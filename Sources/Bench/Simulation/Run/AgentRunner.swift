@@ -24,6 +24,7 @@ struct AgentRunner: DeviceRunner {
     /// What came up while effects were carried out.
     private var waiting = Queue<AgentEvent>()
     private var isHandling = false
+    var beacons: BeaconSampler?
     private var requests: UInt64 = 0
     /// How long after it is asked for the app confirms a switch, and the switch that waits for it.
     private var confirmations: [String: Duration] = [:]
@@ -40,13 +41,15 @@ struct AgentRunner: DeviceRunner {
             state: state, station: names[0], spare: stations > 1 ? names[1] : nil, localKey: key)
     }
 
-    func nextWake(at now: Int64) -> Int64 { timers.values.min() ?? .max }
+    func nextWake(at now: Int64) -> Int64 { min(timers.values.min() ?? .max, beacons?.next ?? .max) }
 
     mutating func take(_ report: DeviceReport, of device: inout SimulatedDevice) {
         switch report {
         case .started: start(&device)
         case .stopped: handle(.stop, &device)
-        case .wake: fireTimers(&device)
+        case .wake:
+            fireTimers(&device)
+            sampleBeacons(&device)
         case .passBegan: reset(&device)
         case .linked(let station, let attempt, let index, _):
             handle(
@@ -63,13 +66,12 @@ struct AgentRunner: DeviceRunner {
             handle(.route(.addressAdded(Self.names[station], address)), &device)
         case .addressRemoved: handle(.route(.other), &device)
         case .scanBegan: handle(.radio(core.inUse, .scanStarted), &device)
-        case .supplicantScanned: handle(.radio(core.inUse, .scanFinished(aborted: false)), &device)
+        case .supplicantScanned(let isAborted):
+            handle(.radio(core.inUse, .scanFinished(aborted: isAborted)), &device)
         case .scanEnded(let number, let isAborted): scanEnded(number, isAborted: isAborted, &device)
         case .signal(let level): handle(.signal(level), &device)
         case .signalCrossed(let station, let level):
             handle(.signalCrossed(Self.names[station], level: level), &device)
-        case .silence(_, let index, let report):
-            handle(.silence(device.world.accessPoint(index), report), &device)
         case .probed(let station, let epoch, let result): probed(epoch, result, over: station, &device)
         case .doubted(_, let epoch): handle(.found(.doubted(epoch: epoch)), &device)
         case .supplicant(let isAvailable, _):
@@ -88,7 +90,7 @@ struct AgentRunner: DeviceRunner {
     // MARK: Events
 
     /// Hands an event to the core and carries out what it wants. An event that comes up meanwhile waits its turn.
-    private mutating func handle(_ event: AgentEvent, _ device: inout SimulatedDevice) {
+    mutating func handle(_ event: AgentEvent, _ device: inout SimulatedDevice) {
         waiting.append(event)
         guard !isHandling else { return }
         isHandling = true
@@ -168,7 +170,7 @@ struct AgentRunner: DeviceRunner {
 
     private mutating func start(_ device: inout SimulatedDevice) {
         core = Self.core(disk, device.world.scenario, stations: device.stations.count)
-        (timers, scans, told) = ([:], [:], Surroundings())
+        (timers, scans, told, beacons) = ([:], [:], Surroundings(), nil)
         notePreferred(&device)
         handle(.begin(inUse: Self.names[device.inUse]), &device)
         handle(.atWork, &device)
@@ -176,19 +178,15 @@ struct AgentRunner: DeviceRunner {
 
     /// What the scenario's passwords and commands have changed is as it was: an agent starts that knows no other.
     private mutating func reset(_ device: inout SimulatedDevice) {
-        guard let new = disk.reset(to: device.world) else { return }
+        guard disk.hasChanged(since: device.world) else { return }
         handle(.stop, &device)
         device.forgetOrders()
-        disk = disk.reset(to: device.world) ?? new
+        disk = disk.reset(to: device.world)
         start(&device)
     }
 
     private mutating func tell(_ password: String?, of ssid: SSID, _ device: inout SimulatedDevice) {
-        let entries = disk.backups.map { network -> PreparedUpdate.Entry in
-            guard network.ssid == ssid else { return .stored(network.hash(localKey: Self.key)) }
-            return .new(StoredNetwork(ssid: ssid, password: password, isHidden: network.isHidden))
-        }
-        request(.updateBackups(PreparedUpdate(entries: entries, ifRevision: nil)), &device)
+        request(.updateBackups(disk.update(telling: password, of: ssid, localKey: Self.key)), &device)
     }
 
     private mutating func command(
@@ -254,11 +252,10 @@ struct AgentRunner: DeviceRunner {
             if let level = device.signal(of: Self.index(station)) { waiting.append(.measured(number, level)) }
         case .claim: waiting.append(.claimed([:]))
         case .watchBeacons(let station, let accessPoint):
-            let index = accessPoint.flatMap { accessPoint in
-                device.world.tracks.firstIndex { $0.bssid == accessPoint.bssid }
-            }
-            device.watchBeacons(of: index, on: Self.index(station))
-        case .beaconsAnswered(let isThere): device.beaconsAnswered(isThere: isThere)
+            beacons = accessPoint.map { BeaconSampler($0, on: Self.index(station), device) }
+        case .beaconsDuringScan(let isUnderWay): tellBeacons(.scan(isUnderWay: isUnderWay), &device)
+        case .beaconsAnswered(let isThere): tellBeacons(.asked(isThere: isThere), &device)
+        case .lookForTraffic: lookForTraffic(&device)
 
         case .leaveSuccessorProbe: if let spare = core.spare { device.stations[Self.index(spare)].probe = nil }
         case .probe(let epoch, let limit):
@@ -277,10 +274,9 @@ struct AgentRunner: DeviceRunner {
         case .wait(let timer, let moment, _):
             timers[timer] = moment.map { max($0.milliseconds, device.now) }
 
-        // These have no model: interfaces are up, the country has rules, and `BeaconWatchModel` knows when the radio
-        // scans.
-        case .willJoin, .bringUp, .readRules, .addInterface, .beaconsDuringScan, .lookForTraffic, .signOff, .follow,
-            .setCaptive, .answer, .publish, .readConnectivity, .service, .addressesChanged, .say, .explain:
+        // These have no model: interfaces are up, and the country has rules.
+        case .willJoin, .bringUp, .readRules, .addInterface, .signOff, .follow, .setCaptive, .answer, .publish,
+            .readConnectivity, .service, .addressesChanged, .say, .explain:
             break
         }
     }
@@ -356,11 +352,5 @@ extension SupplicantReport {
         case .silence: .disconnected(reason: 4, locallyGenerated: true)
         case .other: .disconnected(reason: 6, locallyGenerated: false)
         }
-    }
-}
-
-extension World {
-    fileprivate func accessPoint(_ index: Int) -> AccessPoint {
-        AccessPoint(bssid: tracks[index].bssid, frequency: tracks[index].frequency)
     }
 }

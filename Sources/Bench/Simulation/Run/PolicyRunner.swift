@@ -13,6 +13,9 @@ public protocol LinkPolicy {
 /// Runs a policy on a simulated device with one station: what the peers' own programs do around theirs. Scans wait for
 /// each other, as in wpa_supplicant, and what a policy stores is stored at once.
 struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
+    /// Names networks in hashes.
+    private static var key: Secret { Secret(text: "simulated-device") }
+
     private let settings: PolicySettings
     private let makePolicy: (PolicySettings) -> Policy
     private var policy: Policy
@@ -52,8 +55,8 @@ struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
             earliestTick = device.now + 1
             tell(.tick, &device)
         case .passBegan:
-            guard let new = stored.reset(to: device.world) else { break }
-            stored = new
+            guard stored.hasChanged(since: device.world) else { break }
+            stored = stored.reset(to: device.world)
             publishNetworks(&device)
         case .linked(_, let attempt, let index, let keepsAddress):
             let track = device.world.tracks[index]
@@ -64,8 +67,8 @@ struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
         case .joinFailed(_, let attempt, let failure): tell(.joinFailed(epoch: attempt, failure), &device)
         case .linkLost(_, let end): tell(.linkLost(end), &device)
         case .addressReady: tell(.address(isReady: true), &device)
-        case .addressRemoved, .scanBegan, .silence: break
-        case .supplicantScanned:
+        case .addressRemoved, .scanBegan, .supplicantScanned(isAborted: true): break
+        case .supplicantScanned(isAborted: false):
             tell(.scanned(id: nil, results(&device)), &device)
             startDeferred(&device)
         case .scanEnded(let number, let isAborted): scanEnded(number, isAborted: isAborted, &device)
@@ -75,7 +78,11 @@ struct PolicyRunner<Policy: LinkPolicy>: DeviceRunner {
         case .supplicant(let isAvailable, let unlinked):
             tell(.supplicant(isAvailable: isAvailable), &device)
             if !unlinked.isEmpty { tell(.linkLost(.ownDoing), &device) }
-        case .told(let ssid, let password): if stored.tell(password, of: ssid) { publishNetworks(&device) }
+        case .told(let ssid, let password):
+            let before = stored.backups
+            // A list of networks that are stored, or new, is never refused.
+            try? stored.apply(stored.update(telling: password, of: ssid, localKey: Self.key), localKey: Self.key)
+            if stored.backups != before { publishNetworks(&device) }
         case .otherUplink(let uplink): tell(.otherUplink(uplink), &device)
         case .command(let target, let confirmWithin, let confirmAfter):
             take(target, confirmWithin: confirmWithin, confirmAfter: confirmAfter, &device)

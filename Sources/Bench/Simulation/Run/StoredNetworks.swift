@@ -18,34 +18,30 @@ extension StoredState {
         }
     }
 
-    /// Networks and preferred network as the scenario begins, with what was learnt of those that are as they were.
-    /// - Returns: nil where nothing has changed.
-    func reset(to world: World) -> StoredState? {
+    /// Whether networks or the preferred network are others than as the scenario begins.
+    func hasChanged(since world: World) -> Bool {
         let first = StoredState(of: world)
-        guard backups.map(\.credential) != first.backups.map(\.credential) || preferred?.ssid != first.preferred?.ssid
-        else { return nil }
+        return backups.map(\.credential) != first.backups.map(\.credential)
+            || preferred?.ssid != first.preferred?.ssid
+    }
+
+    /// Networks and preferred network as the scenario begins, with what was learnt of those that are as they were.
+    func reset(to world: World) -> StoredState {
+        let first = StoredState(of: world)
         var new = self
         (new.home, new.chosen, new.backups) = (first.home, first.chosen, first.backups)
         new.pendingSwitch = nil
-        for network in new.backups where !holds(network) { new.forgetKey(of: network.ssid) }
+        for network in new.backups where !holds(network) { new.forgetExperience(with: network.ssid) }
         return new
     }
 
-    /// The app tells the device a network's password.
-    /// - Returns: whether that is news.
-    mutating func tell(_ password: String?, of ssid: SSID) -> Bool {
-        guard let index = backups.firstIndex(where: { $0.ssid == ssid }) else { return false }
-        let new = StoredNetwork(ssid: ssid, password: password, isHidden: backups[index].isHidden)
-        guard !new.hasSameKey(as: backups[index]) else { return false }
-        if chosen?.ssid == ssid { chosen = new }
-        backups[index] = new
-        forgetKey(of: ssid)
-        return true
-    }
-
-    private mutating func forgetKey(of ssid: SSID) {
-        statistics[ssid]?.lastFailure = nil
-        statistics[ssid]?.provenAccessPoints = []
+    /// The list that the app sends to tell the device a network's password.
+    func update(telling password: String?, of ssid: SSID, localKey: Secret) -> PreparedUpdate {
+        let entries = backups.map { network -> PreparedUpdate.Entry in
+            guard network.ssid == ssid else { return .stored(network.hash(localKey: localKey)) }
+            return .new(StoredNetwork(ssid: ssid, password: password, isHidden: network.isHidden))
+        }
+        return PreparedUpdate(entries: entries, ifRevision: nil)
     }
 
     /// An access point of a network was seen, or joined, on this frequency.

@@ -20,7 +20,8 @@ struct Noise: Sendable {
         case lossDetection
         case thresholdReport
         case association
-        case suspicion
+        case beacon
+        case reconnection
     }
 
     private func bits(_ subject: Subject, of accessPoint: Int, _ index: Int64) -> UInt64 {

@@ -144,7 +144,6 @@ extension SimulatedDevice {
         let wasScanning = !isRadioFree
         scan = nil
         watch = nil
-        beacons = nil
         confirmAt = .max
         for index in stations.indices {
             giveUpJoin(of: index)

@@ -45,8 +45,9 @@ extension SimulatedDevice {
         let keepsAddress = stations[station].link.map { $0.network == order.network && $0.hasAddress } ?? false
         dropLink(of: station, keepingAddress: keepsAddress)
         let wasSearching = stations[station].join?.isSearching ?? false
+        if wasSearching { countAll() }
         stations[station].join = Join(order: order, keepsAddress: keepsAddress, step: .waitingForRadio, due: .max)
-        if wasSearching { radioIsFree() } else if scan == nil, !isSearching { proceed(station) }
+        if wasSearching { searchIsOver() } else if scan == nil, !isSearching { proceed(station) }
         return true
     }
 
@@ -55,9 +56,10 @@ extension SimulatedDevice {
     mutating func leave(_ station: Int) -> Bool {
         let hadLink = stations[station].link != nil
         let wasSearching = stations[station].join?.isSearching ?? false
+        if wasSearching { countAll() }
         giveUpJoin(of: station)
         dropLink(of: station)
-        if wasSearching { radioIsFree() }
+        if wasSearching { searchIsOver() }
         return hadLink
     }
 
@@ -66,6 +68,13 @@ extension SimulatedDevice {
         guard let join = stations[station].join else { return }
         stations[station].join = nil
         if join.keepsAddress { releaseAddress(of: station) }
+    }
+
+    /// wpa_supplicant's scan is cut short, for the join that it was for is wanted no more.
+    private mutating func searchIsOver() {
+        report(.supplicantScanned(isAborted: true))
+        scanIsOver()
+        radioIsFree()
     }
 
     var isSearching: Bool { stations.contains { $0.join?.isSearching ?? false } }
@@ -85,6 +94,7 @@ extension SimulatedDevice {
             associate(station, with: accessPoint)
             return
         }
+        countAll()
         join.step = .searching(since: now)
         join.due = now + scanTime(of: join.order.frequencies)
         stations[station].join = join
@@ -128,9 +138,10 @@ extension SimulatedDevice {
 
     private mutating func endSearch(_ join: Join, of station: Int, since: Int64) {
         let network = world.scenario.networks[join.order.network]
+        countAll()
         account.scanned(from: since, to: now, isOnLink: hasLink)
         look(at: join.order.frequencies, calling: network.isHidden ? [network.ssid] : [])
-        report(.supplicantScanned)
+        report(.supplicantScanned(isAborted: false))
         if let accessPoint = best(for: join.order, since: now) {
             associate(station, with: accessPoint)
         } else {

@@ -80,7 +80,7 @@ extension SimulatedDevice {
         stations[station].signIn = nil
         stations[station].isSignedIn = false
         if watch?.station == station { watch?.pause() }
-        if beacons?.station == station { beacons = nil }
+        stations[station].counts = nil
         if !keepingAddress { releaseAddress(of: station) }
     }
 
@@ -191,7 +191,7 @@ extension SimulatedDevice {
     }
 
     /// From when until when the radio scans, as far as is known.
-    private var scanTimes: Range<Int64>? {
+    var scanTimes: Range<Int64>? {
         if let scan { return scan.since..<max(scan.end, scan.since + 1) }
         for case let join? in stations.map(\.join) {
             if case .searching(let since) = join.step { return since..<max(join.due, since + 1) }

@@ -28,6 +28,7 @@ extension SimulatedDevice {
     /// - Returns: the scan's number, or nil where the radio is busy with another one.
     mutating func scan(_ frequencies: [Frequency], calling ssids: [SSID], isQuestion: Bool = false) -> Int? {
         guard isRadioFree else { return nil }
+        countAll()
         scans += 1
         let time = isQuestion ? Self.questionTime : scanTime(of: frequencies)
         scan = Scan(
@@ -70,6 +71,7 @@ extension SimulatedDevice {
     }
 
     mutating func end(_ scan: Scan) {
+        countAll()
         self.scan = nil
         account.scanned(from: scan.since, to: now, isOnLink: scan.isOnLink)
         if !scan.isAborted { look(at: scan.frequencies, calling: scan.ssids) }
@@ -82,16 +84,16 @@ extension SimulatedDevice {
 
     /// mac80211 looks for no missing beacons while it scans, and counts none: what it would notice it notices later.
     mutating func scanBegan(away isAway: Bool) {
+        if isAway { tellAccessPoints() }
         report(.scanBegan)
-        if isAway { searchForSilence() }
     }
 
-    /// The watch for beacons begins anew.
+    /// The kernel's watch over beacons begins anew.
     mutating func scanIsOver() {
+        tellAccessPoints()
         for station in stations.indices where stations[station].link != nil {
             searchForLoss(from: now, of: station)
         }
-        searchForSilence()
     }
 
     // MARK: What is seen

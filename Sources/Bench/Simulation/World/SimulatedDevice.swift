@@ -1,4 +1,3 @@
-import AgentCore
 import AgentModel
 import Failover
 
@@ -28,7 +27,6 @@ struct SimulatedDevice {
     var scan: Scan?
     var scans = 0
     var watch: Watch?
-    var beacons: BeaconWatchModel?
     /// When the app confirms the switch under way.
     var confirmAt = Int64.max
     var otherUplink: Uplink?
@@ -49,6 +47,8 @@ struct SimulatedDevice {
     struct Station {
         var join: Join?
         var link: Link?
+        /// Since the driver was first asked for them.
+        var counts: LinkCounts?
         var lease: Lease?
         var probe: Probe?
         /// What the device needs was reached over the link with this epoch, and is listened to since.
@@ -116,7 +116,6 @@ struct SimulatedDevice {
             next = min(next, station.doubtAt)
         }
         if let watch { next = min(next, watch.sampleAt, watch.reportAt, watch.searchedUntil) }
-        if let beacons { next = min(next, beacons.suspectAt, beacons.searchedUntil) }
         return min(next, confirmAt)
     }
 
@@ -138,7 +137,6 @@ struct SimulatedDevice {
         }
         if let scan, scan.end <= now { end(scan) }
         if let watch { advance(watch) }
-        if let beacons { advance(beacons) }
         for index in stations.indices {
             if let probe = stations[index].probe, probe.at <= now { end(probe, of: index) }
             if let signIn = stations[index].signIn, signIn.at <= now { end(signIn, of: index) }
@@ -277,14 +275,13 @@ enum DeviceReport {
     /// A scan of whatever program.
     case scanBegan
     /// wpa_supplicant scanned before a join.
-    case supplicantScanned
+    case supplicantScanned(isAborted: Bool)
     /// The scan with this number has ended.
     case scanEnded(Int, isAborted: Bool)
     /// A sample of the signal, in dBm.
     case signal(Int)
     /// The kernel saw the signal cross the threshold, at this level in dBm.
     case signalCrossed(Int, Int)
-    case silence(Int, accessPoint: Int, SilenceReport)
     case probed(Int, epoch: UInt64, ProbeResult)
     case doubted(Int, epoch: UInt64)
     /// - Parameter unlinked: the stations that lost their link with it.

@@ -96,31 +96,36 @@ extension World {
     /// some beacons, asks, and declares the link lost. An access point that was switched off does not know its stations
     /// any more when it is back.
     ///
-    /// - Parameters:
-    ///   - patience: how long that takes (`StackTiming.lossDetection`).
-    ///   - subject: what of it is random.
+    /// - Parameter patience: how long that takes (`StackTiming.lossDetection`).
     /// - Returns: the moment, or nil and where to look on.
     func linkLoss(
-        of accessPoint: Int, in range: Range<Int64>, patience: ClosedRange<Int64> = StackTiming().lossDetection,
-        by subject: Noise.Subject = .lossDetection
+        of accessPoint: Int, in range: Range<Int64>, patience: ClosedRange<Int64> = StackTiming().lossDetection
     ) -> (at: Int64?, end: LinkEnd, searchedUntil: Int64) {
         var from = range.lowerBound
-        while let silence = firstMoment(
-            of: accessPoint, in: from..<max(from, range.upperBound), absence(of: accessPoint))
-        {
-            let patience = noise(at: silence).number(subject, of: accessPoint, silence, in: patience)
+        while let silence = firstSilence(of: accessPoint, in: from..<max(from, range.upperBound)) {
+            let patience = noise(at: silence).number(.lossDetection, of: accessPoint, silence, in: patience)
             let end = silence + patience
             let isOff = firstMoment(of: accessPoint, in: silence..<end) { $0.state.isOn ? .never : .always }
             if let isOff {
                 let isBack = firstMoment(of: accessPoint, in: isOff..<end) { $0.state.isOn ? .always : .never }
                 return (isBack ?? end, isBack == nil ? .silence : .other, isBack ?? end)
             }
-            guard let heard = firstMoment(of: accessPoint, in: silence..<end, presence(of: accessPoint)) else {
+            guard let heard = firstSound(of: accessPoint, in: silence..<end) else {
                 return (end, .silence, end)
             }
             from = heard
         }
         return (nil, .other, max(from, range.upperBound))
+    }
+
+    /// The first moment at which an access point is off or cannot be heard.
+    func firstSilence(of accessPoint: Int, in range: Range<Int64>) -> Int64? {
+        firstMoment(of: accessPoint, in: range, absence(of: accessPoint))
+    }
+
+    /// The first moment at which it is on and can be heard.
+    func firstSound(of accessPoint: Int, in range: Range<Int64>) -> Int64? {
+        firstMoment(of: accessPoint, in: range, presence(of: accessPoint))
     }
 
     private func absence(of accessPoint: Int) -> (Span) -> Wanted {
