@@ -145,7 +145,7 @@ import Testing
     @Test func serversThatAreNoHostsAreLeftOut() throws {
         let (lease, flaws) = try read { $0.options.append(.nameServers, [0, 0, 0, 0, 9, 9, 9, 9, 224, 0, 0, 1]) }
         #expect(lease.nameServers.map(\.description) == ["9.9.9.9"] && flaws.count == 2)
-        let many = (1...20).flatMap { [10, 0, 0, UInt8($0)] }
+        let many = (1...20).flatMap { [10, 0, 0, $0] as [UInt8] }
         let more = try read { $0.options.append(.timeServers, many) }
         #expect(more.lease.timeServers.count == 8 && more.flaws == [.tooMany(.timeServers)])
         #expect(try read { $0.options.append(.nameServers, [1, 2, 3]) }.flaws == [.malformed(.nameServers)])

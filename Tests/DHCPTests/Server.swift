@@ -11,6 +11,8 @@ struct Server {
     static let address = IPv4Address("192.168.7.50") ?? .unspecified
     static let gateway = IPv4Address("192.168.7.1") ?? .unspecified
 
+    static let neighbour = IPv4Address("192.168.7.9") ?? .unspecified
+
     static func options(
         mask: [UInt8]? = [255, 255, 255, 0], gateway: [UInt8]? = Server.gateway.bytes,
         server: [UInt8]? = Server.gateway.bytes, seconds: UInt32? = 3600
