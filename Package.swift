@@ -54,6 +54,7 @@ let package = Package(
     targets: [
         // Core: values and decisions, without input and output.
         module("AgentModel", in: "Core"),
+        module("DHCP", in: "Core", on: ["AgentModel"]),
         module("Failover", in: "Core", on: ["AgentModel"]),
         module("AgentCore", in: "Core", on: ["AgentModel", "AppProtocol", "Failover", "KeyFile"]),
 
@@ -124,13 +125,14 @@ let package = Package(
         support(
             "Fuzzing",
             on: [
-                "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DNS",
-                "Failover", "Hotspots", "KeyFile", "KeyFileSimulation", "Netlink", "Randomness", "Supplicant", crypto,
-                nioCore, nioEmbedded, nioHTTP1, nioTLS,
+                "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DHCP",
+                "DNS", "Failover", "Hotspots", "KeyFile", "KeyFileSimulation", "Netlink", "Randomness", "Supplicant",
+                crypto, nioCore, nioEmbedded, nioHTTP1, nioTLS,
             ],
             exclude: ["Dictionaries"]),
 
         tests("AgentModelTests", on: ["AgentModel", "Randomness"]),
+        tests("DHCPTests", on: ["AgentModel", "DHCP", "Randomness"]),
         tests("FailoverTests", on: ["AgentModel", "Failover", "PolicyProperties", "Randomness"]),
         tests("AgentCoreTests", on: ["AgentCore", "AgentModel", "AppProtocol", "Failover", "KeyFile", "Randomness"]),
         tests("LinuxTests", on: ["AgentModel", "Linux"]),

@@ -43,6 +43,7 @@ let package = Package(
     ],
     targets: [
         module("AgentModel", in: "Core"),
+        module("DHCP", in: "Core", on: ["AgentModel"]),
         module("Failover", in: "Core", on: ["AgentModel"]),
         module("AgentCore", in: "Core", on: ["AgentModel", "AppProtocol", "Failover", "KeyFile"]),
 
@@ -78,9 +79,9 @@ let package = Package(
         support(
             "Fuzzing",
             on: [
-                "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DNS",
-                "Failover", "Hotspots", "KeyFile", "KeyFileSimulation", "Netlink", "Randomness", "Supplicant", crypto,
-                nioCore, nioEmbedded, nioHTTP1, nioTLS,
+                "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DHCP",
+                "DNS", "Failover", "Hotspots", "KeyFile", "KeyFileSimulation", "Netlink", "Randomness", "Supplicant",
+                crypto, nioCore, nioEmbedded, nioHTTP1, nioTLS,
             ],
             exclude: ["Dictionaries"]),
 

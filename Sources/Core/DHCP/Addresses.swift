@@ -1,0 +1,135 @@
+import AgentModel
+
+/// An IPv4 address as DHCP and ARP carry it: four bytes, which are read and reckoned with as a number.
+public struct IPv4Address: Hashable, Sendable, Comparable {
+    /// In the order of the network: `192.168.1.2` is 0xc0a80102.
+    public let bits: UInt32
+
+    public init(bits: UInt32) { self.bits = bits }
+
+    /// - Returns: nil unless there are four bytes.
+    public init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == 4 else { return nil }
+        bits = bytes.reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    /// Reads `192.168.1.2`.
+    public init?(_ text: some StringProtocol) {
+        guard let address = IPAddress(text), address.isIPv4 else { return nil }
+        self.init(bytes: address.bytes)
+    }
+
+    /// 0.0.0.0
+    public static let unspecified = IPv4Address(bits: 0)
+    /// 255.255.255.255
+    public static let broadcast = IPv4Address(bits: .max)
+
+    public var bytes: [UInt8] { bits.bytes }
+
+    /// Whether one host can have the address: not of "this network" (0/8), loopback, multicast, reserved or broadcast
+    /// (RFC 6890, 2.2.2).
+    public var isHost: Bool { ![0, 127].contains(bits >> 24) && bits >> 28 < 0xe }
+
+    /// 169.254.0.0/16: hosts choose from it by themselves, and no server gives it out (RFC 3927, 1.6).
+    public var isLinkLocal: Bool { bits >> 16 == 0xa9fe }
+
+    public static func < (left: Self, right: Self) -> Bool { left.bits < right.bits }
+}
+
+extension IPv4Address: CustomStringConvertible {
+    public var description: String { bytes.map { "\($0)" }.joined(separator: ".") }
+}
+
+extension IPv4Address {
+    /// The same for code that knows both versions of the internet protocol; never nil, for there are four bytes.
+    public var address: IPAddress? { IPAddress(bytes: bytes) }
+}
+
+/// The addresses that begin with the same bits.
+public struct Subnet: Hashable, Sendable {
+    /// The first address: all bits beyond the prefix are zero.
+    public let network: IPv4Address
+    /// 0 to 32.
+    public let prefixLength: Int
+
+    /// - Parameter prefixLength: what is not in 0 to 32 is brought into it.
+    public init(of address: IPv4Address, prefixLength: Int) {
+        self.prefixLength = min(max(prefixLength, 0), 32)
+        network = IPv4Address(bits: address.bits & Self.mask(self.prefixLength))
+    }
+
+    /// The last address, which stands for all hosts of a network that has more than two addresses.
+    public var last: IPv4Address { IPv4Address(bits: network.bits | ~Self.mask(prefixLength)) }
+
+    public func contains(_ address: IPv4Address) -> Bool {
+        address.bits & Self.mask(prefixLength) == network.bits
+    }
+
+    /// Whether a host in the network can have the address. All addresses of a /31 (RFC 3021) and a /32 are hosts'.
+    public func hasHost(_ address: IPv4Address) -> Bool {
+        address.isHost && contains(address) && (prefixLength >= 31 || address != network && address != last)
+    }
+
+    /// - Returns: nil where ones follow zeros.
+    static func prefixLength(ofMask mask: IPv4Address) -> Int? {
+        let length = (~mask.bits).leadingZeroBitCount
+        return Self.mask(length) == mask.bits ? length : nil
+    }
+
+    /// The length by the class of the address (RFC 791, 3.2), which holds where a server names no mask.
+    static func prefixLength(ofClassOf address: IPv4Address) -> Int {
+        switch address.bits >> 30 {
+        case 0b00, 0b01: 8
+        case 0b10: 16
+        default: 24
+        }
+    }
+
+    private static func mask(_ length: Int) -> UInt32 { length == 0 ? 0 : .max << UInt32(32 - length) }
+}
+
+extension Subnet: CustomStringConvertible {
+    public var description: String { "\(network)/\(prefixLength)" }
+}
+
+/// The MAC address of a network interface: six bytes (IEEE 802).
+public struct HardwareAddress: Hashable, Sendable {
+    /// The six bytes in the order they are sent, in the lower 48 bits.
+    private let bits: UInt64
+
+    /// - Returns: nil unless there are six bytes.
+    public init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == 6 else { return nil }
+        bits = bytes.reduce(0) { $0 << 8 | UInt64($1) }
+    }
+
+    private init(bits: UInt64) { self.bits = bits }
+
+    /// ff:ff:ff:ff:ff:ff
+    public static let broadcast = HardwareAddress(bits: 0xffff_ffff_ffff)
+    /// 00:00:00:00:00:00, which ARP has where an address is asked for.
+    public static let zero = HardwareAddress(bits: 0)
+
+    public var bytes: [UInt8] { stride(from: 40, through: 0, by: -8).map { UInt8(truncatingIfNeeded: bits >> $0) } }
+
+    /// Whether one interface can have it: it is not that of a group, and not zero.
+    public var isInterface: Bool { bits >> 40 & 1 == 0 && bits != 0 }
+}
+
+extension HardwareAddress: CustomStringConvertible {
+    /// As in `02:00:00:00:01:00`.
+    public var description: String { bytes.map { Hex.string([$0]) }.joined(separator: ":") }
+}
+
+extension FixedWidthInteger where Self: UnsignedInteger {
+    /// In the order of the network.
+    var bytes: [UInt8] {
+        stride(from: Self.bitWidth - 8, through: 0, by: -8).map { UInt8(truncatingIfNeeded: self >> Self($0)) }
+    }
+
+    /// - Returns: nil unless there are as many bytes as the number has.
+    init?(bytes: some Collection<UInt8>) {
+        guard bytes.count == Self.bitWidth / 8 else { return nil }
+        self = bytes.reduce(0) { $0 << 8 | Self($1) }
+    }
+}

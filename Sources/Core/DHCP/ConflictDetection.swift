@@ -1,0 +1,128 @@
+import AgentModel
+
+/// Finds out whether another host has the address (RFC 5227), beside the traffic: the first probe goes out with the
+/// question to the server, and the address is used as soon as the server's answer is there.
+///
+/// ```
+/// probing (3 probes) -> announcing (2 announcements) -> defending
+/// ```
+struct ConflictDetection: Hashable, Sendable {
+    let address: IPv4Address
+    private var phase = Phase.probing
+    /// In this phase.
+    private var sent = 0
+    private var next: Instant
+    private var lastDefence: Instant?
+    /// A claim that is looked at. There is one such look for each address: claims cost a device next to nothing.
+    private var trial: Trial?
+    private var hadTrial = false
+    /// Answers for every address, so its claims say nothing.
+    private var liar: HardwareAddress?
+
+    private enum Phase { case probing, announcing, defending }
+
+    private struct Trial: Hashable {
+        let claimant: HardwareAddress
+        let end: Instant
+    }
+
+    enum Finding: Hashable {
+        case send(ARPMessage)
+        case conflict(HardwareAddress)
+        case answersForAll(HardwareAddress)
+    }
+
+    init(of address: IPv4Address, at now: Instant) {
+        self.address = address
+        next = now
+    }
+
+    /// No other host claims the address. From here on a claim is an accident, and the address is defended.
+    var isDefending: Bool { phase == .defending }
+
+    /// Whether a claim is being looked at. Until it is decided, the address is not taken into use.
+    var isInDoubt: Bool { trial != nil }
+
+    /// - Parameter isInUse: only an address in use is announced.
+    func deadline(isInUse: Bool) -> Instant? {
+        let own: Instant? =
+            switch phase {
+            case .probing: next
+            case .announcing: isInUse ? next : nil
+            case .defending: nil
+            }
+        guard let trial else { return own }
+        return own.map { min($0, trial.end) } ?? trial.end
+    }
+
+    /// Does what is due.
+    mutating func due(
+        at now: Instant, isInUse: Bool, from hardware: HardwareAddress,
+        using generator: inout some RandomNumberGenerator
+    ) -> [Finding] {
+        if let trial, trial.end <= now {
+            self.trial = nil
+            return [.conflict(trial.claimant)]
+        }
+        guard next <= now else { return [] }
+        switch phase {
+        case .probing:
+            guard sent < Self.probeCount else {
+                (phase, sent) = (.announcing, 0)
+                return due(at: now, isInUse: isInUse, from: hardware, using: &generator)
+            }
+            sent += 1
+            let wait =
+                sent == Self.probeCount
+                ? Self.announceWait.milliseconds : Int64.random(in: Self.probeWait, using: &generator)
+            next = now + .milliseconds(wait)
+            return [.send(.probe(address, from: hardware))]
+        case .announcing:
+            guard isInUse else { return [] }
+            sent += 1
+            next = now + Self.announceInterval
+            if sent == Self.announceCount { phase = .defending }
+            return [.send(.announcement(address, from: hardware))]
+        case .defending: return []
+        }
+    }
+
+    /// - Parameter message: from another interface than the device's own.
+    mutating func heard(
+        _ message: ARPMessage, at now: Instant, isInUse: Bool, from hardware: HardwareAddress
+    ) -> [Finding] {
+        let claimant = message.senderHardware
+        guard claimant != liar else { return [] }
+        if let trial, claimant == trial.claimant, message.sender == Self.testAddress {
+            (self.trial, liar) = (nil, claimant)
+            return [.answersForAll(claimant)]
+        }
+        // The kernel answers probes for an address in use, and who asks goes for another one.
+        guard isInUse ? message.sender == address : message.claims(address) else { return [] }
+        guard phase == .defending else {
+            guard trial == nil else { return [] }
+            // Only an answer can be one of those that a gateway gives about everything.
+            guard message.operation == .reply, !hadTrial else { return [.conflict(claimant)] }
+            trial = Trial(claimant: claimant, end: now + Self.trialTime)
+            hadTrial = true
+            return [.send(.probe(Self.testAddress, from: hardware))]
+        }
+        // RFC 5227, 2.4 (b): once in ten seconds it is defended, then given up. Only one lie does no harm.
+        if let lastDefence, now - lastDefence < Self.defendInterval { return [.conflict(claimant)] }
+        lastDefence = now
+        return [.send(.announcement(address, from: hardware))]
+    }
+
+    /// RFC 5227, 1.1. There is no `PROBE_WAIT`: nothing starts many devices at one moment that the association has not
+    /// spread already.
+    private static let probeCount = 3
+    private static let probeWait: ClosedRange<Int64> = 1000...2000
+    private static let announceWait = Duration.seconds(2)
+    private static let announceCount = 2
+    private static let announceInterval = Duration.seconds(2)
+    private static let defendInterval = Duration.seconds(10)
+
+    /// Of no host anywhere (RFC 5737): an answer about it comes from a host that answers about all.
+    private static let testAddress = IPv4Address(bits: 0xc000_0201)
+    private static let trialTime = Duration.milliseconds(200)
+}

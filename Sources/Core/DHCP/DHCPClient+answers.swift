@@ -1,0 +1,198 @@
+import AgentModel
+
+// What is received.
+
+extension DHCPClient {
+    // MARK: DHCP
+
+    mutating func received(_ bytes: [UInt8], _ checksum: ChecksumState, at now: Instant) -> [Effect] {
+        guard state != .idle else { return [] }
+        let message: DHCPMessage
+        do {
+            let datagram = try UDPDatagram(reading: bytes, checksum: checksum)
+            message = try DHCPMessage(reading: datagram.payload)
+        } catch let error as UDPDatagramError {
+            return error == .notForUs ? [] : report(.badPacket(error))
+        } catch let error as DHCPMessageError {
+            return report(.unreadable(error))
+        } catch { return [] }
+        // Answers for other clients are on the air as well.
+        guard message.operation == .reply, message.hardware == hardware else { return [] }
+        if let identifier = message.options[.clientIdentifier], identifier != settings.identifier(for: hardware) {
+            return report(.otherClient)
+        }
+        switch message.kind {
+        case .offer, .ack, .nak: return answered(message, at: now)
+        case .forceRenew: return report(.forceRenew)
+        case .discover, .request, .decline, .release, .inform: return []
+        }
+    }
+
+    private mutating func answered(_ message: DHCPMessage, at now: Instant) -> [Effect] {
+        // Quick repetitions have several answers: without a question, one more is nothing to tell about.
+        guard let exchange = pending else { return [] }
+        guard message.transaction == exchange.transaction else { return report(.otherTransaction) }
+        let server = try? message.options.address(.serverIdentifier).get()
+        switch (state, message.kind) {
+        case (.selecting, .offer): return offered(message, exchange, at: now)
+        case (.selecting, .ack) where message.options[.rapidCommit] != nil:
+            guard let lease = read(message, exchange.began) else { return refused(message, exchange.began) }
+            return take(lease, ConflictDetection(of: lease.address, at: now), at: now) + flaws(message)
+
+        case (.rebooting(let reboot), .ack):
+            return acknowledged(message, reboot.exchange, reboot.lease, reboot.conflict, at: now)
+        case (.rebooting, .nak): return [.forget] + refused(message, by: server, at: now)
+
+        // Where two servers know nothing of each other, the other one refuses what this one has offered.
+        case (.requesting(let request), .ack) where server == request.offer.server:
+            return acknowledged(message, exchange, request.offer, request.conflict, at: now)
+        case (.requesting(let request), .nak) where server == request.offer.server:
+            return refused(message, by: server, at: now)
+        case (.requesting, .ack), (.requesting, .nak): return report(.otherServer(server))
+
+        case (.bound(let binding), .ack): return acknowledged(message, exchange, by: server, binding, at: now)
+        case (.bound(let binding), .nak):
+            if case .renewing = binding.phase, server != binding.lease.server {
+                return report(.otherServer(server))
+            }
+            began = now
+            return [.drop(binding.lease, .nak), .forget] + refused(message, by: server, at: now)
+        default: return []
+        }
+    }
+
+    /// The question that is open.
+    private var pending: Exchange? {
+        switch state {
+        case .idle, .pausing, .checking: return nil
+        case .selecting(let exchange): return exchange
+        case .rebooting(let reboot): return reboot.exchange
+        case .requesting(let request): return request.exchange
+        case .bound(let binding):
+            switch binding.phase {
+            case .quiet: return nil
+            case .confirming(let exchange), .renewing(let exchange), .rebinding(let exchange): return exchange
+            }
+        }
+    }
+
+    private mutating func offered(_ message: DHCPMessage, _ exchange: Exchange, at now: Instant) -> [Effect] {
+        guard let offer = read(message, now) else { return refused(message, now) }
+        return request(offer, seconds: seconds(at: exchange.began), transaction: exchange.transaction, at: now)
+    }
+
+    /// The server says yes to a remembered or an offered address.
+    private mutating func acknowledged(
+        _ message: DHCPMessage, _ exchange: Exchange, _ asked: Lease, _ conflict: ConflictDetection, at now: Instant
+    ) -> [Effect] {
+        guard let lease = read(message, exchange.began) else {
+            return refused(message, exchange.began) + restart(at: now)
+        }
+        guard lease.address == asked.address else { return report(.otherAddress(lease.address)) }
+        return take(lease, conflict, at: now) + flaws(message)
+    }
+
+    /// A server gives an address in use more time. What it says may be wrong: then the lease stays as it is.
+    private mutating func acknowledged(
+        _ message: DHCPMessage, _ exchange: Exchange, by server: IPv4Address?, _ binding: Binding, at now: Instant
+    ) -> [Effect] {
+        if case .renewing = binding.phase, server != binding.lease.server {
+            return report(.otherServer(server))
+        }
+        guard var lease = read(message, exchange.began) else { return refused(message, exchange.began) }
+        guard lease.address == binding.lease.address else { return report(.otherAddress(lease.address)) }
+        var binding = binding
+        if lease.gateway == binding.lease.gateway {
+            lease.gatewayHardware = binding.lease.gatewayHardware
+        } else {
+            binding.gateway = GatewayCheck(of: lease, from: hardware, isKnown: false, at: now)
+        }
+        (binding.lease, binding.phase) = (lease, .quiet)
+        state = .bound(binding)
+        return [.use(lease, isConfirmed: true), .remember(lease)] + flaws(message)
+    }
+
+    private mutating func refused(_ message: DHCPMessage, by server: IPv4Address?, at now: Instant) -> [Effect] {
+        hint = nil
+        let text = String(printable: message.options[.text]?.prefix(64) ?? [])
+        return report(.nak(server: server, text: text)) + restart(at: now)
+    }
+
+    // MARK: Leases
+
+    /// - Returns: nil where it is no lease to be taken, or ends before it begins.
+    private mutating func read(_ message: DHCPMessage, _ begin: Instant) -> Lease? {
+        guard var lease = try? Lease.read(message, from: begin).lease else { return nil }
+        // Devices that came up at one moment ask at several (RFC 2131, 4.4.5).
+        let time = (lease.renewal - begin).milliseconds
+        lease.renewal = lease.renewal - .milliseconds(Int64.random(in: 0...(time / 20), using: &random))
+        return lease
+    }
+
+    /// Tells why.
+    private mutating func refused(_ message: DHCPMessage, _ begin: Instant) -> [Effect] {
+        do throws(LeaseError) { _ = try Lease.read(message, from: begin) } catch { return report(.refused(error)) }
+        return []
+    }
+
+    private mutating func flaws(_ message: DHCPMessage) -> [Effect] {
+        guard let flaws = try? Lease.read(message, from: began).flaws else { return [] }
+        return flaws.flatMap { report(.flaw($0)) }
+    }
+
+    // MARK: ARP
+
+    mutating func heard(_ bytes: [UInt8], at now: Instant) -> [Effect] {
+        guard let message = try? ARPMessage(reading: bytes), message.senderHardware != hardware,
+            !siblings.contains(message.senderHardware)
+        else { return [] }
+        switch state {
+        case .idle, .pausing, .selecting: return []
+        case .rebooting(var reboot):
+            switch reboot.gateway?.heard(message) {
+            case .same where reboot.lease.expiry > now:
+                return take(reboot.lease, reboot.conflict, phase: .confirming(reboot.exchange), at: now)
+            case .other(let other):
+                hint = nil
+                return report(.otherGateway(other)) + select(at: now)
+            case .same, .found, nil: break
+            }
+            let findings = reboot.conflict.heard(message, at: now, isInUse: false, from: hardware)
+            state = .rebooting(reboot)
+            return carryOut(findings, about: reboot.lease, at: now)
+        case .requesting(var request):
+            let findings = request.conflict.heard(message, at: now, isInUse: false, from: hardware)
+            state = .requesting(request)
+            return carryOut(findings, about: request.offer, at: now)
+        case .checking(let lease, var conflict, let isConfirmed):
+            let findings = conflict.heard(message, at: now, isInUse: false, from: hardware)
+            state = .checking(lease, conflict, isConfirmed: isConfirmed)
+            return carryOut(findings, about: lease, at: now)
+        case .bound(var binding):
+            var effects: [Effect] = []
+            if case .found(let found) = binding.gateway?.heard(message) {
+                (binding.lease.gatewayHardware, binding.gateway) = (found, nil)
+                effects = [.remember(binding.lease)]
+            }
+            let findings = binding.conflict.heard(message, at: now, isInUse: true, from: hardware)
+            state = .bound(binding)
+            return effects + carryOut(findings, about: binding.lease, at: now)
+        }
+    }
+
+    mutating func carryOut(
+        _ findings: [ConflictDetection.Finding], about lease: Lease, at now: Instant
+    ) -> [Effect] {
+        findings.flatMap { finding -> [Effect] in
+            switch finding {
+            case .send(let message): return [.sendARP(message, to: .broadcast)]
+            case .conflict(let claimant): return declined(lease, claimant: claimant, at: now)
+            case .answersForAll(let liar):
+                guard case .checking(let lease, let conflict, let isConfirmed) = state else {
+                    return report(.answersForAll(liar))
+                }
+                return report(.answersForAll(liar)) + checked(lease, conflict, isConfirmed: isConfirmed, at: now)
+            }
+        }
+    }
+}

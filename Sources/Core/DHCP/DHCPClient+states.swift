@@ -1,0 +1,249 @@
+import AgentModel
+
+// From one state to the next.
+
+extension DHCPClient {
+    // MARK: Beginning
+
+    mutating func begin(with remembered: Lease?, at now: Instant) -> [Effect] {
+        (began, setbacks, conflicts, told, hint) = (now, 0, 0, [], nil)
+        guard hardware.isInterface else { return [] }
+        guard let remembered, remembered.hardware == hardware || settings.keepsLeaseWithOtherHardware else {
+            return select(at: now)
+        }
+        do throws(LeaseError) { try remembered.checkAddresses() } catch {
+            return report(.badMemory(error)) + select(at: now)
+        }
+        guard remembered.expiry > now else {
+            // The server may still have it. A device that wants to stay unknown does not ask (RFC 7844, 3.3).
+            hint = settings.isAnonymous ? nil : remembered.address
+            return select(at: now)
+        }
+        return reboot(remembered, at: now)
+    }
+
+    /// Asks for the remembered lease, and the remembered gateway whether it is there; the first answer counts.
+    private mutating func reboot(_ lease: Lease, at now: Instant) -> [Effect] {
+        let exchange = exchange(at: now)
+        state = .rebooting(
+            Reboot(
+                lease: lease, exchange: exchange,
+                gateway: GatewayCheck(of: lease, from: hardware, isKnown: true, at: now),
+                conflict: ConflictDetection(of: lease.address, at: now)))
+        return [reconfirmation(of: lease, exchange, at: now)]
+    }
+
+    /// Asks all servers for an address.
+    mutating func select(at now: Instant) -> [Effect] {
+        let exchange = exchange(at: now)
+        state = .selecting(exchange)
+        return [discovery(exchange, at: now)]
+    }
+
+    /// The first good offer is taken: waiting for a second one costs time, and says nothing about which is better.
+    mutating func request(_ offer: Lease, seconds: UInt16, transaction: UInt32, at now: Instant) -> [Effect] {
+        // The question has the number of the offer (RFC 2131, 4.4.1).
+        let wait = DHCPTiming.wait(after: 1, using: &random)
+        let request = Request(
+            offer: offer, seconds: seconds, exchange: Exchange(transaction: transaction, at: now, next: now + wait),
+            conflict: ConflictDetection(of: offer.address, at: now))
+        state = .requesting(request)
+        return [self.request(request)]
+    }
+
+    /// Begins anew, at once the first time.
+    mutating func restart(at now: Instant) -> [Effect] {
+        setbacks += 1
+        let pause = DHCPTiming.pause(after: setbacks)
+        guard pause > .zero else { return select(at: now) }
+        state = .pausing(until: now + pause)
+        return []
+    }
+
+    // MARK: The address
+
+    /// A server has said yes, or the remembered gateway is there.
+    mutating func take(
+        _ lease: Lease, _ conflict: ConflictDetection, phase: Binding.Phase = .quiet, at now: Instant
+    ) -> [Effect] {
+        let isConfirmed = phase == .quiet
+        guard !conflict.isInDoubt else {
+            state = .checking(lease, conflict, isConfirmed: isConfirmed)
+            return []
+        }
+        (setbacks, hint) = (0, nil)
+        let search = GatewayCheck(of: lease, from: hardware, isKnown: false, at: now)
+        state = .bound(
+            Binding(
+                lease: lease, phase: phase, conflict: conflict, gateway: lease.gatewayHardware == nil ? search : nil))
+        return [.use(lease, isConfirmed: isConfirmed)] + (isConfirmed ? [.remember(lease)] : [])
+    }
+
+    /// The claim that held the address up was none.
+    mutating func checked(
+        _ lease: Lease, _ conflict: ConflictDetection, isConfirmed: Bool, at now: Instant
+    ) -> [Effect] {
+        guard !isConfirmed else { return take(lease, conflict, at: now) }
+        let exchange = exchange(at: now)
+        return take(lease, conflict, phase: .confirming(exchange), at: now)
+            + [reconfirmation(of: lease, exchange, at: now)]
+    }
+
+    mutating func declined(_ lease: Lease, claimant: HardwareAddress, at now: Instant) -> [Effect] {
+        conflicts += 1
+        hint = nil
+        let wasInUse = self.lease != nil
+        state = .pausing(until: now + DHCPTiming.pause(afterConflicts: conflicts))
+        return (wasInUse ? [.drop(lease, .conflict)] : []) + [.forget, decline(lease)]
+            + report(.conflict(lease.address, claimant))
+    }
+
+    mutating func expired(_ lease: Lease, at now: Instant) -> [Effect] {
+        began = now
+        hint = settings.isAnonymous ? nil : lease.address
+        return [.drop(lease, .expired), .forget] + select(at: now)
+    }
+
+    mutating func release() -> [Effect] {
+        guard let lease else {
+            state = .idle
+            return []
+        }
+        state = .idle
+        return [releasing(lease), .drop(lease, .released), .forget]
+    }
+
+    /// - Returns: what is to be done where an address is in use.
+    mutating func leave(_ reason: DropReason) -> [Effect] {
+        defer { state = .idle }
+        return lease.map { [.drop($0, reason)] } ?? []
+    }
+
+    /// The access point is another one: what was under way gets quick repetitions again, and an address in use is
+    /// confirmed while it stays in use.
+    mutating func roamed(at now: Instant) -> [Effect] {
+        switch state {
+        case .bound(var binding):
+            let exchange = exchange(at: now)
+            binding.phase = .confirming(exchange)
+            state = .bound(binding)
+            return [reconfirmation(of: binding.lease, exchange, at: now)]
+        case .selecting, .requesting: return select(at: now)
+        case .rebooting(let reboot): return self.reboot(reboot.lease, at: now)
+        case .idle, .pausing, .checking: return []
+        }
+    }
+
+    mutating func renew(_ binding: inout Binding, at now: Instant) -> [Effect] {
+        told = []
+        let exchange = exchange(at: now, until: binding.lease.rebinding)
+        binding.phase = .renewing(exchange)
+        state = .bound(binding)
+        return [renewal(of: binding.lease, exchange, at: now)]
+    }
+
+    private mutating func rebind(_ binding: inout Binding, at now: Instant) -> [Effect] {
+        let exchange = exchange(at: now, until: binding.lease.expiry)
+        binding.phase = .rebinding(exchange)
+        state = .bound(binding)
+        return [rebinding(of: binding.lease, exchange, at: now)]
+    }
+
+    // MARK: Time
+
+    /// Does what is due in this state; each call brings its deadline nearer to the future.
+    mutating func due(at now: Instant) -> [Effect] {
+        switch state {
+        case .idle: return []
+        case .pausing: return select(at: now)
+        case .selecting(var exchange):
+            repeats(&exchange, at: now)
+            state = .selecting(exchange)
+            return [discovery(exchange, at: now)]
+        case .rebooting(var reboot): return due(&reboot, at: now)
+        case .requesting(var request):
+            if request.exchange.next <= now {
+                guard request.exchange.sent < DHCPTiming.requestCount else { return restart(at: now) }
+                repeats(&request.exchange, at: now)
+                state = .requesting(request)
+                return [self.request(request)]
+            }
+            let findings = request.conflict.due(at: now, isInUse: false, from: hardware, using: &random)
+            state = .requesting(request)
+            return carryOut(findings, about: request.offer, at: now)
+        case .checking(let lease, var conflict, let isConfirmed):
+            let findings = conflict.due(at: now, isInUse: false, from: hardware, using: &random)
+            state = .checking(lease, conflict, isConfirmed: isConfirmed)
+            return carryOut(findings, about: lease, at: now)
+        case .bound(var binding): return due(&binding, at: now)
+        }
+    }
+
+    private mutating func due(_ reboot: inout Reboot, at now: Instant) -> [Effect] {
+        if reboot.lease.expiry <= now || reboot.exchange.next <= now {
+            guard reboot.exchange.sent < DHCPTiming.rebootCount, reboot.lease.expiry > now else {
+                hint = settings.isAnonymous ? nil : reboot.lease.address
+                return select(at: now)
+            }
+            repeats(&reboot.exchange, at: now)
+            state = .rebooting(reboot)
+            return [reconfirmation(of: reboot.lease, reboot.exchange, at: now)]
+        }
+        let question = reboot.gateway?.due(at: now)
+        let findings = reboot.conflict.due(at: now, isInUse: false, from: hardware, using: &random)
+        state = .rebooting(reboot)
+        return (question.map { [.sendARP($0, to: $1)] } ?? []) + carryOut(findings, about: reboot.lease, at: now)
+    }
+
+    private mutating func due(_ binding: inout Binding, at now: Instant) -> [Effect] {
+        let lease = binding.lease
+        guard lease.expiry > now else { return expired(lease, at: now) }
+        if binding.deadline <= now {
+            switch binding.phase {
+            case .quiet where lease.rebinding <= now, .renewing where lease.rebinding <= now:
+                return rebind(&binding, at: now)
+            case .quiet, .renewing: return renew(&binding, at: now)
+            case .rebinding: return rebind(&binding, at: now)
+            case .confirming(var exchange):
+                guard exchange.sent < DHCPTiming.confirmCount else {
+                    // No server answers, and the gateway is the lease's: it holds (RFC 2131, 3.2; RFC 4436, 2).
+                    binding.phase = .quiet
+                    state = .bound(binding)
+                    return []
+                }
+                repeats(&exchange, at: now)
+                binding.phase = .confirming(exchange)
+                state = .bound(binding)
+                return [reconfirmation(of: lease, exchange, at: now)]
+            }
+        }
+        let question = binding.gateway?.due(at: now)
+        let findings = binding.conflict.due(at: now, isInUse: true, from: hardware, using: &random)
+        if binding.conflict.isDefending { conflicts = 0 }
+        state = .bound(binding)
+        return (question.map { [.sendARP($0, to: $1)] } ?? []) + carryOut(findings, about: lease, at: now)
+    }
+
+    // MARK: Exchanges
+
+    /// A question that is sent now, with quick repetitions.
+    private mutating func exchange(at now: Instant) -> Exchange {
+        let wait = DHCPTiming.wait(after: 1, using: &random)
+        return Exchange(transaction: .random(in: .min ... .max, using: &random), at: now, next: now + wait)
+    }
+
+    /// A question that is sent now and repeated as RFC 2131 says until `end`.
+    private mutating func exchange(at now: Instant, until end: Instant) -> Exchange {
+        let wait = DHCPTiming.renewalWait(at: now, until: end)
+        return Exchange(transaction: .random(in: .min ... .max, using: &random), at: now, next: now + wait)
+    }
+
+    /// Slow repetitions have numbers of their own, so that an answer tells which one it is for.
+    private mutating func repeats(_ exchange: inout Exchange, at now: Instant) {
+        let next = now + DHCPTiming.wait(after: exchange.sent + 1, using: &random)
+        exchange.repeats(next: next)
+        if exchange.sent > DHCPTiming.quickCount {
+            exchange.renumber(.random(in: .min ... .max, using: &random), at: now)
+        }
+    }
+}

@@ -1,0 +1,226 @@
+import AgentModel
+
+/// A thing that a server says beside a good address, and that the device does without.
+public enum LeaseFlaw: Hashable, Sendable {
+    case malformed(DHCPOption)
+    /// The link would lose IPv6; in bytes.
+    case smallMTU(Int)
+    /// T1 and T2 are not in their order within the lease.
+    case badTimes
+    /// It is used for a week; in seconds.
+    case longLease(UInt32)
+    /// No host can have the address.
+    case badHost(DHCPOption, IPv4Address)
+    /// More than are taken.
+    case tooMany(DHCPOption)
+    /// The route leads nowhere, or would carry what the default route carries.
+    case badRoute(Subnet)
+    /// The address of the captive portal is not https or not printable ASCII.
+    case badPortal
+}
+
+extension LeaseFlaw: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .malformed(let option): "option \(option.rawValue) is malformed"
+        case .smallMTU(let bytes): "an MTU of \(bytes) bytes is below \(Lease.smallestMTU), the least that IPv6 needs"
+        case .badTimes: "the times of renewal and rebinding contradict the lease"
+        case .longLease(let seconds): "a lease of \(seconds) s is used for \(Lease.longest) s"
+        case .badHost(let option, let address): "option \(option.rawValue): no host can have the address \(address)"
+        case .tooMany(let option): "option \(option.rawValue) has more than is taken"
+        case .badRoute(let destination): "the route to \(destination) cannot be used"
+        case .badPortal: "the captive portal's address is no https address"
+        }
+    }
+}
+
+extension Lease {
+    /// IPv6 needs links of so many bytes (RFC 8200, 5), and Linux takes it off a link that has less. So a server of IPv4
+    /// does not decide about it.
+    static let smallestMTU = 1280
+    /// How many servers of one kind, and how many routes, are taken.
+    static let mostServers = 8
+    static let mostRoutes = 64
+
+    /// Reads a server's answer.
+    /// - Parameters:
+    ///   - begin: when the question was sent, from which the lease counts (RFC 2131, 4.4.1).
+    /// - Returns: the lease, and what is left out of it.
+    static func read(
+        _ message: DHCPMessage, from begin: Instant
+    ) throws(LeaseError) -> (lease: Lease, flaws: [LeaseFlaw]) {
+        var reader = LeaseReader(options: message.options)
+        let lease = try reader.read(address: message.yourAddress, hardware: message.hardware, from: begin)
+        return (lease, reader.flaws)
+    }
+}
+
+private struct LeaseReader {
+    let options: DHCPOptions
+    var flaws: [LeaseFlaw] = []
+
+    mutating func read(
+        address: IPv4Address, hardware: HardwareAddress, from begin: Instant
+    ) throws(LeaseError) -> Lease {
+        let times = try times()
+        guard let server = try required(options.address(.serverIdentifier))
+        else { throw .missing(.serverIdentifier) }
+        var lease = Lease(
+            address: address, prefixLength: try prefixLength(of: address), gateway: nil, server: server,
+            renewal: begin + .seconds(times.renewal), rebinding: begin + .seconds(times.rebinding),
+            expiry: begin + .seconds(times.lease), hardware: hardware)
+        if let value = options[.routes], let list = Self.routes(value) {
+            // Where there are routes, routers do not count (RFC 3442).
+            takeRoutes(list, into: &lease)
+        } else {
+            if options[.routes] != nil { flaws.append(.malformed(.routes)) }
+            let routers = try required(options.addresses(.routers)) ?? []
+            lease.gateway = routers.first(where: lease.isOnLink) ?? routers.first { $0 != .unspecified }
+        }
+        try lease.checkAddresses()
+        lease.nameServers = servers(.nameServers)
+        lease.timeServers = servers(.timeServers)
+        lease.searchDomains = domains()
+        lease.mtu = mtu()
+        lease.portal = portal()
+        return lease
+    }
+
+    /// Reads an option without which there is no lease, or which decides where packets go.
+    private func required<Value>(_ value: Result<Value?, DHCPOptionError>) throws(LeaseError) -> Value? {
+        do { return try value.get() } catch { throw .malformed(error.option) }
+    }
+
+    private mutating func optional<Value>(_ value: Result<Value?, DHCPOptionError>) -> Value? {
+        do { return try value.get() } catch {
+            flaws.append(.malformed(error.option))
+            return nil
+        }
+    }
+
+    private func prefixLength(of address: IPv4Address) throws(LeaseError) -> Int {
+        guard let mask = try required(options.address(.subnetMask)) else {
+            return Subnet.prefixLength(ofClassOf: address)
+        }
+        guard let length = Subnet.prefixLength(ofMask: mask), length >= 8 else { throw .badMask(mask) }
+        return length
+    }
+
+    // MARK: Times
+
+    /// In seconds, each more than the one before.
+    private mutating func times() throws(LeaseError) -> (renewal: Int, rebinding: Int, lease: Int) {
+        let seconds = try required(options.number(.leaseTime, as: UInt32.self))
+        guard let seconds else { throw .missing(.leaseTime) }
+        guard seconds >= Lease.shortest else { throw .tooShort(Int(seconds)) }
+        let lease = min(Int(seconds), Lease.longest)
+        let isCut = lease != Int(seconds)
+        if isCut { flaws.append(.longLease(seconds)) }
+        let usual = (renewal: lease / 2, rebinding: lease * 7 / 8, lease: lease)
+        let saidRenewal = optional(options.number(.renewalTime, as: UInt32.self))
+        let saidRebinding = optional(options.number(.rebindingTime, as: UInt32.self))
+        let renewal = saidRenewal.map { Int($0) } ?? usual.renewal
+        let rebinding = saidRebinding.map { Int($0) } ?? usual.rebinding
+        // A server that has each renewal followed by the next would have the device do nothing else.
+        guard renewal >= min(60, usual.renewal), renewal < rebinding, rebinding < lease else {
+            if !isCut { flaws.append(.badTimes) }
+            return usual
+        }
+        return (renewal, rebinding, lease)
+    }
+
+    // MARK: Routes
+
+    /// Reads option 121: for each route a prefix in as few bytes as hold it, and a gateway.
+    /// - Returns: nil where it is malformed.
+    private static func routes(_ value: [UInt8]) -> [(destination: Subnet, gateway: IPv4Address)]? {
+        var rest = value[...]
+        var routes: [(Subnet, IPv4Address)] = []
+        while let length = rest.popFirst() {
+            let count = (Int(length) + 7) / 8
+            guard length <= 32, rest.count >= count + 4,
+                let network = IPv4Address(
+                    bytes: Array(rest.prefix(count)) + [UInt8](repeating: 0, count: 4 - count)),
+                let gateway = IPv4Address(bytes: rest.dropFirst(count).prefix(4))
+            else { return nil }
+            routes.append((Subnet(of: network, prefixLength: Int(length)), gateway))
+            rest = rest.dropFirst(count + 4)
+        }
+        return routes.isEmpty ? nil : routes
+    }
+
+    private mutating func takeRoutes(
+        _ list: [(destination: Subnet, gateway: IPv4Address)], into lease: inout Lease
+    ) {
+        var routes: [Lease.Route] = []
+        // First those on the link: other routes' gateways may lie on them.
+        for (destination, gateway) in list where gateway == .unspecified {
+            if Self.isUsable(destination) {
+                routes.append(Lease.Route(to: destination, by: nil))
+            } else {
+                flaws.append(.badRoute(destination))
+            }
+        }
+        lease.routes = Array(routes.prefix(Lease.mostRoutes))
+        for (destination, gateway) in list where gateway != .unspecified {
+            if destination.prefixLength == 0 {
+                lease.gateway = lease.gateway ?? gateway
+            } else if Self.isUsable(destination), lease.isOnLink(gateway) {
+                routes.append(Lease.Route(to: destination, by: gateway))
+            } else {
+                flaws.append(.badRoute(destination))
+            }
+        }
+        if routes.count > Lease.mostRoutes { flaws.append(.tooMany(.routes)) }
+        lease.routes = Array(routes.prefix(Lease.mostRoutes))
+    }
+
+    /// Routes to half of the internet would take what the agent's choice of a default route decides about.
+    private static func isUsable(_ destination: Subnet) -> Bool {
+        destination.prefixLength >= 8 && destination.network.isHost
+    }
+
+    // MARK: Services
+
+    private mutating func servers(_ option: DHCPOption) -> [IPv4Address] {
+        let said = optional(options.addresses(option)) ?? []
+        for bad in said where !bad.isHost { flaws.append(.badHost(option, bad)) }
+        let good = said.filter(\.isHost)
+        if good.count > Lease.mostServers { flaws.append(.tooMany(option)) }
+        return Array(good.prefix(Lease.mostServers))
+    }
+
+    private mutating func domains() -> [String] {
+        for (option, read) in [(DHCPOption.searchDomains, DomainNames.list), (.domainName, DomainNames.words)] {
+            guard let value = options[option] else { continue }
+            if let names = read(value) { return names }
+            flaws.append(.malformed(option))
+        }
+        return []
+    }
+
+    private mutating func mtu() -> Int? {
+        let said = optional(options.number(.mtu, as: UInt16.self))
+        guard let said else { return nil }
+        guard said >= Lease.smallestMTU else {
+            flaws.append(.smallMTU(Int(said)))
+            return nil
+        }
+        return Int(said)
+    }
+
+    private mutating func portal() -> String? {
+        guard let value = options[.captivePortal] else { return nil }
+        let text = String(decoding: value.reversed().drop { $0 == 0 }.reversed(), as: UTF8.self)
+        // There is none (RFC 8910, 2).
+        if text == "urn:ietf:params:capport:unrestricted" { return nil }
+        let scheme = "https://"
+        guard text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), text.utf8.count > scheme.utf8.count,
+            text.prefix(scheme.count).lowercased() == scheme
+        else {
+            flaws.append(.badPortal)
+            return nil
+        }
+        return text
+    }
+}

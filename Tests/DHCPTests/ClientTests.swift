@@ -1,0 +1,375 @@
+import AgentModel
+import Randomness
+import Testing
+
+@testable import DHCP
+
+@Suite struct ClientTests {
+    // MARK: A new network
+
+    @Test func aNewNetworkTakesFourMessages() throws {
+        var bench = Bench()
+        bench.linkUp()
+        let discover = try #require(bench.sentNow.first)
+        #expect(discover.kind == .discover && discover.seconds == 1 && !discover.wantsBroadcast)
+        #expect(discover.options[.rapidCommit] == [] && discover.options[.hostName] == nil)
+        #expect(discover.options[.clientIdentifier] == [1] + Server.client.bytes)
+        bench.answer(.offer)
+        let request = try #require(bench.sentNow.first)
+        #expect(request.kind == .request && request.transaction == discover.transaction)
+        #expect(request.options[.requestedAddress] == Server.address.bytes)
+        #expect(request.options[.serverIdentifier] == Server.gateway.bytes)
+        bench.answer(.ack)
+        #expect(bench.words == ["use", "remember"] && bench.client.lease?.address == Server.address)
+    }
+
+    /// 0.1, 0.2, 0.4 and 1 s, then 4, 8, 16, 32 and 64 s, each by up to a second more or less.
+    @Test func aLostPacketIsRepeatedQuickly() {
+        var bench = Bench()
+        bench.linkUp()
+        bench.wait(.seconds(300))
+        let times = bench.history.map(\.0.milliseconds)
+        let waits = zip(times.dropFirst(), times).map { $0 - $1 }
+        #expect(waits.prefix(4) == [100, 200, 400, 1000])
+        for (wait, seconds) in zip(waits.dropFirst(4), [4, 8, 16, 32, 64, 64] as [Int64]) {
+            #expect(abs(wait - seconds * 1000) <= 1000)
+        }
+        #expect(bench.sent.contains { $0.wantsBroadcast } && bench.sent.contains { !$0.wantsBroadcast })
+    }
+
+    @Test func rapidCommitTakesTwoMessages() {
+        var bench = Bench()
+        bench.linkUp()
+        bench.answer(.ack)
+        #expect(bench.words.isEmpty)
+        bench.answer(.ack) { $0.options.append(.rapidCommit, []) }
+        #expect(bench.words == ["use", "remember"])
+    }
+
+    @Test func anonymityTellsNothing() throws {
+        var bench = Bench(
+            DHCPSettings(
+                identifier: try #require(.text("lamp")), hostName: HostName("lamp"), isAnonymous: true))
+        bench.linkUp()
+        let discover = try #require(bench.sentNow.first)
+        #expect(discover.options[.hostName] == nil)
+        #expect(discover.options[.clientIdentifier] == [1] + Server.client.bytes)
+        #expect(discover.options[.parameterList].map { Set($0) } == Set(DHCPOption.requested.map(\.rawValue)))
+        #expect(discover.options[.parameterList] != DHCPOption.requested.map(\.rawValue))
+    }
+
+    @Test func anOfferThatIsNotAskedForIsRepeatedThenForgotten() {
+        var bench = Bench()
+        bench.linkUp()
+        bench.answer(.offer)
+        bench.wait(.seconds(7))
+        #expect(bench.sent.count { $0.kind == .request } == 5 && bench.sent.last?.kind == .discover)
+    }
+
+    // MARK: A known network
+
+    @Test func theRememberedGatewayBringsTheAddressBack() throws {
+        var bench = Bench()
+        bench.linkUp(bench.remembered)
+        let request = try #require(bench.sentNow.first)
+        #expect(request.options[.serverIdentifier] == nil && request.clientAddress == .unspecified)
+        let question = ARPMessage(.request, from: Server.address, at: Server.client, to: Server.gateway)
+        #expect(bench.done.contains(.sendARP(question, to: Server.router)))
+        bench.arp(from: Server.gateway, at: Server.router)
+        #expect(bench.words == ["try"])
+        bench.answer(.ack)
+        #expect(bench.words == ["use", "remember"])
+    }
+
+    @Test func theServerBringsTheAddressBack() {
+        var bench = Bench()
+        bench.linkUp(bench.remembered)
+        bench.wait(.milliseconds(100))
+        bench.answer(.ack)
+        #expect(bench.words == ["use", "remember"] && bench.sent.count == 2)
+    }
+
+    @Test func anotherGatewayIsAnotherNetwork() {
+        var bench = Bench()
+        bench.linkUp(bench.remembered)
+        bench.arp(from: Server.gateway, at: Server.other)
+        #expect(bench.problems == [.otherGateway(Server.other)] && bench.words.isEmpty)
+        #expect(bench.sentNow.map(\.kind) == [.discover])
+    }
+
+    @Test func aSilentServerIsPassedOver() {
+        var bench = Bench()
+        bench.linkUp(bench.remembered)
+        bench.wait(.milliseconds(700))
+        #expect(bench.sent.map(\.kind) == [.request, .request, .request, .discover])
+    }
+
+    @Test func aNAKForgetsTheLease() {
+        var bench = Bench()
+        bench.linkUp(bench.remembered)
+        bench.arp(from: Server.gateway, at: Server.router)
+        bench.answer(.nak) { $0.options.append(.text, Array("wrong\naddress".utf8)) }
+        #expect(bench.words == ["drop nak", "forget"] && bench.sentNow.map(\.kind) == [.discover])
+        #expect(bench.problems.first?.description.contains("\n") == false)
+    }
+
+    @Test func aLeaseThatTheGatewayConfirmedHoldsWithoutAServer() {
+        var bench = Bench()
+        bench.linkUp(bench.remembered)
+        bench.arp(from: Server.gateway, at: Server.router)
+        bench.wait(.seconds(599))
+        #expect(bench.client.lease != nil && bench.sent.count == 8)
+    }
+
+    @Test func aLeaseThatIsOverOrOfOtherHardwareIsNotUsed() {
+        var bench = Bench()
+        var lease = bench.remembered
+        lease.expiry = bench.now
+        bench.linkUp(lease)
+        #expect(bench.sentNow.map(\.kind) == [.discover])
+        #expect(bench.sentNow.first?.options[.requestedAddress] == Server.address.bytes)
+        lease = bench.remembered
+        lease.hardware = Server.other
+        bench.linkUp(lease)
+        #expect(bench.sentNow.first?.options[.requestedAddress] == nil)
+        lease = bench.remembered
+        lease.gateway = .broadcast
+        bench.linkUp(lease)
+        #expect(bench.sentNow.map(\.kind) == [.discover] && bench.problems.count == 1)
+    }
+
+    // MARK: Time
+
+    @Test func renewalAsksTheServerThenAllThenEnds() throws {
+        var bench = Bench()
+        bench.bind()
+        bench.wait(.seconds(1800))
+        let effect = try #require(bench.done.last { Bench.message($0) != nil })
+        guard case .unicast(_, let from, let to) = effect else { throw Failed() }
+        #expect(from == Server.address && to == Server.gateway)
+        bench.wait(.seconds(1350))
+        #expect(bench.sent.last?.clientAddress == Server.address)
+        guard case .broadcast = try #require(bench.done.last) else { throw Failed() }
+        bench.wait(.seconds(449))
+        #expect(bench.client.lease != nil)
+        bench.wait(.seconds(1))
+        #expect(bench.words == ["drop expired", "forget"] && bench.sentNow.last?.kind == .discover)
+    }
+
+    private struct Failed: Error {}
+
+    @Test func aRenewalGivesMoreTime() {
+        var bench = Bench()
+        bench.bind()
+        let first = bench.client.lease?.expiry
+        bench.wait(.seconds(10))
+        bench.handle(.renew)
+        bench.answer(.ack)
+        #expect(bench.words == ["use", "remember"])
+        #expect(bench.client.lease.map { $0.expiry - (first ?? $0.expiry) } == .seconds(10))
+    }
+
+    @Test func linesOfTheLink() {
+        var bench = Bench()
+        bench.bind()
+        bench.handle(.roamed)
+        #expect(bench.sentNow.map(\.kind) == [.request] && bench.client.lease != nil)
+        bench.handle(.linkDown)
+        #expect(bench.words == ["drop linkDown"] && bench.client.deadline == nil)
+        bench.bind()
+        bench.handle(.release)
+        #expect(bench.sentNow.map(\.kind) == [.release] && bench.words == ["drop released", "forget"])
+    }
+
+    // MARK: Lies
+
+    @Test(arguments: [
+        ("server", DHCPProblem.otherServer(Server.address)), ("address", .otherAddress(Server.neighbour)),
+        ("transaction", .otherTransaction), ("client", .otherClient), ("lease", .refused(.tooShort(0))),
+        ("force", .forceRenew),
+    ])
+    func anAddressInUseOutlivesALie(kind: String, problem: DHCPProblem) {
+        var bench = Bench()
+        bench.bind()
+        bench.handle(.renew)
+        bench.answer(kind == "force" ? .forceRenew : .ack) {
+            switch kind {
+            case "server": $0.options = Server.options(server: Server.address.bytes)
+            case "address": $0.yourAddress = Server.neighbour
+            case "transaction": $0.transaction &+= 1
+            case "client": $0.options.append(.clientIdentifier, [0, 1])
+            case "lease": $0.options = Server.options(seconds: 0)
+            default: break
+            }
+        }
+        #expect(bench.problems == [problem] && bench.words.isEmpty && bench.client.lease != nil)
+    }
+
+    /// Two servers that know nothing of each other: one offers, the other refuses.
+    @Test func aNAKOfAnotherServerDoesNotEndARequest() {
+        var bench = Bench()
+        bench.linkUp()
+        bench.answer(.offer)
+        bench.answer(.nak) { $0.options = Server.options(server: [192, 168, 7, 9]) }
+        #expect(bench.sentNow.isEmpty)
+        bench.answer(.ack)
+        #expect(bench.words == ["use", "remember"])
+    }
+
+    @Test func aServerThatRefusesEveryRequestIsAskedLessAndLess() {
+        var bench = Bench()
+        bench.linkUp()
+        for _ in 0..<600 {
+            if bench.sent.last?.kind == .discover { bench.answer(.offer) }
+            if bench.sent.last?.kind == .request { bench.answer(.nak) }
+            bench.wait(.milliseconds(100))
+        }
+        #expect(bench.sent.count < 20)
+    }
+
+    @Test func offersOfAHundredServersAreOneRequest() {
+        var bench = Bench()
+        bench.linkUp()
+        for number in 1...100 {
+            bench.answer(.offer) { $0.options = Server.options(server: [192, 168, 7, UInt8(number)]) }
+        }
+        #expect(bench.sent.count == 2)
+    }
+
+    @Test func aBadOfferIsToldOnceAndTheNextIsTaken() {
+        var bench = Bench()
+        bench.linkUp()
+        bench.answer(.offer) { $0.options = Server.options(gateway: [10, 0, 0, 1]) }
+        #expect(bench.problems.count == 1 && bench.sentNow.isEmpty)
+        bench.answer(.offer) { $0.options = Server.options(gateway: [10, 0, 0, 1]) }
+        #expect(bench.problems.isEmpty)
+        bench.answer(.offer)
+        #expect(bench.sentNow.map(\.kind) == [.request])
+    }
+}
+
+@Suite struct ConflictTests {
+    @Test func theAddressIsProbedAndAnnouncedBesideTheTraffic() {
+        var bench = Bench()
+        bench.bind()
+        bench.wait(.seconds(10))
+        let sent = bench.history.compactMap { entry -> ARPMessage? in
+            if case .sendARP(let message, _) = entry.1, message.target == Server.address { message } else { nil }
+        }
+        #expect(sent.map(\.sender) == [.unspecified, .unspecified, .unspecified, Server.address, Server.address])
+    }
+
+    @Test func theGatewayIsLearnedForTheNextTime() {
+        var bench = Bench()
+        bench.bind()
+        bench.arp(from: Server.gateway, at: Server.router)
+        #expect(bench.words == ["remember"] && bench.client.lease?.gatewayHardware == Server.router)
+    }
+
+    @Test func anAddressInUseIsDeclinedBeforeItIsTaken() {
+        var bench = Bench()
+        bench.linkUp()
+        bench.answer(.offer)
+        bench.arp(from: Server.address, at: Server.other)
+        bench.answer(.ack)
+        #expect(bench.words.isEmpty)
+        bench.wait(.milliseconds(200))
+        #expect(bench.sentNow.map(\.kind) == [.decline] && bench.words == ["forget"])
+        #expect(bench.problems == [.conflict(Server.address, Server.other)])
+        bench.wait(.milliseconds(9999))
+        #expect(bench.done.isEmpty)
+        bench.wait(.milliseconds(1))
+        #expect(bench.sentNow.map(\.kind) == [.discover])
+    }
+
+    @Test func aHostThatAnswersForAllIsNotBelieved() throws {
+        var bench = Bench()
+        bench.linkUp()
+        bench.answer(.offer)
+        bench.arp(from: Server.address, at: Server.router)
+        bench.answer(.ack)
+        bench.arp(from: try #require(IPv4Address("192.0.2.1")), at: Server.router)
+        #expect(bench.problems == [.answersForAll(Server.router)] && bench.words == ["use", "remember"])
+        bench.arp(from: Server.address, at: Server.router)
+        #expect(bench.done.isEmpty && bench.client.lease != nil)
+    }
+
+    @Test func anAddressIsDefendedOnce() {
+        var bench = Bench()
+        bench.bind()
+        bench.wait(.seconds(20))
+        bench.arp(.request, from: Server.address, at: Server.other)
+        #expect(bench.done.count == 1 && bench.client.lease != nil)
+        bench.wait(.seconds(10))
+        bench.arp(.request, from: Server.address, at: Server.other)
+        #expect(bench.client.lease != nil)
+        bench.arp(.request, from: Server.address, at: Server.other)
+        #expect(bench.words == ["drop conflict", "forget"])
+    }
+
+    @Test func theDevicesOtherInterfacesAreNoConflict() {
+        var bench = Bench()
+        bench.handle(.linkUp(hardware: Server.client, siblings: [Server.other], remembered: nil))
+        bench.answer(.offer)
+        bench.arp(.request, from: Server.address, at: Server.other)
+        bench.answer(.ack)
+        #expect(bench.words == ["use", "remember"])
+    }
+}
+
+/// Whatever happens, and in whatever order.
+@Suite struct ClientPropertyTests {
+    @Test(arguments: 0..<Rounds.of(200)) func promisesHold(seed: Int) {
+        var random = SeededRandom(seed: UInt64(seed))
+        var bench = Bench(seed: UInt64(seed))
+        var isUsed: Lease?
+        bench.linkUp(Bool.random(using: &random) ? bench.remembered : nil)
+        for _ in 0..<300 {
+            step(&bench, using: &random)
+            for effect in bench.done {
+                if case .use(let lease, _) = effect { isUsed = lease }
+                if case .drop(let lease, _) = effect {
+                    #expect(isUsed?.address == lease.address)
+                    isUsed = nil
+                }
+            }
+            #expect(isUsed.map { $0.expiry > bench.now } ?? true, "an address is used after its end")
+            #expect(bench.client.deadline.map { $0 > bench.now } ?? true, "a deadline is in the past")
+            #expect(bench.client.lease?.address == isUsed?.address)
+        }
+        let times = bench.history.compactMap { time, effect -> Int64? in
+            switch effect {
+            case .broadcast, .unicast, .sendARP: time.milliseconds
+            default: nil
+            }
+        }
+        // The most packets within a minute.
+        let most = times.indices.map { first in times[first...].prefix { $0 < times[first] + 60_000 }.count }.max()
+        #expect(most ?? 0 < 150)
+    }
+
+    private func step(_ bench: inout Bench, using random: inout SeededRandom) {
+        let kinds: [DHCPMessage.Kind] = [.offer, .ack, .ack, .nak, .forceRenew]
+        let hosts = [Server.router, Server.other]
+        switch Int.random(in: 0..<12, using: &random) {
+        case 0: bench.wait(.seconds(Int.random(in: 0...2000, using: &random)))
+        case 1, 2: bench.wait(.milliseconds(Int.random(in: 0...3000, using: &random)))
+        case 3...7:
+            let kind = kinds.randomElement(using: &random) ?? .ack
+            let seconds = ([0, 10, 3600, .max] as [UInt32]).randomElement(using: &random) ?? 60
+            let isRapid = Bool.random(using: &random)
+            bench.answer(kind) {
+                $0.options = Server.options(seconds: seconds)
+                if isRapid { $0.options.append(.rapidCommit, []) }
+            }
+        case 8:
+            bench.arp(
+                Bool.random(using: &random) ? .reply : .request,
+                from: [Server.address, Server.gateway].randomElement(using: &random) ?? .unspecified,
+                at: hosts.randomElement(using: &random) ?? .zero)
+        case 9: bench.handle(.packet((0..<300).map { _ in UInt8.random(in: 0...255, using: &random) }))
+        case 10: bench.handle(.arp((0..<28).map { _ in UInt8.random(in: 0...255, using: &random) }))
+        default: bench.handle(.renew)
+        }
+    }
+}

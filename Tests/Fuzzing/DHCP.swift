@@ -1,0 +1,120 @@
+import AgentModel
+import Randomness
+
+@testable import DHCP
+
+extension FuzzTarget {
+    /// A message is read or refused, reads the same once it is written, and what it gives can be used or is refused.
+    static let dhcp = FuzzTarget(
+        "dhcp", "what a DHCP server or any host in the network sends", longest: 1472, goal: 100_000_000,
+        seeds: { DHCPSample.all }
+    ) { bytes in
+        _ = try? UDPDatagram(reading: bytes)
+        if let message = try? ARPMessage(reading: bytes) {
+            precondition(Array(bytes.prefix(28)) == message.bytes, "a message of ARP reads otherwise")
+        }
+        guard let message = try? DHCPMessage(reading: bytes) else { return }
+        let written = message.bytes
+        if written.count <= DHCPMessage.longest {
+            precondition(
+                (try? DHCPMessage(reading: written)) == message, "a message reads otherwise once it is written")
+        }
+        guard let (lease, _) = try? Lease.read(message, from: Instant(milliseconds: 0)) else { return }
+        precondition(lease.subnet.hasHost(lease.address), "an address of no host")
+        precondition(lease.renewal < lease.rebinding && lease.rebinding < lease.expiry, "times out of order")
+        precondition(lease.nameServers.allSatisfy(\.isHost) && lease.routes.count <= 64, "a server of no host")
+        precondition(lease.searchDomains.allSatisfy { !$0.contains { $0.isWhitespace } }, "a name of two lines")
+    }
+
+    /// The client keeps its promises whatever is sent to it, and whenever.
+    static let dhcpClient = FuzzTarget(
+        "dhcp-client", "what a DHCP server and hosts in the network send, one after the other", longest: 1024,
+        seeds: { DHCPSample.histories }
+    ) { bytes in
+        var input = FuzzInput(bytes)
+        var client = DHCPClient(random: SeededRandom(seed: 1))
+        var now = Instant(milliseconds: 1000)
+        var used: Lease?
+        var transaction: UInt32 = 0
+        func handle(_ event: DHCPClient.Event) {
+            for effect in client.handle(event, at: now) {
+                switch effect {
+                case .use(let lease, _): used = lease
+                case .drop: used = nil
+                case .broadcast(let packet): transaction = UInt32(bytes: packet[32..<36]) ?? transaction
+                case .unicast(let message, _, _): transaction = UInt32(bytes: message[4..<8]) ?? transaction
+                case .sendARP, .remember, .forget, .report: break
+                }
+            }
+            precondition(client.deadline.map { $0 > now } ?? true, "a deadline in the past")
+            precondition(used.map { $0.expiry > now } ?? true, "an address is used after its end")
+            precondition(client.lease?.address == used?.address, "another address is told than is used")
+        }
+        handle(.linkUp(hardware: DHCPSample.client, remembered: nil))
+        while !input.isEmpty {
+            switch input.byte() % 8 {
+            case 0:
+                let end = now + .milliseconds(input.number(below: 4_000_000))
+                while let deadline = client.deadline, deadline <= end {
+                    now = deadline
+                    handle(.timer)
+                }
+                now = end
+            case 1: handle(.roamed)
+            case 2: handle(.renew)
+            case 3: handle(.arp(input.bytes(28)))
+            case 4: handle(.linkUp(hardware: DHCPSample.client, remembered: used))
+            default:
+                // An answer to the last question, with options of the input's choice.
+                let kind = DHCPMessage.Kind(rawValue: UInt8(input.byte() % 10)) ?? .ack
+                let options = input.bytes(input.byte())
+                let message = DHCPSample.message(kind, transaction, options)
+                handle(.packet(DHCPSample.packet(message), checksum: .partial))
+            }
+        }
+    }
+}
+
+private enum DHCPSample {
+    static let client = HardwareAddress(bytes: [2, 0, 0, 0, 0, 1]) ?? .zero
+
+    /// Server, time, mask and gateway.
+    private static let options: [UInt8] = [
+        54, 4, 192, 168, 7, 1, 51, 4, 0, 0, 14, 16, 1, 4, 255, 255, 255, 0, 3, 4, 192, 168, 7, 1,
+    ]
+    private static let more: [UInt8] =
+        [
+            119, 9, 3, 108, 97, 110, 0, 1, 97, 192, 0, 121, 8, 24, 10, 1, 2, 192, 168, 7, 9, 26, 2, 5, 120, 114, 9,
+        ] + Array("https://a".utf8)
+
+    static let all: [[UInt8]] = [
+        message(.offer, 7, options), message(.ack, 7, options + more), message(.nak, 7, [54, 4, 192, 168, 7, 1]),
+        packet(message(.ack, 7, options)), arp,
+    ]
+
+    static let histories: [[UInt8]] = [
+        answer(.offer) + answer(.ack) + [0, 30, 0, 0] + answer(.ack) + [0, 60, 0, 0],
+        answer(.offer) + [3] + arp + answer(.ack) + [2] + answer(.nak), [0, 10, 0, 0, 1, 4] + answer(.ack),
+    ]
+
+    private static func answer(_ kind: DHCPMessage.Kind) -> [UInt8] {
+        [5, kind.rawValue, UInt8(options.count)] + options
+    }
+
+    private static let arp: [UInt8] =
+        [0, 1, 8, 0, 6, 4, 0, 2, 2, 0, 0, 0, 0, 0xfe, 192, 168, 7, 50] + client.bytes + [192, 168, 7, 50]
+
+    static func message(_ kind: DHCPMessage.Kind, _ transaction: UInt32, _ options: [UInt8]) -> [UInt8] {
+        var message = DHCPMessage(.reply, kind, transaction: transaction, hardware: client)
+        message.yourAddress = IPv4Address(bits: 0xc0a8_0732)
+        let bytes = message.bytes.prefix(243)
+        return bytes + options + [255]
+    }
+
+    static func packet(_ message: [UInt8]) -> [UInt8] {
+        var packet =
+            UDPDatagram(source: IPv4Address(bits: 0xc0a8_0701), destination: .broadcast, payload: message).packet
+        packet.swapAt(21, 23)
+        return packet
+    }
+}
