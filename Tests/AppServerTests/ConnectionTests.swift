@@ -237,10 +237,10 @@ import Testing
 
     /// More than all buffers between server and client hold: whatever is written after it waits until the client reads.
     private static let flood = Event.Body.switchProgress(
-        SwitchStatus(switchId: "s-0", phase: .joining, text: String(repeating: "x", count: 1 << 23)))
+        SwitchStatus(switchId: "s-0", phase: .joining, text: String(repeating: "x", count: 1 << 20)))
 
     /// The answer waits behind an event that the client does not read.
-    @Test(.timeLimit(.minutes(5))) func aClientThatDoesNotReadDoesNotHoldUpTheSwitch() async throws {
+    @Test func aClientThatDoesNotReadDoesNotHoldUpTheSwitch() async throws {
         let (hub, clock) = (EventHub(), SteppedClock())
         let (arrivals, arrived) = AsyncStream.makeStream(of: SwitchStatus.self)
         try await withServer(Watch(device: FakeDevice(), arrived: arrived), hub: hub, clock: clock) { path in
