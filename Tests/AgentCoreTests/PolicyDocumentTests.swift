@@ -177,7 +177,8 @@ import Testing
             for (statement, entry) in zip(statements, entries) {
                 #expect(statement.hasPrefix(entry[0]), "\(lines[0]) has here: \(statement)")
                 for name in entry[1].split(separator: " ") {
-                    #expect(tests.contains(String(name)), "\(name) is to show: \(statement)")
+                    let isThere = tests.contains(String(name))
+                    #expect(isThere, "\(name) is to show: \(statement)")
                 }
             }
         }
