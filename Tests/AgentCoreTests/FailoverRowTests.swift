@@ -228,6 +228,30 @@ import Testing
         #expect(next.core.policy.provenAccessPoints(of: backup.id) == [bench.bss("Backup").bssid])
     }
 
+    /// Why a join failed is remembered for the user, and no reason for the policy.
+    @Test func aRestartEndsWhatIsHeldAgainstANetwork() throws {
+        var bench = try started()
+        bench.tell(.request(7, try bench.command("Backup")))
+        try bench.store(1)
+        bench.tell(.answered(switchID: "s-1"))
+        bench.endScan(.finished([bench.bss("Home"), bench.bss("Backup")]))
+        for _ in 1...2 {
+            let join = try #require(bench.joins["wlan0"])
+            #expect(join.ssid == bench.backup.ssid)
+            bench.tell(.supplicant("wlan0", .joinFailed(attempt: join.attempt, .wrongKey, detail: "no")))
+        }
+        let backup = try #require(bench.core.policy.networks.last)
+        #expect(bench.core.policy.lastFailure(of: backup.id) == .wrongKey)
+        bench.connect("wlan0")
+        for id in bench.changes.keys.sorted(by: { $0.rawValue < $1.rawValue }) { try bench.store(id) }
+        bench.tell(.stop)
+        for id in bench.changes.keys { try bench.store(id) }
+        var next = try CoreBench(disk: bench.disk)
+        try next.start()
+        let again = try #require(next.core.policy.networks.last)
+        #expect(again.ssid == backup.ssid && next.core.policy.lastFailure(of: again.id) == nil)
+    }
+
     /// After the end nothing is wanted any more, and the link stays as it is.
     @Test func afterTheEndNothingIsWanted() throws {
         var bench = try started()

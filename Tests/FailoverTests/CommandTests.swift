@@ -213,4 +213,18 @@ import Testing
         bench.send(.supplicant(isAvailable: false))
         #expect(bench.take().outcomes == [.failed(.supplicantUnavailable)])
     }
+
+    @Test func fourAccessPointsAreTriedAndNoMore() {
+        var bench = Bench.online([Bench.home, Bench.backup])
+        bench.send(.switchTo(Bench.backup.id, id: 1))
+        bench.finishScan((1...6).map { bench.observation(Bench.backup, -40 - $0, radio: UInt8($0)) })
+        var tried: [BSSID?] = []
+        while bench.target == Bench.backup, tried.count < 10 {
+            tried.append(bench.targetBSSID)
+            bench.joinFails(.accessPointFull)
+        }
+        #expect(tried == (1...4).map { bench.observation(Bench.backup, 0, radio: UInt8($0)).bssid })
+        bench.joinSucceeds()
+        #expect(bench.take().outcomes == [.rolledBack(.accessPointFull)])
+    }
 }

@@ -290,4 +290,36 @@ import Testing
         }
         #expect((8...60).contains(tries), "\(tries) in half an hour")
     }
+
+    /// A third failure of whatever kind blocks, but for the handshake that shows that the key is right.
+    @Test(arguments: [true, false]) func aHandshakeEndsWhatWasHeldAgainstTheKey(isDone: Bool) {
+        var bench = Bench([Bench.home])
+        bench.start()
+        bench.finishScan([bench.observation(Bench.home, -50)])
+        bench.joinFails(.wrongKey)
+        #expect(bench.target == Bench.home, "a second try")
+        if isDone {
+            bench.associates()
+            bench.advance(by: .seconds(15))
+        } else {
+            bench.joinFails(.timeout)
+        }
+        while bench.policy.attempt == nil {
+            if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.home, -50)]) }
+            bench.advance(by: .milliseconds(100))
+        }
+        bench.joinFails(.wrongKey)
+        #expect(bench.take().decisions.contains { $0.kind == .blocked } != isDone)
+    }
+
+    @Test(arguments: [
+        (JoinFailure.accessPointFull, -56, false), (.accessPointFull, -55, true), (.wrongKey, -20, false),
+    ])
+    func aStrongerSignalEndsAllButAWrongKey(failure: JoinFailure, signal: Int, ends: Bool) {
+        let bench = Bench()
+        var block = Block(failure)
+        for _ in 1...2 { _ = block.strike(failure, signal: -60, at: bench.now, settings: PolicySettings()) }
+        #expect(block.isActive(at: bench.now))
+        #expect(block.isOutdated(by: bench.observation(Bench.home, signal), settings: PolicySettings()) == ends)
+    }
 }

@@ -125,4 +125,45 @@ import Testing
         #expect(bench.target == Bench.backup)
         #expect(bench.targetBSSID == bench.observation(Bench.backup, 0, radio: 1).bssid)
     }
+
+    /// The way back from a failed switch, when home was not seen for long.
+    @Test func ofANetworkThatWasNotJustSeenAnyAccessPointWillDo() throws {
+        var bench = Bench.online([Bench.home, Bench.backup])
+        bench.send(
+            .scanned(
+                id: nil,
+                [
+                    bench.observation(Bench.home, -60, channel: 5180, radio: 1), bench.observation(Bench.home, -50),
+                    bench.observation(Bench.backup, -60),
+                ]))
+        bench.advance(by: .seconds(100))
+        bench.send(.switchTo(Bench.backup.id, id: 1))
+        bench.finishScan([bench.observation(Bench.backup, -60)])
+        for _ in 1...2 {
+            #expect(bench.target == Bench.backup)
+            _ = bench.take()
+            bench.joinFails(.wrongKey)
+        }
+        let target = try #require(bench.take().joins.last)
+        #expect(target.network == Bench.home.id && target.bssid == nil)
+        #expect(Set(target.frequencies) == Set([2412, 5180].map { Frequency(megahertz: $0) }))
+    }
+
+    /// Six access points, and one after the other refuses: three are to blame themselves, and then it is the network.
+    @Test func afterThreeAccessPointsTheNetworkIsToBlame() {
+        var bench = Bench([Bench.home, Bench.backup])
+        bench.start()
+        bench.finishScan(
+            (1...6).map { bench.observation(Bench.home, -40 - $0, radio: UInt8($0)) } + [
+                bench.observation(Bench.backup, -60)
+            ])
+        var refused: [BSSID?] = []
+        while bench.target == Bench.home, refused.count < 10 {
+            #expect(!bench.take().decisions.contains { $0.kind == .blocked })
+            refused.append(bench.targetBSSID)
+            bench.joinFails(.rejected)
+        }
+        #expect(refused == (1...4).map { bench.observation(Bench.home, 0, radio: UInt8($0)).bssid })
+        #expect(bench.target == Bench.backup && bench.policy.isBlocked(Bench.home.id, at: bench.now))
+    }
 }

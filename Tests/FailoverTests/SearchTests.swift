@@ -192,4 +192,43 @@ import Testing
         bench.send(.networks([Bench.home, Bench.backup]))
         #expect(bench.take().scans.count == 1)
     }
+
+    /// Good, usable and faint come before the preference, and all that before the signal.
+    @Test(arguments: [
+        (-70, -40, Bench.home), (-71, -70, Bench.backup), (-80, -71, Bench.home), (-81, -80, Bench.backup),
+        (-90, -81, Bench.home),
+    ])
+    func qualityComesBeforePreference(home: Int, backup: Int, joined: KnownNetwork) {
+        var bench = Bench()
+        bench.start()
+        bench.finishScan([bench.observation(Bench.home, home), bench.observation(Bench.backup, backup)])
+        #expect(bench.target == joined)
+    }
+
+    @Test func ofEqualNetworksTheFirstInTheListIsJoined() {
+        for networks in [[Bench.backup, Bench.spare], [Bench.spare, Bench.backup]] {
+            var bench = Bench(networks)
+            bench.start()
+            bench.finishScan([bench.observation(Bench.backup, -60), bench.observation(Bench.spare, -60)])
+            #expect(bench.target == networks[0])
+        }
+    }
+
+    @Test func afterAnHourAllChannelsAreScannedEveryFiveMinutes() {
+        var bench = Bench.online([Bench.home])
+        bench.send(.linkLost())
+        bench.advance(by: .milliseconds(10))
+        var looks: [(at: Duration, isFull: Bool)] = []
+        let start = bench.now
+        while bench.now - start < .seconds(3 * 3600) {
+            looks += bench.take().scans.map { (bench.now - start, $0.frequencies.isEmpty) }
+            if bench.policy.scan != nil { bench.finishScan() } else { bench.advance(by: .milliseconds(500)) }
+        }
+        let late = looks.filter { $0.at > .seconds(4000) }
+        let full = late.filter(\.isFull).map(\.at)
+        #expect(full.count > 15)
+        #expect(zip(full.dropFirst(), full).allSatisfy { (299...311).contains(($0 - $1).components.seconds) })
+        let known = late.filter { !$0.isFull }.map(\.at)
+        #expect(zip(known.dropFirst(), known).allSatisfy { (9...11).contains(($0 - $1).components.seconds) })
+    }
 }

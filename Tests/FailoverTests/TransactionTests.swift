@@ -58,6 +58,16 @@ import Testing
         #expect(actions.writes == [.switchEnded(id: 5, isCommitted: false)])
     }
 
+    @Test func whereNoProbeIsAnsweredItGoesBackWithinTwelveSeconds() {
+        var bench = Self.switching(settings: UsefulnessTests.settings)
+        bench.send(.address(isReady: true))
+        let start = bench.now
+        while bench.target == Bench.backup, bench.now - start < .seconds(60) { bench.advance(by: .milliseconds(100)) }
+        #expect(bench.target == Bench.home && bench.now - start <= .seconds(12))
+        bench.joinSucceeds()
+        #expect(bench.take().outcomes == [.rolledBack(.noInternet)])
+    }
+
     @Test func theAppConfirmsOverTheNewNetwork() {
         var bench = Self.switching(confirmWithin: .seconds(30))
         bench.send(.address(isReady: true))

@@ -72,7 +72,7 @@ extension DeviceAgent {
         }
     }
 
-    /// What hotspot providers are told of the network in use.
+    /// The network in use, as hotspot providers are told of it.
     private var captiveNetwork: (CaptiveNetwork, NetworkName)? {
         let policy = core.policy
         guard let network = policy.phase.network.flatMap({ core.book[$0] }) else { return nil }

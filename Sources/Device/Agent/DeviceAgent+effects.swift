@@ -8,7 +8,7 @@ import Linux
 import Netlink
 import Supplicant
 
-// What the core wants, done.
+// Carries out the core's effects.
 extension DeviceAgent {
     func perform(_ effect: Effect, at now: Instant) {
         switch effect {
@@ -134,7 +134,7 @@ extension DeviceAgent {
         }
     }
 
-    // MARK: Which way to move the hardware allows
+    // MARK: The way to move that the hardware allows
 
     private func review(_ number: UInt64, _ station: Station, _ spare: Station?) {
         Task {

@@ -5,7 +5,7 @@ import Logging
 import Netlink
 import Supplicant
 
-// What the device's parts report, in the core's terms.
+// Turns the reports of the device's parts into the core's events.
 extension DeviceAgent {
     func observe(_ observation: Observation) {
         log.trace("observed: \(observation)")

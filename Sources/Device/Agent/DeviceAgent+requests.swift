@@ -64,7 +64,7 @@ extension DeviceAgent: DeviceService {
         return status
     }
 
-    /// What the kernel knows to be in range.
+    /// The access points in range, as the kernel knows them.
     private func scanResults() async throws(ProtocolError) -> ScanResults {
         do {
             let now = Instant.now

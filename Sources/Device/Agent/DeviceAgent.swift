@@ -136,7 +136,7 @@ public final class DeviceAgent {
 
     private func beginSteering() {
         guard stations.count > 1 else {
-            // What an agent with two stations left behind.
+            // An agent with two stations may have left routes behind.
             Task { do { try await RouteSteering.removeLeftovers(routes) } catch { log.warning("\(error)") } }
             return
         }

@@ -13,7 +13,7 @@ final class ConnectivityMonitor {
     /// How the world is asked. Each answers within the limit it is given.
     struct Means: Sendable {
         var validateOnline: (@Sendable (InterfaceNetwork, Duration) async -> ValidationCheck)?
-        /// Where the network can be asked about itself, as it told; nil where it did not.
+        /// The URL of the network's own API (RFC 8908), as DHCP or a router told it; nil if neither did.
         var findPortal: @Sendable (InterfaceNetwork, Duration) async -> String?
         var askPortal: @Sendable (_ url: String, InterfaceNetwork, Duration) async -> CaptiveCheck
         /// Whether the gateway answers; true where there is none.
@@ -28,13 +28,13 @@ final class ConnectivityMonitor {
     struct Listeners {
         var policy: (PolicyEvent) -> Void = { _ in }
         var publish: (Event.Body) -> Void = { _ in }
-        /// Something was handled, with all that it led to. For tests, which wait for it.
+        /// An event was handled, with all that it led to. Tests wait for it.
         var handled: () -> Void = {}
-        /// `connectivity` is another one.
+        /// `connectivity` has changed.
         var changed: () -> Void = {}
-        /// What went wrong with a sign-in is another thing, or nothing any more.
+        /// The problem of a sign-in changed; nil if there is none any more.
         var problem: (String?) -> Void = { _ in }
-        /// What providers are told of the network in use; nil where that is not known.
+        /// The network in use, as providers are told of it; nil if it is not known.
         var captiveNetwork: () -> (CaptiveNetwork, NetworkName)? = { nil }
         /// The network of a station.
         var network: (StationID) -> InterfaceNetwork? = { _ in nil }
@@ -44,7 +44,7 @@ final class ConnectivityMonitor {
     var listeners = Listeners()
     private(set) var targets: [WatchedTarget] = []
     private(set) var hotspots: (any SignInService)?
-    /// What is known, and what is asked next.
+    /// The findings, and the questions that come next.
     private(set) var state: ConnectivityState
     /// While the provider that signed in logs off, which the next join waits for.
     private(set) var farewell: Task<Void, Never>?
@@ -87,7 +87,7 @@ final class ConnectivityMonitor {
         await hotspots?.shutDown()
     }
 
-    // MARK: What happens
+    // MARK: Events
 
     func follow(_ path: TrafficPath) { handle(.follow(path)) }
     /// Answers in time: what is found later than that counts as not found.
@@ -126,7 +126,7 @@ final class ConnectivityMonitor {
         )
     }
 
-    // MARK: What is to be done
+    // MARK: Orders
 
     private func perform(_ order: ConnectivityOrder) {
         switch order {
@@ -187,7 +187,7 @@ final class ConnectivityMonitor {
     }
 
     private func ask(_ id: ReachQuestionID, _ question: ReachQuestion, _ side: LinkSide, within limit: Duration) {
-        // What came between may have ended it.
+        // An event in between may have ended it.
         guard state.isAsking(id) else { return }
         let network = side == .inUse ? network : beside?.network
         let targets = side == .inUse ? targets : beside?.targets ?? []
@@ -200,7 +200,7 @@ final class ConnectivityMonitor {
         if !state.isAsking(id) { questions[id] = nil }
     }
 
-    // MARK: What is known
+    // MARK: Findings
 
     var connectivity: Connectivity {
         refreshTargets()
@@ -208,7 +208,7 @@ final class ConnectivityMonitor {
     }
 
     var verdict: ReachVerdict? { state.verdict }
-    /// What the network said of itself last and still counts.
+    /// The network's last word about itself, while it counts.
     var portalState: CaptiveState? { state.portalState(at: means.now()) }
     var portalStatus: PortalStatus { state.portalStatus(at: means.now()) }
 

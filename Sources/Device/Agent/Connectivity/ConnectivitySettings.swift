@@ -2,14 +2,14 @@ import AgentCore
 import AgentModel
 import Connectivity
 
-/// What the device has to reach, and who is asked whether it does.
+/// The servers that the device has to reach, and the source that tells whether it reaches the internet.
 public struct ConnectivitySettings: Sendable {
     /// In the order of the settings.
     public var targets: [Target] = []
     public var keepAlive = KeepAlive()
     /// Nil where the maker set none.
     public var source: ValidationSource?
-    /// What it may cost to find out how far a network leads.
+    /// Limits of the questions that find out how far a network leads.
     var budget = QuestionBudget.Limits()
     /// A network that does not lead so far is left.
     public var required = ReachLevel.lan

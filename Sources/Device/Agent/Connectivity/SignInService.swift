@@ -12,8 +12,7 @@ protocol SignInService: Sendable {
     func logOff() async
     func networkLeft()
     func answer(_ answer: PortalAnswer) throws(PortalAnswerRefusal)
-    /// Which of these networks in range providers say that they may serve: their names, by access point. Answers within
-    /// seconds.
+    /// The names of the providers that may serve these networks in range, by access point. Answers within seconds.
     func filter(_ networks: [ScannedHotspot]) async -> [BSSID: [String]]
     func shutDown() async
 }

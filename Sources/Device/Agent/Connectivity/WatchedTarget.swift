@@ -16,7 +16,7 @@ final class WatchedTarget {
         let cancel: @Sendable () -> Void
     }
 
-    /// What a connection tells by itself.
+    /// News of a connection that nothing asked for.
     enum Word: Sendable {
         case changed
         /// It was ready, and is no more.
@@ -27,7 +27,7 @@ final class WatchedTarget {
     nonisolated let host: String
     nonisolated let port: Int
     nonisolated let isTLS: Bool
-    /// Whom it tells what comes of the connection.
+    /// Receives the connection's news.
     var onWord: (WatchedTarget, Word) -> Void = { _, _ in }
     private let open: @Sendable (InterfaceNetwork, @escaping @Sendable (Word) -> Void) -> Line
     private var line: Line?
