@@ -114,8 +114,10 @@ let package = Package(
         support("Randomness"),
         support("JSONValues"),
         support("Measuring"),
+        support("TestTime"),
         support("NetworkNamespaces", on: ["Linux"]),
-        support("ConnectivitySupport", on: ["AgentModel", "Connectivity", "DNS", "Linux", nioCore, nioPosix]),
+        support(
+            "ConnectivitySupport", on: ["AgentModel", "Connectivity", "DNS", "Linux", "TestTime", nioCore, nioPosix]),
         support("PipedPrograms", on: ["Linux"]),
         support("PolicyProperties", on: ["AgentModel", "Failover", "Randomness"]),
         support("KeyFileSimulation", on: ["AgentModel", "KeyFile", "Randomness"]),
@@ -137,11 +139,16 @@ let package = Package(
         tests("KeyFileTests", on: ["KeyFile", "KeyFileSimulation", "Randomness"]),
         tests(
             "AppProtocolTests", on: ["AppProtocol", "Failover", "JSONValues", "PipedPrograms", "Randomness", crypto]),
-        tests("AppClientTests", on: ["AgentModel", "AppClient", "AppServer", "PipedPrograms", nioCore, nioPosix]),
+        tests(
+            "AppClientTests",
+            on: ["AgentModel", "AppClient", "AppServer", "PipedPrograms", "TestTime", nioCore, nioPosix]),
         tests("DNSTests", on: ["DNS", "Randomness"]),
         tests(
             "AppServerTests",
-            on: ["AgentModel", "AppClient", "AppServer", "PipedPrograms", "Randomness", nioCore, nioPosix, nioSSL]),
+            on: [
+                "AgentModel", "AppClient", "AppServer", "PipedPrograms", "Randomness", "TestTime", nioCore, nioPosix,
+                nioSSL,
+            ]),
         tests(
             "ConnectivityTests",
             on: [
@@ -154,8 +161,8 @@ let package = Package(
             "IntegrationTests",
             on: [
                 "AgentModel", "AppProtocol", "CNetlink", "Connectivity", "ConnectivitySupport", "DNS", "Hotspots",
-                "Linux", "Netlink", "NetworkNamespaces", "Randomness", "altnet", nioCore, nioHTTP1, nioPosix, nioSSL,
-                nioTLS,
+                "Linux", "Netlink", "NetworkNamespaces", "Randomness", "TestTime", "altnet", nioCore, nioHTTP1,
+                nioPosix, nioSSL, nioTLS,
             ]),
         // What puts threads into other network namespaces, and therefore has a process of its own.
         tests(
@@ -165,11 +172,13 @@ let package = Package(
             "AgentTests",
             on: [
                 "Agent", "AgentCore", "AppClient", "AppProtocol", "Connectivity", "Hotspots", "KeyFile",
-                "KeyFileSimulation", "PipedPrograms", "Randomness", "altnet",
+                "KeyFileSimulation", "PipedPrograms", "Randomness", "TestTime", "altnet",
             ]),
         tests(
             "CommandLineTests",
-            on: ["AppClient", "AppServer", "DNS", "Lab", "Linux", "PipedPrograms", "Randomness", "altnet"]),
+            on: [
+                "AppClient", "AppServer", "DNS", "Lab", "Linux", "PipedPrograms", "Randomness", "TestTime", "altnet",
+            ]),
         tests("SimulationTests", on: ["AgentModel", "Failover", "Randomness", "Simulation"]),
         tests(
             "HarnessTests", on: ["AgentModel", "AppProtocol", "AppServer", "Harness", "JSONValues", nioCore, nioPosix]),

@@ -66,7 +66,7 @@ import Testing
     }
 
     /// The DHCP client may be late; that there is nothing is looked at without a packet.
-    @Test func anAddressThatIsNotToldIsLookedForSeldomer() {
+    @Test func anAddressThatIsNotReportedIsAskedForLessOften() {
         var waits: [Duration?] = []
         for _ in 1...7 {
             bench.ask(.nowhere)

@@ -28,6 +28,11 @@ struct CoreBench {
     var timers: [AgentTimer: Instant] = [:]
     var watchBegan = Instant(milliseconds: 0)
     var warnings: [String] = []
+    var errors: [String] = []
+    /// The statuses that apps were told.
+    var statuses: [NetworkStatus] = []
+    /// The last scan: its names, and whether every access point is asked.
+    var scanned: (ssids: [SSID], asksEverybody: Bool)?
     /// The networks that providers were asked about, question by question.
     var claimed: [[BSS]] = []
     /// The epoch that was probed last.
@@ -37,7 +42,8 @@ struct CoreBench {
     let backup: StoredNetwork
 
     init(
-        spare: StationID? = nil, validates: Bool = true, hasProviders: Bool = false, disk: StoredState? = nil
+        spare: StationID? = nil, validates: Bool = true, hasProviders: Bool = false, country: String? = nil,
+        disk: StoredState? = nil
     ) throws {
         home = try Self.network("Home")
         backup = try Self.network("Backup")
@@ -45,7 +51,8 @@ struct CoreBench {
         var policy = PolicySettings()
         policy.validation = validates ? PolicySettings.Validation() : nil
         core = AgentCore(
-            settings: AgentCore.Settings(policy: policy, hasProviders: hasProviders), state: self.disk,
+            settings: AgentCore.Settings(policy: policy, hasProviders: hasProviders, country: country),
+            state: self.disk,
             station: "wlan0",
             spare: spare, localKey: Self.key)
         surroundings.stations["wlan0"] = Surroundings.Station()
@@ -81,11 +88,15 @@ struct CoreBench {
         for effect in effects {
             switch effect {
             case .commit(let id, let change): changes[id] = change
-            case .scan(_, let owner, _, _, _): scans.append(owner)
+            case .scan(_, let owner, let ssids, _, let asksEverybody):
+                scans.append(owner)
+                scanned = (ssids, asksEverybody)
             case .claim(let networks): claimed.append(networks)
             case .wait(let timer, let moment, _): timers[timer] = moment
             case .watchSignal(_, _?): watchBegan = now
             case .say(.warning, let text): warnings.append(text)
+            case .say(.error, let text): errors.append(text)
+            case .publish(.networkChanged(let status)): statuses.append(status)
             case .join(let station, let request, let attempt, _): joins[station] = (attempt, request.ssid)
             case .probe(let epoch, _), .probeSuccessor(let epoch, _, _): probed = epoch
             default: break
@@ -133,6 +144,7 @@ struct CoreBench {
     /// Starts, with the station in use in Home and online.
     mutating func start(in name: String = "Home") throws {
         tell(.begin(inUse: "wlan0"))
+        tell(.nameLimit("wlan0", 4))
         tell(.atWork)
         lease("wlan0", 1)
         tell(.supplicant("wlan0", .available))
@@ -164,7 +176,8 @@ extension Effect {
     /// Nil for what every event brings: the record, the log, the policy's timer, the status.
     var name: String? {
         switch self {
-        case .record, .say, .lookForTraffic, .status, .service, .wait(.policy, _, _), .watchSignal, .watchBeacons,
+        case .record, .say, .lookForTraffic, .readConnectivity, .publish(.networkChanged), .service,
+            .wait(.policy, _, _), .watchSignal, .watchBeacons,
             .beaconsDuringScan, .willJoin, .claim, .addressesChanged, .wait(_, nil, _), .wait(.journal, _, _),
             .wait(.signal, _, _):
             nil
@@ -179,7 +192,8 @@ extension Effect {
         case .addInterface(_, let new, let station): "add \(new) beside \(station)"
         case .measure(let station, _): "measure \(station)"
         case .startSupplicants: "start supplicants"
-        case .checkCountry: "check country"
+        case .readRules(let station): "read rules \(station)"
+        case .askNameLimit(let station): "ask name limit \(station)"
         case .scan(_, .policy(let order), _, let frequencies, _):
             "scan \(frequencies.isEmpty ? "all" : "known") \(order.reason)"
         case .scan(_, .app, _, _, _): "scan for app"

@@ -79,6 +79,45 @@ import Testing
         #expect(floor(next) == [])
     }
 
+    /// A link that the agent finds when it starts counts too, and is left where it has less than the floor.
+    @Test func aLinkThatIsFoundWithLessIsLeft() throws {
+        var home = try CoreBench.network("Home")
+        home.floor = .sae
+        var bench = try CoreBench(disk: StoredState(home: home, backups: []))
+        bench.tell(.begin(inUse: "wlan0"))
+        bench.tell(.atWork)
+        bench.tell(.supplicant("wlan0", .available))
+        let effects = bench.tell(.linkAnswer("wlan0", .whatIsThere(1), .linked(try facts(.pmf))))
+        #expect(effects.contains("leave wlan0") && bench.network == "none")
+        #expect(bench.warnings.contains { $0.contains("the link is left") })
+    }
+
+    @Test func aLinkThatIsFoundRaisesTheFloor() throws {
+        var bench = try CoreBench()
+        bench.tell(.begin(inUse: "wlan0"))
+        bench.tell(.atWork)
+        bench.tell(.supplicant("wlan0", .available))
+        bench.tell(.linkAnswer("wlan0", .whatIsThere(1), .linked(try facts(.sae))))
+        #expect(bench.network == "Home" && floor(bench) == .sae)
+    }
+
+    /// wpa_supplicant is told the same.
+    @Test func theJoinHasTheFloor() throws {
+        var bench = try linked([.sae, .pmf])
+        bench.tell(.supplicant("wlan0", .disconnected(reason: 8, locallyGenerated: false)))
+        bench.now = bench.now + .milliseconds(100)
+        let clock = ClockReading(instant: bench.now, time: Timestamp(millisecondsSince1970: 0))
+        let home = BSS(
+            bssid: bench.bss("Home").bssid, ssid: bench.home.ssid, frequency: bench.bss("Home").frequency, signal: -50,
+            lastSeen: bench.now, security: .wpa3, protection: [.sae, .pmf])
+        let owner = try #require(bench.scans.first)
+        let effects = bench.core.handle(.scanEnded(owner, .finished([home])), at: clock)
+        let floors = effects.compactMap { effect in
+            if case .join(_, let request, _, _) = effect { request.floor } else { nil }
+        }
+        #expect(floors == [[.sae, .pmf]])
+    }
+
     @Test func aTwinThatOffersLessIsToldOfOnce() throws {
         var bench = try linked([.sae, .pmf])
         bench.tell(.supplicant("wlan0", .disconnected(reason: 8, locallyGenerated: false)))
@@ -105,7 +144,7 @@ import Testing
         var bench = try started()
         #expect(bench.tell(.supplicant("wlan0", .unavailable)) == ["wait trouble", "ask kernel wlan0"])
         #expect(bench.network == "Home")
-        #expect(bench.tell(.supplicant("wlan0", .available)) == ["ask wlan0", "check country"])
+        #expect(bench.tell(.supplicant("wlan0", .available)) == ["ask wlan0"])
         let facts = LinkFacts(ssid: bench.home.ssid, bssid: bench.bss("Home").bssid, frequency: nil)
         bench.tell(.linkAnswer("wlan0", .whatIsThere(bench.core.stations["wlan0"]!.questions), .linked(facts)))
         #expect(bench.network == "Home" && bench.joins.isEmpty)
@@ -171,6 +210,22 @@ import Testing
         // A device that stays where it is writes nothing.
         bench.tell(.scanRead([bench.bss("Home"), bench.bss("Backup")], after: nil))
         #expect(bench.timers[.journal] == nil)
+    }
+
+    /// An access point that has completed a handshake with the password is remembered over a restart.
+    @Test func provenAccessPointsOutliveARestart() throws {
+        var bench = try started()
+        bench.tell(.request(7, try bench.command("Backup")))
+        try bench.store(1)
+        bench.tell(.answered(switchID: "s-1"))
+        bench.endScan(.finished([bench.bss("Backup")]))
+        bench.connect("wlan0")
+        bench.tell(.stop)
+        try bench.store(2)
+        var next = try CoreBench(disk: bench.disk)
+        next.tell(.begin(inUse: "wlan0"))
+        let backup = try #require(next.core.policy.networks.first { $0.ssid.description == "Backup" })
+        #expect(next.core.policy.provenAccessPoints(of: backup.id) == [bench.bss("Backup").bssid])
     }
 
     /// After the end nothing is wanted any more, and the link stays as it is.

@@ -74,6 +74,42 @@ import Testing
         #expect(bench.network == "Home")
     }
 
+    /// Signing in goes over the link in use.
+    @Test func aCommandToANetworkWithALoginPageMovesFirst() throws {
+        var bench = try joining()
+        bench.connect("wlan1")
+        bench.lease("wlan1", 2)
+        let effects = bench.tell(.found(.probed(epoch: bench.probed, .captive)))
+        #expect(Array(effects.prefix(4)) == Self.succession)
+        #expect(bench.core.inUse == "wlan1" && bench.network == "Backup")
+    }
+
+    /// There the device keeps its address.
+    @Test func anotherAccessPointOfTheSameNetworkIsJoinedByTheStationInUse() throws {
+        var bench = try CoreBench(spare: "wlan1", validates: false)
+        try bench.start()
+        bench.readySpare()
+        for _ in 0..<60 where bench.joins.isEmpty {
+            bench.now = bench.now + .seconds(2)
+            bench.tell(.signal(-85))
+            let weak = BSS(
+                bssid: BSSID("02:00:00:00:01:01")!, ssid: bench.home.ssid, frequency: Frequency(megahertz: 2462),
+                signal: -50, lastSeen: bench.now, security: .wpa2)
+            bench.endScan(.finished([bench.bss("Home", signal: -85), weak]))
+        }
+        #expect(bench.joins["wlan0"]?.ssid == bench.home.ssid && bench.joins["wlan1"] == nil)
+    }
+
+    /// After a loss the station that was in use last searches.
+    @Test func afterALossTheStationInUseSearches() throws {
+        var bench = try CoreBench(spare: "wlan1")
+        try bench.start()
+        bench.readySpare()
+        bench.tell(.supplicant("wlan0", .disconnected(reason: 8, locallyGenerated: false)))
+        bench.endScan(.finished([bench.bss("Backup")]))
+        #expect(bench.joins["wlan0"]?.ssid == bench.backup.ssid && bench.joins["wlan1"] == nil)
+    }
+
     @Test func aSpareThatGoesIsNotReady() throws {
         var bench = try CoreBench(spare: "wlan1")
         try bench.start()

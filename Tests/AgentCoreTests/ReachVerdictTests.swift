@@ -192,7 +192,7 @@ import Testing
         #expect(Self.verdict(.link, target, open: .source).result == .online)
     }
 
-    @Test func whoeverIsStillAskedMayDecide() {
+    @Test func aTargetStillAskedMayDecide() {
         #expect(Self.verdict(.lan, gateway: nil, open: .gateway).result == nil)
         #expect(Self.verdict(.lan, source: .online, gateway: nil, open: .gateway).result == .online)
         #expect(Self.verdict(.target, source: .online, open: .targets).result == nil)

@@ -10,7 +10,7 @@ import Testing
 @testable import Agent
 
 /// How probes are answered, and who is asked for it. The world is a fake, the watch is the real one.
-@AgentLoop @Suite struct ReachWatchTests {
+@AgentLoop @Suite struct ConnectivityMonitorTests {
     @Test func aTargetThatWasHeardIsProofWithoutTraffic() async throws {
         let desk = ReachDesk(.target, source: .online, targets: [FakeTarget("broker.example", isTLS: true)])
         desk.targets[0].become(.ready)
@@ -39,7 +39,7 @@ import Testing
         (ReachProblem.tlsFailed, ProbeResult.failed), (.connectionReset, .failed), (.unexpectedAnswer, .failed),
         (.connectionRefused, .online),
     ])
-    func whoeverIsInBetweenProvesNothing(problem: ReachProblem, result: ProbeResult) async throws {
+    func aPortalInBetweenProvesNothing(problem: ReachProblem, result: ProbeResult) async throws {
         let desk = ReachDesk(.target, targets: [FakeTarget("broker.example", isTLS: true)])
         desk.targets[0].answer = problem
         #expect(await desk.probe() == .probed(epoch: 1, result))
@@ -150,7 +150,7 @@ import Testing
         #expect(desk.watch.connectivity.internet == .yes, "what was found last stands")
     }
 
-    @Test func whereNobodyWasAskedThereIsNoVerdict() async throws {
+    @Test func withoutAQuestionThereIsNoVerdict() async throws {
         let desk = ReachDesk(.internet, source: .online)
         desk.useUpTheBudget()
         guard case .postponed(epoch: 1, _) = await desk.probe() else {
@@ -200,7 +200,7 @@ import Testing
         #expect(await desk.probe() == .probed(epoch: 1, .online))
     }
 
-    @Test(.timeLimit(.minutes(1))) func whoeverIsReadyAndSilentIsNotWaitedForAlone() async throws {
+    @Test(.timeLimit(.minutes(1))) func aReadyButSilentProviderIsNotWaitedForAlone() async throws {
         let desk = ReachDesk(.target, source: .failed(.timedOut), targets: [FakeTarget("broker.example", isTLS: true)])
         desk.targets[0].become(.ready)
         desk.targets[0].isSilent.store(true, ordering: .relaxed)

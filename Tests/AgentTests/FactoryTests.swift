@@ -30,7 +30,7 @@ import Testing
             on: try disk.medium(), path: "/store/keyfile", maximumBackups: 3, rootKey: rootKey(on: disk), now: { 1 })
     }
 
-    private static func survey(_ disk: SimulatedDisk) throws -> Provisioning.Device {
+    private static func inspect(_ disk: SimulatedDisk) throws -> Provisioning.Device {
         let hasRootKey = try rootKey(on: disk).load() != nil
         return try Provisioning.Device(state: disk, hasRootKey: hasRootKey, stored: try open(disk).state)
     }
@@ -38,7 +38,7 @@ import Testing
     @discardableResult
     private static func provision(_ provisioning: Provisioning, _ disk: SimulatedDisk) throws -> Provisioning.Plan {
         if let scope = try FactoryReset.underWay(in: disk) { try reset(scope, disk) }
-        let plan = try provisioning.plan(for: try survey(disk))
+        let plan = try provisioning.plan(for: try inspect(disk))
         _ = try rootKey(on: disk).makeFirst()
         _ = try provisioning.provideIdentity(plan, in: disk)
         try provisioning.provideNetwork(plan, in: try open(disk))

@@ -5,6 +5,7 @@ import Failover
 import Linux
 import NIOPosix
 import Synchronization
+import TestTime
 
 @testable import Agent
 
@@ -18,6 +19,8 @@ final class ReachDesk {
     private(set) var published = 0
     private(set) var changes = 0
     private var waiting: CheckedContinuation<PolicyEvent, Never>?
+    /// Of the check under way.
+    private let findings = Observed<ReachFindings?>(nil)
 
     /// How often the source was asked.
     var questions: Int { world.questions.load(ordering: .relaxed) }
@@ -31,14 +34,14 @@ final class ReachDesk {
         let world = FakeWorld(finding ?? .online, gateway: gateway)
         self.world = world
         self.targets = targets
-        let look: @Sendable (InterfaceNetwork, Duration) async -> ValidationLook = { _, _ in await world.look() }
+        let look: @Sendable (InterfaceNetwork, Duration) async -> ValidationCheck = { _, _ in await world.look() }
         watch = ConnectivityMonitor(
             required: required,
             means: ConnectivityMonitor.Means(
-                lookOnline: finding == nil ? nil : look,
+                validateOnline: finding == nil ? nil : look,
                 findPortal: { _, _ in api.map { _ in "https://portal.example/api" } },
                 askPortal: { _, _, _ in
-                    CaptiveLook(result: api.map { .success($0) } ?? .failure(.contentType), cost: 100)
+                    CaptiveCheck(result: api.map { .success($0) } ?? .failure(.contentType), cost: 100)
                 },
                 askGateway: { _, _ in world.askGateway() },
                 wifi: InterfaceNetwork(interface: "wlan9", on: group),
@@ -52,7 +55,9 @@ final class ReachDesk {
                 told.append(event)
                 waiting?.resume(returning: event)
                 waiting = nil
-            }, publish: { [unowned self] _ in published += 1 }, changed: { [unowned self] in changes += 1 })
+            }, publish: { [unowned self] _ in published += 1 },
+            handled: { [unowned self] in findings.change { $0 = watch.state.checkFindings } },
+            changed: { [unowned self] in changes += 1 })
         watch.follow(.wifi(epoch: 1))
         (changes, published) = (0, 0)
     }
@@ -70,13 +75,11 @@ final class ReachDesk {
     }
 
     /// A probe whose time is over as soon as so much has been found.
-    func probe(until isFound: @escaping (ReachFindings) -> Bool) async -> PolicyEvent {
+    func probe(until isFound: @escaping @Sendable (ReachFindings) -> Bool) async -> PolicyEvent {
         await next {
             watch.probe(epoch: 1, within: Self.ever)
             Task {
-                while let findings = watch.state.checkFindings, !isFound(findings) {
-                    try? await Task.sleep(for: .milliseconds(5))
-                }
+                try await findings.wait("that has been found") { $0.map(isFound) ?? true }
                 watch.handle(.timeIsOver)
             }
         }
@@ -107,10 +110,10 @@ final class FakeWorld: Sendable {
         self.gateway = gateway
     }
 
-    func look() async -> ValidationLook {
+    func look() async -> ValidationCheck {
         questions.add(1, ordering: .relaxed)
         if isSilent.load(ordering: .relaxed) { await untilCancelled() }
-        return ValidationLook(finding: finding.withLock { $0 }, cost: 1000)
+        return ValidationCheck(finding: finding.withLock { $0 }, cost: 1000)
     }
 
     func askGateway() -> Bool {
@@ -118,9 +121,6 @@ final class FakeWorld: Sendable {
         return gateway
     }
 }
-
-/// Longer than any test waits.
-func untilCancelled() async { try? await Task.sleep(for: .seconds(3600)) }
 
 final class FakeTarget: Sendable {
     let host: String

@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func anEndAsItIsMeantToBlamesNobody() async throws {
+    @Test func anIntendedEndIsNoFailure() async throws {
         try await inFolder { folder in
             let marks = marks(folder)
             #expect(marks.begin(api))

@@ -114,7 +114,7 @@ import Testing
     }
 
     /// A pipe without a reader stands for a disk that hangs.
-    @Test func aSlowDiskLosesEntriesAndHoldsNobodyUp() throws {
+    @Test func aSlowDiskLosesEntriesAndBlocksNothing() throws {
         try inFolder { folder in
             let path = folder + "/record"
             let recording = try Recording(

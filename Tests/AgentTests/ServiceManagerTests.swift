@@ -5,7 +5,7 @@ import Logging
 import NIOCore
 import NIOPosix
 import PipedPrograms
-import Synchronization
+import TestTime
 import Testing
 
 @testable import Agent
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "", "@", "/", "vsock:2:1", "relative", "/" + String(repeating: "x", count: 107)])
-    func whereNobodyListensNothingIsSaid(socket: String?) {
+    func withoutASocketNothingIsSaid(socket: String?) {
         #expect(ServiceManager(socket: socket) == nil || socket == "/")
     }
 
@@ -59,69 +59,74 @@ import Testing
 
     /// The agent's own loop, blocked as by a defect.
     @Test(.timeLimit(.minutes(1))) func aStuckLoopGivesNoSign() async throws {
-        let gate = Gate()
-        try await expectNoSign(from: .agentLoop) {
-            Task { @AgentLoop in gate.wait() }
-        } release: {
-            gate.open()
+        try await expectNoSign(from: .agentLoop) { block in
+            Task { @AgentLoop in block.holdThread() }
         }
     }
 
     @Test(.timeLimit(.minutes(1))) func aStuckEventLoopGivesNoSign() async throws {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 2)
-        let gate = Gate()
         // The second of two: each of them counts.
         let loop = Array(group.makeIterator())[1]
-        try await expectNoSign(from: .eventLoops(of: group, name: "the connections")) {
-            loop.execute { gate.wait() }
-        } release: {
-            gate.open()
+        try await expectNoSign(from: .eventLoops(of: group, name: "the connections")) { block in
+            loop.execute { block.holdThread() }
         }
         try await group.shutdownGracefully()
     }
 
     private func expectNoSign(
-        from station: Watchdog.Station, block: () -> Void, release: () -> Void
+        from station: Watchdog.Station, whileStuckBy stick: (ThreadBlock) -> Void
     ) async throws {
+        let block = ThreadBlock()
         let log = LineCollector()
-        let signs = Mutex(0)
-        let watchdog = Watchdog(stations: [station], interval: .milliseconds(20), log: Logger(label: "") { _ in log })
-        let run = Task { await watchdog.run { signs.withLock { $0 += 1 } } }
-        try await eventually { signs.withLock { $0 } >= 3 }
-        block()
-        // A round may have passed just before.
-        try await eventually { log.text.contains("\(station.name) has not answered") }
-        let count = signs.withLock { $0 }
-        // As many intervals as would have been enough for a few signs.
-        try await Task.sleep(for: .milliseconds(200))
-        #expect(signs.withLock { $0 } == count)
-        release()
-        try await eventually { signs.withLock { $0 } > count }
+        let signs = Observed(0)
+        let clock = SteppedClock()
+        let interval = Duration.seconds(15)
+        let watchdog = Watchdog(
+            stations: [station], interval: interval, clock: clock, log: Logger(label: "") { _ in log })
+        let run = Task { await watchdog.run { signs.change { $0 += 1 } } }
+        for count in 1...3 {
+            try await signs.wait("sign \(count)") { $0 == count }
+            try await clock.sleeps(for: interval)
+            if count < 3 { clock.advance(by: interval) }
+        }
+        stick(block)
+        try await block.isInForce()
+        // The next round begins, and gets stuck.
+        clock.advance(by: interval)
+        try await clock.sleeps(for: interval)
+        clock.advance(by: interval)
+        try await log.contains("\(station.name) has not answered")
+        clock.advance(by: interval * 10)
+        #expect(signs.value == 3)
+        block.end()
+        try await signs.wait("a sign after all") { $0 == 4 }
         run.cancel()
         await run.value
     }
 }
 
-/// Keeps a thread until it is opened.
-private final class Gate: Sendable {
+/// Holds a thread until it is ended.
+private final class ThreadBlock: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
-    func wait() { semaphore.wait() }
-    func open() { semaphore.signal() }
-}
+    private let hasBegun = Observed(false)
 
-/// Waits for something that happens on another thread, with a deadline.
-func eventually(_ isSo: () -> Bool) async throws {
-    for _ in 0..<2000 {
-        if isSo() { return }
-        try await Task.sleep(for: .milliseconds(5))
+    func holdThread() {
+        hasBegun.change { $0 = true }
+        semaphore.wait()
     }
-    Issue.record("it did not happen in 10 s")
+
+    func isInForce() async throws { try await hasBegun.wait("the thread is held") { $0 } }
+    func end() { semaphore.signal() }
 }
 
 /// Collects log lines.
 final class LineCollector: LogHandler, Sendable {
-    private let lines = Mutex("")
-    var text: String { lines.withLock { $0 } }
+    private let lines = Observed("")
+    var text: String { lines.value }
+
+    /// Returns once a line has this.
+    func contains(_ part: String) async throws { try await lines.wait("in the log: \(part)") { $0.contains(part) } }
 
     var metadata: Logger.Metadata {
         get { [:] }
@@ -136,5 +141,5 @@ final class LineCollector: LogHandler, Sendable {
         set {}
     }
 
-    func log(event: LogEvent) { lines.withLock { $0 += "\(event.level) \(event.message)\n" } }
+    func log(event: LogEvent) { lines.change { $0 += "\(event.level) \(event.message)\n" } }
 }

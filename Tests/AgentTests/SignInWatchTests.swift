@@ -7,6 +7,7 @@ import Hotspots
 import Linux
 import NIOPosix
 import Synchronization
+import TestTime
 import Testing
 
 @testable import Agent
@@ -17,7 +18,7 @@ import Testing
     private static let closed = CaptiveState(isCaptive: true, userPortal: portal)
     private static let open = CaptiveState(isCaptive: false, secondsRemaining: 600, bytesRemaining: 9000)
 
-    @Test func aLoginPageIsForWhoeverCanSignIn() async throws {
+    @Test func aLoginPageIsForAProviderThatCanSignIn() async throws {
         let desk = SignInDesk(source: .captive(portal: "http://10.0.0.1/"))
         guard case .signingIn(epoch: 1, _) = await desk.probe() else {
             Issue.record("\(desk.told)")
@@ -27,7 +28,7 @@ import Testing
     }
 
     /// No provider will try: the verdict is there at once.
-    @Test func whereNobodyTriesItIsCaptiveAtOnce() async throws {
+    @Test func withoutAProviderItIsCaptiveAtOnce() async throws {
         let desk = SignInDesk(source: .captive(portal: nil))
         var status = HotspotStatus()
         status.isTryingWhereCaptive = false
@@ -68,7 +69,7 @@ import Testing
         _ = await desk.probe()
         desk.watch.signInChanged(to: desk.authenticated)
         _ = await desk.probe()
-        await desk.apiAnswers()
+        try await desk.apiAnswers()
         desk.clock.pass(.seconds(100))
         #expect(desk.watch.connectivity.portal?.secondsRemaining == 500)
     }
@@ -78,7 +79,7 @@ import Testing
         let desk = SignInDesk(source: .online, api: nil)
         for _ in 1...20 {
             _ = await desk.probe()
-            await desk.apiAnswers()
+            try await desk.apiAnswers()
         }
         #expect(desk.world.apiQuestions.load(ordering: .relaxed) == 1)
     }
@@ -87,19 +88,19 @@ import Testing
     @Test func aNetworkThatClosesIsADoubt() async throws {
         let desk = SignInDesk(source: .online, api: Self.open)
         #expect(await desk.probe() == .probed(epoch: 1, .online))
-        await desk.apiAnswers()
+        try await desk.apiAnswers()
         desk.world.api.withLock { $0 = .success(Self.closed) }
         desk.clock.pass(.seconds(600))
         let event = await desk.next { desk.watch.handle(.askPortalAnew) }
         #expect(event == .doubted(epoch: 1))
     }
 
-    @Test func anEndThatCanBePutOffIsToldToWhoeverSignedIn() async throws {
+    @Test func anEndThatCanBePutOffIsToldToTheProvider() async throws {
         var short = Self.open
         (short.secondsRemaining, short.canExtendSession, short.userPortal) = (100, true, Self.closed.userPortal)
         let desk = SignInDesk(source: .online, api: short)
         _ = await desk.probe()
-        await desk.apiAnswers()
+        try await desk.apiAnswers()
         #expect(desk.service.calls.contains("ends Cafe"))
     }
 
@@ -139,7 +140,7 @@ import Testing
 
     // MARK: Leaving
 
-    @Test func whoeverSignedInLogsOffBeforeTheLinkGoes() async throws {
+    @Test func theProviderLogsOffBeforeTheLinkGoes() async throws {
         let desk = SignInDesk(source: .online)
         desk.watch.signInChanged(to: desk.authenticated)
         desk.watch.logOff()
@@ -152,7 +153,7 @@ import Testing
         #expect(desk.watch.farewell == nil)
     }
 
-    @Test func whereNobodySignedInNobodyWaits() throws {
+    @Test func withoutASignInNothingWaits() throws {
         let desk = SignInDesk(source: .online)
         desk.watch.logOff()
         #expect(desk.watch.farewell == nil)
@@ -175,6 +176,7 @@ final class SignInDesk {
     private(set) var published: [Event.Body] = []
     private(set) var problems: [String] = []
     private var waiting: CheckedContinuation<PolicyEvent, Never>?
+    private let isAskingPortal = Observed(false)
 
     final class World: Sendable {
         let source: Mutex<ValidationFinding?>
@@ -186,9 +188,9 @@ final class SignInDesk {
             self.api = Mutex(api.map { .success($0) } ?? .failure(.status(404)))
         }
 
-        func ask() -> CaptiveLook {
+        func ask() -> CaptiveCheck {
             apiQuestions.add(1, ordering: .relaxed)
-            return CaptiveLook(result: api.withLock { $0 }, cost: 1000)
+            return CaptiveCheck(result: api.withLock { $0 }, cost: 1000)
         }
     }
 
@@ -200,13 +202,13 @@ final class SignInDesk {
         let group = MultiThreadedEventLoopGroup.singleton
         let world = World(source, api)
         self.world = world
-        let look: @Sendable (InterfaceNetwork, Duration) async -> ValidationLook = { _, _ in
-            ValidationLook(finding: world.source.withLock { $0 } ?? .failed(.timedOut), cost: 1000)
+        let look: @Sendable (InterfaceNetwork, Duration) async -> ValidationCheck = { _, _ in
+            ValidationCheck(finding: world.source.withLock { $0 } ?? .failed(.timedOut), cost: 1000)
         }
         watch = ConnectivityMonitor(
             required: required,
             means: ConnectivityMonitor.Means(
-                lookOnline: source == nil ? nil : look,
+                validateOnline: source == nil ? nil : look,
                 findPortal: { _, _ in "https://api.example/" }, askPortal: { _, _, _ in world.ask() },
                 askGateway: { _, _ in true }, wifi: InterfaceNetwork(interface: "wlan9", on: group),
                 unbound: InterfaceNetwork(interface: nil, on: group), now: { [clock] in clock.now }),
@@ -219,6 +221,9 @@ final class SignInDesk {
                 waiting?.resume(returning: event)
                 waiting = nil
             }, publish: { [unowned self] in published.append($0) },
+            handled: { [unowned self] in
+                isAskingPortal.change { $0 = watch.state.isAskingPortal(at: clock.now) }
+            },
             problem: { [unowned self] in if let problem = $0 { problems.append(problem) } },
             captiveNetwork: { Self.network })
         watch.follow(.wifi(epoch: 1))
@@ -251,9 +256,7 @@ final class SignInDesk {
     }
 
     /// A probe does not wait for what the network says of itself where nothing depends on it.
-    func apiAnswers() async {
-        while watch.state.isAskingPortal(at: clock.now) { try? await Task.sleep(for: .milliseconds(5)) }
-    }
+    func apiAnswers() async throws { try await isAskingPortal.wait("the network's own word") { !$0 } }
 
     func probe() async -> PolicyEvent { await next { watch.probe(epoch: 1, within: ReachDesk.ever) } }
 }

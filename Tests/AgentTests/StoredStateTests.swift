@@ -442,7 +442,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
         #expect(told == [.accepted, .joining, .waitingForAddress, .rolledBack])
     }
 
-    @Test func keepsOutcomesForWhoeverReconnects() throws {
+    @Test func keepsOutcomesForAnAppThatReconnects() throws {
         var ledger = SwitchLedger()
         let entry = ledger.open("abc", target: try network("Guest\u{1b}"))
         #expect(ledger.current?.id == entry.id)

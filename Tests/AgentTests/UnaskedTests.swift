@@ -31,7 +31,7 @@ import Testing
     }
 
     /// It may be a portal that is back.
-    @Test func whoeverMayBeAPortalIsToldAfterAQuestion() async throws {
+    @Test func aPossiblePortalIsReportedAfterAQuestion() async throws {
         let desk = ReachDesk(.target, source: .online, targets: [FakeTarget(Self.broker)])
         #expect(await desk.next { desk.become(.ready) } == .probed(epoch: 1, .online))
         #expect(desk.questions == 1)
@@ -87,7 +87,7 @@ import Testing
         #expect(desk.watch.connectivity.problem == .timedOut)
     }
 
-    @Test func whoeverIsLeftSaysHowFarItLeads() throws {
+    @Test func theRemainingTargetSaysHowFarItLeads() throws {
         let targets = [FakeTarget(Self.broker, isTLS: true), FakeTarget("192.168.1.5", isFar: false)]
         let desk = ReachDesk(.link, targets: targets)
         desk.become(.ready)

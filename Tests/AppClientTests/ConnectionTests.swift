@@ -1,6 +1,7 @@
 import AgentModel
 import AppProtocol
 import PipedPrograms
+import TestTime
 import Testing
 
 @testable import AppClient
@@ -62,7 +63,7 @@ struct HostileDeviceTests {
     }
 
     /// Numbers at the ends of their range, in an order that makes no sense: gaps, and no trap.
-    @Test func numbersThatNobodyCanCountTo() async throws {
+    @Test func numbersBeyondCounting() async throws {
         try await withImpostor { client, server async throws in
             async let subscription = client.events()
             _ = try await server.request()

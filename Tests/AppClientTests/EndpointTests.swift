@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test(arguments: ["127.0.0.1", "::1", "localhost"])
-    func nobodyListens(host: String) async throws {
+    func nothingListens(host: String) async throws {
         let endpoint = try endpoint(host)
         await #expect(throws: ClientError.unreachable(endpoint)) { try await DeviceClient(connectingTo: endpoint) }
     }

@@ -2,6 +2,7 @@ import AgentModel
 import AppClient
 import AppProtocol
 import AppServer
+import TestTime
 import Testing
 
 /// Events that go on whatever happens to the connection.
@@ -94,7 +95,7 @@ import Testing
                     }
                 }
                 publish(-90 ... -81, on: fixture.board.hub)
-                await ready.open()
+                ready.open()
                 for try await signals in group { #expect(signals == Array(-90 ... -81)) }
             }
             #expect(fixture.relay.accepted == 1)
@@ -119,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func eventsThatNobodyReadsAnyMoreAreNotFetched() async throws {
+    @Test func unreadEventsAreNotFetched() async throws {
         try await Fixture.with { fixture async throws in
             let manager = fixture.manager()
             do {
@@ -163,7 +164,7 @@ import Testing
             settings.clock = clock
             let session = DeviceSession(device.endpoint, settings: settings)
             let events = try await session.events()
-            try await eventually("it has been fetched again and again") { device.count("events.subscribe") > 6 }
+            try await device.isAsked("events.subscribe", times: 7)
             let subscriptions = device.count("events.subscribe")
             #expect(clock.pauses.count >= subscriptions - 1)
             // From 0.2 seconds, each cut by up to half.

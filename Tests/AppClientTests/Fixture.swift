@@ -3,7 +3,7 @@ import AppClient
 import AppProtocol
 import AppServer
 import Foundation
-import Synchronization
+import TestTime
 import Testing
 
 /// A device that keeps a list and moves between networks when the test says so.
@@ -31,7 +31,7 @@ final class Board: DeviceService {
     let device: DeviceKey
     let hub: EventHub
     private let opener: SealOpener
-    private let state = Mutex(State())
+    private let state = Observed(State())
     /// Is told of every request before it is answered.
     private let hook: @Sendable (Request.Body) async -> Void
 
@@ -45,23 +45,28 @@ final class Board: DeviceService {
         opener = SealOpener(device)
     }
 
-    var network: NetworkStatus { state.withLock { $0.network } }
-    var list: [StoredNetwork] { state.withLock { $0.list } }
-    var asked: [Request.Body] { state.withLock { $0.asked } }
+    var network: NetworkStatus { state.change { $0.network } }
+    var list: [StoredNetwork] { state.change { $0.list } }
+    var asked: [Request.Body] { state.change { $0.asked } }
 
     func count(_ type: MessageType) -> Int { asked.count { $0.type == type } }
 
-    func set(_ change: (inout State) -> Void) { state.withLock { change(&$0) } }
+    /// Returns once there have been so many requests of this type.
+    func isAsked(_ type: MessageType, times: Int = 1) async throws {
+        try await state.wait("\(type.rawValue), \(times) times") { $0.asked.count { $0.type == type } >= times }
+    }
+
+    func set(_ change: (inout State) -> Void) { state.change { change(&$0) } }
 
     /// Brings the switch forward and tells it.
     func advance(_ switchId: String = "s-1", to phase: SwitchPhase, reason: ReasonCode? = nil) {
         let status = SwitchStatus(switchId: switchId, phase: phase, reason: reason)
-        state.withLock { $0.switches[switchId] = status }
+        state.change { $0.switches[switchId] = status }
         hub.publish(.switchProgress(status))
     }
 
     func respond(to request: Request.Body, from peer: Peer) async throws(ProtocolError) -> Response.Body {
-        let refusal = state.withLock { state -> ErrorCode? in
+        let refusal = state.change { state -> ErrorCode? in
             state.asked.append(request)
             guard var codes = state.refusals[request.type], !codes.isEmpty else { return nil }
             defer { state.refusals[request.type] = codes }
@@ -70,14 +75,14 @@ final class Board: DeviceService {
         await hook(request)
         if let refusal { throw ProtocolError(refusal, "as the test wants it") }
         switch request {
-        case .getCapabilities: return .capabilities(state.withLock { $0.capabilities })
-        case .getNetwork: return .network(state.withLock { $0.network })
+        case .getCapabilities: return .capabilities(state.change { $0.capabilities })
+        case .getNetwork: return .network(state.change { $0.network })
         case .getBackups: return .backups(backups)
         case .updateBackups(let update): return .backups(try self.update(update))
         case .switchNetwork(let request):
             if case .new(let network) = request.target { _ = try password(of: network) }
             let status = SwitchStatus(switchId: "s-1", phase: .accepted)
-            state.withLock { $0.switches["s-1"] = status }
+            state.change { $0.switches["s-1"] = status }
             return .switchStatus(status)
         case .getSwitch(let query): return .switchStatus(try status(query.switchId))
         case .confirmSwitch(let query):
@@ -99,14 +104,14 @@ final class Board: DeviceService {
     static let diagnosis = Diagnosis(steps: [Diagnosis.Step(layer: .radio, result: .good, found: "wlan0 is up")])
 
     private func status(_ switchId: String) throws(ProtocolError) -> SwitchStatus {
-        guard let status = state.withLock({ $0.switches[switchId] }) else {
+        guard let status = state.change({ $0.switches[switchId] }) else {
             throw ProtocolError(.unknownSwitch, "there was none")
         }
         return status
     }
 
     private var backups: BackupList {
-        state.withLock { state in
+        state.change { state in
             BackupList(
                 max: state.capabilities.maxBackupNetworks, revision: state.revision,
                 networks: state.list.map {
@@ -116,7 +121,7 @@ final class Board: DeviceService {
     }
 
     private func update(_ update: BackupsUpdate) throws(ProtocolError) -> BackupList {
-        let (known, revision, max) = state.withLock { ($0.list, $0.revision, $0.capabilities.maxBackupNetworks) }
+        let (known, revision, max) = state.change { ($0.list, $0.revision, $0.capabilities.maxBackupNetworks) }
         guard update.ifRevision ?? revision == revision else {
             throw ProtocolError(.revisionConflict, "another client", details: ["revision": .number(revision)])
         }
@@ -136,7 +141,7 @@ final class Board: DeviceService {
                     StoredNetwork(ssid: network.ssid, hash: hash, password: password, isHidden: network.isHidden))
             }
         }
-        state.withLock { state in
+        state.change { state in
             state.list = list
             state.revision += 1
         }
@@ -188,7 +193,7 @@ struct Fixture {
         let relay = try await Relay(to: try #require(server.lanPort))
         do {
             try await body(Fixture(board: board, relay: relay, socket: socket))
-            try await eventually("every connection is closed") { relay.connections == 0 }
+            try await relay.isEmpty()
         } catch {
             await relay.stop()
             await server.stop()
@@ -220,10 +225,6 @@ extension DeviceSession.Settings {
     }
 }
 
-struct Overdue: Error, CustomStringConvertible {
-    let description: String
-}
-
 /// Returns once the condition is met; fails after 10 minutes. For conditions without an event.
 func eventually(
     _ what: String, isolation: isolated (any Actor)? = #isolation, _ condition: () async throws -> Bool
@@ -232,24 +233,5 @@ func eventually(
     while try await !condition() {
         guard ContinuousClock.now < end else { throw Overdue(description: "not within 10 minutes: \(what)") }
         try await Task.sleep(for: .milliseconds(2))
-    }
-}
-
-/// Holds tasks up until it is opened.
-actor Gate {
-    private var isOpen = false
-    private var waiting: [CheckedContinuation<Void, Never>] = []
-
-    var isReached: Bool { !waiting.isEmpty }
-
-    func pass() async {
-        guard !isOpen else { return }
-        await withCheckedContinuation { waiting.append($0) }
-    }
-
-    func open() {
-        isOpen = true
-        for continuation in waiting { continuation.resume() }
-        waiting = []
     }
 }

@@ -2,6 +2,7 @@ import AgentModel
 import AppClient
 import AppProtocol
 import AppServer
+import TestTime
 import Testing
 
 /// Each call of the manager against a server in the network.
@@ -78,9 +79,9 @@ import Testing
         try await Fixture.with(board) { fixture async throws in
             let manager = fixture.manager(.impatient)
             async let diagnosis = manager.diagnose()
-            try await eventually("the device is asked") { board.count(.getDiagnosis) == 1 }
+            try await board.isAsked(.getDiagnosis, times: 1)
             _ = try await manager.getBackupWifiNetworks()
-            await gate.open()
+            gate.open()
             #expect(try await diagnosis == Board.diagnosis)
             #expect(board.count(.getDiagnosis) == 1)
             #expect(fixture.relay.accepted == 2)
@@ -172,7 +173,7 @@ import Testing
             try await manager.updateBackupWifiNetworks([model])
             #expect(fixture.board.count(.agreeKey) == 2)
             async let switched = manager.switchBackupWifiNetwork(ssid: "Home", pwd: "correct horse")
-            try await eventually("the switch is asked for twice") { fixture.board.count(.switchNetwork) == 2 }
+            try await fixture.board.isAsked(.switchNetwork, times: 2)
             fixture.board.advance(to: .committed)
             let phase = try await switched.phase
             #expect(phase == .committed)

@@ -2,6 +2,7 @@ import AgentModel
 import AppClient
 import AppProtocol
 import AppServer
+import TestTime
 import Testing
 
 /// Connections that end, or go silent, in use.
@@ -36,10 +37,10 @@ import Testing
         try await Fixture.with(board) { fixture async throws in
             let manager = fixture.manager()
             async let networks = manager.getBackupWifiNetworks()
-            try await eventually("it is asked") { await gate.isReached }
+            try await gate.isReached()
             await fixture.relay.cut()
-            try await eventually("it is asked again") { fixture.board.count(.getBackups) == 2 }
-            await gate.open()
+            try await fixture.board.isAsked(.getBackups, times: 2)
+            gate.open()
             #expect(try await networks.max == 3)
             #expect(fixture.board.count(.getBackups) == 2)
         }
@@ -62,7 +63,7 @@ import Testing
             let manager = fixture.manager()
             fixture.relay.refuse(true)
             async let networks = manager.getBackupWifiNetworks()
-            try await eventually("it has been tried more than once") { fixture.relay.accepted > 2 }
+            try await fixture.relay.hasAccepted(3)
             fixture.relay.refuse(false)
             #expect(try await networks.max == 3)
         }
@@ -114,7 +115,7 @@ import Testing
             settings.timeout = .seconds(600)
             let manager = fixture.manager(settings)
             let asking = Task { try await manager.getBackupWifiNetworks() }
-            try await eventually("it is tried") { fixture.relay.accepted > 1 }
+            try await fixture.relay.hasAccepted(2)
             asking.cancel()
             await #expect(throws: ClientError.cancelled) { try await asking.value }
         }
@@ -128,13 +129,13 @@ import Testing
             #expect(try await events.next() == nil)
             await #expect(throws: ClientError.cancelled) { try await manager.getBackupWifiNetworks() }
             await #expect(throws: ClientError.cancelled) { try await manager.events() }
-            try await eventually("the connection is closed") { fixture.relay.connections == 0 }
+            try await fixture.relay.isEmpty()
             #expect(fixture.relay.accepted == 1)
         }
     }
 
     /// `Fixture.with` sees to it that no connection is left.
-    @Test func whoeverIsForgottenLeavesNothingBehind() async throws {
+    @Test func aForgottenDeviceLeavesNothingBehind() async throws {
         try await Fixture.with { fixture async throws in
             weak var session: DeviceSession?
             do {
@@ -155,9 +156,9 @@ import Testing
             let revision = try await manager.getBackupWifiNetworks().revision
             let model = try manager.generateBackupWifiModel(ssid: "Home", pwd: "correct horse")
             async let update = manager.updateBackupWifiNetworks([model], ifRevision: revision)
-            try await eventually("it is there") { await gate.isReached }
+            try await gate.isReached()
             await fixture.relay.cut()
-            await gate.open()
+            gate.open()
             let stored = try await update
             #expect(stored.networks == [model])
             #expect(stored.revision == revision + 1)
@@ -166,17 +167,17 @@ import Testing
     }
 
     /// The first one did not arrive, and another client came before the second one.
-    @Test func aListThatSomebodyElseChangedMeanwhileIsAConflict() async throws {
+    @Test func aListThatAnotherAppChangedMeanwhileIsAConflict() async throws {
         let gate = Gate()
         let board = Board(Fixture.device) { request in if request.type == .agreeKey { await gate.pass() } }
         try await Fixture.with(board) { fixture async throws in
             let manager = fixture.manager()
             let model = try manager.generateBackupWifiModel(ssid: "Home", pwd: "correct horse")
             async let update = manager.updateBackupWifiNetworks([model], ifRevision: 1)
-            try await eventually("the key is asked for") { await gate.isReached }
+            try await gate.isReached()
             fixture.board.set { $0.revision = 2 }
             await fixture.relay.cut()
-            await gate.open()
+            gate.open()
             do {
                 _ = try await update
                 Issue.record("the other client's change is lost")

@@ -1,6 +1,6 @@
 import NIOCore
 import NIOPosix
-import Synchronization
+import TestTime
 
 /// Stands between app and device, on loopback, and does what networks do: cuts connections, swallows what is said,
 /// leads somewhere else.
@@ -17,8 +17,8 @@ final class Relay: Sendable {
     private let state: StateBox
 
     final class StateBox: Sendable {
-        let state: Mutex<State>
-        init(_ state: State) { self.state = Mutex(state) }
+        let state: Observed<State>
+        init(_ state: State) { self.state = Observed(state) }
     }
 
     let port: Int
@@ -34,25 +34,35 @@ final class Relay: Sendable {
     }
 
     /// How many connections there are now.
-    var connections: Int { state.state.withLock { $0.connections.count } }
+    var connections: Int { state.state.change { $0.connections.count } }
     /// How many there have been.
-    var accepted: Int { state.state.withLock { $0.accepted } }
+    var accepted: Int { state.state.change { $0.accepted } }
+
+    /// Returns once there have been so many.
+    func hasAccepted(_ count: Int) async throws {
+        try await state.state.wait("connection \(count)") { $0.accepted >= count }
+    }
+
+    /// Returns once there is none any more.
+    func isEmpty() async throws {
+        try await state.state.wait("every connection is closed") { $0.connections.isEmpty }
+    }
 
     /// Ends every connection: nothing passes any more when it returns.
     func cut() async {
-        for channel in state.state.withLock({ $0.connections }) { try? await channel.close() }
+        for channel in state.state.change({ $0.connections }) { try? await channel.close() }
     }
 
     /// Nothing passes any more on the connections there are, in either direction, without a notice.
     func freeze() {
-        state.state.withLock { state in state.frozen.formUnion(state.connections.map { ObjectIdentifier($0) }) }
+        state.state.change { state in state.frozen.formUnion(state.connections.map { ObjectIdentifier($0) }) }
     }
 
     /// New connections are closed at once, or no more.
-    func refuse(_ refuses: Bool) { state.state.withLock { $0.refuses = refuses } }
+    func refuse(_ refuses: Bool) { state.state.change { $0.refuses = refuses } }
 
     /// New connections lead there.
-    func lead(to target: Int) { state.state.withLock { $0.target = target } }
+    func lead(to target: Int) { state.state.change { $0.target = target } }
 
     func stop() async {
         await cut()
@@ -60,7 +70,7 @@ final class Relay: Sendable {
     }
 
     private static func accept(_ near: any Channel, _ box: StateBox) -> EventLoopFuture<Void> {
-        let (target, refuses) = box.state.withLock { state in
+        let (target, refuses) = box.state.change { state in
             state.accepted += 1
             return (state.target, state.refuses)
         }
@@ -69,9 +79,9 @@ final class Relay: Sendable {
             .channelOption(.autoRead, value: false)
             .connect(host: "127.0.0.1", port: target)
             .flatMapThrowing { far in
-                box.state.withLock { $0.connections.append(near) }
+                box.state.change { $0.connections.append(near) }
                 near.closeFuture.whenComplete { _ in
-                    box.state.withLock { $0.connections.removeAll { $0 === near } }
+                    box.state.change { $0.connections.removeAll { $0 === near } }
                 }
                 try near.pipeline.syncOperations.addHandler(Pipe(to: far, of: near, box))
                 try far.pipeline.syncOperations.addHandler(Pipe(to: near, of: near, box))
@@ -95,7 +105,7 @@ final class Relay: Sendable {
         }
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-            guard !box.state.withLock({ $0.frozen.contains(connection) }) else { return }
+            guard !box.state.change({ $0.frozen.contains(connection) }) else { return }
             other.writeAndFlush(unwrapInboundIn(data), promise: nil)
         }
 

@@ -55,7 +55,7 @@ import Testing
 
             let attic = try #require(screen.stored?.networks.first)
             async let switching: Void = screen.switchTo(attic)
-            try await eventually("it is commanded") { fixture.board.count(.getSwitch) > 0 }
+            try await fixture.board.isAsked(.getSwitch)
             await fixture.relay.cut()
             fixture.board.advance(to: .joining)
             fixture.board.set { $0.network.ssid = attic.ssid }
@@ -81,7 +81,7 @@ import Testing
             let following = Task { await screen.follow() }
             let attic = try #require(screen.stored?.networks.first)
             async let switching: Void = screen.switchTo(attic)
-            try await eventually("it is commanded") { fixture.board.count(.getSwitch) > 0 }
+            try await fixture.board.isAsked(.getSwitch)
             fixture.board.advance(to: .rolledBack, reason: ReasonCode(.wrongKey))
             await switching
             let alert = try #require(screen.alert)

@@ -3,7 +3,7 @@ import AppProtocol
 import Foundation
 import NIOCore
 import NIOPosix
-import Synchronization
+import TestTime
 
 /// Listens at a socket and answers each request as the test says, or not at all.
 final class ScriptedDevice: Sendable {
@@ -16,7 +16,7 @@ final class ScriptedDevice: Sendable {
     private let log: RequestLog
 
     final class RequestLog: Sendable {
-        let types = Mutex<[String]>([])
+        let types = Observed<[String]>([])
     }
 
     /// Runs `body` while it listens.
@@ -52,9 +52,14 @@ final class ScriptedDevice: Sendable {
     }
 
     /// The types of the requests so far, in their order.
-    var asked: [String] { log.types.withLock { $0 } }
+    var asked: [String] { log.types.change { $0 } }
 
     func count(_ type: String) -> Int { asked.count { $0 == type } }
+
+    /// Returns once there have been so many requests of this type.
+    func isAsked(_ type: String, times: Int = 1) async throws {
+        try await log.types.wait("\(type), \(times) times") { $0.count { $0 == type } >= times }
+    }
 
     static func answer(_ id: String, _ body: String) -> String { #"{"v":1,"id":"\#(id)","ok":true,"body":\#(body)}"# }
 
@@ -76,35 +81,12 @@ final class ScriptedDevice: Sendable {
             lines.append(unwrapInboundIn(data).readableBytesView)
             while case .line(let line)? = lines.next() {
                 guard let head = try? JSONDecoder().decode(Head.self, from: Data(line)) else { continue }
-                log.types.withLock { $0.append(head.type) }
+                log.types.change { $0.append(head.type) }
                 for said in script(head.type, head.id) {
                     context.channel.writeAndFlush(ByteBuffer(string: said + "\n"), promise: nil)
                 }
             }
         }
-    }
-}
-
-/// A clock on which sleeping takes no time, and moves it.
-final class SkippingClock: Clock {
-    struct Instant: InstantProtocol {
-        var offset: Duration
-
-        func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
-        func duration(to other: Instant) -> Duration { other.offset - offset }
-        static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
-    }
-
-    private let slept = Mutex<[Duration]>([])
-
-    var pauses: [Duration] { slept.withLock { $0 } }
-    var now: Instant { Instant(offset: pauses.reduce(.zero, +)) }
-    var minimumResolution: Duration { .zero }
-
-    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
-        try Task.checkCancellation()
-        let pause = now.duration(to: deadline)
-        slept.withLock { $0.append(pause) }
     }
 }
 

@@ -4,6 +4,7 @@ import AppProtocol
 import AppServer
 import PipedPrograms
 import Synchronization
+import TestTime
 import Testing
 
 /// Switches, over whose way the connection breaks.
@@ -18,20 +19,20 @@ import Testing
 
     @Test func eachPhaseIsToldOnceAndInOrder() async throws {
         try await Fixture.with { fixture async throws in
-            let phases = Mutex<[SwitchPhase]>([])
+            let phases = Observed<[SwitchPhase]>([])
             let manager = fixture.manager()
             async let switched = manager.switchBackupWifiNetwork(hash: hash) { status in
-                phases.withLock { $0.append(status.phase) }
+                phases.change { $0.append(status.phase) }
             }
             try await isCommanded(fixture.board)
             for phase in [SwitchPhase.joining, .waitingForAddress, .validating] {
                 fixture.board.advance(to: phase)
-                try await eventually("it is told") { phases.withLock { $0.last } == phase }
+                try await phases.wait("\(phase)") { $0.last == phase }
             }
             fixture.board.advance(to: .committed)
             #expect(try await switched.phase == .committed)
             #expect(
-                phases.withLock { $0 } == [.accepted, .joining, .waitingForAddress, .validating, .committed])
+                phases.value == [.accepted, .joining, .waitingForAddress, .validating, .committed])
             #expect(fixture.board.asked.contains(.switchNetwork(SwitchRequest(target: .stored(hash)))))
         }
     }
@@ -70,7 +71,7 @@ import Testing
             }
             fixture.board.advance(to: .joining)
             fixture.board.advance(to: .committed)
-            try await eventually("it is looked for") { fixture.relay.accepted > 2 }
+            try await fixture.relay.hasAccepted(3)
             fixture.relay.refuse(false)
             #expect(try await switched.phase == .committed)
             #expect(fixture.board.count(.switchNetwork) == 1)
@@ -94,7 +95,7 @@ import Testing
             old.lead(to: stranger.port)
             await old.cut()
             fixture.board.advance(to: .committed)
-            try await eventually("the stranger is asked") { old.accepted > 2 }
+            try await old.hasAccepted(3)
             port.withLock { $0 = fixture.relay.port }
             #expect(try await switched.phase == .committed)
             await old.stop()
@@ -103,18 +104,18 @@ import Testing
 
     @Test func itIsConfirmedOverTheNewNetwork() async throws {
         try await Fixture.with { fixture async throws in
-            let phases = Mutex<[SwitchPhase]>([])
+            let phases = Observed<[SwitchPhase]>([])
             let manager = fixture.manager()
             async let switched = manager.switchBackupWifiNetwork(
                 ssid: attic, pwd: Secret(text: "correct horse"), hidden: true, joinOnce: true, confirmWithin: 60
-            ) { status in phases.withLock { $0.append(status.phase) } }
+            ) { status in phases.change { $0.append(status.phase) } }
             try await isCommanded(fixture.board)
             await fixture.relay.cut()
             fixture.board.advance(to: .joining)
             fixture.board.advance(to: .waitingForConfirmation)
             #expect(try await switched.phase == .committed)
             #expect(fixture.board.count(.confirmSwitch) == 1)
-            #expect(phases.withLock { $0.suffix(2) } == [.waitingForConfirmation, .committed])
+            #expect(phases.value.suffix(2) == [.waitingForConfirmation, .committed])
             for case .switchNetwork(let request) in fixture.board.asked {
                 #expect(request.joinOnce)
                 #expect(request.confirmWithin == 60)
@@ -127,13 +128,13 @@ import Testing
         }
     }
 
-    @Test func whoeverConfirmsElsewhereIsWaitedFor() async throws {
+    @Test func aConfirmationByAnotherAppIsWaitedFor() async throws {
         try await Fixture.with { fixture async throws in
             let session = DeviceSession(fixture.endpoint, settings: .quick)
             async let switched = session.switchNetwork(to: .stored(hash), confirmWithin: 60, confirms: false)
             try await isCommanded(fixture.board)
             fixture.board.advance(to: .waitingForConfirmation)
-            try await eventually("it is asked how it stands") { fixture.board.count(.getSwitch) > 1 }
+            try await fixture.board.isAsked(.getSwitch, times: 2)
             fixture.board.advance(to: .rolledBack)
             #expect(try await switched.phase == .rolledBack)
             #expect(fixture.board.count(.confirmSwitch) == 0)
@@ -149,10 +150,10 @@ import Testing
         try await Fixture.with(board) { fixture async throws in
             let manager = fixture.manager()
             async let switched = manager.switchBackupWifiNetwork(hash: hash)
-            try await eventually("the command is there") { await gate.isReached }
+            try await gate.isReached()
             fixture.relay.refuse(true)
             await fixture.relay.cut()
-            await gate.open()
+            gate.open()
             board.advance(to: .joining)
             board.advance(to: .committed)
             board.set { $0.network.hash = hash }
@@ -163,13 +164,13 @@ import Testing
     }
 
     /// Another client has switched the device at the same moment: that outcome is not taken for one's own.
-    @Test func theSwitchOfSomebodyElseIsNotTakenForOnesOwn() async throws {
+    @Test func theSwitchOfAnotherAppIsNotTakenForOnesOwn() async throws {
         let gate = Gate()
         let board = Board(Fixture.device) { request in if request.type == .switchNetwork { await gate.pass() } }
         try await Fixture.with(board) { fixture async throws in
             let manager = fixture.manager()
             async let switched = manager.switchBackupWifiNetwork(hash: hash)
-            try await eventually("the command is there") { await gate.isReached }
+            try await gate.isReached()
             fixture.relay.refuse(true)
             await fixture.relay.cut()
             board.advance("s-9", to: .joining)
@@ -181,7 +182,7 @@ import Testing
             } catch {
                 #expect(error as? ClientError == .outcomeUnknown(switchId: "s-9"))
             }
-            await gate.open()
+            gate.open()
         }
     }
 
@@ -191,7 +192,7 @@ import Testing
         try await Fixture.with(board) { fixture async throws in
             let manager = fixture.manager()
             async let switched = manager.switchBackupWifiNetwork(hash: hash)
-            try await eventually("the command is there, and goes no further") { await gate.isReached }
+            try await gate.isReached()
             // A switch that had begun before is not this one.
             board.advance("s-0", to: .committed)
             await fixture.relay.cut()
@@ -201,7 +202,7 @@ import Testing
             } catch {
                 #expect(error as? ClientError == .disconnected)
             }
-            await gate.open()
+            gate.open()
         }
     }
 
@@ -215,7 +216,7 @@ import Testing
             let session = DeviceSession(fixture.endpoint, settings: settings)
             await #expect(throws: ClientError.disconnected) { try await session.switchNetwork(to: .stored(hash)) }
             #expect(board.count(.switchNetwork) == 1)
-            await gate.open()
+            gate.open()
         }
     }
 
@@ -240,11 +241,9 @@ import Testing
             let clock = GatedClock()
             let session = DeviceSession(device.endpoint, settings: .moved(by: clock))
             async let switched = session.switchNetwork(to: .stored(hash))
-            try await eventually("it is asked") {
-                device.asked.last == (isSent ? "network.switch" : "events.subscribe")
-            }
-            try await eventually("the time runs") { await clock.gate.isReached }
-            await clock.gate.open()
+            try await device.isAsked(isSent ? "network.switch" : "events.subscribe")
+            try await clock.gate.isReached()
+            clock.gate.open()
             do {
                 _ = try await switched
                 Issue.record("there is no outcome")
@@ -276,12 +275,12 @@ import Testing
         try await Fixture.with { fixture async throws in
             let (clock, begun) = (GatedClock(), Gate())
             let session = DeviceSession(fixture.endpoint, settings: .moved(by: clock))
-            async let switched = session.switchNetwork(to: .stored(hash)) { _ in Task { await begun.open() } }
+            async let switched = session.switchNetwork(to: .stored(hash)) { _ in Task { begun.open() } }
             await begun.pass()
             fixture.relay.refuse(true)
             await fixture.relay.cut()
             try await eventually("it is noticed") { await !session.isConnected }
-            await clock.gate.open()
+            clock.gate.open()
             do {
                 _ = try await switched
                 Issue.record("the outcome is unknown")
@@ -296,7 +295,7 @@ import Testing
             let clock = GatedClock()
             let session = DeviceSession(fixture.endpoint, settings: .moved(by: clock))
             await #expect(throws: ClientError.timedOut) {
-                try await session.switchNetwork(to: .stored(hash)) { _ in Task { await clock.gate.open() } }
+                try await session.switchNetwork(to: .stored(hash)) { _ in Task { clock.gate.open() } }
             }
         }
     }
@@ -340,6 +339,6 @@ import Testing
     }
 
     private func isCommanded(_ board: Board) async throws {
-        try await eventually("the switch is commanded") { board.count(.getSwitch) > 0 }
+        try await board.isAsked(.getSwitch)
     }
 }

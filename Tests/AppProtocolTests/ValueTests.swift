@@ -144,7 +144,7 @@ import Testing
         #expect(try ServerLine.body(History.self, of: answer).isTruncated)
     }
 
-    @Test func whoClaimsANetworkIsOnlyThereWhereSomebodyDoes() throws {
+    @Test func theClaimIsOnlyThereWhereAProviderClaims() throws {
         let bssid = try #require(BSSID("02:00:00:00:00:01"))
         let networks = [["click-through", "cafe"], []].map { providers in
             ScannedNetwork(

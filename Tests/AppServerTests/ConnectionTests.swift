@@ -2,6 +2,7 @@ import AgentModel
 import AppClient
 import AppProtocol
 import AppServer
+import TestTime
 import Testing
 
 #if canImport(Glibc)
@@ -90,7 +91,7 @@ import Testing
         let gate = Gate()
         try await withClient(of: FakeDevice(gate: gate), hub: hub) { client async throws in
             async let scan = client.scan()
-            await gate.isReached()
+            try await gate.isReached()
             hub.publish(.scanFinished(ScanFinished(scanId: 4, outcome: .finished, networks: 1)))
             hub.publish(.scanFinished(ScanFinished(scanId: 5, outcome: .aborted, networks: 0)))
             gate.open()
@@ -105,7 +106,7 @@ import Testing
         let hash = NetworkHash(localKey: Secret(text: "key"), ssid: try SSID("Home"), password: nil)
         try await withClient(of: FakeDevice(gate: gate), hub: hub) { client async throws in
             async let outcome = client.switchNetwork(to: .stored(hash), within: .seconds(600))
-            await gate.isReached()
+            try await gate.isReached()
             hub.publish(.switchProgress(SwitchStatus(switchId: "s-0", phase: .failed)))
             hub.publish(.switchProgress(SwitchStatus(switchId: "s-1", phase: .joining)))
             hub.publish(
@@ -123,7 +124,7 @@ import Testing
         let hash = NetworkHash(localKey: Secret(text: "key"), ssid: try SSID("Home"), password: nil)
         try await withClient(of: FakeDevice(gate: gate), hub: hub) { client async throws in
             async let outcome = client.switchNetwork(to: .stored(hash), within: .seconds(600))
-            await gate.isReached()
+            try await gate.isReached()
             hub.publish(.gap(Gap(reason: .expired, missed: 1)))
             gate.open()
             let phase = try await outcome.phase
@@ -147,7 +148,7 @@ import Testing
         let gate = Gate()
         try await withClient(of: FakeDevice(gate: gate)) { client async throws in
             let asking = Task { try await client.network() }
-            await gate.isReached()
+            try await gate.isReached()
             asking.cancel()
             await #expect(throws: ClientError.cancelled) { try await asking.value }
             gate.open()
@@ -226,11 +227,33 @@ import Testing
             do {
                 let client = try RawSocket.connecting(to: path)
                 try await client.send(try switchRequest())
-                await gate.isReached()
+                try await gate.isReached()
                 withExtendedLifetime(client) {}
             }
             gate.open()
             #expect(await arrivals.first { @Sendable _ in true } == accepted)
+        }
+    }
+
+    /// More than all buffers between server and client hold: whatever is written after it waits until the client reads.
+    private static let flood = Event.Body.switchProgress(
+        SwitchStatus(switchId: "s-0", phase: .joining, text: String(repeating: "x", count: 1 << 23)))
+
+    /// The answer waits behind an event that the client does not read.
+    @Test(.timeLimit(.minutes(5))) func aClientThatDoesNotReadDoesNotHoldUpTheSwitch() async throws {
+        let (hub, clock) = (EventHub(), SteppedClock())
+        let (arrivals, arrived) = AsyncStream.makeStream(of: SwitchStatus.self)
+        try await withServer(Watch(device: FakeDevice(), arrived: arrived), hub: hub, clock: clock) { path in
+            let client = try RawSocket.connecting(to: path)
+            try await client.send(request(.subscribe))
+            #expect(try answer(await client.line()).code == nil)
+            hub.publish(Self.flood)
+            try await client.hasSomethingToRead()
+            try await client.send(try switchRequest())
+            try await clock.sleeps(for: .milliseconds(1500))
+            clock.advance(by: .milliseconds(1500))
+            #expect(await arrivals.first { @Sendable _ in true } == accepted)
+            withExtendedLifetime(client) {}
         }
     }
 }

@@ -2,6 +2,7 @@ import AgentModel
 import AppProtocol
 import AppServer
 import PipedPrograms
+import TestTime
 import Testing
 
 /// Clients that do not get through their handshake: wrong keys, no keys, no TLS, half of it. The owner gets in whatever
@@ -28,15 +29,15 @@ import Testing
     }
 
     @Test func aHandshakeThatIsNotFinishedIsGivenUp() async throws {
-        let clock = ManualClock()
+        let clock = SteppedClock()
         let notices = Notices()
         try await withNetworkServer(clock: clock, notices: notices) { _, port async throws in
             // One that says nothing, and one that sends a byte now and then.
             let silent = try RawSocket.connecting(toPort: port)
-            await clock.sleeps(for: .seconds(10))
+            try await clock.sleeps(for: .seconds(10))
             clock.advance(by: .seconds(1))
             let slow = try RawSocket.connecting(toPort: port)
-            await clock.sleeps(for: .seconds(10))
+            try await clock.sleeps(for: .seconds(10))
             for byte in TLSBytes.hello.prefix(9) {
                 try await slow.send([byte])
                 clock.advance(by: .seconds(1))
@@ -45,17 +46,17 @@ import Testing
             #expect(try await silent.line() == nil)
             clock.advance(by: .seconds(1))
             #expect(try await slow.line() == nil)
-            await notices.contain {
+            try await notices.contain {
                 if case .turnedAway(let client) = $0 { client.failure == .tookTooLong } else { false }
             }
         }
     }
 
     @Test func aServerThatStopsEndsHandshakesToo() async throws {
-        let clock = ManualClock()
+        let clock = SteppedClock()
         try await withNetworkServer(clock: clock) { server, port async throws in
             let silent = try RawSocket.connecting(toPort: port)
-            await clock.sleeps(for: .seconds(10))
+            try await clock.sleeps(for: .seconds(10))
             await server.stop()
             #expect(try await silent.line() == nil)
         }
@@ -95,14 +96,14 @@ import Testing
     }
 
     @Test func wrongKeysWaitLongerAndLonger() async throws {
-        let clock = ManualClock()
+        let clock = SteppedClock()
         let notices = Notices()
         try await withNetworkServer(clock: clock, notices: notices) { _, port async throws in
             let other = try await KeyedClient.connecting(to: port, from: "127.0.0.2")
             for (count, delay) in [0, 250, 500, 1000, 2000, 4000, 4000].enumerated() {
                 let client = try await KeyedClient.connecting(to: port, as: Self.stranger)
                 if delay > 0 {
-                    await clock.sleeps(for: .milliseconds(delay))
+                    try await clock.sleeps(for: .milliseconds(delay))
                     // The server has had time for many a handshake, and has not looked at this one.
                     for _ in 0..<8 { #expect(try await other.ask() == nil) }
                     #expect(notices.failures.count == count)
@@ -113,7 +114,7 @@ import Testing
             // The owner at another address is not concerned, and at the same one waits once.
             #expect(try await KeyedClient.connecting(to: port, from: "127.0.0.2").ask() == nil)
             let owner = try await KeyedClient.connecting(to: port)
-            await clock.sleeps(for: .seconds(4))
+            try await clock.sleeps(for: .seconds(4))
             clock.advance(by: .seconds(4))
             #expect(try await owner.ask() == nil)
             #expect(try await KeyedClient.connecting(to: port).ask() == nil)
@@ -125,13 +126,13 @@ import Testing
     }
 
     @Test func anotherDevicesIdIsAWrongKey() async throws {
-        let clock = ManualClock()
+        let clock = SteppedClock()
         let notices = Notices()
         try await withNetworkServer(clock: clock, notices: notices) { _, port async throws in
             let other = DeviceKey.key("altnet-7f3d", byte: 7)
             #expect(try await KeyedClient.connecting(to: port, as: other).line() == nil)
             let owner = try await KeyedClient.connecting(to: port)
-            await clock.sleeps(for: .milliseconds(250))
+            try await clock.sleeps(for: .milliseconds(250))
             clock.advance(by: .milliseconds(250))
             #expect(try await owner.ask() == nil)
         }
@@ -139,7 +140,7 @@ import Testing
     }
 
     @Test func wrongKeysAreForgottenInTime() async throws {
-        let clock = ManualClock()
+        let clock = SteppedClock()
         try await withNetworkServer(clock: clock) { _, port async throws in
             #expect(try await KeyedClient.connecting(to: port, as: Self.stranger).line() == nil)
             clock.advance(by: AppServer.WrongKeyLimits().memory)
@@ -182,7 +183,7 @@ import Testing
     @Test func whoComesToAFullRoomIsTurnedAway() async throws {
         var limits = AppServer.LANLimits()
         limits.handshakesPerAddress = 2
-        let clock = ManualClock()
+        let clock = SteppedClock()
         let notices = Notices()
         try await withNetworkServer(limits: limits, clock: clock, notices: notices) { _, port async throws in
             #expect(try await KeyedClient.connecting(to: port, as: Self.stranger).line() == nil)
@@ -192,7 +193,7 @@ import Testing
             #expect(try await RawSocket.connecting(toPort: port).line() == nil)
             #expect(notices.failures == [.wrongKey, .crowdedOut])
             #expect(try await KeyedClient.connecting(to: port, from: "127.0.0.2").ask() == nil)
-            await clock.sleeps(for: .milliseconds(250), by: 2)
+            try await clock.sleeps(for: .milliseconds(250), by: 2)
             clock.advance(by: .milliseconds(250))
             for client in waiting { #expect(try await client.ask() == nil) }
         }
@@ -200,7 +201,7 @@ import Testing
 
     /// A log that any host could fill would be one more thing to attack.
     @Test func noticesAreSparing() async throws {
-        let clock = ManualClock()
+        let clock = SteppedClock()
         let notices = Notices()
         try await withNetworkServer(clock: clock, notices: notices) { _, port async throws in
             for number in 0..<30 {

@@ -2,6 +2,7 @@ import AppProtocol
 import AppServer
 import Foundation
 import Randomness
+import TestTime
 import Testing
 
 /// Clients that do not keep to the protocol, by accident or not: each gets a typed error or the door, the others are
@@ -201,7 +202,7 @@ import Testing
         }
     }
 
-    @Test func aSlowReaderIsToldOfTheGapAndHoldsUpNobody() async throws {
+    @Test func aSlowReaderIsToldOfTheGapAndBlocksNoOther() async throws {
         let hub = EventHub(capacity: 16)
         let total = 1000
         try await withServer(hub: hub) { path in
@@ -266,7 +267,7 @@ import Testing
         try await withServer(FakeDevice(gate: gate)) { path in
             var vanishing: RawSocket? = try RawSocket.connecting(to: path)
             try await vanishing?.send(request(.getNetwork) + request(.getBackups))
-            await gate.isReached()
+            try await gate.isReached()
             vanishing = nil
             gate.open()
             let other = try RawSocket.connecting(to: path)

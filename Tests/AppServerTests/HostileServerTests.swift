@@ -4,7 +4,7 @@ import Testing
 
 /// Devices that are not there, and others that only look like one.
 @Suite struct HostileServerTests {
-    @Test func nobodyThere() async throws {
+    @Test func noServerThere() async throws {
         let folder = try SocketFolder()
         let endpoint = Endpoint.unixSocket(path: folder.socket)
         await #expect(throws: ClientError.unreachable(endpoint)) { try await DeviceClient(connectingTo: endpoint) }
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func anAnswerToNobodyIsIgnored() async throws {
+    @Test func anAnswerToNoRequestIsIgnored() async throws {
         let strange = #"{"v":1,"id":"999","ok":true,"body":{}}"# + "\n" + #"{"v":1,"news":true}"# + "\n"
         let answer = #"{"v":1,"id":"1","ok":true,"body":{"scanId":4}}"# + "\n"
         try await withImpostor(answering: strange + answer) { client async throws in

@@ -5,7 +5,7 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 import PipedPrograms
-import Synchronization
+import TestTime
 
 /// An app's end of a connection over TLS, driven by hand.
 final class KeyedClient: Sendable {
@@ -96,13 +96,12 @@ private final class ReceivedLines: Sendable {
         var lines: [String] = []
         var rest: [UInt8] = []
         var hasEnded = false
-        var waiting: CheckedContinuation<String?, any Error>?
     }
 
-    private let state = Mutex(State())
+    private let state = Observed(State())
 
     func append(_ bytes: some Sequence<UInt8>) {
-        update { state in
+        state.change { state in
             for byte in bytes {
                 if byte == 10 {
                     state.lines.append(String(decoding: state.rest, as: UTF8.self))
@@ -114,34 +113,14 @@ private final class ReceivedLines: Sendable {
         }
     }
 
-    func end() { update { $0.hasEnded = true } }
+    func end() { state.change { $0.hasEnded = true } }
 
-    /// - Throws: after 10 minutes, so that a test that waits for what does not come fails instead of hanging.
     func next() async throws -> String? {
-        let limit = Task {
-            try await Task.sleep(for: .seconds(600))
-            state.withLock { state in
-                defer { state.waiting = nil }
-                return state.waiting
-            }?.resume(throwing: ClosedTooLate())
-        }
-        defer { limit.cancel() }
-        return try await withCheckedThrowingContinuation { continuation in
-            update { $0.waiting = continuation }
+        try await state.take("a line or the end of the connection") { state -> String?? in
+            guard state.lines.isEmpty else { return .some(state.lines.removeFirst()) }
+            return state.hasEnded ? .some(nil) : nil
         }
     }
-
-    private func update(_ change: (inout State) -> Void) {
-        let (waiting, line) = state.withLock { state -> (CheckedContinuation<String?, any Error>?, String?) in
-            change(&state)
-            guard !state.lines.isEmpty || state.hasEnded, let waiting = state.waiting else { return (nil, nil) }
-            state.waiting = nil
-            return (waiting, state.lines.isEmpty ? nil : state.lines.removeFirst())
-        }
-        waiting?.resume(returning: line)
-    }
-
-    struct ClosedTooLate: Error {}
 }
 
 private final class ReceivedLinesHandler: ChannelInboundHandler {

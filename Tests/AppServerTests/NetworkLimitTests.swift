@@ -1,6 +1,7 @@
 import AgentModel
 import AppProtocol
 import AppServer
+import TestTime
 import Testing
 
 /// Limits of a client in the network, with a clock moved by hand.
@@ -8,7 +9,7 @@ import Testing
     @Test func requestsBeyondTheRateAreToldWhenToComeBack() async throws {
         var limits = AppServer.LANLimits()
         limits.requests = AppServer.RequestRate(perSecond: 2, burst: 3)
-        let clock = ManualClock()
+        let clock = SteppedClock()
         let device = FakeDevice()
         try await withNetworkServer(device, limits: limits, clock: clock) { _, port async throws in
             let client = try await KeyedClient.connecting(to: port)
@@ -18,7 +19,7 @@ import Testing
             #expect(try answer(line) == ("b", .tooManyRequests))
             #expect(line.contains(#""retryAfterMs":501"#))
             // A request that came too early is not even read before that time.
-            await clock.sleeps(for: .milliseconds(500))
+            try await clock.sleeps(for: .milliseconds(500))
             #expect(device.bodies.count == 3)
             clock.advance(by: .milliseconds(500))
             #expect(try answer(await client.line()) == ("c", nil))
@@ -29,7 +30,7 @@ import Testing
     @Test func garbageCounts() async throws {
         var limits = AppServer.LANLimits()
         limits.requests = AppServer.RequestRate(perSecond: 1, burst: 2)
-        try await withNetworkServer(limits: limits, clock: ManualClock()) { _, port async throws in
+        try await withNetworkServer(limits: limits, clock: SteppedClock()) { _, port async throws in
             let client = try await KeyedClient.connecting(to: port)
             for code in [ErrorCode.malformed, .malformed, .tooManyRequests] {
                 try await client.send("garbage\n")
@@ -41,7 +42,7 @@ import Testing
     @Test func theConnectionsOfOneAddressShareARate() async throws {
         var limits = AppServer.LANLimits()
         limits.requestsPerAddress = AppServer.RequestRate(perSecond: 1, burst: 3)
-        try await withNetworkServer(limits: limits, clock: ManualClock()) { _, port async throws in
+        try await withNetworkServer(limits: limits, clock: SteppedClock()) { _, port async throws in
             for code in [nil, nil, nil, ErrorCode.tooManyRequests] {
                 #expect(try await KeyedClient.connecting(to: port).ask() == code)
             }
@@ -119,16 +120,16 @@ import Testing
     @Test func whoIsSilentIsLetGo() async throws {
         var limits = AppServer.LANLimits()
         limits.idleTime = .seconds(15)
-        let clock = ManualClock()
+        let clock = SteppedClock()
         let notices = Notices()
         try await withNetworkServer(limits: limits, clock: clock, notices: notices) { _, port async throws in
             let client = try await KeyedClient.connecting(to: port)
             #expect(try await client.ask() == nil)
-            await clock.sleeps(for: .seconds(15))
+            try await clock.sleeps(for: .seconds(15))
             clock.advance(by: .seconds(14))
             // Bytes that make no request do not count.
             try await client.send("{")
-            await clock.sleeps(for: .seconds(1))
+            try await clock.sleeps(for: .seconds(1))
             clock.advance(by: .seconds(1))
             #expect(try await client.line() == nil)
             #expect(notices.reasons == [.idle])
@@ -138,30 +139,30 @@ import Testing
     @Test func whoAsksStays() async throws {
         var limits = AppServer.LANLimits()
         limits.idleTime = .seconds(15)
-        let clock = ManualClock()
+        let clock = SteppedClock()
         try await withNetworkServer(limits: limits, clock: clock) { _, port async throws in
             let client = try await KeyedClient.connecting(to: port)
-            await clock.sleeps(for: .seconds(15))
+            try await clock.sleeps(for: .seconds(15))
             clock.advance(by: .seconds(14))
             #expect(try await client.ask() == nil)
             clock.advance(by: .seconds(1))
-            await clock.sleeps(for: .seconds(14))
+            try await clock.sleeps(for: .seconds(14))
             #expect(try await client.ask() == nil)
         }
     }
 
     @Test func whoListensStays() async throws {
-        let clock = ManualClock()
+        let clock = SteppedClock()
         let hub = EventHub()
         try await withNetworkServer(hub: hub, clock: clock) { _, port async throws in
             let client = try await KeyedClient.connecting(to: port)
             try await client.send(request(.subscribe))
             #expect(try answer(await client.line()) == ("a", nil))
             let step = AppServer.LANLimits().writeTime
-            await clock.sleeps(for: step)
+            try await clock.sleeps(for: step)
             for _ in 0..<100 {
                 clock.advance(by: step)
-                await clock.sleeps(for: step)
+                try await clock.sleeps(for: step)
             }
             hub.publish(.signal(SignalReading(signal: -50)))
             #expect(try await client.line()?.contains(#""seq":1"#) == true)
@@ -171,7 +172,7 @@ import Testing
     /// A subscriber that does not read delays no other, misses events, and is told how many when it reads again.
     @Test func aSlowSubscriberIsToldOfTheGap() async throws {
         let hub = EventHub(capacity: 16)
-        try await withNetworkServer(hub: hub, clock: ManualClock()) { _, port async throws in
+        try await withNetworkServer(hub: hub, clock: SteppedClock()) { _, port async throws in
             let slow = try await KeyedClient.connecting(to: port, receiveBuffer: 4096)
             try await slow.send(request(.subscribe))
             #expect(try answer(await slow.line()) == ("a", nil))
@@ -201,7 +202,7 @@ import Testing
         limits.requests = AppServer.RequestRate(perSecond: 1000, burst: 1000)
         limits.requestsPerAddress = limits.requests
         limits.idleTime = .seconds(1 << 30)
-        let clock = ManualClock()
+        let clock = SteppedClock()
         let notices = Notices()
         try await withNetworkServer(limits: limits, clock: clock, notices: notices) { _, port async throws in
             let client = try await KeyedClient.connecting(to: port, receiveBuffer: 4096)

@@ -109,6 +109,14 @@ final class RawSocket: Sendable {
         }
     }
 
+    /// Returns once the other end has sent something, of which nothing is read.
+    func hasSomethingToRead() async throws {
+        try await offTasks { descriptor in
+            var byte: UInt8 = 0
+            guard recv(descriptor, &byte, 1, Int32(MSG_PEEK)) == 1 else { throw Failure(errno: errno) }
+        }
+    }
+
     /// Everything up to the end of the stream.
     func lines() async throws -> [String] {
         var lines: [String] = []

@@ -53,7 +53,7 @@ import Testing
     }
 
     /// The agent's remaining privileges, and that its start waits for no network.
-    @Test func theAgentIsNobodyInParticular() throws {
+    @Test func runsWithoutPrivileges() throws {
         let service = try Board.text(of: "systemd/altnet.service")
         let lines = Set(service.split(separator: "\n"))
         for line in [

@@ -196,7 +196,7 @@ struct AgentWithoutWiFiTests {
 
         deinit { try? FileManager.default.removeItem(atPath: folder) }
 
-        /// Waits until the signal does not end the process any more.
+        /// Looks again and again until the signal does not end the process any more, of which no event tells.
         /// - Returns: false where the process has ended.
         func takes(_ signal: Int32) async throws -> Bool {
             for _ in 0..<6000 {

@@ -82,7 +82,7 @@ import Testing
         #expect(try JSONDecoder().decode(BackupList.self, from: Data(run.output.utf8)) == device.backups)
     }
 
-    @Test func addBeginsAnewWhenSomebodyElseWasFaster() async throws {
+    @Test func addBeginsAnewWhenAnotherAppWasFaster() async throws {
         let conflict = ProtocolError(.revisionConflict, "the list has changed")
         let device = try ScriptedDevice { $0.errors = [conflict, conflict] }
         let run = try await CommandRun.altnet(["backups", "add", "Cafe", "--open"], device: device)

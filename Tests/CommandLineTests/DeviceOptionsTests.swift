@@ -218,7 +218,7 @@ import Testing
         #expect(json.output.contains(#""exitStatus" : 77"#))
     }
 
-    @Test func nobodyListens() async throws {
+    @Test func nothingListens() async throws {
         // Port 1 is tcpmux, which this machine does not run.
         let run = try await CommandRun.remote(["status"], device: device(), port: 1)
         #expect(run.status == 69)

@@ -6,6 +6,7 @@ import Foundation
 import Linux
 import PipedPrograms
 import Synchronization
+import TestTime
 import Testing
 
 @testable import altnet
@@ -58,15 +59,19 @@ import Testing
             try await DeviceClient(connectingTo: .unixSocket(path: folder + "/s"), timeout: .seconds(60))
         }
         let first = try await start(ScriptedDevice())
-        let follower = WatchFollower(connect: connect)
+        let clock = SteppedClock()
+        let seen = Observed(WatchState())
+        let follower = WatchFollower(clock: clock, onChange: { state in seen.change { $0 = state } }, connect: connect)
         let client = try await connect()
         let following = Task { await follower.run(client) }
         defer { following.cancel() }
-        try await follower.wait { $0.status != nil && $0.candidates.count == 1 }
+        try await seen.wait("the device's state") { $0.status != nil && $0.candidates.count == 1 }
         await first.stop()
-        try await follower.wait { $0.connection != .connected }
+        try await seen.wait("the loss") { $0.connection != .connected }
+        try await clock.sleeps(for: .milliseconds(250))
         let second = try await start(ScriptedDevice())
-        try await follower.wait { state in
+        clock.advance(by: .milliseconds(250))
+        try await seen.wait("the other agent's state") { state in
             state.connection == .connected && state.happenings.contains { $0.text == "the agent was restarted" }
                 && state.stretches.count == 3
         }
@@ -87,12 +92,6 @@ import Testing
         #expect(painter.paint(["a"], size: WatchScreen.Size(columns: 9, rows: 3)) == "\u{1b}[2J\u{1b}[1;1H\u{1b}[Ka")
         painter.forget()
         #expect(painter.paint(["a"], size: size) == "\u{1b}[2J\u{1b}[1;1H\u{1b}[Ka")
-    }
-}
-
-extension WatchFollower {
-    fileprivate func wait(until isSo: (WatchState) -> Bool) async throws {
-        while !isSo(state) { try await Task.sleep(for: .milliseconds(5)) }
     }
 }
 

@@ -85,7 +85,7 @@ import Testing
         #expect(device.commands == [])
     }
 
-    @Test func asJSONItIsShownAndNobodyIsAsked() async throws {
+    @Test func asJSONItIsShownWithoutAQuestion() async throws {
         let device = try device()
         let run = try await CommandRun.altnet(["portal", "--json"], device: device, password: "x", answers: ["214"])
         #expect(run.status == 0)
@@ -95,14 +95,14 @@ import Testing
         #expect(device.commands == [])
     }
 
-    @Test func nobodyAnswers() async throws {
+    @Test func noProgramAnswers() async throws {
         let device = try device()
         let run = try await CommandRun.altnet(["portal", "--cancel"], device: device)
         #expect(run.output == "The request is cancelled.\n")
         #expect(device.commands == [answer(nil)])
     }
 
-    @Test func somebodyElseWasFaster() async throws {
+    @Test func anotherAppWasFaster() async throws {
         let refusal = ProtocolError(.unknownPortal, "the request was answered")
         let device = try ScriptedDevice {
             $0.portal.request = try Self.request()
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test(arguments: [["--cancel"], ["--answer", "a=b"], ["--password-stdin"]])
-    func nobodyIsAsked(arguments: [String]) async throws {
+    func noQuestionIsAsked(arguments: [String]) async throws {
         let device = try device(isAsking: false)
         let run = try await CommandRun.altnet(["portal"] + arguments, device: device)
         #expect(run.status == 1)
@@ -156,7 +156,7 @@ import Testing
         #expect(run.output == text + "\n")
     }
 
-    @Test func anOpenNetworkWantsNobody() async throws {
+    @Test func anOpenNetworkNeedsNoSignIn() async throws {
         let run = try await CommandRun.altnet(["portal"], device: ScriptedDevice())
         #expect(run.output == "This network wants no sign-in.\n")
     }

@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Linux
 import Synchronization
+import TestTime
 
 /// A program that a test starts, and that ends with the test.
 package final class Program: Sendable {
@@ -56,6 +57,13 @@ package final class Program: Sendable {
     private func signal(_ number: Int32) { pid.withLock { _ = $0 > 0 ? Glibc.kill(-$0, number) : 0 } }
 
     package var log: String { (try? String(contentsOf: folder.appendingPathComponent("log"), encoding: .utf8)) ?? "" }
+
+    /// Returns once the log has so many of these words.
+    package func hasLogged(_ words: String, times count: Int) async throws {
+        try await waitForFiles(in: folder.path, "\(words) in the log, \(count) times", within: .seconds(60)) {
+            self.log.components(separatedBy: words).count > count
+        }
+    }
 
     /// Runs a program to its end.
     @discardableResult

@@ -1,7 +1,7 @@
 import AgentModel
 import NIOCore
 import NIOPosix
-import Synchronization
+import TestTime
 
 @testable import Connectivity
 
@@ -73,51 +73,17 @@ package struct NothingHappened: Error {
 
 /// Collects what is told, and lets one test wait for each change.
 package final class Changes: Sendable {
-    private struct State {
-        var told: [Change] = []
-        var waiter: CheckedContinuation<Change, any Error>?
-    }
+    private let told = Observed<[Change]>([])
 
-    private let state = Mutex(State())
-
-    package func tell(_ change: Change) {
-        let waiter = state.withLock { state -> CheckedContinuation<Change, any Error>? in
-            guard let waiter = state.waiter else {
-                state.told.append(change)
-                return nil
-            }
-            state.waiter = nil
-            return waiter
-        }
-        waiter?.resume(returning: change)
-    }
+    package func tell(_ change: Change) { told.change { $0.append(change) } }
 
     /// The next change, in the order in which they were told.
     package func next(within limit: Duration = .seconds(30)) async throws -> Change {
-        let deadline = Task {
-            try await Task.sleep(for: limit)
-            take()?.resume(throwing: NothingHappened())
-        }
-        defer { deadline.cancel() }
-        return try await withCheckedThrowingContinuation { continuation in
-            let change = state.withLock { state -> Change? in
-                guard state.told.isEmpty else { return state.told.removeFirst() }
-                state.waiter = continuation
-                return nil
-            }
-            if let change { continuation.resume(returning: change) }
-        }
+        try await told.take("a change", within: limit) { $0.isEmpty ? nil : $0.removeFirst() }
     }
 
     /// Reports that were not read yet.
-    package var unread: [Change] { state.withLock { $0.told } }
-
-    private func take() -> CheckedContinuation<Change, any Error>? {
-        state.withLock { state in
-            defer { state.waiter = nil }
-            return state.waiter
-        }
-    }
+    package var unread: [Change] { told.value }
 }
 
 /// A port of the loopback interface without a program.
@@ -129,13 +95,4 @@ package func freePort() async throws -> Int {
     try await channel.close().get()
     guard let port else { throw NothingHappened() }
     return port
-}
-
-/// Waits for what only a program's own words show.
-package func eventually(within limit: Duration = .seconds(30), _ condition: () -> Bool) async throws {
-    let deadline = ContinuousClock.now + limit
-    while !condition() {
-        guard ContinuousClock.now < deadline else { throw NothingHappened() }
-        try await Task.sleep(for: .milliseconds(5))
-    }
 }

@@ -2,6 +2,7 @@ import AgentModel
 import ConnectivitySupport
 import Foundation
 import Linux
+import NIOEmbedded
 import Randomness
 import Testing
 
@@ -68,7 +69,7 @@ import Testing
         let folder = try NoteFolder()
         defer { folder.remove() }
         try folder.write("NAME_SERVERS=192.0.2.1\n", to: "leases/lo")
-        let reader = NoteReader("lo", folder.files)
+        let reader = NoteReader("lo", folder.files, on: NIOAsyncTestingEventLoop())
         #expect(servers(reader.notes) == ["192.0.2.1 53"], "the network was there first")
         reader.disregardNotes(true)
         #expect(reader.notes == NetworkNotes())
@@ -97,7 +98,7 @@ import Testing
         }
         let known = "DNS=192.0.2.53\nCAPTIVE_PORTAL=https://old.example/\n"
         try note("routable", known)
-        let reader = NoteReader("lo", folder.files)
+        let reader = NoteReader("lo", folder.files, on: NIOAsyncTestingEventLoop())
         #expect(servers(reader.notes) == ["192.0.2.53 53"])
         reader.disregardNotes(true)
         #expect(reader.notes == NetworkNotes(), "nor are the machine's servers, which are the same")

@@ -106,8 +106,9 @@ import Testing
 
     /// A state that an event may come in.
     enum Ground: CaseIterable {
-        case offline, searching, waitingForCommand, joining, waitingForAddress, proving, confirming, online, useless
-        case withoutAddress, withoutSupplicant, joiningBeside, waitingBeside, provingBeside, escapingBeside, comingBack
+        case offline, searching, waitingForCommand, joining, waitingForAddress, validating, confirming, online, useless
+        case withoutAddress, withoutSupplicant, joiningBeside, waitingBeside, validatingBeside, escapingBeside,
+            comingBack
 
         func bench(validation: PolicySettings.Validation?) -> Bench {
             var settings = PolicySettings()
@@ -142,7 +143,7 @@ import Testing
             case .useless: bench.probeEnds(.captive)
             case .withoutAddress: bench.send(.address(isReady: false))
             case .withoutSupplicant: bench.send(.supplicant(isAvailable: false))
-            case .proving, .confirming:
+            case .validating, .confirming:
                 command(&bench)
                 bench.joinSucceeds()
                 if self == .confirming { bench.probeEnds(.online) }
@@ -150,7 +151,7 @@ import Testing
                 bench.send(.spare(isReady: true))
                 bench.measure(-85, for: .seconds(12), every: .seconds(1))
                 if bench.policy.scan != nil { bench.finishScan([bench.observation(Bench.backup, -45)]) }
-            case .joiningBeside, .waitingBeside, .provingBeside:
+            case .joiningBeside, .waitingBeside, .validatingBeside:
                 bench.send(.spare(isReady: true))
                 command(&bench)
                 guard self != .joiningBeside else { return }

@@ -66,7 +66,7 @@ import Testing
         #expect(bench.target == Bench.home)
     }
 
-    @Test func aGoodWordThatNobodyAskedForSettlesADoubt() {
+    @Test func anUnrequestedGoodProbeSettlesADoubt() {
         var bench = UsefulnessTests.online()
         bench.send(.doubted(epoch: bench.policy.epoch))
         bench.advance(by: .seconds(2))

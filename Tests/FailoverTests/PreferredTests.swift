@@ -52,7 +52,7 @@ import Testing
     }
 
     /// Every third scan misses it, as scans do.
-    @Test func aLookThatMissesIsRepeatedAtOnce() {
+    @Test func aScanThatMissesIsRepeatedAtOnce() {
         var bench = Self.away()
         let back = bench.now
         var looks = 0

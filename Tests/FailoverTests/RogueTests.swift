@@ -47,7 +47,7 @@ import Testing
         #expect(bench.targetBSSID == Self.proven)
     }
 
-    @Test func nothingIsHeldAgainstTheNetworkForAStranger() {
+    @Test func nothingIsHeldAgainstTheNetworkForAnUnprovenAccessPoint() {
         var bench = lost()
         for number in UInt8(1)...20 {
             join(&bench) { [rogue(number, in: $0)] }
@@ -79,7 +79,7 @@ import Testing
         #expect(bench.policy.knownPlaces.contains(Frequency(megahertz: 2412)))
     }
 
-    @Test func beforeEachTryOfADoubtedStrangerTheDeviceLooksForIt() {
+    @Test func beforeEachTryOfADoubtedAccessPointTheDeviceScans() {
         var bench = lost()
         let rogues = { (bench: Bench) in (1...8).map { rogue(UInt8($0), in: bench) } }
         join(&bench, rogues)
@@ -97,7 +97,7 @@ import Testing
     }
 
     /// One that says nothing at all does not hold the device up for long.
-    @Test func aStrangerHasSixSeconds() {
+    @Test func anUnprovenAccessPointHasSixSeconds() {
         var bench = lost()
         join(&bench) { [rogue(1, in: $0)] }
         bench.advance(by: .seconds(6))
@@ -145,7 +145,7 @@ import Testing
         #expect(way == (0..<10).map { $0.isMultiple(of: 2) }, "\(way)")
     }
 
-    @Test func anotherNetworkComesBeforeDoubtedStrangers() {
+    @Test func anotherNetworkComesBeforeDoubtedAccessPoints() {
         var bench = lost([Self.home, Self.backup])
         join(&bench) { [rogue(1, in: $0)] }
         bench.joinFails(.wrongKey)

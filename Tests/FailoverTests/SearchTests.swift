@@ -112,7 +112,7 @@ import Testing
 
     /// A scan of all channels delays scans of the known ones, so a long one is made less often, if there are known
     /// ones.
-    @Test(arguments: [true, false]) func aLongLookAtEverythingWaitsWhereChannelsAreKnown(isKnown: Bool) {
+    @Test(arguments: [true, false]) func aLongFullScanWaitsWhereChannelsAreKnown(isKnown: Bool) {
         var bench = Bench()
         bench.start()
         if isKnown { bench.send(.scanned(id: nil, [bench.observation(Bench.home, -50, age: .seconds(60))])) }
@@ -163,7 +163,7 @@ import Testing
         #expect(first.count > 1)
     }
 
-    @Test func takesUpResultsOfSomebodyElsesScan() {
+    @Test func takesUpResultsOfAnotherProgramsScan() {
         var bench = Bench()
         bench.start()
         bench.send(.scanned(id: nil, [bench.observation(Bench.home, -50)]))

@@ -18,7 +18,7 @@ import Testing
         return bench
     }
 
-    @Test func aLoginPageIsNoVerdictWhileSomebodySignsIn() {
+    @Test func aLoginPageIsNoVerdictDuringASignIn() {
         var bench = Self.signingIn(for: .seconds(20))
         bench.advance(by: .seconds(19))
         #expect(bench.take().probes == 0, "nothing is asked meanwhile")
@@ -28,7 +28,7 @@ import Testing
         #expect(bench.target == Bench.home)
     }
 
-    @Test func whoeverDoesNotSignInInTimeHasFailed() {
+    @Test func aSignInThatTakesTooLongHasFailed() {
         var bench = Self.signingIn(for: .seconds(20))
         let start = bench.now
         let happens = bench.advance(upTo: .seconds(60), until: Self.isUnusable)
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [Duration.seconds(1), .seconds(30)])
-    func nobodySignsInForEver(pause: Duration) {
+    func noSignInLastsForEver(pause: Duration) {
         var bench = Self.signingIn(for: .seconds(86_400))
         let start = bench.now
         while !bench.actions.contains(where: Self.isUnusable), bench.now - start < .seconds(600) {
@@ -85,7 +85,7 @@ import Testing
     // MARK: A commanded switch
 
     /// On the way to the backup network, which has an address and a login page.
-    private static func proving() -> Bench {
+    private static func validating() -> Bench {
         var bench = UsefulnessTests.online()
         bench.advance(by: .seconds(1))
         bench.send(.switchTo(Bench.backup.id, id: 7))
@@ -96,7 +96,7 @@ import Testing
     }
 
     @Test func aCommandWaitsForTheSignIn() {
-        var bench = Self.proving()
+        var bench = Self.validating()
         bench.send(.signingIn(epoch: bench.policy.epoch, until: bench.now + .seconds(40)))
         bench.advance(by: .seconds(39))
         #expect(bench.take().outcomes.isEmpty)
@@ -105,7 +105,7 @@ import Testing
     }
 
     @Test func aCommandDoesNotWaitForEver() {
-        var bench = Self.proving()
+        var bench = Self.validating()
         let start = bench.now
         while bench.now - start < .seconds(300), bench.target == Bench.backup {
             bench.send(.signingIn(epoch: bench.policy.epoch, until: bench.now + .seconds(300)))
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test func aCommandIsCommittedOnlyWhenTheNetworkLeadsThere() {
-        var bench = Self.proving()
+        var bench = Self.validating()
         for _ in 1...3 {
             #expect(bench.take().outcomes.isEmpty)
             bench.probeEnds(.failed)

@@ -20,7 +20,7 @@ import Testing
     }
 
     @Test(arguments: [Duration.zero, .seconds(-5), .seconds(-864_000)])
-    mutating func thePastIsServedSeldomerAndSeldomer(_ wish: Duration) {
+    mutating func thePastIsServedLessAndLessOften(_ wish: Duration) {
         var waits: [Duration?] = []
         for _ in 0..<8 {
             let wait = given(wish)
@@ -59,7 +59,7 @@ import Testing
         #expect(!watch.isRepeated)
     }
 
-    @Test mutating func theLogIsToldOfTheFirstAndThenSeldom() {
+    @Test mutating func theLogIsToldOfTheFirstAndThenRarely() {
         var told: [Int] = []
         for count in 1...2000 {
             _ = given(.zero)

@@ -11,20 +11,20 @@ import Testing
         #expect(bench.policy.nextWake == nil)
     }
 
-    @Test func networksNeverSeenAreLookedForSeldom() {
+    @Test func networksNeverSeenAreRarelyScannedFor() {
         var bench = Bench.online()
-        var surveys: [Instant] = []
+        var scans: [Instant] = []
         let start = bench.now
         while bench.now - start < .seconds(24 * 3600) {
             bench.advance(by: .seconds(1))
             for order in bench.take().scans {
-                #expect(order.reason == .survey && order.frequencies.isEmpty)
-                surveys.append(bench.now)
+                #expect(order.reason == .unseen && order.frequencies.isEmpty)
+                scans.append(bench.now)
             }
             if bench.policy.scan != nil { bench.finishScan() }
         }
-        #expect(surveys.first.map { $0 - start <= .seconds(3) } == true)
-        #expect((8...12).contains(surveys.count), "\(surveys.count) in a day")
+        #expect(scans.first.map { $0 - start <= .seconds(3) } == true)
+        #expect((8...12).contains(scans.count), "\(scans.count) in a day")
 
         bench = Bench.online([Bench.home, Bench.backup])
         bench.advance(by: .seconds(3))
@@ -34,10 +34,10 @@ import Testing
         #expect(bench.take().isEmpty, "where everything was seen nothing is looked for")
     }
 
-    @Test func aLostLinkCutsASurveyShort() {
+    @Test func aLostLinkCutsAScanForUnseenNetworksShort() {
         var bench = Bench.online()
         bench.advance(by: .seconds(3))
-        #expect(bench.take().scans.map(\.reason) == [.survey])
+        #expect(bench.take().scans.map(\.reason) == [.unseen])
         bench.send(.linkLost())
         #expect(bench.take().contains(.cancelScan))
         bench.send(.scanFailed(id: bench.policy.scan?.order.id ?? 0))

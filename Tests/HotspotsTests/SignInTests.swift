@@ -332,7 +332,7 @@ import Testing
     }
 
     /// The device does not wait for a provider that does not try.
-    @Test mutating func whetherAnybodyTriesIsSaid() {
+    @Test mutating func itIsSaidWhetherAProviderTries() {
         #expect(bench.signIn.status.isTryingWhereCaptive)
         bench.captive()
         bench.list("a")

@@ -240,7 +240,7 @@ extension Radios {
             }
         }
 
-        @Test func aStrangerGetsNoAnswer() async throws {
+        @Test func anUnknownClientGetsNoAnswer() async throws {
             try await scenario("a stranger's phone", accessPoints: 2) { lab in
                 let house = try await House(lab)
                 let home = try await address(of: lab, in: house.home)

@@ -50,7 +50,7 @@ extension Radios {
         }
 
         /// There is no server to ask whether a network is online; the gateway and the broker decide.
-        @Test(.extended) func theWayToTheBrokerIsCutAndNobodyElseIsAsked() async throws {
+        @Test(.extended) func theWayToTheBrokerIsCutAndNoOtherServerIsAsked() async throws {
             try await scenario("broker alone decides", accessPoints: 2) { lab in
                 let house = try await House(
                     lab, upstream: lab.upstream(), settings: ["ALTNET_VALIDATION_URL": ""])

@@ -16,12 +16,12 @@ struct House {
     ///   - upstream: the internet behind both networks; there is none, and the device looks for none, where this is
     ///     nil.
     ///   - backupHasOnlyIPv6: the device's DHCP client looks after IPv6, too, then.
-    ///   - isSurveyed: the device has looked for the backup; else it is about to.
+    ///   - hasSeenBackup: the device has looked for the backup; else it is about to.
     init(
         _ lab: Lab, home: NetworkSecurity = .wpa2("home-password"), backup: NetworkSecurity = .wpa2("backup-password"),
         backupChannel: Int = 6, backupSignal: Int = -60, backupIsHidden: Bool = false, backupPassword: String? = nil,
         backupHasOnlyIPv6: Bool = false, upstream: Upstream? = nil, settings: [String: String] = [:],
-        isSurveyed: Bool = true
+        hasSeenBackup: Bool = true
     ) async throws {
         self.lab = lab
         self.home = try await lab.accessPoint("HomeNet", security: home, channel: 1, signal: -50)
@@ -38,7 +38,7 @@ struct House {
             self.home, in: lab, settings: servers.merging(settings) { $1 }, ipv6: backupHasOnlyIPv6)
         try await device.store([await self.backup.asStored(password: backupPassword, hidden: backupIsHidden)])
         // A scan of all channels on a living link takes half a minute in domain US.
-        if isSurveyed { try await device.seen([self.backup], within: .seconds(120)) }
+        if hasSeenBackup { try await device.seen([self.backup], within: .seconds(120)) }
         pinger = try await lab.pinger()
         try await pinger.reply(within: .seconds(5))
     }

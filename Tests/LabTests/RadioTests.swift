@@ -175,7 +175,7 @@ extension Radios {
                 }
                 #expect(try await overrun.station() != nil)
                 // More news than fits; the loss of the link is the last of it.
-                try whileNobodyReads {
+                try whileNothingReads {
                     for number in 1...20 { try await lab.station.addInterface("more\(number)") }
                     await lab.station.killSupplicant()
                 }
@@ -221,7 +221,7 @@ extension Radios {
         }
 
         /// Holds the loop until `body` has ended, so that what the kernel sends meanwhile waits in the sockets.
-        private func whileNobodyReads(_ body: @escaping @Sendable () async throws -> Void) throws {
+        private func whileNothingReads(_ body: @escaping @Sendable () async throws -> Void) throws {
             let hasEnded = DispatchSemaphore(value: 0)
             let failure = Mutex<(any Error)?>(nil)
             Task.detached {

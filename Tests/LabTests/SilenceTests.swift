@@ -69,14 +69,14 @@ extension Radios {
 extension Radios.SilenceTests {
     /// In domain US the first scan of all channels for the backup takes half a minute: the power is cut while it is
     /// under way.
-    @Test func aPowerCutDuringASurvey() async throws {
-        try await scenario("power cut during a survey", accessPoints: 2, country: "US") { lab in
-            let house = try await House(lab, isSurveyed: false)
+    @Test func aPowerCutDuringAFullScan() async throws {
+        try await scenario("power cut during a scan of all channels", accessPoints: 2, country: "US") { lab in
+            let house = try await House(lab, hasSeenBackup: false)
             try await house.pinger.reply(after: .now + .seconds(15), within: .seconds(20))
             let cut = ContinuousClock.now
             try await house.expectFailover(within: .seconds(3))
             let back = try await house.pinger.reply(after: cut + .milliseconds(100), within: .seconds(5))
-            lab.report("power cut during a survey in US to first ping", back - cut)
+            lab.report("power cut during a scan of all channels in US to first ping", back - cut)
             let log = await house.device.log
             #expect(log.contains("seems silent"))
         }

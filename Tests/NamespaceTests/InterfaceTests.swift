@@ -221,12 +221,7 @@ struct TwoNamespaces {
             ip link set lo up
             ip link add left type veth peer name left1 netns \(other)
             ip link add right type veth peer name right1 netns \(other)
-            ip address add 10.9.1.2/24 dev left
-            ip address add 10.9.2.2/24 dev right
-            ip address add 2001:db8:1::2/64 dev left nodad
-            ip address add 2001:db8:2::2/64 dev right nodad
-            ip link set left up
-            ip link set right up
+            \(Self.settingUp(["left", "right"], host: 2))
             """)
         try await run(
             on: server,
@@ -234,12 +229,7 @@ struct TwoNamespaces {
             ip link set lo up
             ip address add 10.9.9.9/32 dev lo
             ip address add 2001:db8:9::9/128 dev lo nodad
-            ip address add 10.9.1.1/24 dev left1
-            ip address add 10.9.2.1/24 dev right1
-            ip address add 2001:db8:1::1/64 dev left1 nodad
-            ip address add 2001:db8:2::1/64 dev right1 nodad
-            ip link set left1 up
-            ip link set right1 up
+            \(Self.settingUp(["left1", "right1"], host: 1))
             """)
         try await run(
             on: device,
@@ -249,6 +239,17 @@ struct TwoNamespaces {
             ip route add default via 2001:db8:1::1 dev left metric 100
             ip route add default via 2001:db8:2::1 dev right metric 200
             """)
+    }
+
+    /// Lines of a shell that give each interface this host's addresses in the link's networks.
+    private static func settingUp(_ interfaces: [String], host: Int) -> String {
+        interfaces.enumerated().map { index, interface in
+            """
+            ip address add 10.9.\(index + 1).\(host)/24 dev \(interface)
+            ip address add 2001:db8:\(index + 1)::\(host)/64 dev \(interface) nodad
+            ip link set \(interface) up
+            """
+        }.joined(separator: "\n")
     }
 
     /// - Parameter lines: of a shell.

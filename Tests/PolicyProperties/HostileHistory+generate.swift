@@ -136,7 +136,7 @@ extension Stimulus {
             case .joining: return .associated(.latest, accessPoint: accessPoint)
             case .waitingForAddress:
                 return policy.successor == nil ? .address(true) : .successorAddress(.latest, true)
-            case .proving:
+            case .validating:
                 return random.chance(1, in: 2)
                     ? .probed(.latest, random.chance(2, in: 3) ? .online : random.element(ProbeResult.allCases))
                     : random.chance(1, in: 4) ? .signingIn(.latest, signInTime(using: &random)) : .confirmed(.latest)
@@ -169,7 +169,7 @@ extension Stimulus {
                 default: return .scanned(.latest, everything(using: &random))
                 }
             case .offline: return .scanned(.latest, everything(using: &random))
-            case .joining, .waitingForAddress, .proving: return .random(after: policy, using: &random)
+            case .joining, .waitingForAddress, .validating: return .random(after: policy, using: &random)
             }
         }
         switch Int.random(in: 0..<24, using: &random) {

@@ -75,7 +75,8 @@ struct LinkWatch {
     private mutating func note(_ event: PolicyEvent, in exchange: Exchange) {
         switch event {
         case .scanned(_, let results):
-            for bss in results {
+            // The policy takes in no time stamp from the future.
+            for bss in results where bss.lastSeen <= exchange.at + .seconds(1) {
                 let transmitter = Transmitter(bssid: bss.bssid, security: bss.security)
                 if let known = observations[transmitter], known.lastSeen > bss.lastSeen { continue }
                 observations[transmitter] = bss
@@ -221,8 +222,8 @@ struct LinkWatch {
             default: false
             }
         }
-        let isProving = if case .proving = exchange.policy.phase { true } else { false }
-        guard isWhole || isProving else {
+        let isBeingValidated = if case .validating = exchange.policy.phase { true } else { false }
+        guard isWhole || isBeingValidated else {
             throw Violation(.makesBeforeItBreaks, "link \(epoch) is used and is none", at: exchange.at)
         }
     }

@@ -15,33 +15,42 @@ package enum SettingsVariant: Hashable, Sendable, CaseIterable {
         switch self {
         case .usual: break
         case .hasty:
-            settings.twoPointFour = .init(weak: -60, critical: -70, floor: -65)
-            settings.five = .init(weak: -66, critical: -72, floor: -67)
-            settings.margin = 4
-            settings.commandPatience = .seconds(3)
-            settings.joinLimit = .seconds(6)
-            settings.addressLimit = .seconds(4)
+            settings.judge(
+                .init(weak: -60, critical: -70, floor: -65), .init(weak: -66, critical: -72, floor: -67), margin: 4)
+            settings.wait(command: 3, join: 6, address: 4)
+            settings.validate(every: 10, strikes: 2)
             settings.addressLimitAfterLeaving = .seconds(3)
             settings.scanLimit = .seconds(10)
             settings.interfaceGrace = .seconds(5)
-            settings.validation?.interval = .seconds(10)
             settings.validation?.limit = .seconds(1)
-            settings.validation?.strikes = 2
             settings.validation?.signInLimit = .seconds(20)
         case .patient:
-            settings.twoPointFour = .init(weak: -78, critical: -86, floor: -82)
-            settings.five = .init(weak: -80, critical: -86, floor: -82)
-            settings.margin = 12
-            settings.commandPatience = .seconds(20)
-            settings.joinLimit = .seconds(30)
-            settings.addressLimit = .seconds(30)
+            settings.judge(
+                .init(weak: -78, critical: -86, floor: -82), .init(weak: -80, critical: -86, floor: -82), margin: 12)
+            settings.wait(command: 20, join: 30, address: 30)
+            settings.validate(every: 60, strikes: 5)
             settings.scanShare = 1
             settings.weakScanShare = 10
             settings.scanReserve = .seconds(6)
-            settings.validation?.interval = .seconds(60)
             settings.validation?.retry = .seconds(3)
-            settings.validation?.strikes = 5
         }
         return settings
+    }
+}
+
+extension PolicySettings {
+    fileprivate mutating func judge(_ twoPointFour: Thresholds, _ five: Thresholds, margin: Int) {
+        (self.twoPointFour, self.five, self.margin) = (twoPointFour, five, margin)
+    }
+
+    /// Limits in seconds.
+    fileprivate mutating func wait(command: Int, join: Int, address: Int) {
+        (commandPatience, joinLimit, addressLimit) = (.seconds(command), .seconds(join), .seconds(address))
+    }
+
+    /// - Parameter interval: in seconds.
+    fileprivate mutating func validate(every interval: Int, strikes: Int) {
+        validation?.interval = .seconds(interval)
+        validation?.strikes = strikes
     }
 }

@@ -8,7 +8,7 @@ package enum Situation: String, CaseIterable, Sendable {
     case handover
     case validatedHandover
     /// The next link carries traffic and is being proven.
-    case provingHandover
+    case validatingHandover
     case settingsDuringJoin
     case settingsDuringHandover
     case supplicantLostDuringHandover
@@ -34,7 +34,7 @@ extension Exchange {
         if let successor = policy.successor {
             situations.insert(.handover)
             if policy.settings.validation != nil { situations.insert(.validatedHandover) }
-            if case .proving = successor { situations.insert(.provingHandover) }
+            if case .validating = successor { situations.insert(.validatingHandover) }
         }
         for event in events { if let situation = situation(of: event) { situations.insert(situation) } }
         for action in actions {
@@ -55,7 +55,7 @@ extension Exchange {
         guard successorBefore != nil else {
             guard case .settings = event else { return nil }
             switch before {
-            case .joining, .waitingForAddress, .proving: return .settingsDuringJoin
+            case .joining, .waitingForAddress, .validating: return .settingsDuringJoin
             case .offline, .online: return nil
             }
         }

@@ -42,7 +42,7 @@ package enum Stimulus: Hashable, Sendable {
         case previous
         case future
         /// Another program's scan.
-        case nobodys
+        case anotherProgram
     }
 
     package struct Observation: Hashable, Sendable {
@@ -108,7 +108,7 @@ struct Orders {
                     of: $0.accessPoint, signal: $0.signal, lastSeen: now - .milliseconds($0.age),
                     isEvilTwin: $0.isEvilTwin)
             }
-            return .scanned(id: answer == .nobodys ? nil : answer.number(scan), results)
+            return .scanned(id: answer == .anotherProgram ? nil : answer.number(scan), results)
         case .scanFailed(let answer): return .scanFailed(id: answer.number(scan))
         case .associated(let answer, let index):
             return .associated(epoch: answer.number(joined), Neighbourhood.accessPoint(index))
@@ -144,7 +144,7 @@ struct Orders {
 extension Stimulus.Answer {
     fileprivate func number(_ latest: UInt64) -> UInt64 {
         switch self {
-        case .latest, .nobodys: latest
+        case .latest, .anotherProgram: latest
         case .previous: latest == 0 ? 0 : latest - 1
         case .future: latest + 1
         }

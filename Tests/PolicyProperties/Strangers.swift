@@ -48,7 +48,7 @@ package struct Strangers {
                     accessPoint: Int.random(in: 0..<100_000, using: &random),
                     signal: Int.random(in: -90 ... -40, using: &random))
             }
-            return .scanned(random.chance(1, in: 4) ? .nobodys : .latest, observations)
+            return .scanned(random.chance(1, in: 4) ? .anotherProgram : .latest, observations)
         default:
             let stimulus = Stimulus.random(after: policy, using: &random)
             return stimulus == .stop ? .tick : stimulus

@@ -3,7 +3,7 @@ import Failover
 
 /// Every commanded switch has exactly one outcome, within a bounded time, and it is stored just before it is told.
 struct SwitchWatch {
-    private var open: [UInt64: Course] = [:]
+    private var open: [UInt64: OpenSwitch] = [:]
     private var ended: Set<UInt64> = []
     private var isStopped = false
     /// Whether a switch has no outcome yet.
@@ -11,7 +11,7 @@ struct SwitchWatch {
     private(set) var longest = Duration.zero
 
     /// How far a switch has come.
-    private struct Course {
+    private struct OpenSwitch {
         let confirmWithin: Duration
         var isAccepted: Bool
         /// The time it took so far.
@@ -46,8 +46,8 @@ struct SwitchWatch {
     private mutating func note(_ event: PolicyEvent) {
         switch event {
         case .switchTo(_, let id, let confirmWithin, _):
-            open[id] = Course(confirmWithin: confirmWithin ?? .zero, isAccepted: false)
-        case .interrupted(let id, _, _): open[id] = Course(confirmWithin: .zero, isAccepted: true)
+            open[id] = OpenSwitch(confirmWithin: confirmWithin ?? .zero, isAccepted: false)
+        case .interrupted(let id, _, _): open[id] = OpenSwitch(confirmWithin: .zero, isAccepted: true)
         default: break
         }
     }

@@ -20,10 +20,16 @@ public struct ServiceBrowser: Sendable {
     /// The type of the services that are looked for.
     public let type: DNSName
 
+    private let clock: any Clock<Duration>
+
     private static let eventLoops = MultiThreadedEventLoopGroup(numberOfThreads: 1)
 
-    /// - Parameter type: service, protocol and domain; altnet devices by default.
-    public init(_ type: DNSName = .altnetDevices) { self.type = type }
+    /// - Parameters:
+    ///   - type: service, protocol and domain; altnet devices by default.
+    ///   - clock: measures how long is looked, and when a question is repeated.
+    public init(_ type: DNSName = .altnetDevices, clock: any Clock<Duration> = ContinuousClock()) {
+        (self.type, self.clock) = (type, clock)
+    }
 
     /// - Parameters:
     ///   - limit: how long answers are collected.
@@ -38,14 +44,14 @@ public struct ServiceBrowser: Sendable {
         let (events, continuation) = AsyncStream.makeStream(of: Event.self, bufferingPolicy: .bufferingNewest(256))
         let sockets = await Self.open { continuation.yield(.message($0, interface: $1)) }
         guard !sockets.isEmpty else { throw .noInterface }
-        let schedule = Task {
+        let schedule = Task { [clock] in
             // RFC 6762, 5.2: a second after the first query, then twice that, up to an hour.
             let waits = BackOff(first: .seconds(1), last: .seconds(3600))
             var (queries, left) = (0, limit)
             while left > .zero, !Task.isCancelled {
                 let wait = waits.wait(after: queries)
                 queries += 1
-                try? await Task.sleep(for: min(wait, left))
+                try? await clock.sleep(for: min(wait, left))
                 left -= wait
                 if left > .zero { continuation.yield(.repetition) }
             }

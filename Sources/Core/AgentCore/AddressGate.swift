@@ -1,7 +1,7 @@
 /// Tells when a link that was just made can carry traffic: an address that belongs to it, and a default route through a
 /// gateway that this address reaches.
 ///
-/// What is left over from the network before does not count. The DHCP client needs a moment to notice the change, and
+/// An address left over from the network before does not count. The DHCP client needs a moment to notice the change, and
 /// until then the old address and route look as good as new.
 struct AddressGate: Hashable {
     /// Addresses that were there before and were not confirmed since.

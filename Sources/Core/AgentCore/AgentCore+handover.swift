@@ -7,7 +7,7 @@ struct HandoverState: Sendable {
     /// Nil until that is known.
     var found: Handover?
     var reviews: UInt64 = 0
-    /// What the policy was told last.
+    /// The last value told to the policy.
     var isSpareReady = false
     /// The review for which the spare interface was made last: once for each.
     var added: UInt64 = 0
@@ -17,7 +17,7 @@ struct HandoverState: Sendable {
     init(ownSpare: StationID?) { self.ownSpare = ownSpare }
 }
 
-/// What the hardware allows.
+/// Capabilities of the radios.
 package struct HandoverRadios: Sendable, Equatable {
     package struct Radio: Sendable, Equatable {
         /// The kernel's number of it.
@@ -41,7 +41,7 @@ package struct HandoverRadios: Sendable, Equatable {
     package init(inUse: Radio?, spare: Radio? = nil) { (self.inUse, self.spare) = (inUse, spare) }
 }
 
-// Which way to move the hardware allows.
+// The way to move that the hardware allows.
 extension AgentCore {
     mutating func reviewHandover() {
         handover.reviews += 1

@@ -3,10 +3,10 @@ import AppProtocol
 import Failover
 import KeyFile
 
-/// What is learnt of the stored networks, and what is on its way to the disk.
+/// Facts learnt of the stored networks, and changes on their way to the disk.
 struct Memory: Sendable {
     var journal: NetworkJournal
-    /// What of the policy's state the journal knows: most events change nothing of it.
+    /// The part of the policy's state that the journal knows: most events change nothing of it.
     var noted = JournalNoted()
     var isWriting = false
     /// When the timer for the journal fires.
@@ -76,12 +76,12 @@ extension AgentCore {
             for known in policy.networks {
                 guard let network = book[known.id], let bss = policy.lastObservation(of: known.id),
                     results.contains(bss),
-                    !policy.isStranger(bss.bssid, of: known.id)
+                    !policy.isUnproven(bss.bssid, of: known.id)
                 else { continue }
                 memory.journal.saw(bss, of: network)
             }
             isNews = true
-        // What is stored may have changed.
+        // The stored networks may have changed.
         case .networks: isNews = true
         default: break
         }

@@ -2,7 +2,7 @@ import AgentModel
 import AppProtocol
 import Failover
 
-/// Which scans of the agent's are under way or wait for the radio.
+/// The agent's scans that are under way or wait for the radio.
 struct ScanDesk: Sendable {
     var isScanning = false
     /// The policy's scan that has to wait until another one has ended.
@@ -10,6 +10,8 @@ struct ScanDesk: Sendable {
     /// The access point that is to be asked as soon as the scan under way has ended, before anything else comes of the
     /// end.
     var urgent: AccessPoint?
+    /// The scan that has to wait until it is known how many names the radio can call.
+    var unlimited: Named?
     /// Whether a timer is to look whether the radio is free.
     var isWaitingToRetry = false
     /// The app that is answered as soon as its scan has begun.
@@ -17,6 +19,14 @@ struct ScanDesk: Sendable {
     /// The last scan that an app asked for, and the last of those that ended.
     var lastRequested = 0
     var lastEnded: Int?
+
+    /// A scan that calls hidden networks by their names.
+    struct Named: Sendable {
+        let owner: ScanOwner
+        let station: StationID
+        let ssids: [SSID]
+        let frequencies: [Frequency]
+    }
 }
 
 extension AgentCore {
@@ -39,11 +49,32 @@ extension AgentCore {
         begin(.app(id, scans.lastRequested), ssids: request.ssids, frequencies: request.frequencies)
     }
 
-    mutating func begin(
-        _ owner: ScanOwner, ssids: [SSID], frequencies: [Frequency], asksEverybody: Bool = true
-    ) {
+    /// - Parameter ssids: names to call hidden networks by.
+    mutating func begin(_ owner: ScanOwner, ssids: [SSID], frequencies: [Frequency]) {
         scans.isScanning = true
-        order(.scan(inUse, owner, ssids: ssids, frequencies: frequencies, asksEverybody: asksEverybody))
+        let scan = ScanDesk.Named(owner: owner, station: inUse, ssids: ssids, frequencies: frequencies)
+        guard !ssids.isEmpty, current.nameLimit == nil else { return order(scan, limit: current.nameLimit) }
+        scans.unlimited = scan
+        order(.askNameLimit(inUse))
+    }
+
+    /// The scan that waited for it begins.
+    mutating func nameLimitFound(_ limit: Int?, of station: StationID) {
+        stations[station]?.nameLimit = limit
+        guard let scan = scans.unlimited, scan.station == station else { return }
+        scans.unlimited = nil
+        order(scan, limit: limit)
+    }
+
+    /// With as many names as the radio can call at once; the policy begins with another one each time. The call to
+    /// every access point counts as one of them, and comes last.
+    private mutating func order(_ scan: ScanDesk.Named, limit: Int?) {
+        let limit = max(1, limit ?? 1)
+        let ssids = Array(scan.ssids.prefix(max(1, limit - 1)))
+        order(
+            .scan(
+                scan.station, scan.owner, ssids: ssids, frequencies: scan.frequencies,
+                asksEverybody: ssids.count < limit))
     }
 
     mutating func scanBegan(_ owner: ScanOwner) {
@@ -107,7 +138,7 @@ extension AgentCore {
         if let scan { tell(.scanFailed(id: scan.id)) }
     }
 
-    /// Whatever program scanned, what was found is for the policy, and then for providers to claim.
+    /// The results of any program's scan are for the policy, and then for providers to claim.
     private mutating func scanned(_ results: [BSS], for scan: ScanOrder? = nil) {
         tell(.scanned(id: scan?.id, results))
         reportRefusals()
@@ -136,7 +167,7 @@ extension AgentCore {
         scans.isWaitingToRetry = false
     }
 
-    /// What is in range, strongest first, for an app.
+    /// The networks in range, strongest first, for an app.
     package func scanResults(_ results: [BSS], at now: Instant) -> ScanResults {
         let networks = results.sorted { ($0.signal, $1.bssid) > ($1.signal, $0.bssid) }
             .map { bss in

@@ -3,7 +3,7 @@ import AppProtocol
 import Failover
 import KeyFile
 
-// What joins show of a network's security, and what the agent says of access points that offer less.
+// A network's security, as joins show it, and messages about access points that offer less.
 extension AgentCore {
     /// Takes what a link has as the least that a link to this network must have, at once in memory and later on the
     /// disk.
@@ -42,7 +42,7 @@ extension AgentCore {
         }
     }
 
-    /// What to do about an access point whose security is refused.
+    /// Advice about an access point whose security is refused.
     static func advice(_ security: Security) -> String {
         switch security {
         case .legacy: "set the router to WPA3, or to WPA2 with AES (CCMP) alone"
@@ -98,8 +98,7 @@ extension AgentCore {
         }
         say(.debug, "\(accessPoint.bssid) seems silent: is it there?")
         begin(
-            .silence(accessPoint, since: now.instant), ssids: [network.ssid], frequencies: [frequency],
-            asksEverybody: false)
+            .silence(accessPoint, since: now.instant), ssids: [network.ssid], frequencies: [frequency])
     }
 
     mutating func asked(_ accessPoint: AccessPoint, isThere: Bool) {

@@ -3,7 +3,7 @@ import AppProtocol
 import Failover
 import KeyFile
 
-/// What the core knows of one of the device's stations.
+/// State of one of the device's stations.
 struct StationState: Sendable {
     var gate = AddressGate()
     var isSupplicantAvailable = false
@@ -15,6 +15,8 @@ struct StationState: Sendable {
     var countsBeacons = true
     /// Whether its link was ended because the access point has fallen silent.
     var isSilent = false
+    /// Number of names that its radio can call in one scan; nil until it was asked.
+    var nameLimit: Int?
     /// Weaker ways in that the network joined last has disabled.
     var closedWays: TransitionDisable = []
 }
@@ -31,7 +33,7 @@ extension AgentCore {
     package var isInterfaceUp: Bool { surroundings.stations[inUse]?.isUp ?? false }
     package var isSupplicantAvailable: Bool { current.isSupplicantAvailable }
 
-    /// What is said where there is no Wi-Fi interface.
+    /// The error where there is no Wi-Fi interface; nil where there is one.
     package var missingInterface: ProtocolError? {
         let station = surroundings.stations[inUse]
         guard station?.isSupported == true else {
@@ -115,9 +117,11 @@ extension AgentCore {
     mutating func exchangeStations() {
         guard let other = spare else { return }
         (inUse, spare) = (other, inUse)
+        // The radio may be another one by now.
+        current.nameLimit = nil
     }
 
-    // MARK: What the kernel reports
+    // MARK: Reports of the kernel
 
     mutating func observe(_ report: RadioReport) {
         switch report {
@@ -193,14 +197,15 @@ extension AgentCore {
         order(.askKernel(inUse, link))
     }
 
-    // MARK: What wpa_supplicant reports
+    // MARK: Reports of wpa_supplicant
 
     mutating func observe(_ report: SupplicantReport) {
         switch report {
         case .available:
             current.isSupplicantAvailable = true
             askSupplicant()
-            order(.checkCountry)
+            // wpa_supplicant takes any country; the kernel shows a moment later whether it has rules for it.
+            if settings.country != nil { wait(.country, until: now.instant + .seconds(3)) }
         case .unavailable:
             current.isSupplicantAvailable = false
             wait(.supplicantRetry(inUse), until: nil)
@@ -250,7 +255,7 @@ extension AgentCore {
         if let epoch = policy.successor?.epoch { tell(.successorLost(epoch: epoch)) }
     }
 
-    /// What this station itself gives as the reason (IEEE 802.11-2020, table 9-49): 3, "leaving", where it ends a link
+    /// The reason that this station itself gives (IEEE 802.11-2020, table 9-49): 3, "leaving", where it ends a link
     /// that is in order, and 4, "inactivity", where its kernel hears the access point no more.
     private static func end(reason: Int, locallyGenerated: Bool) -> LinkEnd {
         switch reason {

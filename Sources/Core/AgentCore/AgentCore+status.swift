@@ -3,10 +3,10 @@ import AppProtocol
 import Failover
 import KeyFile
 
-/// What was told last, and what else is remembered between events.
+/// The values told last, and others that are remembered between events.
 struct Notes: Sendable {
     var history = DecisionHistory()
-    /// What the policy was told last.
+    /// The last value told to the policy.
     var otherUplink: Uplink?
     /// The network in use, as far as the book knows.
     var used: NetworkID?
@@ -14,11 +14,13 @@ struct Notes: Sendable {
     var refused: Set<NetworkID> = []
     /// How far the network leads.
     var connectivity = Connectivity()
-    /// Which interface reachability was told to be captive.
+    /// The interface that reachability was told to be captive.
     var captiveInterface: String?
     var path = TrafficPath.none
     var pathName = ""
     var status: NetworkStatus?
+    /// The status that apps were told last.
+    var published: NetworkStatus?
     var service = ServiceStatus()
     /// The access point whose beacons are watched.
     var beacons: (station: StationID, bssid: BSSID)?
@@ -49,7 +51,7 @@ struct DecisionHistory: Sendable {
 
 /// The state of the device in a line, as the service manager shows it.
 struct ServiceStatus: Sendable {
-    /// What was told.
+    /// The line told last.
     var text = ""
     /// The signal as it is told, in dBm.
     var signal: Int?
@@ -72,14 +74,14 @@ extension AgentCore {
     /// The addresses of the station in use, in text form.
     package var addresses: [String] { surroundings.stations[inUse]?.addresses.map(\.text) ?? [] }
 
-    // MARK: Where packets go
+    // MARK: The path of packets
 
     /// Lets the connectivity monitor know where packets go now.
     mutating func followPath() {
         let name = policy.phase.network.flatMap { book[$0] }?.hash(localKey: localKey).base64 ?? ""
         let path: TrafficPath =
             switch policy.phase {
-            case .online, .proving: .wifi(epoch: policy.linkEpoch)
+            case .online, .validating: .wifi(epoch: policy.linkEpoch)
             case .offline, .joining, .waitingForAddress: notes.otherUplink.map { .other($0) } ?? .none
             }
         guard path != notes.path || name != notes.pathName else { return }
@@ -131,14 +133,26 @@ extension AgentCore {
         return status
     }
 
-    mutating func updateStatus() {
+    /// Where the status has changed, it is published as soon as the effects before are carried out: these change how far
+    /// the network leads.
+    mutating func updateStatus() { if renewStatus() { order(.readConnectivity) } }
+
+    /// - Returns: whether the status has changed.
+    private mutating func renewStatus() -> Bool {
         var new = status(at: now)
         let old = notes.status
         if new.bssid != old?.bssid { notes.service.signal = nil }
         if new.state != old?.state || new.ssid != old?.ssid { new.since = now.time }
-        guard new != old else { return }
         notes.status = new
-        order(.status(new))
+        return new != old
+    }
+
+    /// Tells apps the status, where there is news in it.
+    mutating func publishStatus() {
+        _ = renewStatus()
+        guard let status = notes.status, status.news != notes.published?.news else { return }
+        notes.published = status
+        order(.publish(.networkChanged(status)))
     }
 
     mutating func updateServiceStatus() {
@@ -160,8 +174,25 @@ extension AgentCore {
                 + uplink
         case .joining: return "joining \(name)" + uplink
         case .waitingForAddress: return "waiting for an address in \(name)" + uplink
-        case .proving, .online: return "online in \(name)" + (notes.service.signal.map { ", \($0) dBm" } ?? "") + uplink
+        case .validating, .online:
+            return "online in \(name)" + (notes.service.signal.map { ", \($0) dBm" } ?? "") + uplink
         }
+    }
+}
+
+extension NetworkStatus {
+    /// The part of it that is news when it changes: neither the time of the last check, nor times that go by.
+    fileprivate var news: NetworkStatus {
+        var news = self
+        guard var connectivity else { return news }
+        connectivity.checked = nil
+        connectivity.portal?.secondsRemaining = nil
+        connectivity.portal?.bytesRemaining = nil
+        for index in connectivity.targets.indices {
+            connectivity.targets[index].since = Timestamp(millisecondsSince1970: 0)
+        }
+        news.connectivity = connectivity
+        return news
     }
 }
 
@@ -172,14 +203,27 @@ extension FailoverPolicy.Phase {
         case .joining: .joining
         case .waitingForAddress: .waitingForAddress
         // Whether the device stays there is another question, which the switch's progress answers.
-        case .proving, .online: .online
+        case .validating, .online: .online
         }
     }
 }
 
-// MARK: What is missing
+// MARK: Missing parts
 
-/// What keeps the agent from its work and may end by itself: it waits, and says once what would help.
+extension AgentCore {
+    /// Whether the kernel goes by the rules of the country that is set.
+    mutating func checkRules(of found: String) {
+        guard let country = settings.country, found != country else { return }
+        say(
+            .error,
+            """
+            the kernel does not go by the rules of \(country) (ALTNET_COUNTRY) but by those of \(found.printable): install \
+            the package wireless-regdb, or correct the country
+            """)
+    }
+}
+
+/// An obstacle to the agent's work that may end by itself: the agent waits, and says once what would help.
 package enum MissingPart: Hashable, Sendable {
     /// The kernel has no nl80211.
     case wifi
@@ -195,7 +239,7 @@ package enum MissingPart: Hashable, Sendable {
         }
     }
 
-    /// What is said when it has ended.
+    /// The message when it has ended.
     package func relief(of station: StationID) -> String {
         switch self {
         case .wifi: "the kernel has nl80211 now"
@@ -222,11 +266,11 @@ package enum MissingPart: Hashable, Sendable {
     }
 }
 
-/// What is missing, and what of it was told.
+/// The missing part that was told or is waited for.
 struct TroubleWatch: Sendable {
-    /// What was said, and not yet that it has ended.
+    /// Told, and not yet known to have ended.
     var told: MissingPart?
-    /// What is waited for silently.
+    /// Waited for silently.
     var waiting: MissingPart?
 }
 

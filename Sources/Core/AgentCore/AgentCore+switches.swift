@@ -28,7 +28,7 @@ struct AcceptedSwitch: Sendable {
 struct Settlement: Sendable {
     let commit: CommitID
     var progress: SwitchProgress?
-    /// Who has confirmed the switch, and is answered then.
+    /// Requests that have confirmed the switch, and are answered then.
     var confirmations: [RequestID] = []
 }
 

@@ -9,7 +9,7 @@ import KeyFile
 /// nothing else has an influence. It never waits, asks, reads a clock or draws a number. `DeviceAgent` runs it on the
 /// device; a test or a simulated world runs it as well. Docs/architecture.md has the picture.
 package struct AgentCore: Sendable {
-    /// What is set when the agent starts.
+    /// Settings that the agent starts with.
     package struct Settings: Sendable {
         package var policy: PolicySettings
         package var maximumBackups: Int
@@ -19,14 +19,16 @@ package struct AgentCore: Sendable {
         package var watchesSilence: Bool
         /// Whether there are hotspot providers to ask.
         package var hasProviders: Bool
+        /// The country whose rules the radio is to go by; nil where none is set.
+        package var country: String?
 
         package init(
             policy: PolicySettings = PolicySettings(), maximumBackups: Int = 10, spareGrace: Duration = .seconds(30),
-            watchesSilence: Bool = true, hasProviders: Bool = false
+            watchesSilence: Bool = true, hasProviders: Bool = false, country: String? = nil
         ) {
             (self.policy, self.maximumBackups) = (policy, maximumBackups)
             (self.spareGrace, self.watchesSilence) = (spareGrace, watchesSilence)
-            self.hasProviders = hasProviders
+            (self.hasProviders, self.country) = (hasProviders, country)
         }
     }
 
@@ -112,10 +114,13 @@ package struct AgentCore: Sendable {
             if let next = claims.answered(names, at: now.instant) { order(.claim(next)) }
         case .silence(let accessPoint, let report): observe(report, of: accessPoint)
         case .found(let finding): tell(finding)
+        case .connectivityChanged: order(.readConnectivity)
         case .connectivity(let connectivity):
             notes.connectivity = connectivity
             markCaptive()
-            updateStatus()
+            publishStatus()
+        case .nameLimit(let station, let limit): nameLimitFound(limit, of: station)
+        case .rules(let country): checkRules(of: country)
         case .handoverFound(let number, let found): handoverFound(number, found)
         case .radiosFound(let number, let radios): radiosFound(number, radios)
         case .request(let id, let request): take(request, id)
@@ -184,6 +189,7 @@ package struct AgentCore: Sendable {
             scans.isWaitingToRetry = false
             startDeferredScan()
         case .trouble: explainTrouble()
+        case .country: order(.readRules(inUse))
         case .signal: sampleSignal()
         }
     }
@@ -211,7 +217,7 @@ package struct AgentCore: Sendable {
         order(.record(event, actions))
         // Signing off needs the link, so it comes before everything that ends it.
         if isLeaving(by: actions, after: event) { order(.signOff) }
-        // What follows of a succession is for the link that is in use by then, and so is what is probed.
+        // Consequences and probes of a succession are for the link that is in use by then.
         if actions.contains(where: \.isSuccession) { useSuccessor(whileOldIsAlive: !event.endsLink) }
         followPath()
         let isNews = note(event)
@@ -277,7 +283,7 @@ package struct AgentCore: Sendable {
     private mutating func conclude(after event: PolicyEvent, isNews: Bool) {
         forgetWhatIsLeft()
         switch policy.phase {
-        case .online, .proving: current.lastLinked = policy.phase.network
+        case .online, .validating: current.lastLinked = policy.phase.network
         case .offline, .joining, .waitingForAddress: break
         }
         sleep(after: event)

@@ -53,7 +53,14 @@ package enum AgentEvent: Sendable {
     /// What the connectivity monitor found out about a link, in the policy's terms.
     case found(PolicyEvent)
     /// How far the network leads is known to be different.
+    case connectivityChanged
+    /// The answer to `Effect.readConnectivity`.
     case connectivity(Connectivity)
+    /// The answer to `Effect.askNameLimit`: how many names the radio can call in one scan, the call to every access
+    /// point included; nil where it does not say.
+    case nameLimit(StationID, Int?)
+    /// The answer to `Effect.readRules`: the country whose rules the kernel goes by.
+    case rules(String)
     /// The answer to `Effect.reviewHandover` and `Effect.addInterface`: what the hardware allows.
     case radiosFound(UInt64, HandoverRadios)
     /// The same from a world that knows what follows of it.
@@ -224,6 +231,8 @@ package enum AgentTimer: Hashable, Sendable {
     case scanRetry
     /// What is missing is told.
     case trouble
+    /// The kernel is asked whose rules it goes by.
+    case country
     /// The signal is measured.
     case signal
 }

@@ -27,11 +27,13 @@ package enum Effect: Sendable {
     case addInterface(UInt64, StationID, beside: StationID)
     /// Connect to wpa_supplicant for every station, and stay so.
     case startSupplicants
-    /// wpa_supplicant takes any country; the kernel shows a moment later whether it has rules for it.
-    case checkCountry
+    /// Ask the kernel whose rules the radio goes by: `rules` is the answer, if there is one.
+    case readRules(StationID)
 
     // MARK: Scans and measurements
 
+    /// Ask how many names the radio can call in one scan: `nameLimit` is the answer.
+    case askNameLimit(StationID)
     case scan(StationID, ScanOwner, ssids: [SSID], frequencies: [Frequency], asksEverybody: Bool)
     /// End the scan under way on these radios, also another program's.
     case abortScan([StationID])
@@ -67,8 +69,8 @@ package enum Effect: Sendable {
 
     case answer(RequestID, Result<Response.Body, ProtocolError>)
     case publish(Event.Body)
-    /// The status as it is now. Its connectivity is the monitor's to add; it is published where it is news.
-    case status(NetworkStatus)
+    /// Ask how far the network leads, as far as that is known: `connectivity` is the answer.
+    case readConnectivity
     /// The service manager shows this line.
     case service(String)
     /// The device's addresses have changed.

@@ -18,11 +18,11 @@ struct Block: Hashable {
     ///
     /// - Parameters:
     ///   - isDecisive: it takes no second one.
-    ///   - isRegretted: a link that worked was given up for it, which must not happen often.
+    ///   - isFailedMove: a link that worked was given up for it, which must not happen often.
     ///   - isSpared: there is nothing else to join, so it blocks nothing.
     /// - Returns: whether it leads to a block.
     mutating func strike(
-        _ failure: JoinFailure, isDecisive: Bool = false, isRegretted: Bool = false, isSpared: Bool = false,
+        _ failure: JoinFailure, isDecisive: Bool = false, isFailedMove: Bool = false, isSpared: Bool = false,
         signal: Int?, at now: Instant, settings: PolicySettings
     ) -> Bool {
         strikes = failure == self.failure ? strikes + 1 : 1
@@ -30,11 +30,11 @@ struct Block: Hashable {
         self.failure = failure
         if isSpared { return false }
         // After a block one more failure renews it.
-        let isProven = isDecisive || isRegretted || blocks > 0 || strikes >= failure.strikes(in: settings)
-        // Failures of several kinds that add up are no proof of the last one.
-        guard isProven || failures >= settings.transientStrikes else { return false }
-        let backOff = isProven ? failure.backOff(in: settings) : settings.transientBlock
-        until = now + (isRegretted && failure != .wrongKey ? settings.regretBlock : backOff).wait(after: blocks)
+        let isDecided = isDecisive || isFailedMove || blocks > 0 || strikes >= failure.strikes(in: settings)
+        // Failures of several kinds that add up say nothing certain of the last one.
+        guard isDecided || failures >= settings.transientStrikes else { return false }
+        let backOff = isDecided ? failure.backOff(in: settings) : settings.transientBlock
+        until = now + (isFailedMove && failure != .wrongKey ? settings.failedMoveBlock : backOff).wait(after: blocks)
         blocks += 1
         strikes = 0
         failures = 0

@@ -22,11 +22,11 @@ struct Command: Sendable, Hashable {
     let isVisit: Bool
     /// The visit that the command ends, which goes on if the device comes back from it.
     let leaving: Choice?
-    private(set) var lookedAtKnownPlaces = false
-    private(set) var lookedEverywhere = false
+    private(set) var scannedKnownPlaces = false
+    private(set) var scannedEverywhere = false
     private(set) var failedScans = 0
     /// By when it has to be proven and confirmed, whatever happens meanwhile.
-    private(set) var provenBy: Instant?
+    private(set) var validationEnd: Instant?
     private var hasBeenGranted = false
     var joins: Int
 
@@ -52,9 +52,9 @@ struct Command: Sendable, Hashable {
     }
 
     /// - Returns: the earlier of the two.
-    mutating func hasToBeProven(by moment: Instant) -> Instant {
-        let earlier = min(provenBy ?? moment, moment)
-        provenBy = earlier
+    mutating func limitValidation(to moment: Instant) -> Instant {
+        let earlier = min(validationEnd ?? moment, moment)
+        validationEnd = earlier
         return earlier
     }
 
@@ -63,20 +63,20 @@ struct Command: Sendable, Hashable {
     mutating func grant(_ time: Duration, until moment: Instant) -> Instant {
         if !hasBeenGranted {
             hasBeenGranted = true
-            provenBy = provenBy.map { $0 + time }
+            validationEnd = validationEnd.map { $0 + time }
         }
-        return min(provenBy ?? moment, moment)
+        return min(validationEnd ?? moment, moment)
     }
 
     /// - Parameter wasSeen: the network. An observation from the beginning of a scan of all channels may be old by its
     ///   end, and is worth another scan.
-    mutating func looked(everywhere: Bool, isComplete: Bool, wasSeen: Bool) {
+    mutating func scanned(everywhere: Bool, isComplete: Bool, wasSeen: Bool) {
         guard isComplete else {
             failedScans += 1
             return
         }
-        if everywhere { lookedEverywhere = true }
-        lookedAtKnownPlaces = !everywhere || !wasSeen
+        if everywhere { scannedEverywhere = true }
+        scannedKnownPlaces = !everywhere || !wasSeen
     }
 }
 
@@ -111,7 +111,7 @@ extension FailoverPolicy {
         } else if self.network(network) == nil {
             abandonCommand(.notFound, at: now, &actions)
         } else {
-            lookForCommanded(at: now, &actions)
+            pursueCommand(at: now, &actions)
         }
     }
 
@@ -137,7 +137,7 @@ extension FailoverPolicy {
         if case .waitingForAddress(let attempt, _) = phase, attempt.network == cameFrom {
             happen(.rollback(.interrupted), to: .inUse, at: now, &actions)
         } else {
-            lookForCommanded(at: now, &actions)
+            pursueCommand(at: now, &actions)
         }
     }
 
@@ -153,7 +153,7 @@ extension FailoverPolicy {
     }
 
     /// Takes the next step of a commanded switch that is not joining yet.
-    mutating func lookForCommanded(at now: Instant, _ actions: inout [PolicyAction]) {
+    mutating func pursueCommand(at now: Instant, _ actions: inout [PolicyAction]) {
         guard let command, isReady, !isJoiningForCommand else { return }
         if let bss = observation(of: command.destination, at: now, since: current == nil ? nil : command.since) {
             self.command?.joins += 1
@@ -172,9 +172,9 @@ extension FailoverPolicy {
             return
         }
         let places = scanCache.places(of: command.destination)
-        if !places.isEmpty, !command.lookedAtKnownPlaces {
+        if !places.isEmpty, !command.scannedKnownPlaces {
             orderScan(places, reason: .commanded, at: now, &actions)
-        } else if !command.lookedEverywhere {
+        } else if !command.scannedEverywhere {
             orderScan([], reason: .commanded, at: now, &actions)
         } else {
             abandonCommand(refusal(of: command.destination, at: now)?.failure ?? .notFound, at: now, &actions)

@@ -49,8 +49,8 @@ extension FailoverPolicy {
             switch phase {
             case .offline: searchMoments
             case .joining(let attempt), .waitingForAddress(let attempt, _): [replacementMoment(attempt)]
-            case .proving: []
-            case .online(let link): scan == nil && command == nil ? lookMoments(link) : []
+            case .validating: []
+            case .online(let link): scan == nil && command == nil ? scanMoments(link) : []
             }
         return moments.compactMap(\.self).min()
     }

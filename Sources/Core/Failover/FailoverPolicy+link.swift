@@ -28,7 +28,7 @@ extension FailoverPolicy {
         let joining = Phase.joining(
             Attempt(
                 network: network, bssid: bss?.bssid, epoch: epoch, purpose: purpose, cause: cause,
-                deadline: now + (isStranger(bss?.bssid, of: network) ? settings.strangerLimit : settings.joinLimit),
+                deadline: now + (isUnproven(bss?.bssid, of: network) ? settings.unprovenLimit : settings.joinLimit),
                 replaceableFrom: purpose == .automatic && !isBeside ? replaceable(network, from: now) : nil,
                 rivals: Set(candidates(at: now).map(\.network.id) + [current].compactMap(\.self)),
                 leavesALivingLink: leavesAWorkingLink))
@@ -54,8 +54,8 @@ extension FailoverPolicy {
     }
 
     /// Whether an access point is unproven: the network's key has opened others, and not this one.
-    public func isStranger(_ bssid: BSSID?, of network: NetworkID) -> Bool {
-        bssid.flatMap { histories[network]?.isStranger($0) } ?? false
+    public func isUnproven(_ bssid: BSSID?, of network: NetworkID) -> Bool {
+        bssid.flatMap { histories[network]?.isUnproven($0) } ?? false
     }
 
     /// The device was connected before the policy was there to decide it.
@@ -82,9 +82,9 @@ extension FailoverPolicy {
         histories[network]?.worked(at: accessPoint.bssid)
         search = Search()
         weakness = Weakness()
-        if attempt.cause != .preferred { preferredReturn.lookAgain(at: now + settings.preferredLook.first) }
+        if attempt.cause != .preferred { preferredReturn.scanAgain(at: now + settings.preferredScan.first) }
         if network == preferred { preferredReturn.hasReturned(at: now) }
-        if survey.next == nil { survey.next = now + settings.scanInterval.unseenDelay }
+        if unseenScans.next == nil { unseenScans.next = now + settings.scanInterval.unseenDelay }
         var online = Link(
             network: network, accessPoint: accessPoint, since: now, epoch: attempt.epoch, cause: attempt.cause)
         if settings.validation != nil, !attempt.isValidated { online.validation.askAgain(at: now) }
@@ -113,13 +113,13 @@ extension FailoverPolicy {
         case .inUse:
             link = LinkMachine()
             visit = nil
-            search.lookAgain(at: now, because: .failure(failure), settings: settings)
+            search.scanAgain(at: now, because: .failure(failure), settings: settings)
             if !failure.isOfTheNetwork { search.pause(until: now + settings.scanInterval.known.first) }
         }
         // An unproven access point is no reason not to return: unproven ones have a wait of their own.
         if attempt.cause == .preferred {
-            if isStranger(attempt.bssid, of: attempt.network) {
-                preferredReturn.lookAgain(at: now)
+            if isUnproven(attempt.bssid, of: attempt.network) {
+                preferredReturn.scanAgain(at: now)
             } else {
                 preferredReturn.returnFailed(at: now)
             }
@@ -139,7 +139,7 @@ extension FailoverPolicy {
         _ actions: inout [PolicyAction]
     ) {
         guard failure.isOfTheNetwork else { return }
-        let (network, bssid, isRegretted) = (attempt.network, attempt.bssid, attempt.leavesALivingLink)
+        let (network, bssid, isFailedMove) = (attempt.network, attempt.bssid, attempt.leavesALivingLink)
         var history = histories[network, default: NetworkHistory()]
         defer { histories[network] = history }
         if failure == .captive || failure == .noInternet {
@@ -147,15 +147,16 @@ extension FailoverPolicy {
             return
         }
         let outage = search.since.map { now - $0 } ?? .zero
-        if let bssid, failure.isOfTheAccessPoint, history.isStranger(bssid) {
-            return history.strangerFailed(
-                at: bssid, failure, isRegretted: isRegretted, signal: signal, after: outage, at: now, settings: settings
+        if let bssid, failure.isOfTheAccessPoint, history.isUnproven(bssid) {
+            return history.unprovenFailed(
+                at: bssid, failure, isFailedMove: isFailedMove, signal: signal, after: outage, at: now,
+                settings: settings
             )
         }
         // It is not known which access point refused the key.
         if bssid == nil, failure == .wrongKey, !history.proven.isEmpty { return }
         if [.notFound, .timeout, .linkLost].contains(failure) { history.gone(at: now) }
-        let isAlone = !isRegretted && role == .inUse && !hasOther(than: network, at: now)
+        let isAlone = !isFailedMove && role == .inUse && !hasOther(than: network, at: now)
         if let bssid, failure.isOfTheAccessPoint, history.blamesAccessPoints,
             hasOther(than: bssid, of: network, at: now)
         {
@@ -166,7 +167,7 @@ extension FailoverPolicy {
         }
         history.stumbled(after: outage, at: now, settings: settings)
         if history.failed(
-            failure, isRegretted: isRegretted, isAlone: isAlone, signal: signal, at: now, settings: settings)
+            failure, isFailedMove: isFailedMove, isAlone: isAlone, signal: signal, at: now, settings: settings)
         {
             search.holdLastResort(at: now, settings: settings)
             record(.blocked, from: network, fromBSSID: bssid, .failure(failure), signal: signal, at: now, &actions)
@@ -189,7 +190,7 @@ extension FailoverPolicy {
         // Observations from before the join began count too, and the join may have taken its time.
         return scanCache.accessPoints(of: network, since: now - settings.freshness - settings.joinLimit).contains {
             $0.bssid != bssid && !(history?.isBlocked($0.bssid, at: now) ?? false)
-                && !(history?.isStranger($0.bssid) ?? false)
+                && !(history?.isUnproven($0.bssid) ?? false)
         }
     }
 
@@ -214,7 +215,9 @@ extension FailoverPolicy {
             silence: end == .silence ? Search.Place(network: link.network, frequency: link.accessPoint.frequency) : nil)
         search.startOver(at: now, settings: settings)
         // A network that was there a moment ago comes back where it was, if it does so at once.
-        if networks.allSatisfy({ !scanCache.places(of: $0.id).isEmpty }) { search.hurry(at: now, settings: settings) }
+        if networks.allSatisfy({ !scanCache.places(of: $0.id).isEmpty }) {
+            search.awaitReconnect(at: now, settings: settings)
+        }
         proceed(at: now, &actions)
         // wpa_supplicant is not to keep what is to be forgotten.
         if wasVisiting, case .offline = phase { actions.append(.leave) }
@@ -247,7 +250,7 @@ extension FailoverPolicy {
         actions.append(.watchSignal(nil))
         self.link = LinkMachine()
         visit = nil
-        search.lookAgain(at: now, because: cause, settings: settings)
+        search.scanAgain(at: now, because: cause, settings: settings)
         proceed(at: now, &actions)
         if case .offline = phase { actions.append(.leave) }
     }
@@ -270,7 +273,7 @@ extension FailoverPolicy {
         isSupplicantAvailable = isAvailable
         if isAvailable {
             search.startOver(at: now, settings: settings)
-            if scan == nil, bestCandidate(at: now) == nil { search.forgetGlance() }
+            if scan == nil, bestCandidate(at: now) == nil { search.forgetQuickScan() }
             proceed(at: now, &actions)
         } else if attempt != nil || command != nil && successor == nil {
             // Whether a finished link outlives its supplicant depends on the driver: the kernel tells.

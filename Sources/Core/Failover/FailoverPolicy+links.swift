@@ -103,7 +103,7 @@ extension FailoverPolicy {
         link = successorLink
         actions.append(.useSuccessor(epoch: epoch))
         // With no other link left, an automatic join is used as soon as it has an address.
-        if case .proving(let attempt, let accessPoint) = phase, attempt.purpose == .automatic {
+        if case .validating(let attempt, let accessPoint) = phase, attempt.purpose == .automatic {
             goOnline(attempt, accessPoint, .inUse, at: now, &actions)
         }
     }

@@ -12,7 +12,7 @@ struct Rank: Hashable, Comparable {
     let reputation: NetworkHistory.Reputation
     let quality: Quality
     /// Links to it were lost again and again of late.
-    let isRestless: Bool
+    let isUnstable: Bool
     /// Among networks of one quality the one that the device belongs in comes first.
     let isPreferred: Bool
     /// Whether the network's key has opened it: names are free to take.
@@ -35,7 +35,7 @@ struct Rank: Hashable, Comparable {
     }
 
     private var key: (Int, Int, Int, Int, Int) {
-        let claims = (isRestless ? 4 : 0) + (isPreferred ? 0 : 2) + (isProven ? 0 : 1)
+        let claims = (isUnstable ? 4 : 0) + (isPreferred ? 0 : 2) + (isProven ? 0 : 1)
         return (reputation.rawValue, quality.rawValue, claims, -headroom, order)
     }
 }
@@ -68,7 +68,7 @@ extension FailoverPolicy {
             }
             let isDoubted = history?.isDoubted(bss.bssid, at: now) ?? false
             let claims =
-                4 * quality(of: bss).rawValue + (losses.isRestless(bss.bssid, at: now, settings: settings) ? 2 : 0)
+                4 * quality(of: bss).rawValue + (losses.isUnstable(bss.bssid, at: now, settings: settings) ? 2 : 0)
                 + (history?.proven.contains(bss.bssid) ?? false ? 0 : 1)
             // Those that are doubted have their turns as well.
             let turn = isDoubted ? history?.triedAt(bss.bssid) ?? .distantPast : .distantPast
@@ -141,7 +141,7 @@ extension FailoverPolicy {
     func candidate(_ bss: BSS, of network: KnownNetwork, order: Int, at now: Instant) -> Candidate {
         let rank = Rank(
             reputation: histories[network.id]?.reputation(of: bss.bssid, at: now) ?? .sound, quality: quality(of: bss),
-            isRestless: losses.isRestless(bss.bssid, at: now, settings: settings),
+            isUnstable: losses.isUnstable(bss.bssid, at: now, settings: settings),
             isPreferred: network.id == preferred,
             isProven: histories[network.id]?.proven.contains(bss.bssid) ?? false, headroom: headroom(of: bss),
             order: order, bssid: bss.bssid)

@@ -111,13 +111,13 @@ extension FailoverPolicy {
         if isComplete {
             if isFull {
                 if case .online = phase { budget.measured(now - scan.since) }
-                if !knownPlaces.isEmpty { search.scannedEverywhere(for: now - scan.since, at: now) }
+                if !knownPlaces.isEmpty { search.fullScanEnded(after: now - scan.since, at: now) }
             }
             noteAbsences(after: scan.order, since: scan.since, at: now)
         }
         if scan.order.reason == .commanded, let destination = command?.destination {
             let wasSeen = scanCache.best(of: destination, since: scan.since) != nil
-            command?.looked(everywhere: isFull, isComplete: isComplete, wasSeen: wasSeen)
+            command?.scanned(everywhere: isFull, isComplete: isComplete, wasSeen: wasSeen)
         }
         proceed(at: now, &actions)
     }
@@ -131,7 +131,7 @@ extension FailoverPolicy {
             let isThere = scanCache.best(of: network.id, since: start) != nil
             if !isThere { histories[network.id, default: NetworkHistory()].missed(at: now) }
             if network.id == preferred, current != nil {
-                preferredReturn.looked(
+                preferredReturn.scanned(
                     found: isThere ? quality(ofPreferred: network, since: start) : nil, at: now, settings: settings)
             }
         }

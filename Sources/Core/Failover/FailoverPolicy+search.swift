@@ -7,17 +7,17 @@ struct Search: Sendable, Hashable {
     /// The place of an access point that fell silent: not the first to scan.
     private(set) var silence: Place?
     private(set) var since: Instant?
-    /// Looks at known channels only.
-    private(set) var nextLook: Instant?
+    /// When the known channels are scanned next.
+    private(set) var nextKnown: Instant?
     private(set) var nextFull: Instant?
     private var fulls = 0
     private(set) var lastResorts = 0
     private(set) var nextLastResort: Instant?
     private(set) var notBefore: Instant?
     /// Until when the device scans known channels at short intervals.
-    private var hurriedUntil: Instant?
+    private var reconnectEnd: Instant?
     /// Whether there was a scan since the last try.
-    private(set) var hasLooked = false
+    private(set) var hasScanned = false
     /// Whether the history says already that nothing was found.
     var isReported = false
     private(set) var breadth = Breadth.nothing
@@ -38,7 +38,7 @@ struct Search: Sendable, Hashable {
     /// Something changed: scan at once, all channels too.
     mutating func startOver(at now: Instant, settings: PolicySettings) {
         since = since ?? now
-        nextLook = now
+        nextKnown = now
         nextFull = now
         fulls = 0
         notBefore = nil
@@ -47,56 +47,57 @@ struct Search: Sendable, Hashable {
 
     /// A link was just lost: known channels are scanned at short intervals for a moment, and a scan of all channels,
     /// which takes seconds, waits until then.
-    mutating func hurry(at now: Instant, settings: PolicySettings) {
-        hurriedUntil = now + settings.hurry
-        nextFull = hurriedUntil
+    mutating func awaitReconnect(at now: Instant, settings: PolicySettings) {
+        reconnectEnd = now + settings.reconnectWindow
+        nextFull = reconnectEnd
     }
 
     /// The device itself is not ready to join, and says so late: a moment's patience.
     mutating func pause(until moment: Instant?) { notBefore = moment }
 
     /// A try failed: scan known channels at once.
-    mutating func lookAgain(at now: Instant, because cause: PolicyDecision.Cause, settings: PolicySettings) {
+    mutating func scanAgain(at now: Instant, because cause: PolicyDecision.Cause, settings: PolicySettings) {
         self.cause = cause
-        hasLooked = false
+        hasScanned = false
         since = since ?? now
-        nextLook = now
+        nextKnown = now
         nextFull = nextFull ?? now
         nextLastResort = nextLastResort ?? now + settings.lastResort.first
     }
 
     /// A scan of one channel or a few, which is followed by a wider one at once if it shows nothing good.
-    mutating func glanced() {
-        hasLooked = true
+    mutating func orderedQuickScan() {
+        hasScanned = true
         breadth = breadth == .nothing && silence == nil ? .likeliestPlace : .likelyPlaces
     }
 
     /// Whether a wider scan follows the last one.
-    var isGlancing: Bool { breadth == .likeliestPlace || breadth == .likelyPlaces }
+    var wasQuick: Bool { breadth == .likeliestPlace || breadth == .likelyPlaces }
 
-    /// The result of a glance is too old, or was empty.
-    mutating func forgetGlance() { if isGlancing { breadth = .nothing } }
+    /// The result of a quick scan is too old, or was empty.
+    mutating func forgetQuickScan() { if wasQuick { breadth = .nothing } }
 
     /// - Parameter isSpare: another uplink carries the traffic, so there is no hurry.
-    mutating func looked(at now: Instant, isSpare: Bool, settings: PolicySettings) {
+    mutating func orderedKnown(at now: Instant, isSpare: Bool, settings: PolicySettings) {
         breadth = .wide
-        hasLooked = true
+        hasScanned = true
         // Every second in the first five minutes, and then more patiently: an outage of some seconds more or less is
         // felt after five minutes, not after an hour.
         let elapsed = since.map { now - $0 } ?? .zero
         let wait = settings.scanInterval.known.wait(after: elapsed, part: Self.patience)
-        nextLook =
+        nextKnown =
             now
-            + (isSpare ? settings.scanInterval.known.last : isHurried(at: now) ? min(wait, settings.hurriedLook) : wait)
+            + (isSpare
+                ? settings.scanInterval.known.last : isReconnecting(at: now) ? min(wait, settings.reconnectScan) : wait)
     }
 
-    func isHurried(at now: Instant) -> Bool { hurriedUntil.map { now < $0 } ?? false }
+    func isReconnecting(at now: Instant) -> Bool { reconnectEnd.map { now < $0 } ?? false }
 
     static let patience = 300
 
-    mutating func lookedEverywhere(at now: Instant, isSpare: Bool, settings: PolicySettings) {
+    mutating func orderedFull(at now: Instant, isSpare: Bool, settings: PolicySettings) {
         breadth = .wide
-        hasLooked = true
+        hasScanned = true
         let isPatient = isSpare || since.map { now - $0 >= .seconds(3600) } ?? false
         nextFull = now + (isPatient ? settings.patientFullScan : settings.fullScan.wait(after: fulls))
         fulls += 1
@@ -104,7 +105,7 @@ struct Search: Sendable, Hashable {
 
     /// While all channels are scanned, the known ones are not: if that takes long, it is done less often. If none
     /// is known, there is nothing else to scan anyway.
-    mutating func scannedEverywhere(for duration: Duration, at now: Instant) {
+    mutating func fullScanEnded(after duration: Duration, at now: Instant) {
         nextFull = nextFull.map { max($0, now + min(duration, Self.longestFullScan) * 5) }
     }
 
@@ -128,7 +129,7 @@ extension FailoverPolicy {
     var searchMoments: [Instant?] {
         guard isReady, command == nil, !networks.isEmpty, scan == nil else { return [] }
         if let notBefore = search.notBefore { return [notBefore] }
-        return [knownPlaces.isEmpty ? nil : search.nextLook, search.nextFull, pauseEnd]
+        return [knownPlaces.isEmpty ? nil : search.nextKnown, search.nextFull, pauseEnd]
     }
 
     /// When the first of those may be tried again that were just seen, and have to wait.
@@ -145,18 +146,18 @@ extension FailoverPolicy {
     /// Joins the best network that was just seen, or scans for one.
     mutating func seek(at now: Instant, _ actions: inout [PolicyAction]) {
         guard isInterfaceUp, !networks.isEmpty else { return }
-        guard isSupplicantAvailable else { return lookAhead(at: now, &actions) }
+        guard isSupplicantAvailable else { return scanEarly(at: now, &actions) }
         if let notBefore = search.notBefore {
             guard notBefore <= now else { return }
             search.pause(until: nil)
         }
-        let isForLeftOvers = search.hasLooked && !search.isHurried(at: now)
+        let isForLeftOvers = search.hasScanned && !search.isReconnecting(at: now)
         let best = bestCandidate(at: now) ?? (isForLeftOvers ? leftOver(at: now) : nil)
         // One that failed and is open again must not keep the others from their turn.
         if best?.rank.reputation != .sound, let last = lastResort(at: now) {
             search.tookLastResort(at: now, settings: settings)
             join(last.network.id, at: last.bss, purpose: .automatic, cause: .lastResort, at: now, &actions)
-        } else if let best, !search.isGlancing || isSure(best), !isToLookBefore(best, at: now) {
+        } else if let best, !search.wasQuick || isSure(best), !needsScanBefore(best, at: now) {
             join(best.network.id, at: best.bss, purpose: .automatic, cause: search.cause, at: now, &actions)
         } else if scan == nil {
             orderSearch(at: now, &actions)
@@ -164,27 +165,27 @@ extension FailoverPolicy {
     }
 
     /// While the supplicant is starting the radio has nothing to do: what is seen meanwhile can be joined at once.
-    private mutating func lookAhead(at now: Instant, _ actions: inout [PolicyAction]) {
+    private mutating func scanEarly(at now: Instant, _ actions: inout [PolicyAction]) {
         guard command == nil, scan == nil, search.breadth == .nothing, let place = likelyPlaces(at: now).first else {
             return
         }
-        search.glanced()
+        search.orderedQuickScan()
         orderScan([place], reason: .offline, at: now, &actions)
     }
 
     private mutating func orderSearch(at now: Instant, _ actions: inout [PolicyAction]) {
         let places = knownPlaces
-        if let nextLook = search.nextLook, nextLook <= now, !places.isEmpty {
-            let glance = glance(at: now)
-            guard glance.isEmpty || glance.count == places.count else {
-                search.glanced()
-                orderScan(glance, reason: .offline, at: now, &actions)
+        if let nextKnown = search.nextKnown, nextKnown <= now, !places.isEmpty {
+            let quickScan = quickScan(at: now)
+            guard quickScan.isEmpty || quickScan.count == places.count else {
+                search.orderedQuickScan()
+                orderScan(quickScan, reason: .offline, at: now, &actions)
                 return
             }
-            search.looked(at: now, isSpare: otherUplink != nil, settings: settings)
+            search.orderedKnown(at: now, isSpare: otherUplink != nil, settings: settings)
             orderScan(places, reason: .offline, at: now, &actions)
         } else if let nextFull = search.nextFull, nextFull <= now {
-            search.lookedEverywhere(at: now, isSpare: otherUplink != nil, settings: settings)
+            search.orderedFull(at: now, isSpare: otherUplink != nil, settings: settings)
             orderScan([], reason: .offline, at: now, &actions)
         } else if !search.isReported {
             search.isReported = true
@@ -195,7 +196,7 @@ extension FailoverPolicy {
     /// The channels to scan before all others. A channel takes 60 ms, so the likeliest comes alone; but after an access
     /// point fell silent, the best network's other places may be silent with it, and the others are scanned together
     /// with them.
-    private func glance(at now: Instant) -> [Frequency] {
+    private func quickScan(at now: Instant) -> [Frequency] {
         switch search.breadth {
         case .nothing where search.silence == nil: Array(likelyPlaces(at: now).prefix(1))
         case .nothing: likelyPlaces(at: now)
@@ -226,12 +227,12 @@ extension FailoverPolicy {
     /// Whether there is no point in scanning for a better one.
     private func isSure(_ candidate: Candidate) -> Bool {
         candidate.rank.reputation == .sound && candidate.rank.quality == .good
-            && !isStranger(candidate.bss.bssid, of: candidate.network.id)
+            && !isUnproven(candidate.bss.bssid, of: candidate.network.id)
     }
 
     /// Before every try of an access point that is doubted, the device scans for one that the key has opened.
-    private func isToLookBefore(_ candidate: Candidate, at now: Instant) -> Bool {
-        !search.hasLooked && (histories[candidate.network.id]?.isDoubted(candidate.bss.bssid, at: now) ?? false)
+    private func needsScanBefore(_ candidate: Candidate, at now: Instant) -> Bool {
+        !search.hasScanned && (histories[candidate.network.id]?.isDoubted(candidate.bss.bssid, at: now) ?? false)
     }
 
     func bestCandidate(at now: Instant) -> Candidate? {
@@ -241,7 +242,7 @@ extension FailoverPolicy {
     /// A moment after a loss the access point that was lost may be back. Meanwhile nothing else that bears the name is
     /// tried, unless its network's key has opened it.
     private func isToWait(_ candidate: Candidate, at now: Instant) -> Bool {
-        search.isHurried(at: now) && isStranger(candidate.bss.bssid, of: candidate.network.id)
+        search.isReconnecting(at: now) && isUnproven(candidate.bss.bssid, of: candidate.network.id)
     }
 
     /// With no sound network in range, one that is blocked may still be right: never strand the device.
@@ -290,7 +291,7 @@ extension FailoverPolicy {
         guard isReady, command == nil, scan == nil, let start = attempt.replaceableFrom,
             !places(besides: attempt.network).isEmpty
         else { return nil }
-        return search.nextLook.map { max($0, start) } ?? start
+        return search.nextKnown.map { max($0, start) } ?? start
     }
 
     private func places(besides network: NetworkID) -> [Frequency] {
@@ -309,10 +310,10 @@ extension FailoverPolicy {
             // There is no search where a living link was left for it.
             let cause = search.since == nil ? .failure(.timeout) : search.cause
             join(best.network.id, at: best.bss, purpose: .automatic, cause: cause, at: now, &actions)
-        } else if scan == nil, search.nextLook.map({ $0 <= now }) ?? true {
+        } else if scan == nil, search.nextKnown.map({ $0 <= now }) ?? true {
             let places = places(besides: attempt.network)
             guard !places.isEmpty else { return }
-            search.looked(at: now, isSpare: otherUplink != nil, settings: settings)
+            search.orderedKnown(at: now, isSpare: otherUplink != nil, settings: settings)
             orderScan(places, reason: .offline, at: now, &actions)
         }
     }

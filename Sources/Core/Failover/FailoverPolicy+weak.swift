@@ -41,11 +41,11 @@ enum Pace: Sendable {
     /// It may be weak.
     case alert
     /// Every second counts.
-    case hurried
+    case critical
 }
 
 /// Scans for networks that were never seen, while all is well.
-struct Survey: Sendable, Hashable {
+struct UnseenScans: Sendable, Hashable {
     var next: Instant?
     var scans = 0
 }
@@ -80,7 +80,7 @@ extension FailoverPolicy {
             reportStay(link, at: now, &actions)
         }
         if returnToPreferred(from: link, at: now, &actions) { return }
-        if !isBad { lookForUnseen(at: now, &actions) }
+        if !isBad { scanForUnseen(at: now, &actions) }
     }
 
     /// Follows the signal from fine to critical and back.
@@ -109,7 +109,7 @@ extension FailoverPolicy {
         }
         // A device whose link got worse since the last scan moves, and its surroundings have changed.
         if let last = weakness.lastScan, let before = last.level, let level = weakness.judge.level,
-            level <= before - settings.lookAgainDrop, now - last.at >= settings.criticalScan.first
+            level <= before - settings.rescanDrop, now - last.at >= settings.criticalScan.first
         {
             weakness.nextScan = now
         }
@@ -118,7 +118,7 @@ extension FailoverPolicy {
         let isOld = now - doubtedSince >= settings.patienceAfter
         let isUrgent = verdict >= .fading || weakness.judge.isBelowCritical
         let pace: Pace =
-            otherUplink != nil ? .calm : isOld && verdict != .fading ? .patient : isUrgent ? .hurried : .alert
+            otherUplink != nil ? .calm : isOld && verdict != .fading ? .patient : isUrgent ? .critical : .alert
         if pace != weakness.pace {
             weakness.pace = pace
             watchSignal(of: link.accessPoint, &actions)
@@ -191,34 +191,34 @@ extension FailoverPolicy {
     }
 
     /// Time of the next scan, while the link lives.
-    func lookMoments(_ link: Link) -> [Instant?] {
+    func scanMoments(_ link: Link) -> [Instant?] {
         guard otherUplink == nil, isReady, successor == nil else { return [] }
-        return [isBad(link) ? weakness.nextScan : nextSurvey, preferredReturnMoment(link)]
+        return [isBad(link) ? weakness.nextScan : nextUnseenScan, preferredReturnMoment(link)]
     }
 
     /// Whether there is reason to scan for something better.
     private func isBad(_ link: Link) -> Bool { weakness.verdict > .fine || link.uselessness != nil }
 
     private func preferredReturnMoment(_ link: Link) -> Instant? {
-        guard let preferred = preferredNetwork(from: link), let look = preferredReturn.nextLook else { return nil }
+        guard let preferred = preferredNetwork(from: link), let scan = preferredReturn.nextScan else { return nil }
         // If it is blocked or of no use, the wait is for the end of that.
         let history = histories[preferred]
-        return [look, history?.block?.until, history?.uselessness?.until].compactMap(\.self).max()
+        return [scan, history?.block?.until, history?.uselessness?.until].compactMap(\.self).max()
     }
 
     /// Time of the next scan for networks that were never seen; nil if all were.
-    private var nextSurvey: Instant? {
-        networks.contains { scanCache.places(of: $0.id).isEmpty } ? survey.next : nil
+    private var nextUnseenScan: Instant? {
+        networks.contains { scanCache.places(of: $0.id).isEmpty } ? unseenScans.next : nil
     }
 
-    private mutating func lookForUnseen(at now: Instant, _ actions: inout [PolicyAction]) {
-        guard scan == nil, let nextSurvey, nextSurvey <= now else { return }
-        guard orderScan([], reason: .survey, at: now, &actions) else {
-            survey.next = now + budget.wait(for: [], isUrgent: false)
+    private mutating func scanForUnseen(at now: Instant, _ actions: inout [PolicyAction]) {
+        guard scan == nil, let nextUnseenScan, nextUnseenScan <= now else { return }
+        guard orderScan([], reason: .unseen, at: now, &actions) else {
+            unseenScans.next = now + budget.wait(for: [], isUrgent: false)
             return
         }
-        survey.next = now + settings.scanInterval.unseen.wait(after: survey.scans)
-        survey.scans += 1
+        unseenScans.next = now + settings.scanInterval.unseen.wait(after: unseenScans.scans)
+        unseenScans.scans += 1
     }
 
     /// Whether a command put the device where it is, not long ago.
@@ -244,7 +244,7 @@ extension FailoverPolicy {
             }
             let isUrgent = weakness.verdict >= .fading
             guard candidate.rank.reputation <= (isUrgent ? .suspect : .sound) else { return false }
-            if candidate.rank.isRestless, !isUrgent { return false }
+            if candidate.rank.isUnstable, !isUrgent { return false }
             return isRoaming || weakness.verdict >= .weak
                 || gain(of: candidate.bss, in: candidate.network.id) ?? 0 >= 2 * settings.margin
         }
@@ -257,7 +257,7 @@ extension FailoverPolicy {
             case .calm: settings.calmSampling
             case .patient: settings.unsupervisedSampling
             case .alert: settings.alertSampling
-            case .hurried: settings.criticalSampling
+            case .critical: settings.criticalSampling
             }
         actions.append(
             .watchSignal(

@@ -30,7 +30,7 @@ public struct FailoverPolicy: Sendable {
     var budget: ScanBudget
     var search = Search()
     var weakness = Weakness()
-    var survey = Survey()
+    var unseenScans = UnseenScans()
     var preferredReturn = PreferredNetworkReturn()
     var command: Command?
     var roamDamping = RoamDamping()
@@ -125,14 +125,14 @@ public struct FailoverPolicy: Sendable {
     /// Takes the next step that the present state calls for.
     mutating func proceed(at now: Instant, _ actions: inout [PolicyAction]) {
         if command != nil {
-            lookForCommanded(at: now, &actions)
+            pursueCommand(at: now, &actions)
         } else {
             switch phase {
             case .offline: seek(at: now, &actions)
             case .online(let link): reconsider(link, at: now, &actions)
             case .joining(let attempt), .waitingForAddress(let attempt, _):
                 seekReplacement(of: attempt, at: now, &actions)
-            case .proving: break
+            case .validating: break
             }
         }
     }
@@ -158,9 +158,9 @@ public struct FailoverPolicy: Sendable {
         scanCache.keep(networks)
         histories = histories.filter { ids.contains($0.key) }
         if let choice, !ids.contains(choice.network) { self.choice = nil }
-        preferredReturn.lookAgain(at: now + settings.preferredLook.first)
+        preferredReturn.scanAgain(at: now + settings.preferredScan.first)
         search.startOver(at: now, settings: settings)
-        survey = Survey(next: now + settings.scanInterval.unseenDelay)
+        unseenScans = UnseenScans(next: now + settings.scanInterval.unseenDelay)
         // A link that is bad may be left for one that is new in the list, wherever that is.
         weakness.startOver(at: now)
         proceed(at: now, &actions)
@@ -206,7 +206,7 @@ public struct FailoverPolicy: Sendable {
         }
         weakness = Weakness()
         search.startOver(at: now, settings: settings)
-        preferredReturn.lookAgain(at: now)
+        preferredReturn.scanAgain(at: now)
         happen(.beginAnew, to: .inUse, at: now, &actions)
         happen(.beginAnew, to: .successor, at: now, &actions)
         proceed(at: now, &actions)

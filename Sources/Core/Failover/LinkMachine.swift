@@ -9,7 +9,7 @@ import AgentModel
 /// offline -> joining -> waitingForAddress -> online
 ///                               |     ^        ^
 ///                               v     |        |
-///                               proving -------+
+///                               validating -------+
 /// ```
 struct LinkMachine: Sendable, Hashable {
     private(set) var phase: FailoverPolicy.Phase
@@ -98,10 +98,10 @@ struct LinkMachine: Sendable, Hashable {
         case (.associated(let accessPoint), .joining(let attempt)):
             return associated(attempt, accessPoint, context)
         case (.failed(let failure), .joining(let attempt)), (.failed(let failure), .waitingForAddress(let attempt, _)),
-            (.failed(let failure), .proving(let attempt, _)):
+            (.failed(let failure), .validating(let attempt, _)):
             return [.failed(attempt, failure)]
         // While a join is under way the end of the link that was before is expected, and a new one is not there yet.
-        case (.lost, .waitingForAddress(let attempt, _)), (.lost, .proving(let attempt, _)):
+        case (.lost, .waitingForAddress(let attempt, _)), (.lost, .validating(let attempt, _)):
             return [.failed(attempt, .linkLost)]
         case (.lost(let end), .online(let link)):
             return [.lost(link, end)]
@@ -111,10 +111,10 @@ struct LinkMachine: Sendable, Hashable {
                 return [.up(attempt, accessPoint)]
             }
             return validate(attempt, accessPoint, context, for: &command)
-        case (.address(isReady: false), .proving(var attempt, let accessPoint)):
+        case (.address(isReady: false), .validating(var attempt, let accessPoint)):
             // All that was validated has to be validated again.
             let end = now + settings.addressLimit
-            attempt.deadline = command?.provenBy.map { min($0, end) } ?? end
+            attempt.deadline = command?.validationEnd.map { min($0, end) } ?? end
             attempt.isValidated = false
             attempt.validation = LinkValidation()
             phase = .waitingForAddress(attempt, accessPoint)
@@ -124,10 +124,10 @@ struct LinkMachine: Sendable, Hashable {
             phase = .online(link)
             return []
 
-        case (.confirmed, .proving(var attempt, let accessPoint)):
+        case (.confirmed, .validating(var attempt, let accessPoint)):
             attempt.isConfirmed = true
             if attempt.isValidated { return [.up(attempt, accessPoint)] }
-            phase = .proving(attempt, accessPoint)
+            phase = .validating(attempt, accessPoint)
             return []
         case (.confirmed, .waitingForAddress(var attempt, let accessPoint)) where attempt.purpose == .commanded:
             // It came over the new network, whose address is away for the moment.
@@ -191,9 +191,9 @@ struct LinkMachine: Sendable, Hashable {
             attempt.purpose = purpose
             phase = .waitingForAddress(attempt, accessPoint)
             return [.progress(.waitingForAddress)]
-        case .proving(var attempt, let accessPoint):
+        case .validating(var attempt, let accessPoint):
             attempt.purpose = purpose
-            phase = .proving(attempt, accessPoint)
+            phase = .validating(attempt, accessPoint)
             return [.progress(.validating)]
         case .offline, .online: return []
         }
@@ -203,7 +203,7 @@ struct LinkMachine: Sendable, Hashable {
         switch phase {
         case .joining(let attempt): [.failed(attempt, .timeout)]
         case .waitingForAddress(let attempt, _): [.failed(attempt, .noAddress)]
-        case .proving(let attempt, _): [.failed(attempt, attempt.isValidated ? .unconfirmed : .noInternet)]
+        case .validating(let attempt, _): [.failed(attempt, attempt.isValidated ? .unconfirmed : .noInternet)]
         case .online(let link): [.addressGone(link)]
         case .offline: []
         }
@@ -212,7 +212,7 @@ struct LinkMachine: Sendable, Hashable {
     private mutating func beginAnew(_ context: Context) -> [Outcome] {
         let (settings, now) = (context.settings, context.now)
         switch phase {
-        case .offline, .proving: return []
+        case .offline, .validating: return []
         case .joining(var attempt):
             attempt.deadline = now + settings.joinLimit
             phase = .joining(attempt)
@@ -244,9 +244,9 @@ struct LinkMachine: Sendable, Hashable {
 
     private mutating func keep(_ validation: LinkValidation) {
         switch phase {
-        case .proving(var attempt, let accessPoint):
+        case .validating(var attempt, let accessPoint):
             attempt.validation = validation
-            phase = .proving(attempt, accessPoint)
+            phase = .validating(attempt, accessPoint)
         case .online(var link):
             link.validation = validation
             phase = .online(link)
@@ -267,7 +267,7 @@ struct LinkMachine: Sendable, Hashable {
             return []
         }
         switch phase {
-        case .proving(let attempt, let accessPoint):
+        case .validating(let attempt, let accessPoint):
             return validated(attempt, accessPoint, result, rules, context, for: &command)
         case .online(let link): return found(link, result, rules, context)
         case .offline, .joining, .waitingForAddress: return []
@@ -279,7 +279,7 @@ struct LinkMachine: Sendable, Hashable {
         until end: Instant, _ context: Context, for command: inout Command?
     ) -> [Outcome] {
         guard let rules = context.settings.validation, var validation = phase.validation else { return [] }
-        if case .proving(let attempt, _) = phase, attempt.isValidated { return [] }
+        if case .validating(let attempt, _) = phase, attempt.isValidated { return [] }
         guard let end = validation.signingIn(until: end, at: context.now, rules) else {
             // Their time is over, and the login page is still there.
             return probed(.captive, context, for: &command)
@@ -299,9 +299,9 @@ struct LinkMachine: Sendable, Hashable {
         let next = min(max(moment, now + rules.retry), now + max(rules.interval, rules.retry))
         validation.askAgain(at: next)
         keep(validation)
-        guard case .proving(var attempt, let accessPoint) = phase, !attempt.wasPostponed else { return }
+        guard case .validating(var attempt, let accessPoint) = phase, !attempt.wasPostponed else { return }
         attempt.wasPostponed = true
-        phase = .proving(attempt, accessPoint)
+        phase = .validating(attempt, accessPoint)
         allow(until: next + rules.limit, rules, for: &command)
     }
 
@@ -309,10 +309,10 @@ struct LinkMachine: Sendable, Hashable {
     private mutating func allow(
         until end: Instant, _ rules: PolicySettings.Validation, for command: inout Command?
     ) {
-        guard case .proving(var attempt, let accessPoint) = phase else { return }
+        guard case .validating(var attempt, let accessPoint) = phase else { return }
         let deadline = max(attempt.deadline, end)
         attempt.deadline = command?.grant(rules.signInLimit, until: deadline) ?? deadline
-        phase = .proving(attempt, accessPoint)
+        phase = .validating(attempt, accessPoint)
     }
 
     // MARK: Before a link is in use
@@ -329,10 +329,10 @@ struct LinkMachine: Sendable, Hashable {
         }
         let end = context.now + rules.limit * (rules.strikes + 1)
         let confirmation = command?.confirmWithin ?? .zero
-        attempt.deadline = command?.hasToBeProven(by: end + confirmation) ?? end
+        attempt.deadline = command?.limitValidation(to: end + confirmation) ?? end
         attempt.deadline = min(attempt.deadline, end)
         attempt.validation.askAgain(at: context.now)
-        phase = .proving(attempt, accessPoint)
+        phase = .validating(attempt, accessPoint)
         return [.progress(.validating)]
     }
 
@@ -353,11 +353,11 @@ struct LinkMachine: Sendable, Hashable {
                 return [.failed(attempt, .captive)]
             }
             attempt.validation.askAgain(at: now)
-            phase = .proving(attempt, accessPoint)
+            phase = .validating(attempt, accessPoint)
             return [.takesOver(attempt, accessPoint)]
         case .failed:
             attempt.validation.ended(well: false, next: attempt.validation.retry(at: now, rules))
-            phase = .proving(attempt, accessPoint)
+            phase = .validating(attempt, accessPoint)
             return attempt.validation.failures >= rules.strikes ? [.failed(attempt, .noInternet)] : []
         }
     }
@@ -370,8 +370,8 @@ struct LinkMachine: Sendable, Hashable {
         }
         var attempt = attempt
         let end = context.now + confirmWithin
-        attempt.deadline = command?.hasToBeProven(by: end) ?? end
-        phase = .proving(attempt, accessPoint)
+        attempt.deadline = command?.limitValidation(to: end) ?? end
+        phase = .validating(attempt, accessPoint)
         return [.progress(.waitingForConfirmation)]
     }
 
@@ -399,13 +399,13 @@ struct LinkMachine: Sendable, Hashable {
             let failure: JoinFailure = result == .captive ? .captive : .noInternet
             link.validation.ended(well: false, next: link.validation.retry(at: now, rules))
             // A login page is no accident, and a network that led nowhere not long ago has used its chance.
-            let isProven =
+            let isConfirmed =
                 result == .captive || context.wasUselessLately || link.validation.failures >= rules.strikes
-            if isProven {
-                link.validation.doubtIsProven()
+            if isConfirmed {
+                link.validation.doubtIsSettled()
                 link.validation.askAgain(at: now + rules.interval)
             }
-            if isProven, link.uselessness != failure {
+            if isConfirmed, link.uselessness != failure {
                 link.uselessness = failure
                 finding = .useless(failure)
             }

@@ -7,14 +7,14 @@ extension FailoverPolicy {
         case joining(Attempt)
         case waitingForAddress(Attempt, AccessPoint)
         /// A commanded switch has an address; whether it leads anywhere, and whether the app agrees, is open.
-        case proving(Attempt, AccessPoint)
+        case validating(Attempt, AccessPoint)
         case online(Link)
 
         /// The network that is being joined or is in use.
         public var network: NetworkID? {
             switch self {
             case .offline: nil
-            case .joining(let attempt), .waitingForAddress(let attempt, _), .proving(let attempt, _): attempt.network
+            case .joining(let attempt), .waitingForAddress(let attempt, _), .validating(let attempt, _): attempt.network
             case .online(let link): link.network
             }
         }
@@ -23,14 +23,14 @@ extension FailoverPolicy {
         public var epoch: UInt64? {
             switch self {
             case .offline: nil
-            case .joining(let attempt), .waitingForAddress(let attempt, _), .proving(let attempt, _): attempt.epoch
+            case .joining(let attempt), .waitingForAddress(let attempt, _), .validating(let attempt, _): attempt.epoch
             case .online(let link): link.epoch
             }
         }
 
         var attempt: Attempt? {
             switch self {
-            case .joining(let attempt), .waitingForAddress(let attempt, _), .proving(let attempt, _): attempt
+            case .joining(let attempt), .waitingForAddress(let attempt, _), .validating(let attempt, _): attempt
             case .offline, .online: nil
             }
         }
@@ -39,7 +39,8 @@ extension FailoverPolicy {
         var deadline: Instant? {
             switch self {
             case .offline: nil
-            case .joining(let attempt), .waitingForAddress(let attempt, _), .proving(let attempt, _): attempt.deadline
+            case .joining(let attempt), .waitingForAddress(let attempt, _), .validating(let attempt, _):
+                attempt.deadline
             case .online(let link): link.addressDeadline
             }
         }
@@ -48,7 +49,7 @@ extension FailoverPolicy {
         var validation: LinkValidation? {
             switch self {
             case .offline, .joining, .waitingForAddress: nil
-            case .proving(let attempt, _): attempt.validation
+            case .validating(let attempt, _): attempt.validation
             case .online(let link): link.validation
             }
         }
@@ -56,7 +57,7 @@ extension FailoverPolicy {
         public var accessPoint: AccessPoint? {
             switch self {
             case .offline, .joining: nil
-            case .waitingForAddress(_, let accessPoint), .proving(_, let accessPoint): accessPoint
+            case .waitingForAddress(_, let accessPoint), .validating(_, let accessPoint): accessPoint
             case .online(let link): link.accessPoint
             }
         }

@@ -73,7 +73,7 @@ struct LinkValidation: Sendable, Hashable {
     }
 
     /// The verdict is there, and the doubt is part of it.
-    mutating func doubtIsProven() { isDoubted = false }
+    mutating func doubtIsSettled() { isDoubted = false }
 
     /// Asks as early as hints are worth it.
     mutating func hurry(at now: Instant, _ validation: PolicySettings.Validation) {

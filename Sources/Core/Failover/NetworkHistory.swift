@@ -23,12 +23,12 @@ struct NetworkHistory: Hashable {
     private var tries: [BSSID: Instant] = [:]
     /// The access points that its key has opened, and what is held against the others as long as there are such.
     private(set) var proven = ProvenAccessPoints()
-    private var strangers: Block?
-    private var strangerTriedAt: Instant?
+    private var unprovenBlock: Block?
+    private var unprovenTriedAt: Instant?
     /// When it may be tried again after it failed where there was nothing else, and when its unproven access points
     /// may.
     private var retries = Retries()
-    private var strangerRetries = Retries()
+    private var unprovenRetries = Retries()
     /// Since when scans look for it in vain.
     private var missedSince: Instant?
 
@@ -62,7 +62,7 @@ struct NetworkHistory: Hashable {
 
     /// Until when an access point has to wait for its next try, which nothing else forbids.
     func pause(of bssid: BSSID, after now: Instant) -> Instant? {
-        (isStranger(bssid) ? strangerRetries : retries).end(after: now)
+        (isUnproven(bssid) ? unprovenRetries : retries).end(after: now)
     }
 
     /// Why the last attempt to use it failed; nil once one succeeded.
@@ -73,7 +73,7 @@ struct NetworkHistory: Hashable {
     mutating func setOut(for bssid: BSSID?, at now: Instant) {
         triedAt = now
         guard let bssid else { return }
-        if isStranger(bssid) { strangerTriedAt = now }
+        if isUnproven(bssid) { unprovenTriedAt = now }
         tries[bssid] = now
         tries.forgetEarliest(beyond: ScanCache.accessPointsPerNetwork, but: proven) { $0 }
     }
@@ -84,7 +84,7 @@ struct NetworkHistory: Hashable {
     /// that the key has opened has a turn of its own. All others share one: so in a round each proven access point in
     /// range is tried once, and one of the others.
     func turn(of bssid: BSSID) -> Instant {
-        (isStranger(bssid) ? strangerTriedAt : tries[bssid]) ?? .distantPast
+        (isUnproven(bssid) ? unprovenTriedAt : tries[bssid]) ?? .distantPast
     }
 
     mutating func gone(at now: Instant) { goneSince = now }
@@ -94,13 +94,13 @@ struct NetworkHistory: Hashable {
     /// - Parameter isAlone: nothing else can be joined, so it is not blocked but for a wrong key.
     /// - Returns: whether the network is blocked by it.
     mutating func failed(
-        _ failure: JoinFailure, isRegretted: Bool, isAlone: Bool, signal: Int?, at now: Instant,
+        _ failure: JoinFailure, isFailedMove: Bool, isAlone: Bool, signal: Int?, at now: Instant,
         settings: PolicySettings
     ) -> Bool {
         var block = block ?? Block(failure)
         defer { self.block = block }
         return block.strike(
-            failure, isRegretted: isRegretted, isSpared: isAlone && failure != .wrongKey, signal: signal, at: now,
+            failure, isFailedMove: isFailedMove, isSpared: isAlone && failure != .wrongKey, signal: signal, at: now,
             settings: settings)
     }
 
@@ -177,11 +177,11 @@ struct NetworkHistory: Hashable {
     // MARK: Access points that its key has opened
 
     /// Whether an access point is unproven: the key has opened others, and not this one.
-    func isStranger(_ bssid: BSSID) -> Bool { !proven.isEmpty && !proven.contains(bssid) }
+    func isUnproven(_ bssid: BSSID) -> Bool { !proven.isEmpty && !proven.contains(bssid) }
 
     /// Whether it is unproven, and an unproven one has failed of late.
     func isDoubted(_ bssid: BSSID, at now: Instant) -> Bool {
-        isStranger(bssid) && (strangers?.isActive(at: now) ?? false)
+        isUnproven(bssid) && (unprovenBlock?.isActive(at: now) ?? false)
     }
 
     func reputation(of bssid: BSSID, at now: Instant) -> Reputation {
@@ -192,9 +192,9 @@ struct NetworkHistory: Hashable {
 
     /// A handshake with the network's key is done: the key is right, and so is the access point.
     mutating func opened(_ bssid: BSSID) {
-        if isStranger(bssid) {
-            strangers = nil
-            strangerRetries.recovered()
+        if isUnproven(bssid) {
+            unprovenBlock = nil
+            unprovenRetries.recovered()
         }
         proven.opened(bssid)
         if block?.failure == .wrongKey { block = nil }
@@ -203,19 +203,19 @@ struct NetworkHistory: Hashable {
 
     /// An unproven access point failed: that says nothing about the network, nor about the access points that its key
     /// has opened.
-    mutating func strangerFailed(
-        at bssid: BSSID, _ failure: JoinFailure, isRegretted: Bool, signal: Int?, after outage: Duration,
+    mutating func unprovenFailed(
+        at bssid: BSSID, _ failure: JoinFailure, isFailedMove: Bool, signal: Int?, after outage: Duration,
         at now: Instant, settings: PolicySettings
     ) {
         var block = blocks[bssid] ?? Block(failure)
         _ = block.strike(
-            failure, isDecisive: failure != .wrongKey, isRegretted: isRegretted, signal: signal, at: now,
+            failure, isDecisive: failure != .wrongKey, isFailedMove: isFailedMove, signal: signal, at: now,
             settings: settings)
         keep(block, of: bssid)
-        var strangers = strangers ?? Block(failure)
-        _ = strangers.strike(failure, isDecisive: true, signal: nil, at: now, settings: settings)
-        self.strangers = strangers
-        strangerRetries.stumbled(after: outage, at: now, settings: settings)
+        var unprovenBlock = unprovenBlock ?? Block(failure)
+        _ = unprovenBlock.strike(failure, isDecisive: true, signal: nil, at: now, settings: settings)
+        self.unprovenBlock = unprovenBlock
+        unprovenRetries.stumbled(after: outage, at: now, settings: settings)
     }
 
     mutating func missed(at now: Instant) { missedSince = missedSince ?? now }

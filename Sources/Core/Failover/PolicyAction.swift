@@ -80,7 +80,7 @@ public struct ScanOrder: Hashable, Sendable, Codable {
         /// Nothing is joined: find something to join.
         case offline
         /// All is well: find out where the other networks are, before that is needed.
-        case survey
+        case unseen = "survey"
         /// The link is weak: find something better.
         case weak
         /// The link leads nowhere: find something that does.

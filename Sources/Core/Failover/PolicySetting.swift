@@ -13,8 +13,8 @@ public struct PolicySetting: Sendable {
         case number(Quantity, Path<Int>)
         case duration(Path<Duration>)
         /// Parts of `validation`, which is on as soon as one of them is set.
-        case proofNumber(Path<Int>)
-        case proofDuration(Path<Duration>)
+        case validationNumber(Path<Int>)
+        case validationDuration(Path<Duration>)
     }
 
     enum Quantity: Sendable {
@@ -34,9 +34,11 @@ public struct PolicySetting: Sendable {
 
     static func duration(_ name: String, _ path: Path<Duration>) -> Self { Self(name, .duration(path)) }
 
-    static func proofNumber(_ name: String, _ path: Path<Int>) -> Self { Self(name, .proofNumber(path)) }
+    static func validationNumber(_ name: String, _ path: Path<Int>) -> Self { Self(name, .validationNumber(path)) }
 
-    static func proofDuration(_ name: String, _ path: Path<Duration>) -> Self { Self(name, .proofDuration(path)) }
+    static func validationDuration(_ name: String, _ path: Path<Duration>) -> Self {
+        Self(name, .validationDuration(path))
+    }
 
     /// The setting with this name, or with a name that it had in the version before.
     public static func named(_ name: some StringProtocol) -> PolicySetting? {
@@ -54,6 +56,12 @@ public struct PolicySetting: Sendable {
         case "surveyDelay": "scanInterval.unseenDelay"
         case "survey.first", "survey.last": "scanInterval.unseen" + name.dropFirst("survey".count)
         case "look.first", "look.last": "scanInterval.known" + name.dropFirst("look".count)
+        case "preferredLook.first", "preferredLook.last": "preferredScan" + name.dropFirst("preferredLook".count)
+        case "regretBlock.first", "regretBlock.last": "failedMoveBlock" + name.dropFirst("regretBlock".count)
+        case "lookAgainDrop": "rescanDrop"
+        case "hurry": "reconnectWindow"
+        case "hurriedLook": "reconnectScan"
+        case "strangerLimit": "unprovenLimit"
         default: nil
         }
     }
@@ -68,8 +76,8 @@ extension PolicySetting {
         case .isOn: "on or off"
         case .number(let quantity, _): quantity.form
         case .duration: "a time with its unit, such as 30s or 1h30m"
-        case .proofNumber: Quantity.count.form
-        case .proofDuration: "a time of at least 1ms, such as 30s"
+        case .validationNumber: Quantity.count.form
+        case .validationDuration: "a time of at least 1ms, such as 30s"
         }
     }
 
@@ -79,8 +87,8 @@ extension PolicySetting {
         case .isOn(let path): settings[keyPath: path] ? "on" : "off"
         case .number(_, let path): "\(settings[keyPath: path])"
         case .duration(let path): settings[keyPath: path].inOneUnit
-        case .proofNumber(let path): settings.isValidating ? "\(settings[keyPath: path])" : nil
-        case .proofDuration(let path): settings.isValidating ? settings[keyPath: path].inOneUnit : nil
+        case .validationNumber(let path): settings.isValidating ? "\(settings[keyPath: path])" : nil
+        case .validationDuration(let path): settings.isValidating ? settings[keyPath: path].inOneUnit : nil
         }
     }
 
@@ -92,8 +100,8 @@ extension PolicySetting {
         case .isOn(let path): assign(["on": true, "off": false][String(text)], to: path, in: &settings)
         case .number(let quantity, let path): assign(quantity.number(text), to: path, in: &settings)
         case .duration(let path): assign(Duration(inUnits: text), to: path, in: &settings)
-        case .proofNumber(let path): assign(Quantity.count.number(text), to: path, in: &settings)
-        case .proofDuration(let path):
+        case .validationNumber(let path): assign(Quantity.count.number(text), to: path, in: &settings)
+        case .validationDuration(let path):
             assign(Duration(inUnits: text).flatMap { $0 > .zero ? $0 : nil }, to: path, in: &settings)
         }
     }
@@ -137,7 +145,7 @@ extension PolicySetting {
         counts,
         durations,
         [.isOn("returnsToPreferred", \.returnsToPreferred)],
-        backOff("preferredLook", \.preferredLook.first, \.preferredLook.last),
+        backOff("preferredScan", \.preferredScan.first, \.preferredScan.last),
         backOff("preferredConfirmation", \.preferredConfirmation.first, \.preferredConfirmation.last),
         backOff("weakScan", \.weakScan.first, \.weakScan.last),
         backOff("criticalScan", \.criticalScan.first, \.criticalScan.last),
@@ -147,7 +155,7 @@ extension PolicySetting {
         backOff("retry", \.retry.first, \.retry.last),
         backOff("wrongKeyBlock", \.wrongKeyBlock.first, \.wrongKeyBlock.last),
         backOff("transientBlock", \.transientBlock.first, \.transientBlock.last),
-        backOff("regretBlock", \.regretBlock.first, \.regretBlock.last),
+        backOff("failedMoveBlock", \.failedMoveBlock.first, \.failedMoveBlock.last),
         backOff("fullBlock", \.fullBlock.first, \.fullBlock.last),
         backOff("noAddressBlock", \.noAddressBlock.first, \.noAddressBlock.last),
         backOff("noInternetBlock", \.noInternetBlock.first, \.noInternetBlock.last),
@@ -162,7 +170,7 @@ extension PolicySetting {
         .number("dampingStep", .decibels, \.dampingStep),
         .number("dampingLimit", .decibels, \.dampingLimit),
         .number("returnHeadroom", .decibels, \.returnHeadroom),
-        .number("lookAgainDrop", .decibels, \.lookAgainDrop),
+        .number("rescanDrop", .decibels, \.rescanDrop),
         .number("unblockGain", .decibels, \.unblockGain),
     ]
 
@@ -193,9 +201,9 @@ extension PolicySetting {
         .duration("preferredProbation", \.preferredProbation),
         .duration("shortLink", \.shortLink),
         .duration("lossWindow", \.lossWindow),
-        .duration("hurry", \.hurry),
-        .duration("hurriedLook", \.hurriedLook),
-        .duration("strangerLimit", \.strangerLimit),
+        .duration("reconnectWindow", \.reconnectWindow),
+        .duration("reconnectScan", \.reconnectScan),
+        .duration("unprovenLimit", \.unprovenLimit),
         .duration("patienceAfter", \.patienceAfter),
         .duration("patientFullScan", \.patientFullScan),
         .duration("scanReserve", \.scanReserve),
@@ -213,12 +221,12 @@ extension PolicySetting {
 
     private static let validation: [PolicySetting] = [
         .isOn("validation", \.isValidating),
-        .proofDuration("validation.interval", \.proof.interval),
-        .proofDuration("validation.retry", \.proof.retry),
-        .proofNumber("validation.strikes", \.proof.strikes),
-        .proofDuration("validation.limit", \.proof.limit),
-        .proofDuration("validation.doubtLimit", \.proof.doubtLimit),
-        .proofDuration("validation.signInLimit", \.proof.signInLimit),
+        .validationDuration("validation.interval", \.validationRules.interval),
+        .validationDuration("validation.retry", \.validationRules.retry),
+        .validationNumber("validation.strikes", \.validationRules.strikes),
+        .validationDuration("validation.limit", \.validationRules.limit),
+        .validationDuration("validation.doubtLimit", \.validationRules.doubtLimit),
+        .validationDuration("validation.signInLimit", \.validationRules.signInLimit),
     ]
 
     private static func thresholds(
@@ -238,11 +246,11 @@ extension PolicySetting {
 extension PolicySettings {
     var isValidating: Bool {
         get { validation != nil }
-        set { validation = newValue ? proof : nil }
+        set { validation = newValue ? validationRules : nil }
     }
 
     /// The value of `validation` while it is on.
-    fileprivate var proof: Validation {
+    fileprivate var validationRules: Validation {
         get { validation ?? Validation() }
         set { validation = newValue }
     }
@@ -255,7 +263,9 @@ extension PolicySettings: Codable {
         let container = try decoder.singleValueContainer()
         self.init()
         // In their order, for the parts of `validation` count only once it is on.
-        var values = try container.decode([String: String].self)
+        // Recordings of format 6 have old names as well.
+        let members = try container.decode([String: String].self)
+        var values = Dictionary(members.map { (PolicySetting.named($0.key)?.name ?? $0.key, $0.value) }) { $1 }
         for setting in PolicySetting.all {
             guard let value = values.removeValue(forKey: setting.name) else { continue }
             guard setting.set(value, in: &self) else {

@@ -66,7 +66,7 @@ public struct PolicySettings: Hashable, Sendable {
     public var returnsToPreferred = true
     /// While the device is not in its preferred network, it scans for that one: every `first` at the beginning, and
     /// less often as time goes on, but at least every `last`.
-    public var preferredLook = BackOff(first: .seconds(4), last: .seconds(60))
+    public var preferredScan = BackOff(first: .seconds(4), last: .seconds(60))
     /// The device returns to it when every scan found it good for this long; longer after every return that did not
     /// last.
     public var preferredConfirmation = BackOff(first: .seconds(30), last: .seconds(3600))
@@ -116,7 +116,7 @@ public struct PolicySettings: Hashable, Sendable {
     public var weakScan = BackOff(first: .seconds(20), last: .seconds(160))
     public var criticalScan = BackOff(first: .seconds(5), last: .seconds(10))
     /// A weak link that got this many dB weaker since the last scan is reason for another.
-    public var lookAgainDrop = 3
+    public var rescanDrop = 3
     public var scanInterval = ScanInterval()
     /// How often to scan.
     public struct ScanInterval: Hashable, Sendable {
@@ -136,17 +136,17 @@ public struct PolicySettings: Hashable, Sendable {
     public var fullScan = BackOff(first: .seconds(10), last: .seconds(30))
     /// The same after an hour, and where another uplink carries the traffic.
     public var patientFullScan = Duration.seconds(300)
-    /// For this long after a link was lost known channels are looked at every `hurriedLook`, and all channels not at
+    /// For this long after a link was lost known channels are scanned every `reconnectScan`, and all channels not at
     /// all.
-    public var hurry = Duration.milliseconds(1500)
-    public var hurriedLook = Duration.milliseconds(250)
+    public var reconnectWindow = Duration.milliseconds(1500)
+    public var reconnectScan = Duration.milliseconds(250)
     /// A scan that has not ended after this is given up.
     public var scanLimit = Duration.seconds(60)
 
     /// From the order to join until the access point has let the device in.
     public var joinLimit = Duration.seconds(20)
     /// The same for an access point that the network's key has never opened, where it has opened others.
-    public var strangerLimit = Duration.seconds(6)
+    public var unprovenLimit = Duration.seconds(6)
     /// From there until there are an address and a route.
     public var addressLimit = Duration.seconds(15)
     /// The same where a living link was given up for it, and never longer; dhcpcd as it comes takes 6 to 7 s.
@@ -163,7 +163,7 @@ public struct PolicySettings: Hashable, Sendable {
     public var noInternetBlock = BackOff(first: .seconds(300), last: .seconds(7200))
     public var captiveBlock = BackOff(first: .seconds(600), last: .seconds(7200))
     /// The same for one that a living link was given up for.
-    public var regretBlock = BackOff(first: .seconds(60), last: .seconds(7200))
+    public var failedMoveBlock = BackOff(first: .seconds(60), last: .seconds(7200))
     /// How many failures of a kind in a row it takes to block a network.
     public var wrongKeyStrikes = 2
     public var transientStrikes = 3
@@ -265,7 +265,7 @@ extension PolicySettings {
         let times = [
             ("calmSampling", calmSampling), ("unsupervisedSampling", unsupervisedSampling),
             ("alertSampling", alertSampling), ("criticalSampling", criticalSampling), ("scanLimit", scanLimit),
-            ("joinLimit", joinLimit), ("strangerLimit", strangerLimit), ("hurriedLook", hurriedLook),
+            ("joinLimit", joinLimit), ("unprovenLimit", unprovenLimit), ("reconnectScan", reconnectScan),
             ("addressLimit", addressLimit), ("interfaceGrace", interfaceGrace),
             ("sleepSuspicion", sleepSuspicion), ("validation.interval", validation?.interval ?? .seconds(1)),
             ("validation.retry", validation?.retry ?? .seconds(1)),
@@ -280,10 +280,10 @@ extension PolicySettings {
             ("weakScan", weakScan), ("criticalScan", criticalScan), ("scanInterval.unseen", scanInterval.unseen),
             ("fullScan", fullScan),
             ("scanInterval.known", scanInterval.known), ("retry", retry),
-            ("preferredLook", preferredLook), ("preferredConfirmation", preferredConfirmation),
+            ("preferredScan", preferredScan), ("preferredConfirmation", preferredConfirmation),
             ("wrongKeyBlock", wrongKeyBlock), ("transientBlock", transientBlock), ("fullBlock", fullBlock),
             ("noAddressBlock", noAddressBlock), ("noInternetBlock", noInternetBlock), ("captiveBlock", captiveBlock),
-            ("regretBlock", regretBlock),
+            ("failedMoveBlock", failedMoveBlock),
             ("lastResort", lastResort),
         ]
         if let (name, _) = backOffs.first(where: { $0.1.first <= .zero }) {

@@ -2,49 +2,49 @@ import AgentModel
 
 /// The way back to the preferred network.
 struct PreferredNetworkReturn: Hashable, Sendable {
-    private(set) var nextLook: Instant?
+    private(set) var nextScan: Instant?
     /// Since when it is scanned for, and when that was done on all channels.
     private var since: Instant?
-    private var lookedEverywhere: Instant?
+    private var lastFullScan: Instant?
     /// Since when every scan found it good.
     private(set) var goodSince: Instant?
-    private var goodLooks = 0
+    private var goodScans = 0
     private var misses = 0
     /// Returns that did not last, in a row.
     private var failures = 0
 
-    private static let looksNeeded = 3
+    private static let scansNeeded = 3
 
-    mutating func lookAgain(at moment: Instant) {
-        nextLook = moment
+    mutating func scanAgain(at moment: Instant) {
+        nextScan = moment
         since = moment
-        lookedEverywhere = nil
+        lastFullScan = nil
         goodSince = nil
-        goodLooks = 0
+        goodScans = 0
     }
 
     /// A router may come back on another channel, so now and then a scan covers all of them.
-    func looksEverywhere(at now: Instant) -> Bool {
-        (lookedEverywhere ?? since).map { now - $0 >= Self.fullLookInterval } ?? false
+    func isFullScanDue(at now: Instant) -> Bool {
+        (lastFullScan ?? since).map { now - $0 >= Self.fullScanInterval } ?? false
     }
 
-    private static let fullLookInterval = Duration.seconds(20 * 60)
+    private static let fullScanInterval = Duration.seconds(20 * 60)
 
     /// There is no air time for a scan now.
-    mutating func wait(until moment: Instant) { nextLook = moment }
+    mutating func wait(until moment: Instant) { nextScan = moment }
 
     mutating func ordered(everywhere: Bool, at now: Instant, settings: PolicySettings) {
-        if everywhere { lookedEverywhere = now }
+        if everywhere { lastFullScan = now }
         let elapsed = since.map { now - $0 } ?? .zero
-        nextLook =
-            now + (goodSince == nil ? settings.preferredLook.wait(after: elapsed, part: 60) : lookBetween(settings))
+        nextScan =
+            now + (goodSince == nil ? settings.preferredScan.wait(after: elapsed, part: 60) : scanInterval(settings))
     }
 
     /// While it is good it is scanned twice as often as it has to be, but at most every ten seconds.
-    private func lookBetween(_ settings: PolicySettings) -> Duration {
+    private func scanInterval(_ settings: PolicySettings) -> Duration {
         let confirmation = confirmation(settings)
-        let shortest = max(.seconds(1), min(.seconds(10), confirmation / (Self.looksNeeded - 1)))
-        return max(shortest, confirmation / (2 * Self.looksNeeded))
+        let shortest = max(.seconds(1), min(.seconds(10), confirmation / (Self.scansNeeded - 1)))
+        return max(shortest, confirmation / (2 * Self.scansNeeded))
     }
 
     private func confirmation(_ settings: PolicySettings) -> Duration {
@@ -52,46 +52,46 @@ struct PreferredNetworkReturn: Hashable, Sendable {
     }
 
     /// - Parameter quality: what was found, or nil if it was not there.
-    mutating func looked(found quality: Quality?, at now: Instant, settings: PolicySettings) {
+    mutating func scanned(found quality: Quality?, at now: Instant, settings: PolicySettings) {
         switch quality {
         case .good:
             goodSince = goodSince ?? now
-            goodLooks += 1
+            goodScans += 1
             misses = 0
             // The last one when the time is over, and not later.
             let end = (goodSince ?? now) + confirmation(settings)
-            nextLook = end > now ? min(end, now + lookBetween(settings)) : now + lookBetween(settings)
+            nextScan = end > now ? min(end, now + scanInterval(settings)) : now + scanInterval(settings)
         case .poor, nil:
             // One scan does not always show what is there: where it was good, the next one follows at once.
             misses += 1
             guard misses > 1 || quality == .poor else {
-                if goodSince != nil { nextLook = now + .seconds(1) }
+                if goodSince != nil { nextScan = now + .seconds(1) }
                 return
             }
             goodSince = nil
-            goodLooks = 0
+            goodScans = 0
         }
     }
 
     enum Quality { case good, poor }
 
     func isConfirmed(at now: Instant, settings: PolicySettings) -> Bool {
-        guard let goodSince, goodLooks >= Self.looksNeeded else { return false }
+        guard let goodSince, goodScans >= Self.scansNeeded else { return false }
         return now - goodSince >= confirmation(settings)
     }
 
     mutating func hasReturned(at now: Instant) {
-        nextLook = nil
+        nextScan = nil
         goodSince = nil
-        goodLooks = 0
+        goodScans = 0
         since = nil
-        lookedEverywhere = nil
+        lastFullScan = nil
     }
 
     /// The device gave a link up for it, and it was not to be had: that must not happen often.
     mutating func returnFailed(at now: Instant) {
         failures += 3
-        lookAgain(at: now)
+        scanAgain(at: now)
     }
 
     /// The device had returned, and the link has ended after this time.
@@ -128,9 +128,9 @@ extension FailoverPolicy {
             join(preferred, at: bss, purpose: .automatic, cause: .preferred, at: now, &actions)
             return true
         }
-        let isEverywhere = preferredReturn.looksEverywhere(at: now)
+        let isEverywhere = preferredReturn.isFullScanDue(at: now)
         let places = isEverywhere ? [] : scanCache.places(of: preferred)
-        if let nextLook = preferredReturn.nextLook, nextLook <= now, scan == nil {
+        if let nextScan = preferredReturn.nextScan, nextScan <= now, scan == nil {
             if orderScan(places, reason: .preferred, at: now, &actions) {
                 preferredReturn.ordered(everywhere: isEverywhere, at: now, settings: settings)
             } else {
@@ -150,7 +150,7 @@ extension FailoverPolicy {
     /// Whether a living link may be given up for an access point: none that throws devices out, and no doubted unproven
     /// one.
     private func isWelcome(_ bss: BSS, of network: NetworkID, at now: Instant) -> Bool {
-        !losses.isRestless(bss.bssid, at: now, settings: settings)
+        !losses.isUnstable(bss.bssid, at: now, settings: settings)
             && !(histories[network]?.isDoubted(bss.bssid, at: now) ?? false)
     }
 

@@ -46,7 +46,7 @@ struct Losses: Hashable, Sendable {
     }
 
     /// Whether links to it were lost again and again of late.
-    func isRestless(_ bssid: BSSID, at now: Instant, settings: PolicySettings) -> Bool {
+    func isUnstable(_ bssid: BSSID, at now: Instant, settings: PolicySettings) -> Bool {
         guard let lost = moments[bssid] else { return false }
         return lost.count { now - $0 <= settings.lossWindow } >= settings.lossLimit
     }

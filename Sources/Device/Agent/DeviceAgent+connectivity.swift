@@ -11,16 +11,16 @@ import Netlink
 // How far the network leads.
 extension DeviceAgent {
     /// - Throws: where targets with TLS are set and there are no authorities to vouch for them.
-    static func reachWatch(
+    static func connectivityMonitor(
         _ settings: AgentSettings, through wifi: InterfaceNetwork, routes: RouteMonitor, on group: any EventLoopGroup,
         watchedBy outside: NetworkReadings
     ) throws(TrustError) -> ConnectivityMonitor {
-        var lookOnline: (@Sendable (InterfaceNetwork, Duration) async -> ValidationLook)?
+        var validateOnline: (@Sendable (InterfaceNetwork, Duration) async -> ValidationCheck)?
         if let source = settings.connectivity.source {
             let validator = OnlineValidator(source: source)
-            lookOnline = { network, limit in
+            validateOnline = { network, limit in
                 await outside.reading(.probe) { await validator.look(through: network, within: limit) }
-                    ?? ValidationLook(finding: .failed(.unexpectedAnswer), cost: 0)
+                    ?? ValidationCheck(finding: .failed(.unexpectedAnswer), cost: 0)
             }
         }
         let authorities = settings.connectivity.authorities
@@ -28,11 +28,11 @@ extension DeviceAgent {
         let watch = ConnectivityMonitor(
             required: settings.connectivity.required,
             means: ConnectivityMonitor.Means(
-                lookOnline: lookOnline,
+                validateOnline: validateOnline,
                 findPortal: { network, limit in await network.notes(within: limit).captivePortalAPI },
                 askPortal: { url, network, limit in
                     await outside.reading(.captiveAPI) { await api.look(url, through: network, within: limit) }
-                        ?? CaptiveLook(result: .failure(.leftAlone), cost: 0)
+                        ?? CaptiveCheck(result: .failure(.leftAlone), cost: 0)
                 },
                 askGateway: { network, limit in
                     guard let interface = network.interface ?? routes.wayOut else { return false }
@@ -60,13 +60,10 @@ extension DeviceAgent {
     }
 
     /// Connects the watch with the rest, and lets it begin.
-    func beginReachWatch() {
+    func beginConnectivityMonitor() {
         reach.listeners = ConnectivityMonitor.Listeners(
             policy: { [weak self] in self?.handle(.found($0)) }, publish: { [weak self] in self?.hub.publish($0) },
-            changed: { [weak self] in
-                guard let self else { return }
-                handle(.connectivity(reach.connectivity))
-            },
+            changed: { [weak self] in self?.handle(.connectivityChanged) },
             problem: { [log] in if let problem = $0 { log.warning("signing in: \(problem)") } },
             captiveNetwork: { [weak self] in self?.captiveNetwork }, network: { [weak self] in self?[$0].network })
         reachability.start()

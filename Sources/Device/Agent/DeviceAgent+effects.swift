@@ -20,7 +20,6 @@ extension DeviceAgent {
             Task { do { try await routes.setLink(station.interface, up: true) } catch { log.warning("\(error)") } }
         case .use(let station):
             reach.use(self[station].network)
-            self[station].maximumNames = nil
             steering?.use(station.interface)
         case .askSupplicant(let station, let question): ask(self[station], question)
         case .askKernel(let station, let link): ask(self[station], about: link)
@@ -28,8 +27,9 @@ extension DeviceAgent {
             review(number, self[station], spare.map { self[$0] })
         case .addInterface(let number, let new, let station): addInterface(of: self[new], beside: self[station], number)
         case .startSupplicants: forEachStation { $0.supplicant.start() }
-        case .checkCountry: checkCountry()
+        case .readRules(let station): readRules(of: self[station])
 
+        case .askNameLimit(let station): askNameLimit(of: self[station])
         case .scan(let station, let owner, let ssids, let frequencies, let asksEverybody):
             scan(
                 Netlink.ScanRequest(ssids: ssids, asksEverybody: asksEverybody, frequencies: frequencies), for: owner,
@@ -61,7 +61,7 @@ extension DeviceAgent {
 
         case .answer(let id, let result): answer(id, result)
         case .publish(let event): hub.publish(event)
-        case .status(let status): publish(status)
+        case .readConnectivity: handle(.connectivity(reach.connectivity))
         case .service(let text): onServiceStatus(text)
         case .addressesChanged: onAddressChange(Set(routes.addresses.map(\.text)))
 
@@ -79,15 +79,6 @@ extension DeviceAgent {
                 }
             }
         }
-    }
-
-    /// The connectivity is the monitor's to add. That it was looked again, or that time goes by, is no news.
-    private func publish(_ status: NetworkStatus) {
-        var status = status
-        status.connectivity = reach.connectivity
-        guard status.news != published?.news else { return }
-        published = status
-        hub.publish(.networkChanged(status))
     }
 
     // MARK: Links
@@ -194,6 +185,10 @@ extension DeviceAgent {
         }
     }
 
+    private func readRules(of station: Station) {
+        Task { if let country = try? await station.radio.regulatoryDomain() { handle(.rules(country)) } }
+    }
+
     // MARK: Scans
 
     private func scan(_ request: Netlink.ScanRequest, for owner: ScanOwner, with station: Station) {
@@ -207,7 +202,6 @@ extension DeviceAgent {
         of request: Netlink.ScanRequest, with station: Station, _ onStart: @escaping @AgentLoop () -> Void
     ) async -> ScanEnd {
         do throws(NetlinkError) {
-            let request = await fitting(request, station)
             return switch try await station.radio.scan(request, deadline: .seconds(50), onStart: onStart) {
             case .finished(let results): .finished(results)
             case .aborted: .aborted
@@ -219,15 +213,8 @@ extension DeviceAgent {
         }
     }
 
-    /// The request with as many names as the radio can call at once; the policy begins with another one each time.
-    private func fitting(_ request: Netlink.ScanRequest, _ station: Station) async -> Netlink.ScanRequest {
-        guard !request.ssids.isEmpty else { return request }
-        if station.maximumNames == nil { station.maximumNames = try? await station.radio.phy().maximumScanSSIDs }
-        let maximum = max(1, station.maximumNames ?? 1)
-        var request = request
-        request.ssids = Array(request.ssids.prefix(max(1, maximum - 1)))
-        request.asksEverybody = request.ssids.count < maximum
-        return request
+    private func askNameLimit(of station: Station) {
+        Task { handle(.nameLimit(station.id, try? await station.radio.phy().maximumScanSSIDs)) }
     }
 
     private func readScan(_ station: Station, after order: ScanOrder?) {

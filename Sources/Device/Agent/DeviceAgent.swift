@@ -50,8 +50,6 @@ public final class DeviceAgent {
     /// The last change on its way to the disk; the next one waits for it.
     var lastCommit: Task<Void, Never>?
     var beacons: BeaconWatcher?
-    var countryCheck: LoopTimer?
-    var published: NetworkStatus?
     var onAddressChange: (Set<String>) -> Void = { _ in }
     var onServiceStatus: (String) -> Void = { _ in }
 
@@ -76,7 +74,8 @@ public final class DeviceAgent {
         core = AgentCore(
             settings: AgentCore.Settings(
                 policy: settings.policy, maximumBackups: settings.maximumBackups, spareGrace: settings.spareGrace,
-                watchesSilence: settings.silentBeacons > 0, hasProviders: reach.hotspots != nil),
+                watchesSilence: settings.silentBeacons > 0, hasProviders: reach.hotspots != nil,
+                country: settings.country),
             state: state, station: stations[0].id, spare: stations.dropFirst().first?.id, localKey: identity.localKey)
         refreshSurroundings()
     }
@@ -110,7 +109,7 @@ public final class DeviceAgent {
         return DeviceAgent(
             settings: settings, identity: identity, store: store, state: await store.state, stations: stations,
             routes: routes,
-            reach: try reachWatch(
+            reach: try connectivityMonitor(
                 settings, through: stations[0].network, routes: routes, on: group, watchedBy: outside),
             outside: outside, observations: observations,
             recording: settings.recording(log: log), hub: hub, log: log)
@@ -126,7 +125,7 @@ public final class DeviceAgent {
     ) {
         (self.onAddressChange, self.onServiceStatus) = (onAddressChange, onServiceStatus)
         reportLimits()
-        beginReachWatch()
+        beginConnectivityMonitor()
         handle(
             .begin(inUse: StationID(RouteSteering.used(of: stations.map(\.interface), in: routes) ?? station.interface))
         )

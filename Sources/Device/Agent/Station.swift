@@ -18,8 +18,6 @@ final class Station {
     var linkOrders: UInt64 = 0
     /// Counts the watches over the signal, to know the last one by.
     var signalWatches: UInt64 = 0
-    /// How many names the radio can call in one scan, the call to everybody included; nil until it was asked.
-    var maximumNames: Int?
 
     nonisolated var interface: String { id.interface }
 

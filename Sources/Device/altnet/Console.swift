@@ -27,6 +27,8 @@ struct Console: Sendable {
     var now: @Sendable () -> Timestamp = { .now }
     /// The clock by which durations are measured.
     var uptime: @Sendable () -> Instant = { .now }
+    /// The clock by which what is drawn again and again waits.
+    var clock: any Clock<Duration> = ContinuousClock()
     var output: @Sendable (String) -> Void
     var errors: @Sendable (String) -> Void
     /// Asks for a password without showing it.

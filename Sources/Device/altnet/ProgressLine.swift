@@ -47,7 +47,7 @@ final class ProgressLine: Sendable {
         guard console.spinner != nil else { return }
         while !Task.isCancelled {
             draw()
-            try? await Task.sleep(for: Self.interval)
+            try? await console.clock.sleep(for: Self.interval)
         }
     }
 

@@ -80,7 +80,26 @@ import Testing
         #expect(PolicySetting.named("look.last")?.name == "scanInterval.known.last")
         #expect(PolicySetting.warning(about: "survey.first")?.contains("scanInterval.unseen.first") == true)
         #expect(PolicySetting.warning(about: "scanInterval.unseen.first") == nil)
+        let renamed = [
+            ("preferredLook.first", "preferredScan.first"), ("regretBlock.last", "failedMoveBlock.last"),
+            ("lookAgainDrop", "rescanDrop"), ("hurry", "reconnectWindow"), ("hurriedLook", "reconnectScan"),
+            ("strangerLimit", "unprovenLimit"),
+        ]
+        for (old, new) in renamed {
+            #expect(PolicySetting.named(old)?.name == new)
+            #expect(PolicySetting.warning(about: old)?.contains("is called \(new) now") == true)
+        }
         #expect(PolicySetting.named("look") == nil && PolicySetting.warning(about: "look.middle") == nil)
+    }
+
+    /// Recordings of format 6 were made with the names before, too.
+    @Test func aRecordingWithOldNamesIsRead() throws {
+        let text = #"{"hurry":"2s","margin":"9","preferredLook.first":"5s","strangerLimit":"7s"}"#
+        var expected = PolicySettings()
+        (expected.reconnectWindow, expected.margin) = (.seconds(2), 9)
+        (expected.preferredScan.first, expected.unprovenLimit) = (.seconds(5), .seconds(7))
+        #expect(try OutsideJSON.decode(PolicySettings.self, from: Array(text.utf8), nesting: 2) == expected)
+        #expect(ScanOrder.Reason(rawValue: "survey") == .unseen)
     }
 
     @Test func validationIsOnAsSoonAsAPartOfItIsSet() throws {

@@ -82,12 +82,12 @@ import Testing
         let port = try await ScriptedServer.serving("") { $0.port }
         let validator = OnlineValidator(source: try ValidationSource(url: "http://127.0.0.1:\(port)/"))
         let found = await validator.look(through: .loopback, within: .seconds(60))
-        #expect(found == ValidationLook(finding: .failed(.connectionRefused), cost: OnlineValidator.connectionCost))
+        #expect(found == ValidationCheck(finding: .failed(.connectionRefused), cost: OnlineValidator.connectionCost))
     }
 
     private func look(
         at server: ScriptedServer, status: String? = nil, body: String? = nil, within limit: Duration = .seconds(60)
-    ) async throws -> ValidationLook {
+    ) async throws -> ValidationCheck {
         let url = try server.address("/check").description
         let source = try ValidationSource(url: url, status: status, body: body)
         return await OnlineValidator(source: source).look(through: .loopback, within: limit)

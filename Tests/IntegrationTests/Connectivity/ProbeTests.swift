@@ -2,7 +2,7 @@ import AgentModel
 import ConnectivitySupport
 import NIOCore
 import NIOPosix
-import Synchronization
+import TestTime
 import Testing
 
 @testable import Connectivity
@@ -49,7 +49,7 @@ struct ProbeTests {
             return await group.reduce(into: []) { $0.append($1) }
         }
         #expect(answers.count == 20 && answers.allSatisfy { $0 == nil })
-        try await eventually { server.count > 1 }
+        try await server.hasTaken(2)
         #expect(watch.changes.unread.isEmpty && watch.connection.status.isOnline)
     }
 
@@ -66,7 +66,7 @@ struct ProbeTests {
         #expect(await watch.connection.probe(within: .seconds(5)) == nil)
         #expect(try await watch.changes.next() == .ready)
         // The kernel lets the device in before the server takes note.
-        try await eventually { server.count > 0 }
+        try await server.hasTaken(1)
         #expect(server.count == 1)
     }
 
@@ -130,7 +130,7 @@ struct ProbeTests {
         let server = try await CountingServer(greeting: flood)
         let watch = try Watch("a=127.0.0.1:\(server.port)")
         try await watch.ready()
-        try await eventually { server.count > 3 }
+        try await server.hasTaken(4)
         #expect(watch.connection.status.isOnline, "it lets the device in each time")
     }
 }
@@ -139,21 +139,22 @@ struct ProbeTests {
 final class CountingServer: Sendable {
     let port: Int
     private let channel: any Channel
-    private let counter: Counter
+    private let counter: Observed<Int>
 
-    final class Counter: Sendable {
-        let count = Mutex(0)
+    var count: Int { counter.value }
+
+    /// Returns once there have been so many connections.
+    func hasTaken(_ connections: Int) async throws {
+        try await counter.wait("connection \(connections)", within: .seconds(30)) { $0 >= connections }
     }
 
-    var count: Int { counter.count.withLock { $0 } }
-
     init(port: Int = 0, greeting: ByteBuffer? = nil, after delay: TimeAmount = .zero) async throws {
-        let counter = Counter()
+        let counter = Observed(0)
         self.counter = counter
         channel = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { child in
-                counter.count.withLock { $0 += 1 }
+                counter.change { $0 += 1 }
                 if let greeting {
                     child.eventLoop.scheduleTask(in: delay) { child.writeAndFlush(greeting, promise: nil) }
                 }

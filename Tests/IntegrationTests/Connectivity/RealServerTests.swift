@@ -50,7 +50,7 @@ struct RealServerTests {
         try server.start()
         let watch = try Watch("broker=mqtt://127.0.0.1:\(port)")
         try await watch.ready()
-        try await eventually { server.log.components(separatedBy: "not authorised").count > 3 }
+        try await server.hasLogged("not authorised", times: 3)
         #expect(watch.changes.unread.isEmpty, "it was let in again and again")
         server.kill()
         #expect(try await watch.changes.next() == .failed(.connectionRefused))
@@ -81,7 +81,7 @@ struct RealServerTests {
         try server.start()
         let watch = try Watch("app=127.0.0.1:\(port)")
         try await watch.ready()
-        try await eventually { server.log.components(separatedBy: "client timed out").count > 3 }
+        try await server.hasLogged("client timed out", times: 3)
         #expect(watch.changes.unread.isEmpty)
         #expect(watch.connection.status.isOnline)
     }

@@ -4,6 +4,7 @@ import Connectivity
 import Foundation
 import Linux
 import NIOPosix
+import TestTime
 import Testing
 
 @testable import Hotspots
@@ -23,7 +24,9 @@ import Testing
         return network
     }
 
-    private func provider() -> ClickThrough { ClickThrough(on: MultiThreadedEventLoopGroup.singleton, pause: .zero) }
+    private func provider() -> ClickThrough {
+        ClickThrough(on: MultiThreadedEventLoopGroup.singleton, clock: SkippingClock())
+    }
 
     @Test(arguments: [
         ("/form", Confidence.high), ("/get", .high), ("/nds", .high), ("/greeting", .high), ("/cookie", .high),

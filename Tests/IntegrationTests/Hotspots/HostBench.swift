@@ -5,6 +5,7 @@ import Hotspots
 import Linux
 import NIOPosix
 import Synchronization
+import TestTime
 import Testing
 
 /// A real host that listens on a socket, a directory of providers, and an agent.
@@ -91,8 +92,7 @@ final class HostBench: Sendable {
         }
         host = try ChildProcess.start(
             command[0], Array(command.dropFirst()), environment: ChildProcess.ownEnvironment, output: .descriptor(2))
-        let isThere = { [folder, host] in access(folder + "/s", F_OK) == 0 || waitpid(host, nil, WNOHANG) != 0 }
-        try await Self.wait(until: isThere)
+        try await waitForFiles(in: folder, "the host's socket") { [folder] in access(folder + "/s", F_OK) == 0 }
         let (stream, continuation) = AsyncStream<HotspotStatus>.makeStream()
         statuses = stream
         hotspots = Hotspots(
@@ -113,24 +113,23 @@ final class HostBench: Sendable {
 
     /// The line that a provider has written to a file in `out`, once it is a whole line.
     func line(of file: String) async throws -> String {
-        var text = ""
-        try await Self.wait {
-            text = (try? String(contentsOfFile: folder + "/out/" + file, encoding: .utf8)) ?? ""
-            return text.hasSuffix("\n")
-        }
-        return String(text.dropLast())
+        let path = folder + "/out/" + file
+        let text = { @Sendable in (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
+        try await waitForFiles(in: folder + "/out", "a line in \(file)") { text().hasSuffix("\n") }
+        return String(text().dropLast())
     }
 
     /// Until none of these processes is there any more, not even to be waited for.
     func haveEnded(_ processes: [pid_t]) async throws {
-        try await Self.wait { processes.allSatisfy { kill($0, 0) != 0 && errno == ESRCH } }
+        try await Self.look { processes.allSatisfy { kill($0, 0) != 0 && errno == ESRCH } }
     }
 
     /// Until the host has no child any more.
-    func settled() async throws { try await Self.wait { children.isEmpty } }
+    func settled() async throws { try await Self.look { children.isEmpty } }
 
-    /// As long as the suite's time limit allows.
-    private static func wait(until isSo: () -> Bool) async throws {
+    /// Looks again and again, for as long as the suite's time limit allows: no event tells that another process has
+    /// waited for a child of its own.
+    private static func look(until isSo: () -> Bool) async throws {
         while !isSo() { try await Task.sleep(for: .milliseconds(10)) }
     }
 
@@ -141,9 +140,8 @@ final class HostBench: Sendable {
         let process = try ChildProcess.start(
             program, arguments, environment: ChildProcess.ownEnvironment,
             output: .file(output, flags: O_WRONLY | O_CREAT | O_TRUNC))
-        var status: Int32 = 0
-        try await Self.wait { waitpid(process, &status, WNOHANG) != 0 }
-        return (status >> 8, try String(contentsOfFile: output, encoding: .utf8))
+        let status = try await onThreadOfItsOwn { ChildProcess.wait(for: process) }
+        return (status, try String(contentsOfFile: output, encoding: .utf8))
     }
 
     private var children: String {
@@ -153,7 +151,7 @@ final class HostBench: Sendable {
     func end() async throws {
         await hotspots.shutDown()
         kill(host, SIGTERM)
-        try await Self.wait { waitpid(host, nil, WNOHANG) != 0 }
+        _ = try await onThreadOfItsOwn { [host] in ChildProcess.wait(for: host) }
         try FileManager.default.removeItem(atPath: folder)
     }
 }

@@ -3,6 +3,7 @@ import Glibc
 import Linux
 import NetworkNamespaces
 import Synchronization
+import TestTime
 import Testing
 
 @testable import Netlink
@@ -234,7 +235,7 @@ import Testing
         let monitor = try await start(
             .host("broker.example") { _ in
                 await withTaskCancellationHandler {
-                    try? await Task.sleep(for: .seconds(3600))
+                    await untilCancelled()
                 } onCancel: {
                     continuation.yield()
                 }

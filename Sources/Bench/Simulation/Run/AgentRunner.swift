@@ -243,6 +243,7 @@ struct AgentRunner: DeviceRunner {
             guard device.supplicant.isRunning else { break }
             for index in device.stations.indices { waiting.append(.supplicant(Self.names[index], .available)) }
 
+        case .askNameLimit(let station): waiting.append(.nameLimit(station, .max))
         case .scan(_, let owner, let ssids, let frequencies, _): scan(owner, ssids, frequencies, &device)
         case .abortScan: device.abortScan()
         case .readScan(_, let order): waiting.append(.scanRead(device.scanResults(), after: order))
@@ -274,8 +275,8 @@ struct AgentRunner: DeviceRunner {
             timers[timer] = moment.map { max($0.milliseconds, device.now) }
 
         // These have no model: interfaces are up, and the country has rules.
-        case .willJoin, .bringUp, .checkCountry, .addInterface, .signOff, .follow, .setCaptive, .answer, .publish,
-            .status, .service, .addressesChanged, .say, .explain:
+        case .willJoin, .bringUp, .readRules, .addInterface, .signOff, .follow, .setCaptive, .answer, .publish,
+            .readConnectivity, .service, .addressesChanged, .say, .explain:
             break
         }
     }

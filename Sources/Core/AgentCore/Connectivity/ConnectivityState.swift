@@ -33,7 +33,7 @@ package struct ConnectivityState: Sendable {
     private var beside: (epoch: UInt64, reach: LinkReach)?
     /// When something was found last.
     private var checked: Timestamp?
-    private var signIn = SignInCourse()
+    private var signIn = SignInProgress()
     private var isLoggingOff = false
     private var flags: ReachabilityFlags = []
     /// When the way of another uplink is checked next; nothing is decided by it.
@@ -761,7 +761,7 @@ package struct SignInStatus: Sendable, Equatable {
 }
 
 /// How the sign-in at the network in use goes, and what of it concerns the policy.
-struct SignInCourse: Sendable {
+struct SignInProgress: Sendable {
     /// What the policy has to hear, and what has to be found out, after a change.
     enum Consequence: Equatable {
         case nothing

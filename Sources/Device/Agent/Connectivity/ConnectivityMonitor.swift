@@ -12,10 +12,10 @@ import Linux
 final class ConnectivityMonitor {
     /// How the world is asked. Each answers within the limit it is given.
     struct Means: Sendable {
-        var lookOnline: (@Sendable (InterfaceNetwork, Duration) async -> ValidationLook)?
+        var validateOnline: (@Sendable (InterfaceNetwork, Duration) async -> ValidationCheck)?
         /// Where the network can be asked about itself, as it told; nil where it did not.
         var findPortal: @Sendable (InterfaceNetwork, Duration) async -> String?
-        var askPortal: @Sendable (_ url: String, InterfaceNetwork, Duration) async -> CaptiveLook
+        var askPortal: @Sendable (_ url: String, InterfaceNetwork, Duration) async -> CaptiveCheck
         /// Whether the gateway answers; true where there is none.
         var askGateway: @AgentLoop @Sendable (InterfaceNetwork, Duration) async -> Bool
         /// The network bound to the Wi-Fi interface in use, and the unbound one.
@@ -28,6 +28,8 @@ final class ConnectivityMonitor {
     struct Listeners {
         var policy: (PolicyEvent) -> Void = { _ in }
         var publish: (Event.Body) -> Void = { _ in }
+        /// Something was handled, with all that it led to. For tests, which wait for it.
+        var handled: () -> Void = {}
         /// `connectivity` is another one.
         var changed: () -> Void = {}
         /// What went wrong with a sign-in is another thing, or nothing any more.
@@ -54,7 +56,7 @@ final class ConnectivityMonitor {
     init(required: ReachLevel, means: Means, budget: QuestionBudget.Limits) {
         self.means = means
         var settings = ConnectivityState.Settings(
-            required: required, hasSource: means.lookOnline != nil, hasProviders: false)
+            required: required, hasSource: means.validateOnline != nil, hasProviders: false)
         settings.evaluateLimit = HotspotSettings().evaluateLimit + .seconds(1)
         state = ConnectivityState(settings, budget: budget, at: ClockReading(instant: means.now(), time: .now))
     }
@@ -102,6 +104,7 @@ final class ConnectivityMonitor {
         refreshTargets()
         for order in state.handle(input, at: clock) { perform(order) }
         plan()
+        listeners.handled()
     }
 
     private var clock: ClockReading { ClockReading(instant: means.now(), time: .now) }
@@ -230,7 +233,7 @@ extension ConnectivityMonitor.Means {
         }
         switch (question, network) {
         case (.source, let network?):
-            guard let look = await lookOnline?(network, limit) else { break }
+            guard let look = await validateOnline?(network, limit) else { break }
             return .source(look.finding, cost: look.cost)
         case (.gateway, let network?): return .gateway(await askGateway(network, limit))
         case (.portalAddress, let network?): return .portalAddress(await findPortal(network, limit))
@@ -270,21 +273,5 @@ extension ProtocolError {
 
     private static func values(_ message: String) -> ProtocolError {
         ProtocolError(.malformed, message).about("body.values")
-    }
-}
-
-extension NetworkStatus {
-    /// What is news of it: not that it was looked again, nor how the time goes by.
-    var news: NetworkStatus {
-        var news = self
-        guard var connectivity else { return news }
-        connectivity.checked = nil
-        connectivity.portal?.secondsRemaining = nil
-        connectivity.portal?.bytesRemaining = nil
-        for index in connectivity.targets.indices {
-            connectivity.targets[index].since = Timestamp(millisecondsSince1970: 0)
-        }
-        news.connectivity = connectivity
-        return news
     }
 }

@@ -16,23 +16,23 @@ extension DeviceAgent {
     }
 
     func diagnosis() async -> Diagnosis {
-        await diagnoses.diagnosis { [weak self] course in await self?.look(course) }
+        await diagnoses.diagnosis { [weak self] run in await self?.diagnose(run) }
     }
 
-    private func look(_ course: DiagnosisCourse) async {
+    private func diagnose(_ run: DiagnosisRun) async {
         refreshSurroundings()
         let interface = station.interface
-        course.facts.radio = DiagnosisFacts.Radio(
+        run.facts.radio = DiagnosisFacts.Radio(
             interface: interface, isSupported: station.radio.isSupported, isThere: routes.link(named: interface) != nil,
             isUp: core.isInterfaceUp, isSupplicantAvailable: core.isSupplicantAvailable)
         let signal = core.policy.phase.accessPoint == nil ? nil : try? await station.radio.station()?.strength
-        course.facts.association = association(signal: signal)
-        course.facts.addresses = DiagnosisFacts.Addresses(
+        run.facts.association = association(signal: signal)
+        run.facts.addresses = DiagnosisFacts.Addresses(
             own: core.addresses, hasRoute: routes.defaultRoutes.contains { $0.index == station.radio.interfaceIndex })
-        if course.facts.isJoined {
-            course.facts.gatewayAnswers = await routes.gatewaysAnswer(on: interface, within: Limit.gateway)
+        if run.facts.isJoined {
+            run.facts.gatewayAnswers = await routes.gatewaysAnswer(on: interface, within: Limit.gateway)
         }
-        await lookFurther(course)
+        await diagnoseNetwork(run)
     }
 
     private func association(signal: Int?) -> DiagnosisFacts.Association {
@@ -43,40 +43,40 @@ extension DeviceAgent {
             let refused = policy.refusals(at: .now).map { "\($0.network.ssid): \(AgentCore.explanation($0))" }
             return .notConnected(known: policy.networks.count, refused: refused)
         case .joining: return .joining(name)
-        case .waitingForAddress, .proving, .online:
+        case .waitingForAddress, .validating, .online:
             let weak = policy.settings.thresholds(for: policy.phase.accessPoint?.frequency).weak
             return .joined(name, signal: signal, isWeak: signal.map { $0 < weak } ?? false)
         }
     }
 
     /// Names, internet and targets are asked through the path in use, which may be another uplink than Wi-Fi.
-    private func lookFurther(_ course: DiagnosisCourse) async {
+    private func diagnoseNetwork(_ run: DiagnosisRun) async {
         let network = reach.network
-        course.facts.hasWayOut = network != nil
+        run.facts.hasWayOut = network != nil
         guard let network else { return }
         let targets = reach.targets
         let hosts = ([settings.connectivity.source?.address.host] + targets.map(\.host)).compactMap(\.self)
         if let name = hosts.first(where: { IPAddress($0) == nil }) {
             let problem = await network.problem(of: name, within: Limit.name)
-            course.facts.names = problem.map { .notFound(name, $0) } ?? .found(name)
+            run.facts.names = problem.map { .notFound(name, $0) } ?? .found(name)
         } else {
-            course.facts.names = .nothingToFind
+            run.facts.names = .nothingToFind
         }
-        course.facts.internet = await internet(network)
+        run.facts.internet = await internet(network)
         let problems = await Self.probe(targets)
-        course.facts.targets = zip(targets, problems).map { target, problem in
+        run.facts.targets = zip(targets, problems).map { target, problem in
             DiagnosisFacts.Target(name: target.name, place: "\(target.host):\(target.port)", problem: problem)
         }
     }
 
     private func internet(_ network: InterfaceNetwork) async -> DiagnosisFacts.Internet {
-        guard let lookOnline = reach.means.lookOnline else {
+        guard let validateOnline = reach.means.validateOnline else {
             // Without a source to ask, all that is known is the word of the network itself.
             guard let state = reach.portalState, state.isCaptive else { return .notSet }
             return .asked(.captive(portal: state.userPortal), signIn: reach.state.signInProblem)
         }
         guard reach.takeQuestion(for: .diagnosis) else { return .notAsked }
-        let look = await lookOnline(network, Limit.source)
+        let look = await validateOnline(network, Limit.source)
         reach.spent(bytes: look.cost, for: .diagnosis)
         return .asked(look.finding, signIn: reach.state.signInProblem)
     }

@@ -4,7 +4,7 @@ import Linux
 
 /// The findings of a diagnosis under way.
 @AgentLoop
-final class DiagnosisCourse {
+final class DiagnosisRun {
     var facts = DiagnosisFacts()
 }
 
@@ -25,15 +25,15 @@ final class DiagnosisDesk {
         (self.limit, self.now) = (limit, now)
     }
 
-    func diagnosis(_ look: @escaping @AgentLoop (DiagnosisCourse) async -> Void) async -> Diagnosis {
+    func diagnosis(_ look: @escaping @AgentLoop (DiagnosisRun) async -> Void) async -> Diagnosis {
         if let running { return await running.value }
         if let last, now() - last.end < Self.pace { return last.diagnosis }
         let task = Task {
-            let course = DiagnosisCourse()
-            let work = Task { await look(course) }
+            let run = DiagnosisRun()
+            let work = Task { await look(run) }
             await work.end(within: limit)
             work.cancel()
-            let diagnosis = Diagnosis(steps: course.facts.steps, checked: .now)
+            let diagnosis = Diagnosis(steps: run.facts.steps, checked: .now)
             last = (diagnosis, now())
             running = nil
             return diagnosis

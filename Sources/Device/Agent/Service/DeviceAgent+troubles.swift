@@ -17,23 +17,6 @@ extension DeviceAgent {
         return names.sorted()
     }
 
-    /// wpa_supplicant takes any country; whether the kernel has rules for it shows a moment later.
-    func checkCountry() {
-        guard let country = settings.country else { return }
-        countryCheck = LoopTimer(after: .seconds(3)) { [weak self] in
-            Task {
-                guard let self, let found = try? await self.station.radio.regulatoryDomain(), found != country else {
-                    return
-                }
-                self.log.error(
-                    """
-                    the kernel does not go by the rules of \(country) (ALTNET_COUNTRY) but by those of \(found.printable): \
-                    install the package wireless-regdb, or correct the country
-                    """)
-            }
-        }
-    }
-
     /// Says at the start what the agent will not be able to do.
     func reportLimits() {
         if !Privilege.mayConfigureNetworks {

@@ -6,6 +6,8 @@ import NIOCore
 ///
 /// Each sign is the end of a round: every queue that the agent cannot do without is visited, and has to let the visitor
 /// pass. One that is stuck keeps the round, and so all further signs, from happening.
+///
+/// It waits by a clock of its own and not by the agent's loop, about which it complains while that is stuck.
 struct Watchdog: Sendable {
     /// A queue that has to move.
     struct Station: Sendable {
@@ -18,6 +20,7 @@ struct Watchdog: Sendable {
     let stations: [Station]
     /// Between two signs.
     let interval: Duration
+    var clock: any Clock<Duration> = ContinuousClock()
     let log: Logger
 
     /// Gives signs until the task is cancelled.
@@ -25,7 +28,7 @@ struct Watchdog: Sendable {
         while !Task.isCancelled {
             for station in stations {
                 let complaint = Task {
-                    guard (try? await Task.sleep(for: interval)) != nil else { return }
+                    guard (try? await clock.sleep(for: interval)) != nil else { return }
                     log.critical("\(station.name) has not answered for \(interval): no sign of life is given")
                 }
                 await station.visit()
@@ -33,7 +36,7 @@ struct Watchdog: Sendable {
             }
             guard !Task.isCancelled else { return }
             giveSign()
-            try? await Task.sleep(for: interval)
+            try? await clock.sleep(for: interval)
         }
     }
 

@@ -25,7 +25,7 @@ public struct InterfaceNetwork: Sendable {
         watchedBy watch: any OutsideWatch = NoOutsideWatch()
     ) {
         way = BoundLoop(interface: interface, loop: group.next())
-        reader = NoteReader(interface, files, watchedBy: watch)
+        reader = NoteReader(interface, files, on: way.loop, watchedBy: watch)
         names = NameResolver(way, reader)
     }
 
@@ -34,7 +34,7 @@ public struct InterfaceNetwork: Sendable {
 
     /// The same, as soon as there is anything, or nothing after this time.
     public func notes(within limit: Duration) async -> NetworkNotes {
-        await reader.notes(until: .now() + TimeAmount(limit)) { $0 != NetworkNotes() }
+        await reader.notes(until: way.loop.now + TimeAmount(limit)) { $0 != NetworkNotes() }
     }
 
     /// The interface is about to join a network. Before, for the DHCP client may be quick.
@@ -78,8 +78,8 @@ extension InterfaceNetwork {
                 case .addresses(let some, let type):
                     addresses[type] = some
                     if !some.isEmpty, addresses.count + failures.count < 2 {
-                        group.addTask {
-                            try? await Task.sleep(for: Self.grace)
+                        group.addTask { [loop = way.loop] in
+                            await loop.sleep(for: TimeAmount(Self.grace))
                             return .graceOver
                         }
                     }

@@ -44,7 +44,7 @@ final class NameResolver: Sendable {
     }
 
     private func ask(_ question: DNSQuestion, within limit: Duration) async throws(NameFailure) -> NameAnswer {
-        let deadline = NIODeadline.now() + TimeAmount(limit)
+        let deadline = way.loop.now + TimeAmount(limit)
         let servers = await reader.notes(until: deadline) { !$0.nameServers.isEmpty }.nameServers
         guard !servers.isEmpty else { throw .noServers }
         // Bounded, for a flood must not fill the memory. A lost message is sent again.

@@ -251,16 +251,22 @@ public struct NoteFiles: Sendable {
 final class NoteReader: Sendable {
     private let interface: String?
     private let files: NoteFiles
+    private let loop: any EventLoop
     private let watch: any OutsideWatch
     /// The notes about the network before.
     private let old = Mutex<NoteMarks?>(nil)
 
     /// A DHCP client writes its note some milliseconds after the address is there.
-    private static let pause = Duration.milliseconds(100)
+    private static let pause = TimeAmount.milliseconds(100)
 
-    init(_ interface: String?, _ files: NoteFiles, watchedBy watch: any OutsideWatch = NoOutsideWatch()) {
+    /// - Parameter loop: measures the time in which notes are waited for.
+    init(
+        _ interface: String?, _ files: NoteFiles, on loop: any EventLoop,
+        watchedBy watch: any OutsideWatch = NoOutsideWatch()
+    ) {
         self.interface = interface
         self.files = files
+        self.loop = loop
         self.watch = watch
     }
 
@@ -280,10 +286,22 @@ final class NoteReader: Sendable {
     func notes(until end: NIODeadline, that suffices: @Sendable (NetworkNotes) -> Bool) async -> NetworkNotes {
         while true {
             let notes = notes
-            guard !suffices(notes), NIODeadline.now() + TimeAmount(Self.pause) < end, !Task.isCancelled else {
+            guard !suffices(notes), loop.now + Self.pause < end, !Task.isCancelled else {
                 return notes
             }
-            try? await Task.sleep(for: Self.pause)
+            await loop.sleep(for: Self.pause)
+        }
+    }
+}
+
+extension EventLoop {
+    /// Waits by the loop's clock, and no longer where the task is cancelled.
+    func sleep(for time: TimeAmount) async {
+        let end = scheduleTask(in: time) {}
+        await withTaskCancellationHandler {
+            try? await end.futureResult.get()
+        } onCancel: {
+            end.cancel()
         }
     }
 }

@@ -15,10 +15,10 @@ public struct CaptivePortalAPI: Sendable {
     /// - Parameters:
     ///   - url: as the network gave it.
     ///   - limit: for the name, the connection and the answer together.
-    public func look(_ url: String, through network: InterfaceNetwork, within limit: Duration) async -> CaptiveLook {
+    public func look(_ url: String, through network: InterfaceNetwork, within limit: Duration) async -> CaptiveCheck {
         let address: WebAddress
         do throws(CaptivePortalFailure) { address = try Self.address(url) } catch {
-            return CaptiveLook(result: .failure(error), cost: 0)
+            return CaptiveCheck(result: .failure(error), cost: 0)
         }
         let exchange = await client.exchange(
             WebRequest(.get, address, accept: Self.contentType), through: network,
@@ -29,7 +29,7 @@ public struct CaptivePortalAPI: Sendable {
         } catch {
             result = .failure(error)
         }
-        return CaptiveLook(result: result, cost: exchange.bytes + OnlineValidator.connectionCost)
+        return CaptiveCheck(result: result, cost: exchange.bytes + OnlineValidator.connectionCost)
     }
 
     private static func state(_ answer: WebAnswer) throws(CaptivePortalFailure) -> CaptiveState {
@@ -52,7 +52,7 @@ public struct CaptivePortalAPI: Sendable {
 }
 
 /// The answer of a captive portal API, and the cost of the question.
-public struct CaptiveLook: Sendable {
+public struct CaptiveCheck: Sendable {
     public let result: Result<CaptiveState, CaptivePortalFailure>
     /// In bytes, both directions, with an allowance for TCP and IP.
     public let cost: Int

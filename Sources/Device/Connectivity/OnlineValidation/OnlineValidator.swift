@@ -15,7 +15,7 @@ public struct OnlineValidator: Sendable {
     /// Asks once. Never fails otherwise than by its finding.
     ///
     /// - Parameter limit: for the name, the connection and the answer together.
-    public func look(through network: InterfaceNetwork, within limit: Duration) async -> ValidationLook {
+    public func look(through network: InterfaceNetwork, within limit: Duration) async -> ValidationCheck {
         let exchange = await client.exchange(
             WebRequest(.get, source.address), through: network, limits: WebLimits(time: limit, body: body))
         let finding: ValidationFinding =
@@ -23,7 +23,7 @@ public struct OnlineValidator: Sendable {
             case .success(let answer): ValidationFinding(answer, expected: source.expected)
             case .failure(let failure): .failed(failure.problem)
             }
-        return ValidationLook(finding: finding, cost: exchange.bytes + Self.connectionCost)
+        return ValidationCheck(finding: finding, cost: exchange.bytes + Self.connectionCost)
     }
 
     /// Of a foreign page no more than what shows that it is one.
@@ -36,7 +36,7 @@ public struct OnlineValidator: Sendable {
 }
 
 /// A finding, and what it cost.
-public struct ValidationLook: Sendable, Equatable {
+public struct ValidationCheck: Sendable, Equatable {
     public let finding: ValidationFinding
     /// In bytes, both directions, with an allowance for what TCP and IP need around it.
     public let cost: Int

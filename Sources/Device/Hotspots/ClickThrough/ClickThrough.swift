@@ -12,20 +12,20 @@ public struct ClickThrough: ProviderService {
     private static let steps = 3
     /// How often it is looked whether the network lets through once all is done.
     private static let looks = 3
+    /// Between these looks.
+    private static let pause = Duration.seconds(1)
     private static let lookLimit = Duration.seconds(5)
     private static let retryAfter = 60
 
     private let group: any EventLoopGroup
-    /// Between these looks.
-    private let pause: Duration
+    private let clock: any Clock<Duration>
     /// The page on which a user was asked for something.
     private var pending: (visit: PortalVisit, form: PortalPage.Form, network: CaptiveNetwork)?
 
-    public init(on group: any EventLoopGroup) { self.init(on: group, pause: .seconds(1)) }
-
-    init(on group: any EventLoopGroup, pause: Duration) {
+    /// - Parameter clock: measures the pauses between looks.
+    public init(on group: any EventLoopGroup, clock: any Clock<Duration> = ContinuousClock()) {
         self.group = group
-        self.pause = pause
+        self.clock = clock
     }
 
     public mutating func answer(_ request: ProviderRequest.Content) async -> ProviderAnswer {
@@ -144,7 +144,7 @@ public struct ClickThrough: ProviderService {
         for look in 1...Self.looks {
             let found = await OnlineValidator(source: source).look(through: way(network), within: Self.lookLimit)
             if found.finding == .online { return true }
-            if look < Self.looks { try? await Task.sleep(for: pause) }
+            if look < Self.looks { try? await clock.sleep(for: Self.pause) }
         }
         return false
     }

@@ -52,7 +52,7 @@ struct StatusView {
     private func headline(_ style: Style) -> String {
         let parts = [Wording.connection(status.network)] + ConnectivityWording.beyond(status.network, now: now)
         let sentence = parts.map { style.paint($0.text, $0.paint) }.joined(separator: "; ")
-        guard let portal = status.network.connectivity?.portal, portal.wantsSomebody else { return sentence }
+        guard let portal = status.network.connectivity?.portal, portal.wantsUser else { return sentence }
         let wanted = "\(ConnectivityWording.wanted(portal)), or 'altnet portal'."
         return sentence + "\n" + style.paint(wanted, .yellow)
     }
@@ -81,7 +81,7 @@ struct StatusView {
 
 extension Portal {
     /// Whether it takes a user.
-    fileprivate var wantsSomebody: Bool {
+    fileprivate var wantsUser: Bool {
         switch state {
         case .inactive, .presentingUI: true
         case .evaluating, .authenticating, .authenticated, .maintaining: false

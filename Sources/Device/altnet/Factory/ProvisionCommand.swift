@@ -91,7 +91,7 @@ struct ProvisionCommand: KeyFileSubcommand {
             console.print(
                 "A factory reset that was cut short is finished\(outcome.left.isEmpty ? "" : ", as far as possible").")
         }
-        let device = try files.survey()
+        let device = try files.inspect()
         let plan = try provisioning.plan(for: device)
         let identity = dryRun ? nil : try files.provide(provisioning, plan)
         if !dryRun, let identity, let output, output != "-" {
@@ -152,7 +152,7 @@ extension Provisioning {
 
 extension DeviceFiles {
     /// Looks at the device and changes nothing.
-    fileprivate func survey() throws -> Provisioning.Device {
+    fileprivate func inspect() throws -> Provisioning.Device {
         let hasRootKey = try place.rootKey.readOnlySource().load() != nil
         let found = try place.examine()
         var stored: StoredState?

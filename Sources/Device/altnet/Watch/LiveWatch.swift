@@ -36,7 +36,7 @@ struct LiveWatch {
         let ticking = Task {
             while !Task.isCancelled {
                 await screen.draw()
-                try? await Task.sleep(for: Self.interval)
+                try? await console.clock.sleep(for: Self.interval)
             }
         }
         defer { ticking.cancel() }
@@ -89,11 +89,21 @@ final class WatchFollower: Sendable {
     private static let pauses = BackOff(first: .milliseconds(250), last: .seconds(5))
 
     private let connect: @Sendable () async throws -> DeviceClient
+    private let clock: any Clock<Duration>
+    private let onChange: @Sendable (WatchState) -> Void
     private let known = Mutex(WatchState())
     /// The last event that was heard of, so that what happens without a connection is not missed.
     private let heard = Mutex(EventSubscription())
 
-    init(connect: @escaping @Sendable () async throws -> DeviceClient) { self.connect = connect }
+    /// - Parameters:
+    ///   - clock: measures the pauses between attempts to connect, and between measurements.
+    ///   - onChange: is told of each new state, in order; must not block.
+    init(
+        clock: any Clock<Duration> = ContinuousClock(), onChange: @escaping @Sendable (WatchState) -> Void = { _ in },
+        connect: @escaping @Sendable () async throws -> DeviceClient
+    ) {
+        (self.clock, self.onChange, self.connect) = (clock, onChange, connect)
+    }
 
     var state: WatchState { known.withLock { $0 } }
 
@@ -111,7 +121,7 @@ final class WatchFollower: Sendable {
             } catch {
                 change { $0.lost("\(error)", at: .now) }
             }
-            try? await Task.sleep(for: Self.pauses.wait(after: attempts))
+            try? await clock.sleep(for: Self.pauses.wait(after: attempts))
             attempts += 1
         }
     }
@@ -141,7 +151,7 @@ final class WatchFollower: Sendable {
             group.addTask {
                 var turn = 0
                 while true {
-                    try await Task.sleep(for: Self.signalInterval)
+                    try await self.clock.sleep(for: Self.signalInterval)
                     turn += 1
                     try await self.measure(device, withScan: turn.isMultiple(of: Self.scanInterval))
                 }
@@ -176,5 +186,10 @@ final class WatchFollower: Sendable {
         }
     }
 
-    private func change(_ change: (inout WatchState) -> Void) { known.withLock { change(&$0) } }
+    private func change(_ change: (inout WatchState) -> Void) {
+        known.withLock { state in
+            change(&state)
+            onChange(state)
+        }
+    }
 }

@@ -4,7 +4,7 @@ import Testing
 @testable import Failover
 
 /// The first scan after a link was lost: few channels, and the right ones.
-@Suite struct FirstLookTests {
+@Suite struct FirstScanTests {
     /// A device at home on channel 1 that has seen the backup on channel 6, the spare on 11 and home on 36 besides, not
     /// lately.
     private static func lost(_ end: LinkEnd, backup signal: Int = -60) -> Bench {
@@ -136,7 +136,7 @@ import Testing
     }
 
     /// In domain US all channels take 14 s, in which the known ones are not scanned.
-    @Test func aLongScanOfAllChannelsIsSeldom() {
+    @Test func aLongScanOfAllChannelsIsRare() {
         var bench = Bench.online()
         bench.send(.linkLost(.silence))
         var full: [Instant] = []
