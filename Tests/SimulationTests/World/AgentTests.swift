@@ -159,6 +159,60 @@ import Testing
         #expect(outages[1].lowerBound == .seconds(400))
     }
 
+    private func closedHotel(
+        signInTime: Duration, limit: Duration = .seconds(60), _ happenings: [(Double, Scenario.Change)] = []
+    ) -> Scenario {
+        var scenario = house(seconds: 120, happenings)
+        scenario.accessPoints[0].internet = .captive
+        scenario.signInTime = signInTime
+        var validation = PolicySettings.Validation()
+        validation.signInLimit = limit
+        scenario.settings.validation = validation
+        return scenario
+    }
+
+    /// The network leads somewhere from the sign-in on, and not from when it was found to be closed.
+    @Test func theDeviceIsOnlineAfterTheSignIn() throws {
+        let (quick, slow) = (
+            run(closedHotel(signInTime: .seconds(4))), run(closedHotel(signInTime: .seconds(20)))
+        )
+        let ends = try [quick, slow].map { result in
+            #expect(try stays(result) == [0])
+            let outages = try #require(result.timeline).outages
+            #expect(outages.count == 1)
+            return try #require(outages.first).upperBound
+        }
+        #expect(ends[1] - ends[0] == .seconds(16))
+    }
+
+    /// What the provider could not open is left, and so is what it takes too long for.
+    @Test(arguments: [
+        (closing: 10.0, limit: Duration.seconds(60)), (closing: nil, limit: Duration.seconds(8)),
+    ]) func aSignInThatFailsLeavesTheNetwork(_ sample: (closing: Double?, limit: Duration)) throws {
+        let happenings = sample.closing.map { [($0, Scenario.Change.internet(ap: "home", .dead))] } ?? []
+        let scenario = closedHotel(signInTime: .seconds(20), limit: sample.limit, happenings)
+        let result = run(scenario)
+        #expect(try stays(result).first == 0)
+        #expect(try stays(result).contains(1))
+        let left = try #require(result.timeline?.stays.first).time.upperBound
+        let end = Duration.seconds(sample.closing == nil ? 8 : 20)
+        #expect(left > end && left < end + .seconds(10))
+    }
+
+    /// A check that has no answer ends at nine tenths of the policy's limit without the 0.2 s that the policy keeps.
+    @Test func aDeadNetworkIsFoundWhenItsChecksHaveNoAnswer() throws {
+        var scenario = house(seconds: 120, [(60, .internet(ap: "home", .dead))])
+        var validation = PolicySettings.Validation()
+        validation.interval = .seconds(20)
+        validation.limit = .seconds(4)
+        validation.strikes = 1
+        scenario.settings.validation = validation
+        let decisions = try #require(run(scenario).timeline?.decisions)
+        let found = try #require(decisions.first { $0.kind == .unusable }).at
+        // The check begins half a second after the end, and the target and the source are silent for 3.42 s.
+        #expect(found >= Instant(milliseconds: 63_920) && found < Instant(milliseconds: 64_400))
+    }
+
     // MARK: Silence
 
     /// From a power cut until the link is gone.

@@ -7,8 +7,8 @@ import KeyFile
 /// Runs the agent's core on a simulated device, as `DeviceAgent` does on a real one: reports become events, and effects
 /// are carried out in their order. It decides nothing.
 ///
-/// What needs no model here takes no time: the key file stores at once, the app has its answer at once, and nothing has
-/// to be signed off from.
+/// What needs no model here takes no time: the key file stores at once, the app has its answer at once, and a provider
+/// signs off at once.
 struct AgentRunner: DeviceRunner {
     /// Names networks in hashes.
     private static let key = Secret(text: "simulated-device")
@@ -25,6 +25,8 @@ struct AgentRunner: DeviceRunner {
     private var waiting = Queue<AgentEvent>()
     private var isHandling = false
     var beacons: BeaconSampler?
+    /// Nil where the scenario validates nothing.
+    var desk: ReachDesk?
     private var requests: UInt64 = 0
     /// How long after it is asked for the app confirms a switch, and the switch that waits for it.
     private var confirmations: [String: Duration] = [:]
@@ -37,11 +39,15 @@ struct AgentRunner: DeviceRunner {
 
     private static func core(_ state: StoredState, _ scenario: Scenario, stations: Int) -> AgentCore {
         AgentCore(
-            settings: AgentCore.Settings(policy: scenario.settings, maximumBackups: scenario.networks.count),
+            settings: AgentCore.Settings(
+                policy: scenario.settings, maximumBackups: scenario.networks.count,
+                hasProviders: scenario.signInTime != nil),
             state: state, station: names[0], spare: stations > 1 ? names[1] : nil, localKey: key)
     }
 
-    func nextWake(at now: Int64) -> Int64 { min(timers.values.min() ?? .max, beacons?.next ?? .max) }
+    func nextWake(at now: Int64) -> Int64 {
+        min(timers.values.min() ?? .max, beacons?.next ?? .max, desk?.next ?? .max)
+    }
 
     mutating func take(_ report: DeviceReport, of device: inout SimulatedDevice) {
         switch report {
@@ -49,6 +55,7 @@ struct AgentRunner: DeviceRunner {
         case .stopped: handle(.stop, &device)
         case .wake:
             fireTimers(&device)
+            runDesk(&device)
             sampleBeacons(&device)
         case .passBegan: reset(&device)
         case .linked(let station, let attempt, let index, _):
@@ -72,8 +79,9 @@ struct AgentRunner: DeviceRunner {
         case .signal(let level): handle(.signal(level), &device)
         case .signalCrossed(let station, let level):
             handle(.signalCrossed(Self.names[station], level: level), &device)
-        case .probed(let station, let epoch, let result): probed(epoch, result, over: station, &device)
-        case .doubted(_, let epoch): handle(.found(.doubted(epoch: epoch)), &device)
+        // It orders none: `ReachDesk` asks.
+        case .probed: break
+        case .doubted(let station, _): noticeSilence(of: station, &device)
         case .supplicant(let isAvailable, _):
             for index in device.stations.indices {
                 handle(.supplicant(Self.names[index], isAvailable ? .available : .unavailable), &device)
@@ -95,9 +103,7 @@ struct AgentRunner: DeviceRunner {
         guard !isHandling else { return }
         isHandling = true
         while let event = waiting.popFirst() {
-            let now = ClockReading(
-                instant: Instant(milliseconds: device.now),
-                time: Timestamp(millisecondsSince1970: Self.beginning + device.now))
+            let now = clock(device)
             let new = surroundings(of: device)
             if new != told {
                 told = new
@@ -110,6 +116,12 @@ struct AgentRunner: DeviceRunner {
 
     /// The beginning of 2026 by the wall clock.
     private static let beginning: Int64 = 1_767_225_600_000
+
+    func clock(_ device: SimulatedDevice) -> ClockReading {
+        ClockReading(
+            instant: Instant(milliseconds: device.now),
+            time: Timestamp(millisecondsSince1970: Self.beginning + device.now))
+    }
 
     private mutating func request(_ request: AgentRequest, _ device: inout SimulatedDevice) {
         requests += 1
@@ -154,23 +166,12 @@ struct AgentRunner: DeviceRunner {
         return LinkAddress(isIPv4: true, bytes: [10, 0, number, 17], prefixLength: 24, text: "10.0.\(number).17")
     }
 
-    /// A login page over the link in use is left to a provider, as the connectivity monitor does it.
-    private mutating func probed(
-        _ epoch: UInt64, _ result: ProbeResult, over station: Int, _ device: inout SimulatedDevice
-    ) {
-        guard result == .captive, station == device.inUse, let time = device.world.scenario.signInTime else {
-            return handle(.found(.probed(epoch: epoch, result)), &device)
-        }
-        device.signIn(epoch, over: station, taking: time)
-        let end = Instant(milliseconds: device.now) + time + .seconds(3)
-        handle(.found(.signingIn(epoch: epoch, until: end)), &device)
-    }
-
     // MARK: The start, and what the app wants
 
     private mutating func start(_ device: inout SimulatedDevice) {
         core = Self.core(disk, device.world.scenario, stations: device.stations.count)
         (timers, scans, told, beacons) = ([:], [:], Surroundings(), nil)
+        desk = ReachDesk(device.world.scenario, at: clock(device))
         notePreferred(&device)
         handle(.begin(inUse: Self.names[device.inUse]), &device)
         handle(.atWork, &device)
@@ -257,11 +258,16 @@ struct AgentRunner: DeviceRunner {
         case .beaconsAnswered(let isThere): tellBeacons(.asked(isThere: isThere), &device)
         case .lookForTraffic: lookForTraffic(&device)
 
-        case .leaveSuccessorProbe: if let spare = core.spare { device.stations[Self.index(spare)].probe = nil }
+        case .signOff: reach(.logOff, &device)
+        case .follow(let path, _): reach(.follow(path), &device)
+        case .leaveSuccessorProbe: reach(.leaveSuccessor, &device)
         case .probe(let epoch, let limit):
-            device.probe(epoch, over: device.inUse, within: limit.milliseconds)
+            device.account.result.probes += 1
+            reach(.probe(epoch: epoch, within: limit), &device)
         case .probeSuccessor(let epoch, let station, let limit):
-            device.probe(epoch, over: Self.index(station), within: limit.milliseconds)
+            device.account.result.probes += 1
+            reach(.probeSuccessor(epoch: epoch, station, within: limit), &device)
+        case .readConnectivity: if let found = connectivity(device) { waiting.append(.connectivity(found)) }
 
         case .answer(_, .success(.switchStatus(let status))):
             waiting.append(.answered(switchID: status.switchId))
@@ -275,13 +281,13 @@ struct AgentRunner: DeviceRunner {
             timers[timer] = moment.map { max($0.milliseconds, device.now) }
 
         // These have no model: interfaces are up, and the country has rules.
-        case .willJoin, .bringUp, .readRules, .addInterface, .signOff, .follow, .setCaptive, .answer, .publish,
-            .readConnectivity, .service, .addressesChanged, .say, .explain:
+        case .willJoin, .bringUp, .readRules, .addInterface, .setCaptive, .answer, .publish, .service,
+            .addressesChanged, .say, .explain:
             break
         }
     }
 
-    private static func index(_ station: StationID) -> Int { names.firstIndex(of: station) ?? 0 }
+    static func index(_ station: StationID) -> Int { names.firstIndex(of: station) ?? 0 }
 
     private mutating func join(
         _ request: JoinRequest, attempt: UInt64, _ station: Int, _ device: inout SimulatedDevice

@@ -148,7 +148,6 @@ extension SimulatedDevice {
         for index in stations.indices {
             giveUpJoin(of: index)
             stations[index].probe = nil
-            stations[index].signIn = nil
         }
         if wasScanning { scanIsOver() }
     }

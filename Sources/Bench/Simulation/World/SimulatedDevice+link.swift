@@ -77,7 +77,6 @@ extension SimulatedDevice {
         stations[station].link = nil
         stations[station].reached = nil
         stations[station].doubtAt = .max
-        stations[station].signIn = nil
         stations[station].isSignedIn = false
         if watch?.station == station { watch?.pause() }
         stations[station].counts = nil

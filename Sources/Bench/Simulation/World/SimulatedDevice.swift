@@ -55,7 +55,6 @@ struct SimulatedDevice {
         var reached: UInt64?
         /// When its silence is noticed.
         var doubtAt = Int64.max
-        var signIn: SignIn?
         /// Whether somebody has signed in over its link.
         var isSignedIn = false
     }
@@ -84,12 +83,6 @@ struct SimulatedDevice {
         let result: ProbeResult
     }
 
-    /// Somebody signs in over the link with this epoch, and is done then.
-    struct SignIn {
-        let at: Int64
-        let epoch: UInt64
-    }
-
     init(in world: World, stations: Int = 1, timing: StackTiming, horizon: Int64, account: Account) {
         self.world = world
         self.timing = timing
@@ -112,7 +105,6 @@ struct SimulatedDevice {
             if let link = station.link { next = min(next, link.addressAt, link.lossAt, link.searchedUntil) }
             if let lease = station.lease { next = min(next, lease.end) }
             if let probe = station.probe { next = min(next, probe.at) }
-            if let signIn = station.signIn { next = min(next, signIn.at) }
             next = min(next, station.doubtAt)
         }
         if let watch { next = min(next, watch.sampleAt, watch.reportAt, watch.searchedUntil) }
@@ -139,7 +131,6 @@ struct SimulatedDevice {
         if let watch { advance(watch) }
         for index in stations.indices {
             if let probe = stations[index].probe, probe.at <= now { end(probe, of: index) }
-            if let signIn = stations[index].signIn, signIn.at <= now { end(signIn, of: index) }
             if stations[index].doubtAt <= now { noticeSilence(of: index) }
         }
         if confirmAt <= now {
@@ -180,31 +171,44 @@ struct SimulatedDevice {
 
     // MARK: Probes
 
-    /// Finds out whether the link of a station leads to what the device needs.
-    mutating func probe(_ epoch: UInt64, over station: Int, within limit: Int64) {
-        account.result.probes += 1
-        guard let link = stations[station].link, link.hasAddress else {
-            stations[station].probe = Probe(at: now, epoch: epoch, result: .failed)
-            return
-        }
+    /// How far the link of a station leads for one question.
+    struct Way {
+        let isHeard: Bool
+        /// Online where somebody has signed in.
+        let internet: Scenario.AccessPoint.Internet
+    }
+
+    /// - Parameter luck: the moment that the luck of the frames is drawn at.
+    /// - Returns: nil without a link with an address.
+    func way(over station: Int, luck: Int64) -> Way? {
+        guard let link = stations[station].link, link.hasAddress else { return nil }
         let state = world.span(of: link.accessPoint, at: now).state
         let loss = world.loss(of: link.accessPoint, at: now)
         // It takes two lost tries in a row.
-        let isHeard = state.isOn && world.isLucky(.frame, of: link.accessPoint, at: now, chance: 1 - loss * loss)
+        let isHeard = state.isOn && world.isLucky(.frame, of: link.accessPoint, at: luck, chance: 1 - loss * loss)
+        let isOpen = state.internet == .captive && stations[station].isSignedIn
+        return Way(isHeard: isHeard, internet: isOpen ? .online : state.internet)
+    }
+
+    /// Finds out whether the link of a station leads to what the device needs.
+    mutating func probe(_ epoch: UInt64, over station: Int, within limit: Int64) {
+        account.result.probes += 1
+        guard let way = way(over: station, luck: now) else {
+            stations[station].probe = Probe(at: now, epoch: epoch, result: .failed)
+            return
+        }
         // Frames wait while the radio is away from its channel.
         let delay = isAwayFromChannel ? Self.longestAbsence : 0
         stations[station].probe =
-            switch state.internet {
-            case .online where isHeard: Probe(at: now + 60 + delay, epoch: epoch, result: .online)
-            case .captive where isHeard && stations[station].isSignedIn:
-                Probe(at: now + 60 + delay, epoch: epoch, result: .online)
-            case .captive where isHeard: Probe(at: now + 100 + delay, epoch: epoch, result: .captive)
+            switch way.internet {
+            case .online where way.isHeard: Probe(at: now + 60 + delay, epoch: epoch, result: .online)
+            case .captive where way.isHeard: Probe(at: now + 100 + delay, epoch: epoch, result: .captive)
             case .online, .captive, .dead: Probe(at: now + limit, epoch: epoch, result: .failed)
             }
     }
 
     /// In a scan of a living link (mac80211, scan.c).
-    private static let longestAbsence: Int64 = 125
+    static let longestAbsence: Int64 = 125
 
     private mutating func end(_ probe: Probe, of station: Int) {
         stations[station].probe = nil
@@ -212,23 +216,23 @@ struct SimulatedDevice {
         report(.probed(station, epoch: probe.epoch, probe.result))
     }
 
-    /// A hotspot provider on the device signs in over a station's link, which takes as long as the scenario says.
-    mutating func signIn(_ epoch: UInt64, over station: Int, taking time: Duration) {
-        guard stations[station].link != nil else { return }
-        stations[station].signIn = SignIn(at: now + max(1, time.milliseconds), epoch: epoch)
-    }
-
-    /// The provider is done, and it is looked whether that helped.
-    private mutating func end(_ signIn: SignIn, of station: Int) {
-        stations[station].signIn = nil
-        guard let link = stations[station].link else { return }
+    /// A hotspot provider signs in over the link in use.
+    /// - Returns: whether that was possible: the login page is there and can be heard.
+    mutating func signIn() -> Bool {
+        guard let link = stations[inUse].link, link.hasAddress,
+            world.span(of: link.accessPoint, at: now).state.internet != .dead,
+            world.loss(of: link.accessPoint, at: now) < World.deafness
+        else { return false }
         settle()
-        stations[station].isSignedIn = world.loss(of: link.accessPoint, at: now) < World.deafness
-        probe(signIn.epoch, over: station, within: Self.lookTime)
+        stations[inUse].isSignedIn = true
+        return true
     }
 
-    /// What the connectivity monitor gives a look that nobody else has set a limit for.
-    private static let lookTime: Int64 = 3000
+    /// It signs off again.
+    mutating func signOff() {
+        settle()
+        stations[inUse].isSignedIn = false
+    }
 
     /// Idle for 4 s, and then two questions a second apart without an answer.
     private static let keepAlive: Int64 = 6000
