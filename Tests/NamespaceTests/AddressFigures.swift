@@ -1,0 +1,166 @@
+import DHCP
+import Dispatch
+import Foundation
+import Glibc
+import Linux
+import NetworkNamespaces
+import Testing
+
+@testable import AddressIO
+
+/// How long a device waits for an address, beside other clients: `ALTNET_FIGURES_RUNS=10 swift test --filter AddressFigures`
+/// prints the table of Docs/address.md.
+@Suite(
+    .serialized,
+    .enabled(
+        if: figureRuns != nil && AddressNetwork.isPossible,
+        "ALTNET_FIGURES_RUNS is to be set to a number of runs, and root, dnsmasq and nft are needed"))
+@AgentLoop struct AddressFigures {
+    private enum Case: String, CaseIterable {
+        case new = "new network"
+        case lossy = "new network, first packet lost"
+        case known = "known network"
+        case knownLossy = "known network, first packet lost"
+
+        var isKnown: Bool { self == .known || self == .knownLossy }
+        var isLossy: Bool { self == .lossy || self == .knownLossy }
+    }
+
+    private enum Client: String, CaseIterable {
+        case altnet
+        case altnetAlone = "altnet, the server off"
+        case dhcpcd
+        case dhcpcdWithoutProbes = "dhcpcd, noarp"
+        case udhcpc = "busybox udhcpc"
+    }
+
+    @Test func timeToAPing() async throws {
+        let runs = try #require(figureRuns)
+        print("| client | \(Case.allCases.map(\.rawValue).joined(separator: " | ")) |")
+        print("|---\(String(repeating: "|---", count: Case.allCases.count))|")
+        for client in Client.allCases {
+            var cells: [String] = []
+            for condition in Case.allCases where client != .altnetAlone || condition.isKnown {
+                var times: [Int] = []
+                for _ in 0..<runs { times.append(try await measure(client, condition)) }
+                times.sort()
+                cells.append("\(times[times.count / 2]) (\(times[0]) to \(times[times.count - 1]))")
+            }
+            let missing = Array(repeating: "", count: Case.allCases.count - cells.count)
+            print("| \(client.rawValue) | \((missing + cells).joined(separator: " | ")) |")
+        }
+    }
+
+    /// - Returns: milliseconds from the carrier until the gateway answers a ping.
+    private func measure(_ client: Client, _ condition: Case) async throws -> Int {
+        let network = try await AddressNetwork()
+        let folder = NSTemporaryDirectory() + "altnet-figures-" + UUID().uuidString
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try await network.start(.dnsmasq)
+        var keeper: AddressKeeper?
+        var remembered: Lease?
+        var process: pid_t?
+        switch client {
+        case .altnet, .altnetAlone:
+            keeper = try network.keeper()
+            if condition.isKnown {
+                keeper?.linkUp(hardware: AddressNetwork.hardware)
+                remembered = try await network.fullLease()
+                keeper?.linkDown()
+                if client == .altnetAlone { try await network.stopServer() }
+            }
+            try await network.router.run("ip link set ap0 down")
+        case .dhcpcd, .dhcpcdWithoutProbes:
+            if !condition.isKnown { try await network.router.run("ip link set ap0 down") }
+            let words = client == .dhcpcd ? "" : "noarp"
+            try Data("duid\npersistent\noption classless_static_routes\noption interface_mtu\n\(words)\n".utf8)
+                .write(to: URL(filePath: folder + "/conf"))
+            process = try ChildProcess.start(
+                "unshare",
+                [
+                    "-m", "nsenter", "--net=\(network.device.path)", "sh", "-ec",
+                    """
+                    mkdir -p /run/dhcpcd
+                    mount -t tmpfs tmpfs /var/lib/dhcpcd; mount -t tmpfs tmpfs /run/dhcpcd
+                    exec dhcpcd -f \(folder)/conf -4 -B wlan0
+                    """,
+                ], environment: ChildProcess.ownEnvironment,
+                output: .file(folder + "/log", flags: O_WRONLY | O_CREAT | O_APPEND))
+            if condition.isKnown {
+                _ = try await ping(from: network.device)
+                try await network.router.run("ip link set ap0 down")
+            }
+            // It is started, or has noticed that the carrier is gone.
+            try await network.device.run("sleep 1; ip -4 address flush dev wlan0 scope global")
+        case .udhcpc:
+            try Data(
+                """
+                #!/bin/sh
+                [ "$1" = bound ] || exit 0
+                ip address add $ip/$mask dev $interface
+                ip route add default via $router dev $interface
+                """.utf8
+            ).write(to: URL(filePath: folder + "/script"))
+            try await network.router.run("chmod +x \(folder)/script; ip link set ap0 down")
+        }
+        if condition.isLossy { try await network.loseFirstQuestion() }
+        try await network.router.run("ip link set ap0 up")
+        let begin = ContinuousClock.now
+        if client == .udhcpc {
+            process = try ChildProcess.start(
+                "nsenter",
+                ["--net=\(network.device.path)", "busybox", "udhcpc", "-f", "-i", "wlan0", "-s", folder + "/script"]
+                    + (condition.isKnown ? ["-r", "10.7.0.50"] : []),
+                environment: ChildProcess.ownEnvironment,
+                output: .file(folder + "/log", flags: O_WRONLY | O_CREAT | O_APPEND))
+        }
+        keeper?.linkUp(hardware: AddressNetwork.hardware, remembered: remembered)
+        let end = try await ping(from: network.device)
+        if let process {
+            kill(process, SIGTERM)
+            await withCheckedContinuation { done in
+                DispatchQueue.global().async {
+                    ChildProcess.wait(for: process)
+                    done.resume()
+                }
+            }
+        }
+        try await network.end()
+        try FileManager.default.removeItem(atPath: folder)
+        return Int((end - begin) / .milliseconds(1))
+    }
+
+    /// Asks each millisecond until the gateway answers.
+    private func ping(from host: NetworkNamespace) async throws -> ContinuousClock.Instant {
+        let socket = host.within { socket(AF_INET, Int32(SOCK_RAW.rawValue) | O_NONBLOCK, Int32(IPPROTO_ICMP)) }
+        defer { close(socket) }
+        return try await withCheckedThrowingContinuation { found in
+            DispatchQueue.global().async {
+                let last = ContinuousClock.now + .seconds(60)
+                var gateway = sockaddr_in()
+                gateway.sin_family = sa_family_t(AF_INET)
+                inet_pton(AF_INET, "10.7.0.1", &gateway.sin_addr)
+                // An echo request with its checksum.
+                let question: [UInt8] = [8, 0, 0xf7, 0xff, 0, 0, 0, 0]
+                var answer = [UInt8](repeating: 0, count: 256)
+                while ContinuousClock.now < last {
+                    withUnsafePointer(to: &gateway) {
+                        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                            _ = sendto(
+                                socket, question, question.count, 0, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                        }
+                    }
+                    _ = Readiness.readable.wait(on: socket, within: .milliseconds(1))
+                    while case let count = recv(socket, &answer, answer.count, 0), count > 20 {
+                        // An echo reply.
+                        if answer[20] == 0 { return found.resume(returning: .now) }
+                    }
+                    usleep(500)
+                }
+                found.resume(throwing: NothingHappened(instead: []))
+            }
+        }
+    }
+}
+
+private let figureRuns = ProcessInfo.processInfo.environment["ALTNET_FIGURES_RUNS"].flatMap { Int($0) }
