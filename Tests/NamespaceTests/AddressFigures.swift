@@ -87,7 +87,7 @@ import Testing
                 ], environment: ChildProcess.ownEnvironment,
                 output: .file(folder + "/log", flags: O_WRONLY | O_CREAT | O_APPEND))
             if condition.isKnown {
-                _ = try await ping(from: network.device)
+                _ = try await network.ping()
                 try await network.router.run("ip link set ap0 down")
             }
             // It is started, or has noticed that the carrier is gone.
@@ -115,7 +115,7 @@ import Testing
                 output: .file(folder + "/log", flags: O_WRONLY | O_CREAT | O_APPEND))
         }
         keeper?.linkUp(hardware: AddressNetwork.hardware, remembered: remembered)
-        let end = try await ping(from: network.device)
+        let end = try await network.ping()
         if let process {
             kill(process, SIGTERM)
             await withCheckedContinuation { done in
@@ -128,38 +128,6 @@ import Testing
         try await network.end()
         try FileManager.default.removeItem(atPath: folder)
         return Int((end - begin) / .milliseconds(1))
-    }
-
-    /// Asks each millisecond until the gateway answers.
-    private func ping(from host: NetworkNamespace) async throws -> ContinuousClock.Instant {
-        let socket = host.within { socket(AF_INET, Int32(SOCK_RAW.rawValue) | O_NONBLOCK, Int32(IPPROTO_ICMP)) }
-        defer { close(socket) }
-        return try await withCheckedThrowingContinuation { found in
-            DispatchQueue.global().async {
-                let last = ContinuousClock.now + .seconds(60)
-                var gateway = sockaddr_in()
-                gateway.sin_family = sa_family_t(AF_INET)
-                inet_pton(AF_INET, "10.7.0.1", &gateway.sin_addr)
-                // An echo request with its checksum.
-                let question: [UInt8] = [8, 0, 0xf7, 0xff, 0, 0, 0, 0]
-                var answer = [UInt8](repeating: 0, count: 256)
-                while ContinuousClock.now < last {
-                    withUnsafePointer(to: &gateway) {
-                        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                            _ = sendto(
-                                socket, question, question.count, 0, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
-                        }
-                    }
-                    _ = Readiness.readable.wait(on: socket, within: .milliseconds(1))
-                    while case let count = recv(socket, &answer, answer.count, 0), count > 20 {
-                        // An echo reply.
-                        if answer[20] == 0 { return found.resume(returning: .now) }
-                    }
-                    usleep(500)
-                }
-                found.resume(throwing: NothingHappened(instead: []))
-            }
-        }
     }
 }
 

@@ -1,6 +1,8 @@
 import AgentModel
 import DHCP
+import Dispatch
 import Foundation
+import Glibc
 import Linux
 import NetworkNamespaces
 
@@ -21,7 +23,7 @@ final class AddressNetwork {
     static let hardware = HardwareAddress(bytes: [2, 0, 0, 0, 0, 7]) ?? .zero
     static let otherHardware = HardwareAddress(bytes: [2, 0, 0, 0, 0, 9]) ?? .zero
 
-    /// A server that gives 10.7.0.50 first.
+    /// A server that gives 10.7.0.50 to 10.7.0.60; dnsmasq the first of them that is free.
     enum Server: String, CaseIterable, Sendable {
         case dnsmasq, udhcpd, isc
 
@@ -161,6 +163,39 @@ final class AddressNetwork {
 
     func problem(_ text: String) async throws {
         _ = try await journal.next { if case .problem(let problem) = $0 { problem.contains(text) } else { false } }
+    }
+
+    /// Asks the gateway each millisecond until it answers, and tells when.
+    @discardableResult
+    func ping() async throws -> ContinuousClock.Instant {
+        let socket = device.within { Glibc.socket(AF_INET, Int32(SOCK_RAW.rawValue) | O_NONBLOCK, Int32(IPPROTO_ICMP)) }
+        defer { close(socket) }
+        return try await withCheckedThrowingContinuation { found in
+            DispatchQueue.global().async {
+                let last = ContinuousClock.now + .seconds(30)
+                var gateway = sockaddr_in()
+                gateway.sin_family = sa_family_t(AF_INET)
+                inet_pton(AF_INET, "10.7.0.1", &gateway.sin_addr)
+                // An echo request with its checksum.
+                let question: [UInt8] = [8, 0, 0xf7, 0xff, 0, 0, 0, 0]
+                var answer = [UInt8](repeating: 0, count: 256)
+                while ContinuousClock.now < last {
+                    withUnsafePointer(to: &gateway) {
+                        $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                            _ = sendto(
+                                socket, question, question.count, 0, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+                        }
+                    }
+                    _ = Readiness.readable.wait(on: socket, within: .milliseconds(1))
+                    while case let count = recv(socket, &answer, answer.count, 0), count > 20 {
+                        // An echo reply.
+                        if answer[20] == 0 { return found.resume(returning: .now) }
+                    }
+                    usleep(500)
+                }
+                found.resume(throwing: NothingHappened(instead: []))
+            }
+        }
     }
 
     var problems: [String] {
