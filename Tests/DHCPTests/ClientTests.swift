@@ -151,6 +151,7 @@ import Testing
         bench.wait(.seconds(1350))
         #expect(bench.sent.last?.clientAddress == Server.address)
         guard case .broadcast = try #require(bench.done.last) else { throw Failed() }
+        #expect(bench.done.contains(.report(.noAnswer)))
         bench.wait(.seconds(449))
         #expect(bench.client.lease != nil)
         bench.wait(.seconds(1))

@@ -8,8 +8,9 @@ import Testing
 
 @testable import AddressIO
 
-/// How long a device waits for an address, beside other clients: `ALTNET_FIGURES_RUNS=10 swift test --filter AddressFigures`
-/// prints the table of Docs/address.md.
+/// How long a device waits for an address, beside other clients: `ALTNET_FIGURES_RUNS=10
+/// .build/debug/altnetPackageTests.xctest --testing-library swift-testing --filter AddressFigures` prints the table of
+/// Docs/address.md.
 @Suite(
     .serialized,
     .enabled(
@@ -29,15 +30,15 @@ import Testing
     private enum Client: String, CaseIterable {
         case altnet
         case altnetAlone = "altnet, the server off"
-        case dhcpcd
-        case dhcpcdWithoutProbes = "dhcpcd, noarp"
         case udhcpc = "busybox udhcpc"
+        case dhcpcdWithoutProbes = "dhcpcd, noarp"
+        case dhcpcd
     }
 
     @Test func timeToAPing() async throws {
         let runs = try #require(figureRuns)
-        print("| client | \(Case.allCases.map(\.rawValue).joined(separator: " | ")) |")
-        print("|---\(String(repeating: "|---", count: Case.allCases.count))|")
+        tell("| client | \(Case.allCases.map(\.rawValue).joined(separator: " | ")) |")
+        tell("|---\(String(repeating: "|---", count: Case.allCases.count))|")
         for client in Client.allCases {
             var cells: [String] = []
             for condition in Case.allCases where client != .altnetAlone || condition.isKnown {
@@ -47,9 +48,12 @@ import Testing
                 cells.append("\(times[times.count / 2]) (\(times[0]) to \(times[times.count - 1]))")
             }
             let missing = Array(repeating: "", count: Case.allCases.count - cells.count)
-            print("| \(client.rawValue) | \((missing + cells).joined(separator: " | ")) |")
+            tell("| \(client.rawValue) | \((missing + cells).joined(separator: " | ")) |")
         }
     }
+
+    /// At once, for a run takes minutes.
+    private func tell(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 
     /// - Returns: milliseconds from the carrier until the gateway answers a ping.
     private func measure(_ client: Client, _ condition: Case) async throws -> Int {
@@ -117,7 +121,8 @@ import Testing
         keeper?.linkUp(hardware: AddressNetwork.hardware, remembered: remembered)
         let end = try await network.ping()
         if let process {
-            kill(process, SIGTERM)
+            // Its group: dhcpcd divides itself into several processes.
+            kill(-process, SIGKILL)
             await withCheckedContinuation { done in
                 DispatchQueue.global().async {
                     ChildProcess.wait(for: process)

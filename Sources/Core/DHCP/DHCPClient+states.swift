@@ -203,7 +203,7 @@ extension DHCPClient {
         if binding.deadline <= now {
             switch binding.phase {
             case .quiet where lease.rebinding <= now: return rebind(&binding, at: now)
-            case .renewing where lease.rebinding <= now: return rebind(&binding, at: now) + report(.noAnswer)
+            case .renewing where lease.rebinding <= now: return report(.noAnswer) + rebind(&binding, at: now)
             case .quiet, .renewing: return renew(&binding, at: now)
             case .rebinding: return rebind(&binding, at: now)
             case .confirming(var exchange):
