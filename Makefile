@@ -40,7 +40,7 @@ INTEGRATION := IntegrationTests HarnessTests
 # This one puts threads into other network namespaces, so it has a process of its own: Swift's pool begins a thread in the
 # namespace of the thread that asks for it, and the thread stays there.
 NAMESPACES := NamespaceTests
-SERVERS := fish groff-base iproute2 libqrencode4 mosquitto nftables nginx-light openssl python3 python3-cryptography \
+SERVERS := dnsmasq-base fish groff-base iproute2 libqrencode4 mosquitto nftables nginx-light openssl python3 python3-cryptography \
     python3-jsonschema zbar-tools zsh
 
 servers: deps

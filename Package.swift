@@ -68,6 +68,7 @@ let package = Package(
         module(
             "Linux", in: "Linux", on: ["AgentModel", .target(name: "CLinux", condition: .when(platforms: [.linux]))]),
         module("Netlink", in: "Linux", on: ["AgentModel", "Linux", "CNetlink"]),
+        module("AddressIO", in: "Linux", on: ["AgentModel", "CLinux", "DHCP", "Linux", "Netlink"]),
         module("Supplicant", in: "Linux", on: ["AgentModel", "Linux", "CWpaClient"]),
         module("KeyFile", in: "Linux", on: ["AgentModel", "CLinux", crypto, cryptoExtras]),
 
@@ -169,7 +170,10 @@ let package = Package(
         // What puts threads into other network namespaces, and therefore has a process of its own.
         tests(
             "NamespaceTests",
-            on: ["AgentModel", "Connectivity", "ConnectivitySupport", "DNS", "Linux", nioCore, nioPosix]),
+            on: [
+                "AddressIO", "AgentModel", "Connectivity", "ConnectivitySupport", "DHCP", "DNS", "Linux", "Netlink",
+                "NetworkNamespaces", nioCore, nioPosix,
+            ]),
         tests(
             "AgentTests",
             on: [

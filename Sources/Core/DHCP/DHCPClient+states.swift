@@ -159,11 +159,13 @@ extension DHCPClient {
         case .selecting(var exchange):
             repeats(&exchange, at: now)
             state = .selecting(exchange)
-            return [discovery(exchange, at: now)]
+            return [discovery(exchange, at: now)] + (exchange.sent > DHCPTiming.quickCount ? report(.noAnswer) : [])
         case .rebooting(var reboot): return due(&reboot, at: now)
         case .requesting(var request):
             if request.exchange.next <= now {
-                guard request.exchange.sent < DHCPTiming.requestCount else { return restart(at: now) }
+                guard request.exchange.sent < DHCPTiming.requestCount else {
+                    return report(.noAnswer) + restart(at: now)
+                }
                 repeats(&request.exchange, at: now)
                 state = .requesting(request)
                 return [self.request(request)]
@@ -200,8 +202,8 @@ extension DHCPClient {
         guard lease.expiry > now else { return expired(lease, at: now) }
         if binding.deadline <= now {
             switch binding.phase {
-            case .quiet where lease.rebinding <= now, .renewing where lease.rebinding <= now:
-                return rebind(&binding, at: now)
+            case .quiet where lease.rebinding <= now: return rebind(&binding, at: now)
+            case .renewing where lease.rebinding <= now: return report(.noAnswer) + rebind(&binding, at: now)
             case .quiet, .renewing: return renew(&binding, at: now)
             case .rebinding: return rebind(&binding, at: now)
             case .confirming(var exchange):
@@ -209,7 +211,7 @@ extension DHCPClient {
                     // No server answers, and the gateway is the lease's: it holds (RFC 2131, 3.2; RFC 4436, 2).
                     binding.phase = .quiet
                     state = .bound(binding)
-                    return []
+                    return report(.noAnswer)
                 }
                 repeats(&exchange, at: now)
                 binding.phase = .confirming(exchange)

@@ -2,6 +2,8 @@ import AgentModel
 
 /// Something about a server or a neighbour that the owner may want to know. Each is told once until the next renewal.
 public enum DHCPProblem: Hashable, Sendable {
+    /// No server has answered a question and its quick repetitions.
+    case noAnswer
     /// A packet that is no message of DHCP.
     case unreadable(DHCPMessageError)
     /// A packet whose header contradicts itself.
@@ -36,6 +38,7 @@ extension DHCPProblem: CustomStringConvertible {
     /// One line of printable text.
     public var description: String {
         switch self {
+        case .noAnswer: "DHCP: no server answers"
         case .unreadable(let error): "DHCP: an unreadable message (\(error.summary))"
         case .badPacket(let error): "DHCP: a packet with a contradicting header (\(error))"
         case .refused(let error): "DHCP: an answer is refused: \(error)"

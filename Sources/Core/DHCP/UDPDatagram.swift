@@ -11,7 +11,8 @@ public struct UDPDatagram: Equatable, Sendable {
     static let serverPort: UInt16 = 67
     static let clientPort: UInt16 = 68
 
-    init(source: IPv4Address, destination: IPv4Address, payload: [UInt8]) {
+    /// - Parameter payload: a message of DHCP.
+    public init(source: IPv4Address, destination: IPv4Address, payload: [UInt8]) {
         (self.source, self.destination, self.payload) = (source, destination, payload)
     }
 }
@@ -73,7 +74,7 @@ extension UDPDatagram {
     }
 
     /// The packet from a client to servers. The payload is at most ``DHCPMessage/longest`` bytes.
-    var packet: [UInt8] {
+    public var packet: [UInt8] {
         let udpLength = UInt16(truncatingIfNeeded: Self.udpHeaderLength + payload.count)
         let udp = Self.clientPort.bytes + Self.serverPort.bytes + udpLength.bytes
         let pseudo = Self.pseudoHeader(source, destination, length: udpLength)

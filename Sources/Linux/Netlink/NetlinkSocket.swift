@@ -35,15 +35,19 @@ final class NetlinkSocket {
     /// Reads at most so many datagrams in a row, so that a flood does not keep timers and other sockets waiting.
     private static let datagramsPerTurn = 64
     private static let maximumParts = 16 * 1024
-    private static let maximumPending = 64
+    private let maximumPending: Int
 
-    /// - Parameter receiveBuffer: how many bytes the kernel keeps for us before it drops messages. The kernel allows
-    ///   `net.core.rmem_max` at most and counts its own bookkeeping, which is why more than the messages are needed.
-    init(_ subsystem: Subsystem, receiveBuffer: Int = 256 * 1024) throws(NetlinkError) {
+    /// - Parameters:
+    ///   - receiveBuffer: how many bytes the kernel keeps for us before it drops messages. The kernel allows
+    ///     `net.core.rmem_max` at most and counts its own bookkeeping, which is why more than the messages are needed.
+    ///   - maximumPending: how many requests may wait for their answers.
+    init(
+        _ subsystem: Subsystem, receiveBuffer: Int = 256 * 1024, maximumPending: Int = 64
+    ) throws(NetlinkError) {
         guard let socket = nl_socket_alloc() else {
             throw NetlinkError(attempted: "make a netlink socket", reason: .refused(errno: ENOMEM, detail: nil))
         }
-        self.subsystem = subsystem
+        (self.subsystem, self.maximumPending) = (subsystem, maximumPending)
         handle = Handle(socket)
         // Sequence numbers and acknowledgements are this class's own.
         nl_socket_disable_auto_ack(socket)
@@ -84,10 +88,10 @@ final class NetlinkSocket {
         _ request: NetlinkRequest, expecting answer: Answer, attempting attempted: String, within deadline: Duration,
         onPart: @escaping (NetlinkMessage) -> Void = { _ in }, onEnd: @escaping (Ending) -> Void
     ) {
-        guard pending.count < Self.maximumPending else {
+        guard pending.count < maximumPending else {
             onEnd(
                 .failed(
-                    NetlinkError(attempted: attempted, reason: .exceeds(limit: Self.maximumPending, of: "requests"))))
+                    NetlinkError(attempted: attempted, reason: .exceeds(limit: maximumPending, of: "requests"))))
             return
         }
         let sequence = nextSequence()

@@ -1,0 +1,172 @@
+import AgentModel
+import DHCP
+import Linux
+import Netlink
+
+/// Runs a `DHCPClient` for one interface: hands it packets, time and the link's changes, and carries out what it says, in
+/// the order in which it says it. It decides nothing. Needs `CAP_NET_RAW` and `CAP_NET_ADMIN`.
+@AgentLoop
+public final class AddressKeeper {
+    public enum Report: Equatable, Sendable {
+        /// The interface has the address and the routes by it, or the same with other things beside them.
+        /// - Parameter isConfirmed: false where the gateway alone has confirmed that this is the network of the lease.
+        case inUse(Lease, isConfirmed: Bool)
+        /// Address and routes are taken away.
+        case dropped(Lease, DHCPClient.DropReason)
+        /// To be given with the next ``linkUp(hardware:siblings:remembered:)`` in this network.
+        case remember(Lease)
+        /// The remembered lease is good for nothing.
+        case forget
+        /// One line.
+        case problem(String)
+    }
+
+    /// Of the default route and all others; lower is preferred. What is set is changed at once.
+    public var metric: Int {
+        didSet { if let lease = client.lease { set(lease) } }
+    }
+
+    private let index: Int
+    private let onReport: (Report) -> Void
+    private var client: DHCPClient
+    private var packets: PacketSocket?
+    private var messages: PacketSocket?
+    private let sender: RoutedSender
+    private let setter: AddressSetter
+    /// Those that came while effects were carried out.
+    private var waiting: [DHCPClient.Event] = []
+    private var isBusy = false
+    private var timer: LoopTimer?
+    private var deadline: Instant?
+    /// What could not be done, each once for a link.
+    private var told: Set<String> = []
+
+    /// - Parameters:
+    ///   - index: of an interface of Ethernet or Wi-Fi.
+    ///   - metric: of the routes.
+    ///   - onReport: called on the loop. What it asks of the keeper is done later.
+    public init(
+        interface index: Int, metric: Int, settings: DHCPSettings = DHCPSettings(),
+        onReport: @escaping @AgentLoop @Sendable (Report) -> Void
+    ) throws {
+        (self.index, self.metric, self.onReport) = (index, metric, onReport)
+        client = DHCPClient(settings: settings, random: SystemRandomNumberGenerator())
+        sender = try RoutedSender(on: index)
+        setter = try AddressSetter(on: index)
+        packets = try PacketSocket(.dhcp, on: index) { [weak self] in self?.handle(.packet($0, checksum: $1)) }
+        messages = try PacketSocket(.arp, on: index) { [weak self] bytes, _ in self?.handle(.arp(bytes)) }
+        setter.onProblem = { [weak self] in self?.tell("\($0)") }
+    }
+
+    /// The lease in use.
+    public var lease: Lease? { client.lease }
+
+    /// The device is in a network: associated, and let in.
+    /// - Parameters:
+    ///   - hardware: the hardware address that it is there with.
+    ///   - siblings: those of the device's other interfaces.
+    ///   - remembered: the last lease in this network.
+    public func linkUp(hardware: HardwareAddress, siblings: Set<HardwareAddress> = [], remembered: Lease? = nil) {
+        told = []
+        handle(.linkUp(hardware: hardware, siblings: siblings, remembered: remembered))
+    }
+
+    /// Another access point of the same network.
+    public func roamed() { handle(.roamed) }
+    /// Address and routes are taken away before this returns, unless a report is being told.
+    public func linkDown() { handle(.linkDown) }
+    /// Asks for more time now.
+    public func renew() { handle(.renew) }
+    /// Gives the address back.
+    public func release() { handle(.release) }
+
+    /// Takes away what a client that was killed has left at the interface. To be called before the first link.
+    /// - Parameters:
+    ///   - remembered: the address that it may have had, by which leftovers are found on kernels before 5.18.
+    public func removeLeftovers(remembered: IPv4Address? = nil) async {
+        do throws(NetlinkError) { try await setter.removeLeftovers(remembered: remembered?.address) } catch {
+            tell("\(error)")
+        }
+    }
+
+    // MARK: Events and effects
+
+    private func handle(_ event: DHCPClient.Event) {
+        waiting.append(event)
+        guard !isBusy else { return }
+        isBusy = true
+        defer { isBusy = false }
+        while !waiting.isEmpty {
+            for effect in client.handle(waiting.removeFirst(), at: .now) { carryOut(effect) }
+        }
+        wait(until: client.deadline)
+    }
+
+    private func wait(until next: Instant?) {
+        guard next != deadline || timer == nil else { return }
+        deadline = next
+        timer = next.map { next in
+            let delay = next - .now
+            // Renewals have time.
+            let leeway: Duration = delay > .seconds(60) ? .seconds(1) : .milliseconds(1)
+            return LoopTimer(after: delay, leeway: leeway) { [weak self] in
+                self?.timer = nil
+                self?.handle(.timer)
+            }
+        }
+    }
+
+    private func carryOut(_ effect: DHCPClient.Effect) {
+        switch effect {
+        case .broadcast(let packet):
+            attempt { () throws(SystemError) in try packets?.send(packet, to: .broadcast) }
+        case .unicast(let payload, let source, let destination):
+            let datagram = UDPDatagram(source: source, destination: destination, payload: payload)
+            attempt { () throws(SystemError) in try sender.send(datagram.packet, to: destination) }
+        case .sendARP(let message, let hardware):
+            attempt { () throws(SystemError) in try messages?.send(message.bytes, to: hardware) }
+        case .use(let lease, let isConfirmed):
+            set(lease)
+            messages?.listen(about: lease.address)
+            onReport(.inUse(lease, isConfirmed: isConfirmed))
+        case .drop(let lease, let reason):
+            setter.remove()
+            messages?.listen(about: nil)
+            onReport(.dropped(lease, reason))
+        case .remember(let lease): onReport(.remember(lease))
+        case .forget: onReport(.forget)
+        case .report(let problem): onReport(.problem("\(problem)"))
+        }
+    }
+
+    private func set(_ lease: Lease) {
+        guard let plan = AddressPlan(lease, on: index, metric: metric, at: .now) else { return }
+        setter.set(plan)
+    }
+
+    private func attempt(_ action: () throws(SystemError) -> Void) {
+        do throws(SystemError) { try action() } catch { tell("\(error)") }
+    }
+
+    private func tell(_ problem: String) {
+        guard told.count < 32, told.insert(problem).inserted else { return }
+        onReport(.problem(problem))
+    }
+}
+
+extension AddressPlan {
+    /// The lease as the kernel knows it.
+    fileprivate init?(_ lease: Lease, on index: Int, metric: Int, at now: Instant) {
+        guard let address = lease.address.address else { return nil }
+        self.init(
+            address: address, prefixLength: lease.prefixLength, on: index, lasting: lease.expiry - now,
+            gateway: lease.gateway?.address,
+            destinations: lease.routes.compactMap { route in
+                route.destination.network.address.map {
+                    Destination(
+                        network: $0, prefixLength: route.destination.prefixLength, gateway: route.gateway?.address)
+                }
+            },
+            metric: metric, mtu: lease.mtu)
+    }
+}

@@ -1,0 +1,84 @@
+// Packets below the sockets of TCP and UDP (packet(7), raw(7)), whose addresses and control messages are macros and
+// structures that Swift does not see. All return -1 with errno where the kernel refuses.
+#pragma once
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/if_ether.h>
+#include <linux/if_packet.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/// A socket that receives nothing until packet_bind(): so no packet comes before its filter. Packets begin behind the
+/// link's header.
+static inline int packet_open(void) { return socket(AF_PACKET, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0); }
+
+/// Only packets that the program accepts are received from now on.
+static inline int packet_filter(int descriptor, const struct sock_filter *program, unsigned short count) {
+    struct sock_fprog filter = {count, (struct sock_filter *)program};
+    return setsockopt(descriptor, SOL_SOCKET, SO_ATTACH_FILTER, &filter, sizeof(filter));
+}
+
+/// Receives the packets of a protocol (`ETH_P_*`) at an interface.
+static inline int packet_bind(int descriptor, unsigned short protocol, int index) {
+    int on = 1;
+    struct sockaddr_ll address = {.sll_family = AF_PACKET, .sll_protocol = htons(protocol), .sll_ifindex = index};
+    if (setsockopt(descriptor, SOL_PACKET, PACKET_AUXDATA, &on, sizeof(on)) < 0) return -1;
+    return bind(descriptor, (struct sockaddr *)&address, sizeof(address));
+}
+
+/// - Parameter hardware: six bytes.
+static inline ssize_t packet_send(
+    int descriptor, unsigned short protocol, int index, const void *hardware, const void *bytes, size_t count) {
+    struct sockaddr_ll address = {
+        .sll_family = AF_PACKET, .sll_protocol = htons(protocol), .sll_ifindex = index, .sll_halen = 6};
+    memcpy(address.sll_addr, hardware, 6);
+    return sendto(descriptor, bytes, count, 0, (struct sockaddr *)&address, sizeof(address));
+}
+
+/// `*is_partial` becomes 1 where the packet's checksum was left to a network card that it has not passed, else 0.
+/// - Returns: how many bytes the packet has, which may be more than `size`.
+static inline ssize_t packet_receive(int descriptor, void *buffer, size_t size, int *is_partial) {
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(struct tpacket_auxdata))];
+    } control;
+    struct iovec part = {buffer, size};
+    struct msghdr message = {
+        .msg_iov = &part, .msg_iovlen = 1, .msg_control = &control, .msg_controllen = sizeof(control)};
+    *is_partial = 0;
+    ssize_t count = recvmsg(descriptor, &message, MSG_TRUNC);
+    if (count < 0) return count;
+    for (struct cmsghdr *entry = CMSG_FIRSTHDR(&message); entry; entry = CMSG_NXTHDR(&message, entry)) {
+        struct tpacket_auxdata data;
+        if (entry->cmsg_level != SOL_PACKET || entry->cmsg_type != PACKET_AUXDATA ||
+            entry->cmsg_len < CMSG_LEN(sizeof(data)))
+            continue;
+        memcpy(&data, CMSG_DATA(entry), sizeof(data));
+        *is_partial = (data.tp_status & TP_STATUS_CSUMNOTREADY) != 0;
+    }
+    return count;
+}
+
+/// A socket that sends whole packets of IPv4 by one interface, and receives none (raw(7), `IPPROTO_RAW`).
+static inline int packet_open_sender(int index) {
+    int descriptor = socket(AF_INET, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_RAW);
+    if (descriptor < 0) return -1;
+#ifndef SO_BINDTOIFINDEX
+#define SO_BINDTOIFINDEX 62
+#endif
+    if (setsockopt(descriptor, SOL_SOCKET, SO_BINDTOIFINDEX, &index, sizeof(index)) == 0) return descriptor;
+    int failure = errno;
+    close(descriptor);
+    errno = failure;
+    return -1;
+}
+
+/// - Parameter destination: four bytes.
+static inline ssize_t packet_send_routed(int descriptor, const void *destination, const void *bytes, size_t count) {
+    struct sockaddr_in address = {.sin_family = AF_INET};
+    memcpy(&address.sin_addr, destination, 4);
+    return sendto(descriptor, bytes, count, 0, (struct sockaddr *)&address, sizeof(address));
+}

@@ -1,0 +1,175 @@
+import AgentModel
+import CNetlink
+import Glibc
+
+/// The IPv4 address that a network gives an interface, and the routes that come with it.
+public struct AddressPlan: Hashable, Sendable {
+    let address: IPAddress
+    let prefixLength: Int
+    /// The interface.
+    let index: Int
+    /// How long the address is valid from now on, in seconds; the kernel takes it away then.
+    let seconds: UInt32
+    /// Also of the route to the address's own network.
+    let metric: Int
+    /// Those on the link before those that need them.
+    let routes: [LeasedRoute]
+
+    /// A route beside the default route.
+    public struct Destination: Hashable, Sendable {
+        let network: IPAddress
+        let prefixLength: Int
+        let gateway: IPAddress?
+
+        /// - Parameter gateway: nil where the network is on the link.
+        public init(network: IPAddress, prefixLength: Int, gateway: IPAddress?) {
+            (self.network, self.prefixLength, self.gateway) = (network, prefixLength, gateway)
+        }
+    }
+
+    /// - Parameters:
+    ///   - duration: from now until the address ends; less than a second counts as one.
+    ///   - gateway: of the default route; nil for none. It may lie beyond the address's network.
+    ///   - mtu: of the routes through gateways, in bytes; nil for the link's.
+    public init(
+        address: IPAddress, prefixLength: Int, on index: Int, lasting duration: Duration, gateway: IPAddress?,
+        destinations: [Destination] = [], metric: Int, mtu: Int? = nil
+    ) {
+        (self.address, self.prefixLength, self.index, self.metric) = (address, prefixLength, index, metric)
+        seconds = UInt32(clamping: max(1, duration.components.seconds))
+        func route(_ to: IPAddress?, _ length: Int, by hop: IPAddress?) -> LeasedRoute {
+            LeasedRoute(
+                destination: to, prefixLength: length, gateway: hop, index: index, metric: metric, source: address,
+                mtu: hop == nil ? nil : mtu)
+        }
+        var near = destinations.filter {
+            $0.gateway == nil
+                && !($0.prefixLength == prefixLength && $0.network.shares(prefix: prefixLength, with: address))
+        }
+        .map { route($0.network, $0.prefixLength, by: nil) }
+        if let gateway, prefixLength == 32 || !gateway.shares(prefix: prefixLength, with: address) {
+            near.append(route(gateway, 32, by: nil))
+        }
+        let far = destinations.filter { $0.gateway != nil }.map { route($0.network, $0.prefixLength, by: $0.gateway) }
+        routes = near + far + (gateway.map { [route(nil, 0, by: $0)] } ?? [])
+    }
+}
+
+/// A route in the main table that a lease brings. It bears the mark of DHCP and has the lease's address as its source, so
+/// it is told from another client's, and goes with the address.
+struct LeasedRoute: Hashable, Sendable {
+    /// Nil for all addresses.
+    let destination: IPAddress?
+    let prefixLength: Int
+    /// Nil where the destination is on the link.
+    let gateway: IPAddress?
+    let index: Int
+    let metric: Int
+    let source: IPAddress
+    let mtu: Int?
+
+    /// `RTPROT_DHCP` (rtnetlink.h).
+    static let maker: UInt8 = 16
+
+    init(
+        destination: IPAddress?, prefixLength: Int, gateway: IPAddress?, index: Int, metric: Int, source: IPAddress,
+        mtu: Int?
+    ) {
+        (self.destination, self.prefixLength, self.gateway) = (destination, prefixLength, gateway)
+        (self.index, self.metric, self.source, self.mtu) = (index, metric, source, mtu)
+    }
+
+    /// - Returns: nil for a route that no lease at the interface has brought, or in another table.
+    init?(_ report: RouteReport, on index: Int) {
+        guard report.maker == Self.maker, report.family == .ipv4, report.isGeneral, let source = report.source,
+            let hop = report.hops.first, report.hops.count == 1, hop.index == index
+        else { return nil }
+        self.init(
+            destination: report.destination, prefixLength: report.prefixLength,
+            gateway: hop.gateway.flatMap { IPAddress(bytes: $0) }, index: index, metric: report.metric, source: source,
+            mtu: nil)
+    }
+}
+
+/// An address that a DHCP client has set: it ends by itself.
+struct LeasedAddress: Hashable {
+    let address: IPAddress
+    let prefixLength: Int
+    /// Whether it bears the agent's mark. Kernels before 5.18 know none.
+    let isMarked: Bool
+
+    /// - Returns: nil for an address of IPv6, of another interface, or that has no end.
+    init?(_ message: NetlinkMessage, on index: Int) {
+        guard Int(message.type) == RTM_NEWADDR, let report = Address(message.payload), report.index == index,
+            report.family == .ipv4, let address = IPAddress(bytes: report.bytes)
+        else { return nil }
+        // struct ifaddrmsg.
+        let attributes = message.attributes(after: 8)
+        // struct ifa_cacheinfo: preferred and valid time; all ones is for ever.
+        var times = ByteReader(attributes[IFA_CACHEINFO]?.bytes ?? [])
+        guard times.take(UInt32.self) != nil, let valid = times.take(UInt32.self), valid != .max else { return nil }
+        (self.address, prefixLength) = (address, report.prefixLength)
+        isMarked = attributes[IFA_PROTO]?.number(as: UInt8.self) == OwnRoute.maker
+    }
+}
+
+extension NetlinkRequest {
+    /// Gives an interface an address, or an address that it has another end (`struct ifaddrmsg`).
+    static func set(_ plan: AddressPlan) -> NetlinkRequest {
+        var request = address(plan.address, prefixLength: plan.prefixLength, on: plan.index, type: RTM_NEWADDR)
+        request.flags = NLM_F_CREATE | NLM_F_REPLACE
+        if plan.prefixLength <= 30 {
+            let hosts: UInt32 = .max >> UInt32(clamping: plan.prefixLength)
+            let last = zip(plan.address.bytes, stride(from: 24, through: 0, by: -8)).map { byte, shift in
+                byte | UInt8(truncatingIfNeeded: hosts >> UInt32(shift))
+            }
+            request.attributes.put(Int(IFA_BROADCAST), bytes: last)
+        }
+        // struct ifa_cacheinfo: preferred and valid time, and two moments that the kernel fills in.
+        var times: [UInt8] = []
+        for time in [plan.seconds, plan.seconds, 0, 0] { times.append(number: time) }
+        request.attributes.put(Int(IFA_CACHEINFO), bytes: times)
+        request.attributes.put(Int(IFA_RT_PRIORITY), UInt32(clamping: plan.metric))
+        request.attributes.put(Int(IFA_PROTO), OwnRoute.maker)
+        return request
+    }
+
+    static func remove(_ address: IPAddress, prefixLength: Int, on index: Int) -> NetlinkRequest {
+        Self.address(address, prefixLength: prefixLength, on: index, type: RTM_DELADDR)
+    }
+
+    private static func address(
+        _ address: IPAddress, prefixLength: Int, on index: Int, type: Int
+    ) -> NetlinkRequest {
+        var header: [UInt8] = [
+            address.family.number, UInt8(clamping: prefixLength), 0, UInt8(RT_SCOPE_UNIVERSE.rawValue),
+        ]
+        header.append(number: UInt32(clamping: index))
+        var request = NetlinkRequest(type: UInt16(type), fixedPart: header)
+        request.attributes.put(Int(IFA_LOCAL), bytes: address.bytes)
+        request.attributes.put(Int(IFA_ADDRESS), bytes: address.bytes)
+        return request
+    }
+
+    /// Makes a route beside any other to the same place, or takes away this one (`struct rtmsg`).
+    static func change(_ route: LeasedRoute, isNew: Bool) -> NetlinkRequest {
+        let scope = route.gateway == nil ? RT_SCOPE_LINK : RT_SCOPE_UNIVERSE
+        var header: [UInt8] = [
+            UInt8(AF_INET), UInt8(clamping: route.prefixLength), 0, 0, UInt8(RT_TABLE_MAIN.rawValue), LeasedRoute.maker,
+            UInt8(scope.rawValue), UInt8(RTN_UNICAST),
+        ]
+        header.append(number: UInt32(0))
+        var request = NetlinkRequest(type: UInt16(isNew ? RTM_NEWROUTE : RTM_DELROUTE), fixedPart: header)
+        // Neither NLM_F_REPLACE, which would take the place of another interface's route, nor NLM_F_EXCL.
+        if isNew { request.flags = NLM_F_CREATE }
+        if let destination = route.destination { request.attributes.put(RTA_DST, bytes: destination.bytes) }
+        if let gateway = route.gateway { request.attributes.put(RTA_GATEWAY, bytes: gateway.bytes) }
+        request.attributes.put(RTA_OIF, UInt32(clamping: route.index))
+        request.attributes.put(RTA_PRIORITY, UInt32(clamping: route.metric))
+        request.attributes.put(RTA_PREFSRC, bytes: route.source.bytes)
+        if let mtu = route.mtu {
+            request.attributes.putNested(Int(RTA_METRICS.rawValue)) { $0.put(Int(RTAX_MTU), UInt32(clamping: mtu)) }
+        }
+        return request
+    }
+}

@@ -1,0 +1,98 @@
+import AgentModel
+import CNetlink
+import Glibc
+import Linux
+
+/// Sets an interface's IPv4 address and the routes by it, and takes away what it has set and nothing else. Needs
+/// `CAP_NET_ADMIN`.
+///
+/// The kernel does each thing before the call returns; what it refuses is told later.
+@AgentLoop
+public final class AddressSetter {
+    /// Called for each thing that the kernel refuses.
+    public var onProblem: (NetlinkError) -> Void = { _ in }
+    /// What is set.
+    public private(set) var plan: AddressPlan?
+
+    private let index: Int
+    private let socket: NetlinkSocket
+
+    /// As many as a lease has parts, twice.
+    private static let mostRequests = 256
+
+    /// - Parameter index: of the interface.
+    public init(on index: Int) throws(NetlinkError) {
+        self.index = index
+        socket = try NetlinkSocket(.route, maximumPending: Self.mostRequests)
+    }
+
+    /// Sets address and routes; what was set before and is not in the plan goes at once.
+    public func set(_ new: AddressPlan) {
+        if let plan, (plan.address, plan.prefixLength) != (new.address, new.prefixLength) { remove() }
+        send(.set(new), attempting: "give interface \(index) the address \(new.address)")
+        let wanted = Set(new.routes)
+        for route in (plan?.routes ?? []).reversed() where !wanted.contains(route) { remove(route) }
+        for route in new.routes {
+            // It may have gone with the link meanwhile.
+            send(
+                .change(route, isNew: true), attempting: "add the route to \(route.name) on interface \(index)",
+                tolerating: [EEXIST])
+        }
+        plan = new
+    }
+
+    /// Takes away the address and its routes.
+    public func remove() {
+        guard let plan else { return }
+        for route in plan.routes.reversed() { remove(route) }
+        remove(plan.address, prefixLength: plan.prefixLength)
+        self.plan = nil
+    }
+
+    /// Takes away what one that was killed has left: addresses that bear the agent's mark, and the routes by them.
+    /// - Parameter remembered: an address that counts as well, for kernels before 5.18, which know no mark.
+    public func removeLeftovers(remembered: IPAddress? = nil) async throws(NetlinkError) {
+        let index = index
+        let found = try await socket.dump(.dump(of: .addresses), attempting: "list the addresses") {
+            LeasedAddress($0, on: index)
+        }
+        let leftovers = found.filter { ($0.isMarked || $0.address == remembered) && $0.address != plan?.address }
+        guard !leftovers.isEmpty else { return }
+        let sources = Set(leftovers.map(\.address))
+        let routes = try await socket.dump(.dump(of: .routes), attempting: "list the routes") { message in
+            guard Int(message.type) == RTM_NEWROUTE else { return LeasedRoute?.none }
+            return RouteReport(message.payload).flatMap { LeasedRoute($0, on: index) }
+        }
+        // Those through gateways first: they need the others.
+        let own = routes.filter { sources.contains($0.source) }.prefix(Self.mostRequests / 2)
+        for route in own where route.gateway != nil { remove(route) }
+        for route in own where route.gateway == nil { remove(route) }
+        for leftover in leftovers.prefix(16) { remove(leftover.address, prefixLength: leftover.prefixLength) }
+    }
+
+    private func remove(_ route: LeasedRoute) {
+        // The kernel may have been quicker: routes go with their link.
+        send(
+            .change(route, isNew: false), attempting: "remove the route to \(route.name) on interface \(index)",
+            tolerating: [ESRCH, ENODEV])
+    }
+
+    private func remove(_ address: IPAddress, prefixLength: Int) {
+        send(
+            .remove(address, prefixLength: prefixLength, on: index),
+            attempting: "remove the address \(address) of interface \(index)", tolerating: [EADDRNOTAVAIL, ENODEV])
+    }
+
+    private func send(_ request: NetlinkRequest, attempting attempt: String, tolerating tolerated: [Int32] = []) {
+        socket.send(
+            request, expecting: .acknowledged, attempting: attempt, within: NetlinkSocket.patience
+        ) { [weak self] ending in
+            guard case .failed(let error) = ending, !tolerated.contains(where: { $0 == error.errno }) else { return }
+            self?.onProblem(error)
+        }
+    }
+}
+
+extension LeasedRoute {
+    fileprivate var name: String { destination.map { "\($0)/\(prefixLength)" } ?? "everywhere" }
+}

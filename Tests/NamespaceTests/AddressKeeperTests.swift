@@ -1,0 +1,256 @@
+import AgentModel
+import DHCP
+import Linux
+import NetworkNamespaces
+import Testing
+
+@testable import AddressIO
+@testable import Netlink
+
+/// The client against real servers, on this machine's own kernel.
+@Suite(
+    .timeLimit(.minutes(2)), .serialized,
+    .enabled(if: AddressNetwork.isPossible, "needs root, dnsmasq and nft, to make networks with a server"))
+@AgentLoop struct AddressKeeperTests {
+    @Test(arguments: AddressNetwork.Server.installed) func aNewNetwork(server: AddressNetwork.Server) async throws {
+        let network = try await AddressNetwork()
+        try await network.start(server)
+        let keeper = try network.keeper()
+        keeper.linkUp(hardware: AddressNetwork.hardware)
+        let lease = try await network.lease()
+        let addresses = try #require(IPv4Address("10.7.0.50"))...(try #require(IPv4Address("10.7.0.60")))
+        #expect(addresses.contains(lease.address) && lease.gateway == IPv4Address("10.7.0.1"))
+        // It can be used when it is told, and not later.
+        try network.device.runBlocking(
+            """
+            ip -4 address show dev wlan0 | grep 'inet \(lease.address)/24 .*brd 10.7.0.255 scope global dynamic'
+            ip route | grep '^default via 10.7.0.1 dev wlan0 proto dhcp src \(lease.address) metric 3007'
+            ip route | grep '^10.7.0.0/24 dev wlan0 proto kernel scope link src \(lease.address) metric 3007'
+            """)
+        try await network.ping()
+        #expect(try await network.fullLease().gatewayHardware?.description == "02:00:00:00:00:01")
+        #expect(network.problems == [])
+        keeper.release()
+        try network.device.runBlocking("[ -z \"$(ip -4 address show dev wlan0)$(ip route)\" ]")
+        try await network.end()
+    }
+
+    @Test func routesAndMTUOfTheLease() async throws {
+        let network = try await AddressNetwork()
+        try await network.start(.dnsmasq)
+        let keeper = try network.keeper()
+        keeper.linkUp(hardware: AddressNetwork.hardware)
+        _ = try await network.lease()
+        try network.device.runBlocking(
+            """
+            ip route | grep '^default via 10.7.0.1 .* mtu 1400'
+            ip route | grep '^10.8.0.0/16 via 10.7.0.2 dev wlan0 proto dhcp .* metric 3007 mtu 1400'
+            """)
+        // The agent prefers another interface.
+        keeper.metric = 4007
+        try network.device.runBlocking(
+            "[ $(ip route | grep -c 'metric 4007') = 3 ]; [ $(ip route | wc -l) = 3 ]")
+        keeper.linkDown()
+        try network.device.runBlocking("[ -z \"$(ip -4 address show dev wlan0)$(ip route)\" ]")
+        #expect(network.problems == [])
+        try await network.end()
+    }
+
+    @Test(arguments: AddressNetwork.Server.installed) func aKnownNetwork(server: AddressNetwork.Server) async throws {
+        let network = try await AddressNetwork()
+        try await network.start(server)
+        let keeper = try network.keeper()
+        keeper.linkUp(hardware: AddressNetwork.hardware)
+        let lease = try await network.fullLease()
+        keeper.linkDown()
+        _ = try await network.journal.next { $0 == .dropped(lease, .linkDown) }
+        try network.device.runBlocking("[ -z \"$(ip -4 address show dev wlan0)$(ip route)\" ]")
+
+        keeper.linkUp(hardware: AddressNetwork.hardware, remembered: lease)
+        #expect(try await network.lease().address == lease.address)
+        try await network.ping()
+        // The server says so too.
+        _ = try await network.journal.next { if case .inUse(_, isConfirmed: true) = $0 { true } else { false } }
+        #expect(network.problems == [])
+        try await network.end()
+    }
+
+    /// RFC 4436: the gateway is enough.
+    @Test func aKnownNetworkWithoutItsServer() async throws {
+        let network = try await AddressNetwork()
+        try await network.start(.dnsmasq)
+        let keeper = try network.keeper()
+        keeper.linkUp(hardware: AddressNetwork.hardware)
+        let lease = try await network.fullLease()
+        keeper.linkDown()
+        try await network.stopServer()
+        keeper.linkUp(hardware: AddressNetwork.hardware, remembered: lease)
+        _ = try await network.journal.next { $0 == .inUse(lease, isConfirmed: false) }
+        try await network.ping()
+        try await network.end()
+    }
+
+    @Test func theFirstPacketIsLost() async throws {
+        let network = try await AddressNetwork()
+        try await network.start(.dnsmasq)
+        try await network.loseFirstQuestion()
+        let keeper = try network.keeper()
+        let begin = Instant.now
+        keeper.linkUp(hardware: AddressNetwork.hardware)
+        _ = try await network.lease()
+        print("an address \((Instant.now - begin).milliseconds) ms after the link, the first packet lost")
+        // One was lost.
+        try await network.router.run("nft list table ip loss | grep 'used'")
+        #expect(network.problems == [])
+        try await network.end()
+    }
+
+    @Test func anotherNetworkThanBefore() async throws {
+        let network = try await AddressNetwork()
+        try await network.start(.dnsmasq)
+        let keeper = try network.keeper()
+        var lease = Lease(
+            address: try #require(IPv4Address("10.99.0.5")), prefixLength: 24, gateway: IPv4Address("10.99.0.1"),
+            server: try #require(IPv4Address("10.99.0.1")), renewal: .now + .seconds(600),
+            rebinding: .now + .seconds(900), expiry: .now + .seconds(1200), hardware: AddressNetwork.hardware)
+        lease.gatewayHardware = AddressNetwork.otherHardware
+        keeper.linkUp(hardware: AddressNetwork.hardware, remembered: lease)
+        try await network.problem("refuses the address")
+        #expect(try await network.lease().address == IPv4Address("10.7.0.50"))
+        #expect(network.journal.events.contains(.forget))
+        try await network.ping()
+        try network.device.runBlocking("! ip route | grep 10.99")
+        try await network.end()
+    }
+
+    @Test func anAddressInUseIsDeclined() async throws {
+        let network = try await AddressNetwork()
+        try await network.start(.dnsmasq)
+        try await network.other.run("ip address add 10.7.0.50/24 dev eth0")
+        let keeper = try network.keeper()
+        keeper.linkUp(hardware: AddressNetwork.hardware)
+        try await network.problem("10.7.0.50 is in use by \(AddressNetwork.otherHardware)")
+        #expect(try await network.lease().address == IPv4Address("10.7.0.51"))
+        try await network.ping()
+        try network.device.runBlocking("! ip -4 address show | grep 10.7.0.50")
+        try await network.end()
+    }
+
+    @Test func aDeadServerIsToldInOneLine() async throws {
+        let network = try await AddressNetwork()
+        let keeper = try network.keeper()
+        keeper.linkUp(hardware: AddressNetwork.hardware)
+        try await network.problem("no server answers")
+        #expect(network.problems == ["DHCP: no server answers"] && keeper.lease == nil)
+        // It goes on asking.
+        try await network.start(.dnsmasq)
+        _ = try await network.lease()
+        try await network.end()
+    }
+
+    /// By unicast: no other server is asked.
+    @Test(arguments: AddressNetwork.Server.installed) func moreTime(server: AddressNetwork.Server) async throws {
+        let network = try await AddressNetwork()
+        try await network.start(server)
+        let keeper = try network.keeper()
+        keeper.linkUp(hardware: AddressNetwork.hardware)
+        let lease = try await network.fullLease()
+        try await network.router.run(
+            """
+            nft add table ip count
+            nft add chain ip count in '{ type filter hook prerouting priority -300; }'
+            nft add rule ip count in ip saddr \(lease.address) ip daddr 10.7.0.1 udp sport 68 udp dport 67 counter
+            """)
+        keeper.renew()
+        let renewed = try await network.lease()
+        #expect(renewed.address == lease.address && renewed.expiry > lease.expiry)
+        try await network.router.run("nft list table ip count | grep 'packets 1 '")
+        #expect(network.problems == [])
+        try await network.end()
+    }
+
+    /// A killed agent takes nothing away; the next one does, and leaves alone what is not its own.
+    @Test func leftovers() async throws {
+        let network = try await AddressNetwork()
+        try await network.start(.dnsmasq)
+        var keeper: AddressKeeper? = try network.keeper()
+        keeper?.linkUp(hardware: AddressNetwork.hardware)
+        _ = try await network.lease()
+        keeper = nil
+        try await network.device.run(
+            """
+            ip address add 10.5.0.2/24 dev wlan0 valid_lft 1000 preferred_lft 1000
+            ip route add default via 10.5.0.1 proto dhcp src 10.5.0.2 metric 9
+            [ $(ip route | wc -l) = 5 ]
+            """)
+        let next = try network.keeper()
+        await next.removeLeftovers()
+        try await network.device.run(
+            """
+            [ $(ip -4 address show dev wlan0 | grep -c inet) = 1 ]
+            [ $(ip route | wc -l) = 2 ]
+            ip route | grep '^default via 10.5.0.1'
+            """)
+        // A kernel that knows no mark.
+        await next.removeLeftovers(remembered: IPv4Address("10.5.0.2"))
+        try await network.device.run("[ -z \"$(ip -4 address show dev wlan0)$(ip route)\" ]")
+        #expect(network.problems == [])
+        try await network.end()
+    }
+
+    /// No packet that is not for the client wakes the device.
+    @Test func filters() async throws {
+        let network = try await AddressNetwork()
+        let arrived = Journal<[UInt8]>()
+        let client = AddressNetwork.hardware
+        let (here, there) = (try #require(IPv4Address("10.7.0.50")), try #require(IPv4Address("10.7.0.9")))
+        func socket(_ kind: PacketSocket.Kind, _ host: NetworkNamespace, _ index: Int) throws -> PacketSocket {
+            try host.within { try PacketSocket(kind, on: index) { bytes, _ in arrived.record(bytes) } }
+        }
+        let (device, other) = (
+            try socket(.arp, network.device, AddressNetwork.index), try socket(.arp, network.other, 9)
+        )
+        let question = ARPMessage(.request, from: there, at: AddressNetwork.otherHardware, to: here)
+        let claim = ARPMessage(.request, from: here, at: AddressNetwork.otherHardware, to: here)
+        let answer = ARPMessage(.reply, from: there, at: AddressNetwork.otherHardware, to: here, at: client)
+        var reverse = question.bytes
+        reverse[7] = 3
+        for bytes in [reverse, question.bytes, claim.bytes, answer.bytes] { try other.send(bytes, to: .broadcast) }
+        _ = try await arrived.next { $0.starts(with: answer.bytes) }
+        #expect(arrived.events.map { Array($0.prefix(28)) } == [question.bytes, claim.bytes, answer.bytes])
+        device.listen(about: here)
+        for bytes in [question.bytes, claim.bytes, answer.bytes] { try other.send(bytes, to: client) }
+        _ = try await arrived.next { $0.starts(with: answer.bytes) }
+        #expect(arrived.events.dropFirst(3).map { Array($0.prefix(28)) } == [claim.bytes, answer.bytes])
+
+        let listener = try socket(.dhcp, network.device, AddressNetwork.index)
+        defer { withExtendedLifetime(listener) {} }
+        let sender = try socket(.dhcp, network.other, 9)
+        let toServer = UDPDatagram(source: there, destination: .broadcast, payload: [1, 2, 3]).packet
+        var toClient = toServer
+        toClient.swapAt(21, 23)
+        var fragment = toClient
+        fragment[6] = 0x20
+        var tcp = toClient
+        tcp[9] = 6
+        // A bridge may leave out what has a bad checksum.
+        for bytes in [toServer, Self.sealed(fragment), Self.sealed(tcp), toClient] {
+            try sender.send(bytes, to: client)
+        }
+        _ = try await arrived.next { $0.starts(with: toClient) }
+        #expect(arrived.events.count == 6)
+        try await network.end()
+    }
+
+    /// With the checksum of its header (RFC 791, 3.1).
+    private static func sealed(_ packet: [UInt8]) -> [UInt8] {
+        var packet = packet
+        packet.replaceSubrange(10..<12, with: [0, 0])
+        var sum = stride(from: 0, to: 20, by: 2).reduce(UInt32(0)) {
+            $0 + UInt32(packet[$1]) << 8 + UInt32(packet[$1 + 1])
+        }
+        while sum > 0xffff { sum = sum >> 16 + sum & 0xffff }
+        packet.replaceSubrange(10..<12, with: [UInt8(~sum >> 8 & 0xff), UInt8(~sum & 0xff)])
+        return packet
+    }
+}
