@@ -109,11 +109,32 @@ final class RawSocket: Sendable {
         }
     }
 
-    /// Returns once the other end has sent something, of which nothing is read.
-    func hasSomethingToRead() async throws {
+    /// How many bytes a Unix socket takes, in writes of that size, while the other end reads none.
+    static func taken(ofWritesOf size: Int) throws -> Int {
+        var ends: [Int32] = [0, 0]
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0 else { throw Failure(errno: errno) }
+        defer { for end in ends { close(end) } }
+        let bytes = [UInt8](repeating: 0, count: size)
+        var taken = 0
+        while true {
+            let count = Glibc.send(ends[0], bytes, size, Int32(MSG_DONTWAIT))
+            if count < 0, errno == EAGAIN { return taken }
+            guard count > 0 else { throw Failure(errno: errno) }
+            taken += count
+        }
+    }
+
+    /// Returns once at least that many bytes have arrived, of which nothing is read.
+    func hasToRead(_ count: Int) async throws {
         try await offTasks { descriptor in
-            var byte: UInt8 = 0
-            guard recv(descriptor, &byte, 1, Int32(MSG_PEEK)) == 1 else { throw Failure(errno: errno) }
+            let end = ContinuousClock.now + .seconds(180)
+            var arrived: Int32 = 0
+            repeat {
+                guard ioctl(descriptor, UInt(FIONREAD), &arrived) == 0 else { throw Failure(errno: errno) }
+                guard ContinuousClock.now < end else { throw Failure(errno: ETIMEDOUT) }
+                // The kernel tells of the first byte that arrives, and of no number of them.
+                sched_yield()
+            } while arrived < count
         }
     }
 
