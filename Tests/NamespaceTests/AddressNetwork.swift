@@ -110,6 +110,7 @@ final class AddressNetwork {
                 authoritative;
                 ping-check false;
                 default-lease-time \(seconds);
+                dhcp-cache-threshold 0;
                 subnet 10.7.0.0 netmask 255.255.255.0 { range 10.7.0.50 10.7.0.60; option routers 10.7.0.1; }
                 CONF
                 : > \(folder)/leases
