@@ -77,7 +77,9 @@ import Testing
         case .dhcpcd, .dhcpcdWithoutProbes:
             if !condition.isKnown { try await network.router.run("ip link set ap0 down") }
             let words = client == .dhcpcd ? "" : "noarp"
-            try Data("duid\npersistent\noption classless_static_routes\noption interface_mtu\n\(words)\n".utf8)
+            // Without hooks: they would write the name servers of the test into the resolv.conf of this machine.
+            let settings = ["duid", "persistent", "script /bin/true", "option classless_static_routes"]
+            try Data((settings + ["option interface_mtu", words, ""]).joined(separator: "\n").utf8)
                 .write(to: URL(filePath: folder + "/conf"))
             process = try ChildProcess.start(
                 "unshare",
