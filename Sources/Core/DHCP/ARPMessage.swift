@@ -1,3 +1,5 @@
+import AgentModel
+
 /// A message of ARP for IPv4 over Ethernet and Wi-Fi (RFC 826): the 28 bytes behind the link's own header.
 public struct ARPMessage: Hashable, Sendable {
     public enum Operation: UInt16, Sendable {

@@ -1,3 +1,5 @@
+import AgentModel
+
 /// A message of DHCP (RFC 2131, 2), as far as a client needs it.
 public struct DHCPMessage: Equatable, Sendable {
     public enum Operation: UInt8, Sendable {

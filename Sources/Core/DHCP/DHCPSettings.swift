@@ -1,3 +1,5 @@
+import AgentModel
+
 /// What an owner chooses about the client.
 public struct DHCPSettings: Sendable, Hashable {
     public var identifier = ClientIdentifier.hardware

@@ -10,16 +10,19 @@ public struct StoredNetwork: Sendable, Equatable {
     public var floor: LinkProtection
     /// The access point does not beacon its name, so it must be asked by name.
     public var isHidden: Bool
+    /// The address that the owner has given the device in it; nil where a server gives it one.
+    public var staticAddress: StaticAddress?
 
     public init(
         ssid: SSID, credential: JoinRequest.Credential, security: Security? = nil, floor: LinkProtection = [],
-        isHidden: Bool = false
+        isHidden: Bool = false, staticAddress: StaticAddress? = nil
     ) {
         self.ssid = ssid
         self.credential = credential
         self.security = security
         self.floor = floor
         self.isHidden = isHidden
+        self.staticAddress = staticAddress
     }
 }
 
@@ -36,18 +39,21 @@ public struct NetworkStatistics: Sendable, Equatable {
     /// The access points that have completed a handshake with the network's key, the latest first: at most
     /// `maximumAccessPoints`, a commit drops the rest.
     public var provenAccessPoints: [BSSID]
+    /// The address that its server has last given the device.
+    public var lease: StoredLease?
 
     public static let maximumAccessPoints = 4
 
     public init(
         lastSeen: UInt32? = nil, lastSignal: Int8? = nil, lastFrequency: Frequency? = nil,
-        lastFailure: JoinFailure? = nil, provenAccessPoints: [BSSID] = []
+        lastFailure: JoinFailure? = nil, provenAccessPoints: [BSSID] = [], lease: StoredLease? = nil
     ) {
         self.lastSeen = lastSeen
         self.lastSignal = lastSignal
         self.lastFrequency = lastFrequency
         self.lastFailure = lastFailure
         self.provenAccessPoints = provenAccessPoints
+        self.lease = lease
     }
 }
 

@@ -1,0 +1,75 @@
+/// The IPv4 address that the owner of a network has given the device there, in place of the one that a server would give.
+public struct StaticAddress: Hashable, Sendable {
+    /// An address of IPv4.
+    public let address: IPAddress
+    /// Of the network that the address is in; 8 to 32.
+    public let prefixLength: Int
+    /// The next hop of the default route, in the address's network; nil where the network leads nowhere else.
+    public let gateway: IPAddress?
+    /// Of IPv4 or IPv6, in the order in which they are to be asked; at most ``maximumServers``.
+    public let nameServers: [IPAddress]
+
+    public static let maximumServers = 3
+
+    /// - Throws: what of it no host can have.
+    public init(
+        address: IPAddress, prefixLength: Int, gateway: IPAddress? = nil, nameServers: [IPAddress] = []
+    ) throws(StaticAddressError) {
+        guard (8...32).contains(prefixLength) else { throw .prefixLength(prefixLength) }
+        guard address.isIPv4, Self.isHost(address), !Self.isEnd(address, of: prefixLength) else {
+            throw .address(address)
+        }
+        if let gateway {
+            guard gateway.isIPv4, gateway != address, Self.isHost(gateway), !Self.isEnd(gateway, of: prefixLength),
+                gateway.shares(prefix: prefixLength, with: address)
+            else { throw .gateway(gateway) }
+        }
+        guard nameServers.count <= Self.maximumServers else { throw .tooManyServers(nameServers.count) }
+        for server in nameServers where server.isIPv4 ? !Self.isHost(server) : !Self.isServer(server) {
+            throw .nameServer(server)
+        }
+        (self.address, self.prefixLength) = (address, prefixLength)
+        (self.gateway, self.nameServers) = (gateway, nameServers)
+    }
+
+    /// Not of "this network" (0/8), loopback, multicast or reserved (RFC 6890, 2.2.2).
+    private static func isHost(_ address: IPAddress) -> Bool {
+        let first = address.bytes[0]
+        return first != 0 && first != 127 && first < 224
+    }
+
+    private static func isServer(_ address: IPAddress) -> Bool {
+        !address.isUnspecified && !address.isLoopback && !address.isMulticast
+    }
+
+    /// Whether it is the first or the last address of its network, which no host has in one of more than two.
+    private static func isEnd(_ address: IPAddress, of prefixLength: Int) -> Bool {
+        guard prefixLength < 31 else { return false }
+        let mask = UInt32.max >> UInt32(prefixLength)
+        let host = address.bytes.reduce(UInt32(0)) { $0 << 8 | UInt32($1) } & mask
+        return host == 0 || host == mask
+    }
+}
+
+/// Why an address cannot be set.
+public enum StaticAddressError: Error, Hashable, Sendable {
+    case address(IPAddress)
+    /// Not 8 to 32.
+    case prefixLength(Int)
+    /// It is no other host in the address's network.
+    case gateway(IPAddress)
+    case nameServer(IPAddress)
+    case tooManyServers(Int)
+}
+
+extension StaticAddressError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .address(let address): "no host can have the address \(address); give an IPv4 address such as 192.168.1.20"
+        case .prefixLength(let length): "\(length) is no length of a network's prefix; give 8 to 32, such as 24"
+        case .gateway(let gateway): "the gateway \(gateway) is no other host in the address's network"
+        case .nameServer(let server): "no name server can have the address \(server)"
+        case .tooManyServers(let count): "\(count) name servers are too many; at most \(StaticAddress.maximumServers)"
+        }
+    }
+}
