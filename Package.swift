@@ -56,7 +56,7 @@ let package = Package(
         module("AgentModel", in: "Core"),
         module("DHCP", in: "Core", on: ["AgentModel"]),
         module("Failover", in: "Core", on: ["AgentModel"]),
-        module("AgentCore", in: "Core", on: ["AgentModel", "AppProtocol", "Failover", "KeyFile"]),
+        module("AgentCore", in: "Core", on: ["AgentModel", "AppProtocol", "DHCP", "Failover", "KeyFile"]),
 
         // Linux: the kernel, the C library, wpa_supplicant and flash.
         .systemLibrary(name: "CLinux", path: "Sources/Linux/CLinux"),
@@ -85,8 +85,9 @@ let package = Package(
         module(
             "Agent", in: "Device",
             on: [
-                "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CLinux", "Connectivity", "Failover", "Hotspots",
-                "KeyFile", "Linux", "Netlink", "Supplicant", crypto, cryptoExtras, logging, nioCore, nioPosix,
+                "AddressIO", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CLinux", "Connectivity", "DHCP",
+                "Failover", "Hotspots", "KeyFile", "Linux", "Netlink", "Supplicant", crypto, cryptoExtras, logging,
+                nioCore, nioPosix,
             ]),
         .executableTarget(
             name: "altnet",
@@ -135,7 +136,9 @@ let package = Package(
         tests("AgentModelTests", on: ["AgentModel", "Randomness"]),
         tests("DHCPTests", on: ["AgentModel", "DHCP", "Randomness"]),
         tests("FailoverTests", on: ["AgentModel", "Failover", "PolicyProperties", "Randomness"]),
-        tests("AgentCoreTests", on: ["AgentCore", "AgentModel", "AppProtocol", "Failover", "KeyFile", "Randomness"]),
+        tests(
+            "AgentCoreTests",
+            on: ["AgentCore", "AgentModel", "AppProtocol", "DHCP", "Failover", "KeyFile", "Randomness"]),
         tests("LinuxTests", on: ["AgentModel", "Linux"]),
         tests("NetlinkTests", on: ["AgentModel", "CNetlink", "Linux", "Netlink", "NetworkNamespaces", "Randomness"]),
         tests("SupplicantTests", on: ["Linux", "Randomness", "Supplicant"]),

@@ -97,7 +97,7 @@ struct CoreBench {
             case .say(.warning, let text): warnings.append(text)
             case .say(.error, let text): errors.append(text)
             case .publish(.networkChanged(let status)): statuses.append(status)
-            case .join(let station, let request, let attempt, _): joins[station] = (attempt, request.ssid)
+            case .join(let station, let request, let attempt, _, _): joins[station] = (attempt, request.ssid)
             case .probe(let epoch, _), .probeSuccessor(let epoch, _, _): probed = epoch
             default: break
             }
@@ -178,11 +178,14 @@ extension Effect {
         switch self {
         case .record, .say, .lookForTraffic, .readConnectivity, .publish(.networkChanged), .service,
             .wait(.policy, _, _), .watchSignal, .watchBeacons,
-            .beaconsDuringScan, .willJoin, .claim, .addressesChanged, .wait(_, nil, _), .wait(.journal, _, _),
+            .beaconsDuringScan, .claim, .addressesChanged, .wait(_, nil, _), .wait(.journal, _, _),
             .wait(.signal, _, _):
             nil
-        case .join(let station, let request, _, _): "join \(station) \(request.ssid)"
+        case .join(let station, let request, _, _, _): "join \(station) \(request.ssid)"
         case .leave(let station, _): "leave \(station)"
+        case .seekAddress(let station, _): "seek address \(station)"
+        case .confirmAddress(let station): "confirm address \(station)"
+        case .dropAddress(let station): "drop address \(station)"
         case .bringUp(let station): "bring up \(station)"
         case .use(let station): "use \(station)"
         case .askSupplicant(let station, .whatIsThere): "ask \(station)"

@@ -113,7 +113,7 @@ import Testing
         let owner = try #require(bench.scans.first)
         let effects = bench.core.handle(.scanEnded(owner, .finished([home])), at: clock)
         let floors = effects.compactMap { effect in
-            if case .join(_, let request, _, _) = effect { request.floor } else { nil }
+            if case .join(_, let request, _, _, _) = effect { request.floor } else { nil }
         }
         #expect(floors == [[.sae, .pmf]])
     }

@@ -147,19 +147,30 @@ private final class StreamClerk: ChannelInboundHandler {
     }
 }
 
-/// A folder of notes, and the servers that it names, for as long as a test takes.
+/// A network, and the name servers that it has told of, for as long as a test takes.
 package func withNameServers(
     _ answers: [@Sendable (FakeNameServer.Query) -> [FakeNameServer.Reply]],
     _ body: (InterfaceNetwork, [FakeNameServer]) async throws -> Void
 ) async throws {
     var servers: [FakeNameServer] = []
     for answer in answers { servers.append(try await FakeNameServer.start(answer: answer)) }
-    let notes = try NoteFolder()
-    try notes.write("NAME_SERVERS=" + servers.map { "127.0.0.1:\($0.port)" }.joined(separator: " "), to: "leases/lo")
-    try await body(
-        InterfaceNetwork(interface: "lo", on: MultiThreadedEventLoopGroup.singleton, files: notes.files), servers)
+    let network = InterfaceNetwork(
+        interface: "lo", on: MultiThreadedEventLoopGroup.singleton,
+        asking: servers.map { ("127.0.0.1", $0.port) })
+    try await body(network, servers)
     for server in servers { await server.stop() }
-    notes.remove()
+}
+
+extension InterfaceNetwork {
+    /// A network that has told of these name servers.
+    package init(interface: String?, on group: any EventLoopGroup, asking servers: [(address: String, port: Int)]) {
+        self.init(interface: interface, on: group, notes: .told)
+        tell(
+            NetworkNotes(
+                nameServers: servers.compactMap { server in
+                    IPAddress(server.address).map { NameServer($0, port: server.port) }
+                }))
+    }
 }
 
 /// Runs `body` against one name server.
@@ -219,32 +230,4 @@ extension DNSMessage {
         let records = addresses.map { WrittenRecord.address(questions[0].name, $0, timeToLive: timeToLive) }
         return answer(records.filter { $0.type == questions[0].type })
     }
-}
-
-/// A folder for notes about networks, as they are below /run and /etc.
-package struct NoteFolder {
-    package let url = FileManager.default.temporaryDirectory.appendingPathComponent("altnet-notes-\(UUID())")
-
-    /// - Parameter hook: whether our hook has ever written anything.
-    package init(hook: Bool = true) throws {
-        for folder in hook ? ["leases", "links"] : ["links"] {
-            try FileManager.default.createDirectory(
-                at: url.appendingPathComponent(folder), withIntermediateDirectories: true)
-        }
-    }
-
-    package var files: NoteFiles {
-        NoteFiles(
-            leases: url.path + "/leases", links: url.path + "/links", resolver: url.path + "/resolv.conf")
-    }
-
-    package func write(_ text: String, to name: String) throws {
-        try Data(text.utf8).write(to: url.appendingPathComponent(name))
-    }
-
-    package func read(_ name: String) -> String? {
-        try? String(contentsOf: url.appendingPathComponent(name), encoding: .utf8)
-    }
-
-    package func remove() { try? FileManager.default.removeItem(at: url) }
 }

@@ -68,9 +68,7 @@ struct InterfaceTests {
         let server = try await FakeNameServer.start(on: "10.9.9.9", machines.server) { query in
             [.bytes(query.message.answer(addresses: "127.0.0.1", "::1", "10.9.2.2", timeToLive: 0))]
         }
-        let folder = try NoteFolder()
-        try folder.write("NAME_SERVERS=10.9.9.9:\(server.port)", to: "leases/left")
-        let network = InterfaceNetwork(interface: "left", on: machines.device, files: folder.files)
+        let network = InterfaceNetwork(interface: "left", on: machines.device, asking: [("10.9.9.9", server.port)])
         for host in addresses + ["mine.example"] {
             await #expect(throws: ConnectFailure.ownAddress, "\(host)") {
                 try await network.connect(host: host, port: port, within: Self.long)
@@ -81,7 +79,6 @@ struct InterfaceTests {
             let network = InterfaceNetwork(interface: interface, on: machines.device)
             #expect(try await sender(of: network, to: own, host: host) != nil, "\(host)")
         }
-        folder.remove()
         await server.stop()
         try await own.close()
         try await machines.end()
@@ -95,16 +92,12 @@ struct InterfaceTests {
             guard byStream == query.isStream else { return [.bytes(query.message.answer(isTruncated: true))] }
             return [.bytes(query.message.answer(addresses: query.sender, timeToLive: 0))]
         }
-        let folder = try NoteFolder()
-        for name in ["left", "right"] {
-            try folder.write("NAME_SERVERS=10.9.9.9:\(server.port)", to: "leases/\(name)")
-        }
         for (name, address) in [("left", "10.9.1.2"), ("right", "10.9.2.2")] {
-            let network = InterfaceNetwork(interface: name, on: machines.device, files: folder.files)
+            let network = InterfaceNetwork(
+                interface: name, on: machines.device, asking: [("10.9.9.9", server.port)])
             let found = try await network.addresses(of: "who.example", within: Self.long)
             #expect(found.map(\.description) == [address])
         }
-        folder.remove()
         await server.stop()
         try await machines.end()
     }
@@ -121,12 +114,9 @@ struct InterfaceTests {
         }
         try await machines.run(
             on: machines.device, "ip address add fe80::2/64 dev right nodad; ip address add fe80::2/64 dev left nodad")
-        let folder = try NoteFolder()
-        try folder.write("NAME_SERVERS=[fe80::9]:\(server.port)%right", to: "leases/right")
-        let network = InterfaceNetwork(interface: "right", on: machines.device, files: folder.files)
+        let network = InterfaceNetwork(interface: "right", on: machines.device, asking: [("fe80::9", server.port)])
         let found = try await network.addresses(of: "a.example", within: Self.long)
         #expect(found.map(\.description) == ["192.0.2.1"])
-        folder.remove()
         await server.stop()
         try await machines.end()
     }
@@ -143,21 +133,16 @@ struct InterfaceTests {
             ip route add prohibit 10.8.8.8/32
             ip route add prohibit 2001:db8:8::8/128
             """)
-        let folder = try NoteFolder()
-        try folder.write("NAME_SERVERS=\(server)", to: "leases/left")
-        let network = InterfaceNetwork(interface: "left", on: machines.device, files: folder.files)
+        let network = InterfaceNetwork(interface: "left", on: machines.device, asking: [(server, 53)])
         await #expect(throws: NameFailure.silent) {
             try await network.addresses(of: "a.example", within: .seconds(2))
         }
-        folder.remove()
         try await machines.end()
     }
 
     @Test func whatIsWrongWithAWayIsTold() async throws {
         let machines = try await TwoNamespaces()
-        let folder = try NoteFolder()
-        try folder.write("NAME_SERVERS=2001:db8:9::9", to: "leases/right")
-        let network = InterfaceNetwork(interface: "right", on: machines.device, files: folder.files)
+        let network = InterfaceNetwork(interface: "right", on: machines.device, asking: [("2001:db8:9::9", 53)])
         try await machines.run(on: machines.device, "ip route del default via 2001:db8:2::1 dev right")
         // The other interface's route does not count. (By IPv4 a socket that is bound takes every host for a
         // neighbour.)
@@ -180,7 +165,6 @@ struct InterfaceTests {
         await #expect(throws: ConnectFailure.noAddress) {
             try await network.connect(host: "10.9.9.9", port: 80, within: Self.long)
         }
-        folder.remove()
         try await machines.end()
     }
 }

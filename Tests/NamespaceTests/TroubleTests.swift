@@ -116,7 +116,6 @@ struct TroubleTests {
         let server: Program
         let portal: Program
         let watch: Watch
-        private let notes: Program
 
         init(_ scheme: String, vouchedForBy authority: Authority, and stranger: Authority) async throws {
             network = try TestNetwork()
@@ -134,12 +133,11 @@ struct TroubleTests {
                 certificate: scheme == "http" ? nil : try stranger.certify("DNS:server.example"),
                 answer: "return 302 http://portal.example/", through: network.serverSide)
             try portal.start()
-            notes = try Program(["/bin/true"], files: ["wlan0": "NAME_SERVERS=10.9.0.1\n"])
-            let files = NoteFiles(leases: notes.folder.path, links: "/nowhere", resolver: "/nowhere")
             watch = try Watch(
                 "a=\(scheme)://server.example:1000", trust: try TargetTrust(authorities: authority.path),
                 reconnection: patient, on: network.group)
-            watch.connection.start(through: InterfaceNetwork(interface: "wlan0", on: network.group, files: files))
+            watch.connection.start(
+                through: InterfaceNetwork(interface: "wlan0", on: network.group, asking: [("10.9.0.1", 53)]))
         }
     }
 

@@ -1,5 +1,6 @@
 import AgentModel
 import AppProtocol
+import DHCP
 import Failover
 import KeyFile
 
@@ -13,6 +14,8 @@ struct Memory: Sendable {
     var due: Instant?
     /// Of which networks the policy was told where they were.
     var remembered: Set<NetworkID> = []
+    /// The addresses that servers have given, by network: those of this run, whose end is known.
+    var leases: [NetworkID: Lease] = [:]
     var commits: UInt64 = 0
     var pending: [CommitID: PendingCommit] = [:]
 

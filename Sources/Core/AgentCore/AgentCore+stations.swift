@@ -19,6 +19,8 @@ struct StationState: Sendable {
     var nameLimit: Int?
     /// Weaker ways in that the network joined last has disabled.
     var closedWays: TransitionDisable = []
+    /// The link that addresses were asked for.
+    var addressed: AddressedLink?
 }
 
 // The station in use, and the spare one, by which the next network is joined before the present one is left.
@@ -57,22 +59,25 @@ extension AgentCore {
         guard let network = book[target.network] else {
             return tell(.joinFailed(epoch: target.epoch, .notFound))
         }
-        prepare(inUse, for: target)
-        order(.join(inUse, request(network, target), attempt: target.epoch, afterSignOff: true))
+        let isAnother = prepare(inUse, for: target)
+        order(
+            .join(inUse, request(network, target), attempt: target.epoch, another: isAnother, afterSignOff: true))
     }
 
     mutating func joinBeside(_ target: LinkTarget) {
         guard let spare, let network = book[target.network] else {
             return tell(.joinFailed(epoch: target.epoch, .notFound))
         }
-        prepare(spare, for: target)
+        let isAnother = prepare(spare, for: target)
         // The link that was in use before goes with this.
         wait(.grace(spare), until: nil)
-        order(.join(spare, request(network, target), attempt: target.epoch, afterSignOff: false))
+        order(
+            .join(spare, request(network, target), attempt: target.epoch, another: isAnother, afterSignOff: false))
     }
 
-    /// Another access point of the same network is no other network: the address still counts there.
-    private mutating func prepare(_ station: StationID, for target: LinkTarget) {
+    /// Another access point of the same network is no other network: an address that is there still counts.
+    /// - Returns: whether it is another network than the last one.
+    private mutating func prepare(_ station: StationID, for target: LinkTarget) -> Bool {
         let isAnother = target.network != stations[station]?.lastLinked
         if isAnother {
             stations[station]?.gate.close(over: surroundings.stations[station]?.addresses ?? [])
@@ -80,7 +85,8 @@ extension AgentCore {
             stations[station]?.gate.open()
         }
         stations[station]?.closedWays = []
-        order(.willJoin(station, another: isAnother))
+        stations[station]?.addressed = nil
+        return isAnother
     }
 
     private func request(_ network: StoredNetwork, _ target: LinkTarget) -> JoinRequest {
@@ -91,6 +97,7 @@ extension AgentCore {
 
     mutating func leave(_ station: StationID) {
         wait(.grace(station), until: nil)
+        stations[station]?.addressed = nil
         order(.leave(station, afterSignOff: station == inUse))
     }
 
@@ -301,9 +308,12 @@ extension AgentCore {
     private mutating func adopt(_ answer: LinkAnswer) {
         guard case .linked(let facts) = answer, let bssid = facts.bssid,
             let network = facts.ssid.flatMap(book.id(named:))
-            // A supplicant that was started anew took the old link down.
-        else { return tell(.linkLost(.ownDoing)) }
-        guard case .offline = policy.phase else { return }
+        else {
+            // A supplicant that was started anew took the old link down; an agent that was killed has left its address.
+            dropAddress(of: inUse)
+            return tell(.linkLost(.ownDoing))
+        }
+        guard case .offline = policy.phase else { return roamed(with: inUse, in: network) }
         let known = book[network]
         if let known, !facts.protection.isSuperset(of: known.floor) {
             say(

@@ -21,14 +21,18 @@ package struct AgentCore: Sendable {
         package var hasProviders: Bool
         /// The country whose rules the radio is to go by; nil where none is set.
         package var country: String?
+        /// Whether the agent gets the addresses; else another program does.
+        package var assignsAddresses: Bool
 
         package init(
             policy: PolicySettings = PolicySettings(), maximumBackups: Int = 10, spareGrace: Duration = .seconds(30),
-            watchesSilence: Bool = true, hasProviders: Bool = false, country: String? = nil
+            watchesSilence: Bool = true, hasProviders: Bool = false, country: String? = nil,
+            assignsAddresses: Bool = true
         ) {
             (self.policy, self.maximumBackups) = (policy, maximumBackups)
             (self.spareGrace, self.watchesSilence) = (spareGrace, watchesSilence)
             (self.hasProviders, self.country) = (hasProviders, country)
+            self.assignsAddresses = assignsAddresses
         }
     }
 
@@ -98,6 +102,7 @@ package struct AgentCore: Sendable {
         case .route(let report): observe(report)
         case .supplicant(let station, let report):
             if station == inUse { observe(report) } else { observeSpare(report) }
+        case .address(let station, let report): observe(report, of: station)
         case .linkAnswer(let station, let question, let answer): answered(station, question, answer)
         case .linkGone(let link):
             guard case .online(link) = policy.phase else { return }
@@ -282,6 +287,7 @@ package struct AgentCore: Sendable {
     /// What is done once after everything that an event has led to.
     private mutating func conclude(after event: PolicyEvent, isNews: Bool) {
         forgetWhatIsLeft()
+        reviewAddresses()
         switch policy.phase {
         case .online, .validating: current.lastLinked = policy.phase.network
         case .offline, .joining, .waitingForAddress: break
@@ -299,6 +305,7 @@ package struct AgentCore: Sendable {
         guard policy.phase.network != notes.used else { return }
         notes.used = policy.phase.network
         book.forget(allBut: policy.networks.map(\.id) + [notes.used].compactMap(\.self))
+        memory.leases = memory.leases.filter { book[$0.key] != nil }
     }
 
     /// Until the policy wants to be told the time, at the latest. A policy that wants it in the past has a fault, which

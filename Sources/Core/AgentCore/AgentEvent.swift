@@ -30,6 +30,8 @@ package enum AgentEvent: Sendable {
     case radio(StationID, RadioReport)
     case route(RouteReport)
     case supplicant(StationID, SupplicantReport)
+    /// What the address client of a station tells.
+    case address(StationID, AddressReport)
     /// The answer to `Effect.askSupplicant`.
     case linkAnswer(StationID, LinkQuestion, LinkAnswer)
     /// The answer to `Effect.askKernel`, where the link is gone.

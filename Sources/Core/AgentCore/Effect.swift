@@ -7,14 +7,19 @@ import KeyFile
 package enum Effect: Sendable {
     // MARK: Links
 
-    /// Tells the station's network that a join begins.
-    /// - Parameter another: whether to another network than the last one.
-    case willJoin(StationID, another: Bool)
-    /// Join this with the station. Replaces an earlier order to join or leave of the same station.
-    /// - Parameter afterSignOff: as soon as the sign-off under way, which needs the link as it is, has ended.
-    case join(StationID, JoinRequest, attempt: UInt64, afterSignOff: Bool)
-    /// Be joined to nothing. Replaces an earlier order as well.
+    /// Join this with the station, whose address goes. Replaces an earlier order to join or leave of the same station.
+    /// - Parameters:
+    ///   - another: whether it is another network than the last one, whose addresses of IPv6 go too.
+    ///   - afterSignOff: as soon as the sign-off under way, which needs the link as it is, has ended.
+    case join(StationID, JoinRequest, attempt: UInt64, another: Bool, afterSignOff: Bool)
+    /// Be joined to nothing, and have no address. Replaces an earlier order as well.
     case leave(StationID, afterSignOff: Bool)
+    /// Get an address in the network that the station has joined: `address` tells what becomes of it.
+    case seekAddress(StationID, AddressRequest)
+    /// Find out whether the address still holds: the access point is another one.
+    case confirmAddress(StationID)
+    /// The link is lost, and the address with it.
+    case dropAddress(StationID)
     case bringUp(StationID)
     /// This station carries the traffic from now on: its network is the one to ask, and routes lead there.
     case use(StationID)

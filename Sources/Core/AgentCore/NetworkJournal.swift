@@ -92,6 +92,9 @@ package struct NetworkJournal: Sendable, Equatable {
         note(network) { $0.proven = accessPoints }
     }
 
+    // MERGE: stub.
+    mutating func leased(_ lease: StoredLease?, in network: StoredNetwork) {}
+
     mutating func failed(_ network: StoredNetwork, _ failure: JoinFailure) { end(network, .failed(failure)) }
 
     /// The device is online in a network, as it may have been before.

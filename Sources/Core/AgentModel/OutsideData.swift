@@ -124,8 +124,8 @@ public struct OutsideSource: Hashable, Sendable {
         case captiveAPI = "captive-api"
         /// A network's answer to the question to the source of validation.
         case probe
-        /// The notes of a DHCP client.
-        case leaseNotes = "lease-notes"
+        /// The machine's list of name servers, which another program has written.
+        case resolver
         /// A hotspot provider, or the host of all.
         case provider
     }

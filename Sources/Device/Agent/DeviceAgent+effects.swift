@@ -12,10 +12,12 @@ import Supplicant
 extension DeviceAgent {
     func perform(_ effect: Effect, at now: Instant) {
         switch effect {
-        case .willJoin(let station, let isAnother): self[station].network.willJoin(another: isAnother)
-        case .join(let station, let request, let attempt, let afterSignOff):
-            join(request, attempt: attempt, with: self[station], afterSignOff: afterSignOff)
+        case .join(let station, let request, let attempt, let isAnother, let afterSignOff):
+            join(request, attempt: attempt, another: isAnother, with: self[station], afterSignOff: afterSignOff)
         case .leave(let station, let afterSignOff): leave(self[station], afterSignOff: afterSignOff)
+        case .seekAddress(let station, let request): self[station].addresses?.seek(request)
+        case .confirmAddress(let station): self[station].addresses?.confirm()
+        case .dropAddress(let station): self[station].addresses?.drop(leaving: false)
         case .bringUp(let station):
             Task { do { try await routes.setLink(station.interface, up: true) } catch { log.warning("\(error)") } }
         case .use(let station):
@@ -83,8 +85,11 @@ extension DeviceAgent {
 
     // MARK: Links
 
-    private func join(_ request: JoinRequest, attempt: UInt64, with station: Station, afterSignOff: Bool) {
+    private func join(
+        _ request: JoinRequest, attempt: UInt64, another isAnother: Bool, with station: Station, afterSignOff: Bool
+    ) {
         performOnLink(of: station, afterSignOff: afterSignOff) { [self] in
+            station.addresses?.drop(leaving: isAnother)
             do throws(SupplicantError) {
                 try await station.supplicant.join(request, attempt: attempt)
             } catch .superseded {
@@ -98,6 +103,7 @@ extension DeviceAgent {
 
     private func leave(_ station: Station, afterSignOff: Bool) {
         performOnLink(of: station, afterSignOff: afterSignOff) { [self] in
+            station.addresses?.drop(leaving: true)
             do throws(SupplicantError) { try await station.supplicant.leave() } catch .superseded, .unavailable {} catch
             {
                 log.warning("leaving the network: \(error)")

@@ -13,6 +13,7 @@ extension DeviceAgent {
         case .radio(let event, let interface): observe(event, of: self[StationID(interface)])
         case .route(let event): observe(event)
         case .supplicant(let event, let interface): observe(event, of: self[StationID(interface)])
+        case .address(let report, let interface): handle(.address(StationID(interface), report))
         }
     }
 

@@ -75,7 +75,7 @@ public final class DeviceAgent {
             settings: AgentCore.Settings(
                 policy: settings.policy, maximumBackups: settings.maximumBackups, spareGrace: settings.spareGrace,
                 watchesSilence: settings.silentBeacons > 0, hasProviders: reach.hotspots != nil,
-                country: settings.country),
+                country: settings.country, assignsAddresses: settings.assignsAddresses),
             state: state, station: stations[0].id, spare: stations.dropFirst().first?.id, localKey: identity.localKey)
         refreshSurroundings()
     }
@@ -99,11 +99,18 @@ public final class DeviceAgent {
         for finding in await store.report { log.log(level: finding.isSerious ? .error : .warning, "\(finding)") }
         let identity = try DeviceIdentity.load(from: settings.stateDirectory)
         let outside = NetworkReadings(ReadingMarks(in: settings.socketFolder + "/reading", log: log))
-        let stations = radios.map { radio in
+        let stations = radios.enumerated().map { position, radio in
             let interface = radio.interface
+            let network = InterfaceNetwork(
+                interface: interface, on: group, notes: settings.assignsAddresses ? .told : .system,
+                watchedBy: outside.marks)
+            let addresses = StationAddresses(
+                interface: interface, metric: settings.routeMetric + 10 * position, settings: settings.dhcp,
+                network: network, routes: routes
+            ) { observations.put(.address($0, interface)) }
             return Station(
-                settings, interface: interface, radio: radio,
-                network: InterfaceNetwork(interface: interface, on: group, watchedBy: outside.marks)
+                settings, interface: interface, radio: radio, network: network,
+                addresses: settings.assignsAddresses ? addresses : nil
             ) { observations.put(.supplicant($0, interface)) }
         }
         return DeviceAgent(

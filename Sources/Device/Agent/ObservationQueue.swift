@@ -1,3 +1,4 @@
+import AgentCore
 import Linux
 import Netlink
 import Supplicant
@@ -8,6 +9,7 @@ enum Observation: Sendable {
     case radio(RadioEvent, String)
     case route(RouteEvent)
     case supplicant(SupplicantEvent, String)
+    case address(AddressReport, String)
 }
 
 /// Takes observations from the first moment on and keeps them until there is a reader.

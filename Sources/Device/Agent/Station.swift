@@ -14,6 +14,8 @@ final class Station {
     let radio: WirelessRadio
     let supplicant: Supplicant
     let network: InterfaceNetwork
+    /// Nil where another program gets the addresses.
+    let addresses: StationAddresses?
     /// Counts joins and leaves: one that had to wait is not done any more after the next.
     var linkOrders: UInt64 = 0
     /// Counts the watches over the signal, to know the last one by.
@@ -23,11 +25,13 @@ final class Station {
 
     init(
         _ settings: AgentSettings, interface: String, radio: WirelessRadio, network: InterfaceNetwork,
+        addresses: StationAddresses?,
         onEvent: @escaping @AgentLoop @Sendable (SupplicantEvent) -> Void
     ) {
         id = StationID(interface)
         self.radio = radio
         self.network = network
+        self.addresses = addresses
         controlSocket = settings.controlSocket(of: interface)
         supplicant = Supplicant(
             controlSocket: controlSocket, replyDirectory: settings.socketFolder,

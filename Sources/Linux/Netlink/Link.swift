@@ -14,12 +14,15 @@ public struct Link: Hashable, Sendable {
     public let traits: Traits
     /// Nil for what is no tunnel.
     public let tunnel: Tunnel?
+    /// Nil for links that have none, such as tunnels.
+    public let hardware: HardwareAddress?
 
     init(
-        index: Int, name: String, isUp: Bool, hasCarrier: Bool, kind: Uplink, traits: Traits = [], tunnel: Tunnel? = nil
+        index: Int, name: String, isUp: Bool, hasCarrier: Bool, kind: Uplink, traits: Traits = [],
+        tunnel: Tunnel? = nil, hardware: HardwareAddress? = nil
     ) {
         (self.index, self.name, self.isUp, self.hasCarrier) = (index, name, isUp, hasCarrier)
-        (self.kind, self.traits, self.tunnel) = (kind, traits, tunnel)
+        (self.kind, self.traits, self.tunnel, self.hardware) = (kind, traits, tunnel, hardware)
     }
 
     public struct Traits: OptionSet, Hashable, Sendable {
@@ -58,7 +61,7 @@ extension Link {
         self.init(
             index: report.index, name: name, isUp: report.isUp, hasCarrier: report.hasCarrier,
             kind: known.flatMap { $0.name == name ? $0.kind : nil } ?? kind(report), traits: report.traits,
-            tunnel: report.name == nil ? known?.tunnel : Tunnel(report))
+            tunnel: report.name == nil ? known?.tunnel : Tunnel(report), hardware: report.hardware ?? known?.hardware)
     }
 }
 
@@ -94,6 +97,7 @@ struct LinkReport: Equatable {
     /// The interface that a virtual link is tied to.
     let lowerIndex: Int?
     let broadcast: ArraySlice<UInt8>?
+    let hardware: HardwareAddress?
 
     init?(_ payload: ArraySlice<UInt8>) {
         var reader = ByteReader(payload)
@@ -115,6 +119,7 @@ struct LinkReport: Equatable {
         let lower = attributes[IFLA_LINK_NETNSID] == nil ? attributes[IFLA_LINK]?.count(as: UInt32.self) : nil
         lowerIndex = lower.flatMap { $0 > 0 && $0 != Int(index) ? $0 : nil }
         broadcast = attributes[IFLA_BROADCAST]?.bytes
+        hardware = attributes[IFLA_ADDRESS].flatMap { HardwareAddress(bytes: $0.bytes) }
     }
 
     /// `IFF_LOWER_UP` (linux/if.h, which does not go together with net/if.h).

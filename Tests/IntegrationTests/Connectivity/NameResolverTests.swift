@@ -38,33 +38,31 @@ import Testing
 
     @Test(arguments: ["192.0.2.1", "2001:db8::1"])
     func addressesNeedNoServer(text: String) async throws {
-        let folder = try NoteFolder()
-        let network = InterfaceNetwork(interface: nil, on: MultiThreadedEventLoopGroup.singleton, files: folder.files)
+        let network = InterfaceNetwork(
+            interface: nil, on: MultiThreadedEventLoopGroup.singleton, notes: .machine("/nowhere"))
         #expect(try await look(network, text, within: .zero) == [text])
         #expect(try await look(network, "LocalHost.", within: .zero) == ["::1", "127.0.0.1"])
         await #expect(throws: NameFailure.noServers) {
             try await network.addresses(of: "a.example", within: .milliseconds(250))
         }
         await #expect(throws: NameFailure.invalid) { try await network.addresses(of: "a b", within: Self.long) }
-        folder.remove()
     }
 
-    /// After a move the address is there before the DHCP client has noted down whom to ask.
+    /// After a move the address is there before it is told whom to ask.
     @Test func aNoteThatIsToComeIsWaitedFor() async throws {
-        let folder = try NoteFolder()
-        defer { folder.remove() }
-        try folder.write("nameserver 127.0.0.1\n", to: "resolv.conf")
-        try folder.write("NAME_SERVERS=127.0.0.1:9\n", to: "leases/lo")
         let server = try await FakeNameServer.start { [.bytes($0.message.answer(addresses: "192.0.2.1"))] }
-        let network = InterfaceNetwork(interface: "lo", on: MultiThreadedEventLoopGroup.singleton, files: folder.files)
-        network.willJoin(another: true)
+        let network = InterfaceNetwork(
+            interface: "lo", on: MultiThreadedEventLoopGroup.singleton, asking: [("127.0.0.1", 9)])
+        network.tell(NetworkNotes())
         await #expect(throws: NameFailure.noServers) {
             try await network.addresses(of: "a.example", within: .milliseconds(250))
         }
         async let found = look(network)
         async let notes = network.notes(within: Self.long)
-        try folder.write("NAME_SERVERS=127.0.0.1:\(server.port)\nCAPTIVE_PORTAL=https://a.example/\n", to: "leases/new")
-        #expect(rename(folder.files.leases + "/new", folder.files.leases + "/lo") == 0)
+        let address = try #require(IPAddress("127.0.0.1"))
+        network.tell(
+            NetworkNotes(
+                nameServers: [NameServer(address, port: server.port)], captivePortalAPI: "https://a.example/"))
         #expect(try await found == ["192.0.2.1"])
         #expect(await notes.captivePortalAPI == "https://a.example/")
         await server.stop()

@@ -111,15 +111,13 @@ struct ProbeTests {
             .bind(host: "127.0.0.1", port: 0).get()
         defer { silent.close(promise: nil) }
         let port = try #require(silent.localAddress?.port)
-        let notes = try NoteFolder()
-        defer { notes.remove() }
-        try notes.write("NAME_SERVERS=127.0.0.1:\(port)\n", to: "leases/lo")
         // The next attempt is the probe's own, in the time that it has.
         var patient = Watch.brisk
         patient.waits.first = .seconds(3600)
         patient.waits.last = .seconds(3600)
         let watch = try Watch("broker=mqtt.example.com:1883", reconnection: patient)
-        watch.connection.start(through: InterfaceNetwork(interface: "lo", on: watch.group, files: notes.files))
+        watch.connection.start(
+            through: InterfaceNetwork(interface: "lo", on: watch.group, asking: [("127.0.0.1", port)]))
         #expect(try await watch.changes.next() == .preparing)
         #expect(try await watch.changes.next() == .waiting(.nameServerSilent))
         #expect(await watch.connection.probe(within: .seconds(1)) == .nameServerSilent)

@@ -227,7 +227,7 @@ struct AgentRunner: DeviceRunner {
 
     private mutating func perform(_ effect: Effect, _ device: inout SimulatedDevice) {
         switch effect {
-        case .join(let station, let request, let attempt, _):
+        case .join(let station, let request, let attempt, _, _):
             join(request, attempt: attempt, Self.index(station), &device)
         case .leave(let station, _): leave(Self.index(station), &device)
         case .use(let station): device.use(Self.index(station))
@@ -281,7 +281,7 @@ struct AgentRunner: DeviceRunner {
             timers[timer] = moment.map { max($0.milliseconds, device.now) }
 
         // These have no model: interfaces are up, and the country has rules.
-        case .willJoin, .bringUp, .readRules, .addInterface, .setCaptive, .answer, .publish, .service,
+        case .seekAddress, .confirmAddress, .dropAddress, .bringUp, .readRules, .addInterface, .setCaptive, .answer, .publish, .service,
             .addressesChanged, .say, .explain:
             break
         }

@@ -18,18 +18,18 @@ public struct InterfaceNetwork: Sendable {
 
     /// - Parameters:
     ///   - group: all of this network's work is done on one loop of it.
-    ///   - files: the files that name its name servers.
-    ///   - watch: knows when those are being read.
+    ///   - source: of its name servers.
+    ///   - watch: knows when a file is being read.
     public init(
-        interface: String?, on group: any EventLoopGroup, files: NoteFiles = .system,
+        interface: String?, on group: any EventLoopGroup, notes source: NoteSource = .system,
         watchedBy watch: any OutsideWatch = NoOutsideWatch()
     ) {
         way = BoundLoop(interface: interface, loop: group.next())
-        reader = NoteReader(interface, files, on: way.loop, watchedBy: watch)
+        reader = NoteReader(interface, from: source, on: way.loop, watchedBy: watch)
         names = NameResolver(way, reader)
     }
 
-    /// The DHCP client's notes about this network; nothing if it has not done so yet.
+    /// What the network has told the device; nothing if it has not done so yet.
     public var notes: NetworkNotes { reader.notes }
 
     /// The same, as soon as there is anything, or nothing after this time.
@@ -37,10 +37,8 @@ public struct InterfaceNetwork: Sendable {
         await reader.notes(until: way.loop.now + TimeAmount(limit)) { $0 != NetworkNotes() }
     }
 
-    /// The interface is about to join a network. Before, for the DHCP client may be quick.
-    /// - Parameter isAnother: than it was in: what is noted by now is not about the new one, however long the DHCP
-    ///   client may take to notice.
-    public func willJoin(another isAnother: Bool) { reader.disregardNotes(isAnother) }
+    /// The network tells this from now on. For a network with the source ``NoteSource/told``.
+    public func tell(_ notes: NetworkNotes) { reader.tell(notes) }
 
     /// Forgets what name servers said: the network is another one.
     public func forget() { names.forget() }

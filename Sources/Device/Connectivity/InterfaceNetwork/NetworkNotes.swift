@@ -8,12 +8,11 @@ import Synchronization
     import Musl
 #endif
 
-/// The settings that a network gives a device that joins it, as the DHCP client has noted it down.
+/// What a network tells a device that joins it, as far as names and portals go.
 public struct NetworkNotes: Sendable, Equatable {
     /// In the order in which they are to be asked.
     public var nameServers: [NameServer]
-    /// The captive portal API's URL (RFC 8910); up to 2048 bytes of printable ASCII, otherwise
-    /// unchecked.
+    /// The captive portal API's URL (RFC 8910); up to 2048 bytes of printable ASCII, otherwise unchecked.
     public var captivePortalAPI: String?
 
     public init(nameServers: [NameServer] = [], captivePortalAPI: String? = nil) {
@@ -35,197 +34,108 @@ public struct NameServer: Hashable, Sendable {
 
 extension NetworkNotes {
     /// More are not asked: a network has two or three.
-    static let maximumServers = 6
-    static let longestURL = 2048
-    /// The value of a network without a captive portal (RFC 8910, 2).
-    private static let unrestricted = "urn:ietf:params:capport:unrestricted"
+    public static let maximumServers = 6
 
-    /// Reads lines of `KEY=value`, such as our hook for dhcpcd writes and systemd-networkd; what is not understood is
-    /// stepped over, and of a key that comes twice the last counts, as in a shell.
-    /// - Parameter servers: the key of the name servers.
-    init(assignments text: some Collection<UInt8>, servers: String) {
-        self.init()
-        for (key, value) in Self.assignments(text) {
-            switch key {
-            case servers: nameServers = Self.servers(Self.words(value))
-            case "CAPTIVE_PORTAL": captivePortalAPI = Self.url(value)
-            default: break
-            }
-        }
-    }
-
-    /// Reads what systemd-networkd notes of a link. While the link leads nowhere that is nothing: what it had before it
-    /// may keep for some seconds (`IgnoreCarrierLoss=`), and writes it anew with each change.
-    init(link text: some Collection<UInt8>) {
-        self.init(assignments: text, servers: "DNS")
-        let states = Self.assignments(text).filter { $0.key == "OPER_STATE" }
-        if let state = states.last, !state.value.elementsEqual("routable".utf8) { self.init() }
-    }
-
-    private static func assignments<Text: Collection<UInt8>>(
-        _ text: Text
-    ) -> [(key: String, value: Text.SubSequence)] {
-        lines(text).compactMap { line in
-            line.firstIndex(of: UInt8(ascii: "=")).map { equals in
-                (String(decoding: line[..<equals], as: UTF8.self), line[line.index(after: equals)...])
-            }
-        }
-    }
-
-    /// Reads what resolv.conf(5) describes.
+    /// Reads what resolv.conf(5) describes; what is not understood is stepped over.
     init(resolverConfiguration text: some Collection<UInt8>) {
-        let servers = Self.lines(text).compactMap { line -> String? in
-            let words = Self.words(line)
-            return words.first == "nameserver" ? words.dropFirst().first : nil
+        self.init()
+        for line in text.split(separator: UInt8(ascii: "\n")) where nameServers.count < Self.maximumServers {
+            let words = line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }
+            guard words.count > 1, words[0].elementsEqual("nameserver".utf8),
+                // The interface of a link-local address is left out.
+                let address = IPAddress(String(decoding: words[1], as: UTF8.self).prefix { $0 != "%" })
+            else { continue }
+            let server = NameServer(address)
+            if !nameServers.contains(server) { nameServers.append(server) }
         }
-        self.init(nameServers: Self.servers(servers))
-    }
-
-    private static func lines<Text: Collection<UInt8>>(_ text: Text) -> [Text.SubSequence] {
-        text.split(separator: UInt8(ascii: "\n"))
-    }
-
-    private static func words(_ line: some Collection<UInt8>) -> [String] {
-        line.split { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") }.map { String(decoding: $0, as: UTF8.self) }
-    }
-
-    private static func servers(_ words: [String]) -> [NameServer] {
-        var servers: [NameServer] = []
-        for word in words {
-            guard servers.count < maximumServers, let server = NameServer(word), !servers.contains(server) else {
-                continue
-            }
-            servers.append(server)
-        }
-        return servers
-    }
-
-    private static func url(_ value: some Collection<UInt8>) -> String? {
-        let text = String(decoding: value, as: UTF8.self)
-        guard (1...longestURL).contains(value.count), value.allSatisfy({ (0x21...0x7e).contains($0) }),
-            text.lowercased() != unrestricted
-        else { return nil }
-        return text
     }
 }
 
-extension NameServer {
-    /// Reads `ADDRESS`, or as resolved.conf(5) has it `ADDRESS:PORT%INTERFACE#NAME`, IPv6 addresses before a port in
-    /// brackets. Interface and name are left out.
-    init?(_ text: String) {
-        let text = text.prefix { $0 != "#" }
-        if let address = IPAddress(text) {
-            self.init(address)
-            return
-        }
-        let place = text.prefix { $0 != "%" }
-        guard let colon = place.lastIndex(of: ":"), let port = UInt16(place[place.index(after: colon)...]), port > 0
-        else { return nil }
-        let host = place[..<colon]
-        let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
-        guard let address = IPAddress(isBracketed ? host.dropFirst().dropLast() : host),
-            (address.family == .ipv4) != isBracketed
-        else { return nil }
-        self.init(address, port: Int(port))
-    }
+/// Where an interface's notes come from.
+public enum NoteSource: Sendable {
+    /// They are told (``InterfaceNetwork/tell(_:)``), by the agent's own DHCP client.
+    case told
+    /// The name servers of the whole machine, in the file of this name (resolv.conf(5)), which is read anew each time.
+    case machine(String)
+
+    public static let system = NoteSource.machine("/etc/resolv.conf")
 }
 
-/// One version of a note: each is another file. No clock is asked, for it may be set at any time.
-public struct NoteMark: Equatable, Sendable {
-    let inode: UInt64
-    let seconds: Int
-    let nanoseconds: Int
-}
+/// Knows what is noted about one interface's network, and waits for it where the network is too new.
+final class NoteReader: Sendable {
+    private let interface: String?
+    private let source: NoteSource
+    private let loop: any EventLoop
+    private let watch: any OutsideWatch
+    private let board = Mutex(Board())
 
-/// Versions of the notes about an interface's network.
-public struct NoteMarks: Equatable, Sendable {
-    /// The version of our hook's notes; nil for none.
-    let lease: NoteMark?
-    /// The version of systemd-networkd's.
-    let link: NoteMark?
-}
-
-/// The files with notes about networks.
-public struct NoteFiles: Sendable {
-    /// A folder with a file for each interface, written by `board/dhcpcd/altnet-lease`. It is root's alone, for root
-    /// writes there: in a folder of the agent's, an agent that was taken over could have it write elsewhere, by a link.
-    public let leases: String
-    /// A folder of systemd-networkd with a file for each interface's index.
-    public let links: String
-    /// The name servers of the whole machine, resolv.conf(5).
-    public let resolver: String
-
-    public static let system = NoteFiles(
-        leases: "/run/altnet-leases", links: "/run/systemd/netif/links", resolver: "/etc/resolv.conf")
-
-    public init(leases: String, links: String, resolver: String) {
-        self.leases = leases
-        self.links = links
-        self.resolver = resolver
-    }
-
-    /// The notes about an interface's network; empty while there are none. Reads the files anew each time.
-    ///
-    /// The note of altnet's hook counts, also if it names no server. systemd-networkd has a file for interfaces too
-    /// whose network it does not see to. If neither names a server, those of the whole machine count, but not where our
-    /// hook is at work, which the folder shows: it has a note for a network in a moment, and until then the machine's
-    /// servers are those of the network before. Nor where systemd-networkd had servers for the network before and has
-    /// not written anything since.
-    /// - Parameter old: what was noted about the network before.
-    public func notes(of interface: String?, since old: NoteMarks? = nil) -> NetworkNotes {
-        guard let interface, Self.isName(interface) else { return machine }
-        if let note = note(at: leasePath(interface), since: old?.lease), note.isNew {
-            return NetworkNotes(assignments: note.text, servers: "NAME_SERVERS")
-        }
+    private struct Board {
         var notes = NetworkNotes()
-        if let path = linkPath(interface), let note = note(at: path, since: old?.link) {
-            let told = NetworkNotes(link: note.text)
-            guard note.isNew || told.nameServers.isEmpty else { return notes }
-            if note.isNew { notes = told }
+        /// By number of the wait.
+        var waiting: [UInt64: EventLoopPromise<Void>] = [:]
+        var waits: UInt64 = 0
+    }
+
+    /// Another program writes its servers some milliseconds after the address is there.
+    private static let pause = TimeAmount.milliseconds(100)
+
+    /// - Parameter loop: measures the time in which notes are waited for.
+    init(
+        _ interface: String?, from source: NoteSource, on loop: any EventLoop,
+        watchedBy watch: any OutsideWatch = NoOutsideWatch()
+    ) {
+        (self.interface, self.source, self.loop, self.watch) = (interface, source, loop, watch)
+    }
+
+    var notes: NetworkNotes {
+        guard case .machine(let path) = source else { return board.withLock { $0.notes } }
+        return watch.reading(OutsideSource(.resolver, interface ?? "")) {
+            NetworkNotes(resolverConfiguration: Self.content(of: path) ?? [])
+        } ?? NetworkNotes()
+    }
+
+    /// From now on this holds. Those that wait look again.
+    func tell(_ notes: NetworkNotes) {
+        let waiting = board.withLock { board in
+            board.notes = notes
+            defer { board.waiting = [:] }
+            return board.waiting.values
         }
-        if notes.nameServers.isEmpty, access(leases, F_OK) != 0 { notes.nameServers = machine.nameServers }
-        return notes
+        for promise in waiting { promise.succeed() }
     }
 
-    /// By which what is noted now is known again.
-    func marks(of interface: String?) -> NoteMarks? {
-        guard let interface, Self.isName(interface) else { return nil }
-        return NoteMarks(
-            lease: Self.mark(of: leasePath(interface)), link: linkPath(interface).flatMap { Self.mark(of: $0) })
+    /// - Returns: what is noted as soon as it will do, or at the end of the time.
+    func notes(until end: NIODeadline, that suffices: @Sendable (NetworkNotes) -> Bool) async -> NetworkNotes {
+        while true {
+            let notes = notes
+            guard !suffices(notes), loop.now < end, !Task.isCancelled else { return notes }
+            switch source {
+            case .told: await change(from: notes, until: end)
+            case .machine: await loop.sleep(for: min(Self.pause, end - loop.now))
+            }
+        }
     }
 
-    private func leasePath(_ interface: String) -> String { "\(leases)/\(interface)" }
-
-    private func linkPath(_ interface: String) -> String? {
-        let index = if_nametoindex(interface)
-        return index > 0 ? "\(links)/\(index)" : nil
-    }
-
-    /// - Returns: nil if nothing is noted there.
-    private func note(at path: String, since old: NoteMark?) -> (text: [UInt8], isNew: Bool)? {
-        // Before reading: a note written meanwhile is new.
-        let mark = Self.mark(of: path)
-        return Self.content(of: path).map { ($0, old == nil || old != mark) }
-    }
-
-    private static func mark(of path: String) -> NoteMark? {
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        return NoteMark(
-            inode: UInt64(status.st_ino), seconds: Int(status.st_mtim.tv_sec), nanoseconds: Int(status.st_mtim.tv_nsec))
-    }
-
-    private var machine: NetworkNotes {
-        NetworkNotes(resolverConfiguration: Self.content(of: resolver) ?? [])
+    private func change(from notes: NetworkNotes, until end: NIODeadline) async {
+        let promise = loop.makePromise(of: Void.self)
+        let number = board.withLock { board -> UInt64? in
+            guard board.notes == notes else { return nil }
+            board.waits += 1
+            board.waiting[board.waits] = promise
+            return board.waits
+        }
+        guard let number else { return promise.succeed() }
+        let timer = loop.scheduleTask(deadline: end) { promise.succeed() }
+        await withTaskCancellationHandler {
+            try? await promise.futureResult.get()
+        } onCancel: {
+            promise.succeed()
+        }
+        timer.cancel()
+        board.withLock { _ = $0.waiting.removeValue(forKey: number) }
     }
 
     static let largest = 65_536
-
-    /// A name of an interface (dev_valid_name of Linux), which leads to no other folder.
-    private static func isName(_ name: String) -> Bool {
-        (1...15).contains(name.utf8.count) && name != "." && name != ".." && !name.utf8.contains(UInt8(ascii: "/"))
-            && !name.utf8.contains(0)
-    }
 
     /// - Returns: nil for what does not exist, is too large or is no file; it never waits for a pipe.
     private static func content(of path: String) -> [UInt8]? {
@@ -244,53 +154,6 @@ public struct NoteFiles: Sendable {
             content += piece.prefix(count)
         }
         return nil
-    }
-}
-
-/// Reads what is noted about one interface's network, and waits for it where the network is too new.
-final class NoteReader: Sendable {
-    private let interface: String?
-    private let files: NoteFiles
-    private let loop: any EventLoop
-    private let watch: any OutsideWatch
-    /// The notes about the network before.
-    private let old = Mutex<NoteMarks?>(nil)
-
-    /// A DHCP client writes its note some milliseconds after the address is there.
-    private static let pause = TimeAmount.milliseconds(100)
-
-    /// - Parameter loop: measures the time in which notes are waited for.
-    init(
-        _ interface: String?, _ files: NoteFiles, on loop: any EventLoop,
-        watchedBy watch: any OutsideWatch = NoOutsideWatch()
-    ) {
-        self.interface = interface
-        self.files = files
-        self.loop = loop
-        self.watch = watch
-    }
-
-    var notes: NetworkNotes {
-        watch.reading(OutsideSource(.leaseNotes, interface ?? "")) {
-            files.notes(of: interface, since: old.withLock { $0 })
-        } ?? NetworkNotes()
-    }
-
-    /// Declares the present notes outdated, because the network is left, or valid.
-    func disregardNotes(_ areOld: Bool) {
-        let marks = areOld ? files.marks(of: interface) : nil
-        old.withLock { $0 = marks }
-    }
-
-    /// - Returns: what is noted as soon as it will do, or at the end of the time.
-    func notes(until end: NIODeadline, that suffices: @Sendable (NetworkNotes) -> Bool) async -> NetworkNotes {
-        while true {
-            let notes = notes
-            guard !suffices(notes), loop.now + Self.pause < end, !Task.isCancelled else {
-                return notes
-            }
-            await loop.sleep(for: Self.pause)
-        }
     }
 }
 
