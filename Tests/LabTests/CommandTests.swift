@@ -311,7 +311,6 @@ extension Radios {
                 try #require(mount("tmpfs", folder, "tmpfs", 0, "size=64k") == 0)
                 defer { umount2(folder, Int32(MNT_DETACH)) }
                 let device = Device(in: lab, settings: ["ALTNET_STATE_DIR": folder])
-                try await lab.station.startDHCPClient()
                 try await lab.station.startSupplicant()
                 try await device.start()
                 try await device.provision(home)

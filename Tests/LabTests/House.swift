@@ -15,7 +15,6 @@ struct House {
     /// - Parameters:
     ///   - upstream: the internet behind both networks; there is none, and the device looks for none, where this is
     ///     nil.
-    ///   - backupHasOnlyIPv6: the device's DHCP client looks after IPv6, too, then.
     ///   - hasSeenBackup: the device has looked for the backup; else it is about to.
     init(
         _ lab: Lab, home: NetworkSecurity = .wpa2("home-password"), backup: NetworkSecurity = .wpa2("backup-password"),
@@ -35,7 +34,7 @@ struct House {
         try await self.backup.powerOn()
         let servers = upstream == nil ? [:] : Self.servers
         device = try await Device.atHome(
-            self.home, in: lab, settings: servers.merging(settings) { $1 }, ipv6: backupHasOnlyIPv6)
+            self.home, in: lab, settings: servers.merging(settings) { $1 })
         try await device.store([await self.backup.asStored(password: backupPassword, hidden: backupIsHidden)])
         // A scan of all channels on a living link takes half a minute in domain US.
         if hasSeenBackup { try await device.seen([self.backup], within: .seconds(120)) }
@@ -124,11 +123,10 @@ extension House {
 extension Device {
     /// A device with everything it needs, told of its first network, which is on.
     static func atHome(
-        _ home: AccessPoint, in lab: Lab, settings: [String: String] = [:], ipv6: Bool = false,
+        _ home: AccessPoint, in lab: Lab, settings: [String: String] = [:],
         isolation: isolated (any Actor)? = #isolation
     ) async throws -> Device {
         let device = Device(in: lab, settings: settings)
-        try await lab.station.startDHCPClient(ipv6: ipv6)
         try await lab.station.startSupplicant()
         try await device.start()
         try await device.provision(home)

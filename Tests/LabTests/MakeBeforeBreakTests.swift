@@ -101,7 +101,6 @@ extension Radios {
                 try await eventually(within: .seconds(5), "the agent to make another") {
                     (try? index()) ?? before != before
                 }
-                try await lab.station.startSpareDHCPClient()
                 // Its wpa_supplicant finds it by itself.
                 try await Task.sleep(for: .seconds(1))
                 try await expectSpare(in: house)

@@ -179,7 +179,6 @@ extension Radios {
                         }
                         pages.withLock { _ = $0.insert(url) }
                     })
-                try await lab.station.startDHCPClient()
                 try await lab.station.startSupplicant()
                 try await device.start()
                 try await device.provision(home)
@@ -212,7 +211,6 @@ extension Radios {
                         guard case .portalRequest(let request) = event else { return }
                         requests.withLock { $0.append(request) }
                     })
-                try await lab.station.startDHCPClient()
                 try await lab.station.startSupplicant()
                 try await device.start()
                 try await device.provision(home)

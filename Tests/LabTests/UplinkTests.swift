@@ -93,7 +93,6 @@ extension Radios {
             try await scenario("cable alone") { lab in
                 let upstream = try await lab.upstream()
                 let device = Device(in: lab, settings: Self.servers(of: upstream))
-                try await lab.station.startDHCPClient()
                 try await lab.station.startSupplicant()
                 try await device.start()
                 let cable = try await lab.cable(to: upstream)

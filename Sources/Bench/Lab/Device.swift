@@ -71,7 +71,7 @@ public actor Device {
 
     // MARK: Power
 
-    /// Starts the agent, with the station's wpa_supplicant and DHCP client if they are not running.
+    /// Starts the agent.
     public func start() async throws {
         try await launch()
         try await eventually(within: .seconds(20), every: .milliseconds(50), "the agent to answer") {

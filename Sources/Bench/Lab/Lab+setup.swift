@@ -51,11 +51,6 @@ extension Lab {
         for lease in leases where lease.hasPrefix("wlan") && lease.hasSuffix(".lease") {
             try? files.removeItem(atPath: "/var/lib/dhcpcd/\(lease)")
         }
-        // The notes of dhcpcd's hook about networks that are gone.
-        let notes = (try? files.contentsOfDirectory(atPath: "/run/altnet-leases")) ?? []
-        for note in notes where note.hasPrefix("wlan") {
-            try? files.removeItem(atPath: "/run/altnet-leases/\(note)")
-        }
     }
 
     private static func isOurs(_ namespace: String) -> Bool {

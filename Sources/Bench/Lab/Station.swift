@@ -2,7 +2,7 @@ import AgentModel
 import FoundationEssentials
 import Glibc
 
-/// The device: one simulated radio with the real wpa_supplicant and the real dhcpcd, in the lab's own namespace.
+/// The device: one simulated radio with the real wpa_supplicant, in the lab's own namespace.
 ///
 /// Nothing runs until it is started here. wpa_supplicant starts the way altnet needs it: no networks, nothing saved,
 /// its control socket in a private folder.
@@ -23,7 +23,6 @@ public actor Station {
     private var supplicant: Program?
     private var spareSupplicant: Program?
     private var dhcpcd: Program?
-    private var spareDHCPCD: Program?
 
     init(radio: Radio, spareInterface: String?, directory: String, country: String) throws(LabError) {
         self.radio = radio
@@ -101,25 +100,14 @@ public actor Station {
 
     // MARK: dhcpcd
 
-    /// Starts dhcpcd for good: it notices by itself when the link comes and goes.
+    /// Starts dhcpcd for good, where the agent is not to get the address: it notices by itself when the link comes and goes.
     ///
     /// - Parameter ipv6: whether it looks after IPv6, too; otherwise the kernel does, which learns of no name servers.
     public func startDHCPClient(ipv6: Bool = false) throws {
         // An absolute path: dhcpcd reads it again on every change, from another directory.
         let path = "\(directory)/dhcpcd.conf"
         try Lab.write((ipv6 ? "" : "ipv4only\n") + Self.quickestDHCP, to: path)
-        // One for each: a dhcpcd of several interfaces waits for udev, which is not there.
         dhcpcd = try Program("dhcpcd", ["-B", "-d", "-f", path, interface], log: "\(directory)/dhcpcd.log")
-        if spareDHCPCD == nil { try startSpareDHCPClient() }
-    }
-
-    /// Starts that of the spare interface anew: one of a single interface ends with it.
-    public func startSpareDHCPClient() throws {
-        guard let spareInterface else { return }
-        spareDHCPCD?.kill()
-        spareDHCPCD = try Program(
-            "dhcpcd", ["-B", "-d", "-f", "\(directory)/dhcpcd.conf", spareInterface],
-            log: "\(directory)/dhcpcd.spare.log")
     }
 
     /// Ends dhcpcd without warning (SIGKILL); the address stays.
@@ -128,21 +116,16 @@ public actor Station {
         dhcpcd = nil
     }
 
-    /// The settings with which dhcpcd gives the right address soonest after a join, each line measured (Docs/lab.md),
-    /// with altnet's own hook, which notes down what the network told.
+    /// The settings with which dhcpcd gives the right address soonest after a join, each line measured (Docs/lab.md).
     private static let quickestDHCP = """
-        define 114 string captive_portal_uri
-        definend 37 string captive_portal_uri
         noipv4ll
         noarp
         nodelay
         option rapid_commit
-        option subnet_mask, routers, domain_name_servers, interface_mtu, captive_portal_uri
-        script \(hook)
+        option subnet_mask, routers, domain_name_servers, interface_mtu
+        script /bin/true
 
         """
-
-    private static let hook = Lab.checkout + "/board/dhcpcd/altnet-lease"
 
     /// Of wpa_supplicant and dhcpcd, those that were started here.
     public var programs: [Program] { [supplicant, dhcpcd].compactMap(\.self) }
@@ -223,7 +206,6 @@ public actor Station {
     func end() async {
         // In order, so that it takes its helper processes, its address and its routes with it.
         await dhcpcd?.terminate()
-        await spareDHCPCD?.terminate()
         supplicant?.kill()
         spareSupplicant?.kill()
     }

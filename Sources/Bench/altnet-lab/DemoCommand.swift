@@ -13,7 +13,7 @@ struct DemoCommand: AsyncParsableCommand {
         abstract: "Shows the agent keeping a device online between real access points.",
         discussion: """
             Needs a kernel with simulated radios: `make demo` starts a virtual machine that has one. What runs in it is \
-            real: hostapd, wpa_supplicant, dhcpcd and the agent itself.
+            real: hostapd, dnsmasq, wpa_supplicant and the agent itself.
             """)
 
     @Option(help: "Write a picture (SVG) of what was shown to this file.")
@@ -41,7 +41,7 @@ struct Demo {
 
     func run() async throws {
         stage.title("altnet: a device that stays online")
-        stage.note("Real hostapd, wpa_supplicant and dhcpcd on a real kernel; only the radio waves are simulated.")
+        stage.note("Real hostapd, dnsmasq and wpa_supplicant on a real kernel; only the radio waves are simulated.")
         try await Lab.run("demo", accessPoints: 3) { lab in
             stage.scene("Three access points start to send")
             let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 1, signal: -50)
@@ -113,7 +113,6 @@ private struct Play {
 
     private func joinHome(_ pinger: Pinger) async throws -> Duration {
         stage.scene("The device starts, and the app tells it its home network")
-        try await lab.station.startDHCPClient()
         try await lab.station.startSupplicant()
         try await device.start()
         let start = ContinuousClock.now

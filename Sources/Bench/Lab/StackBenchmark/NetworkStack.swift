@@ -138,7 +138,7 @@ actor SystemBus {
         """
 }
 
-/// altnet with the wpa_supplicant and the dhcpcd that it drives, as the lab starts them. The first network is told to
+/// altnet with the wpa_supplicant that it drives, as the lab starts it. The first network is told to
 /// it by the app's command, the second one as a backup. Its settings are the defaults.
 actor AltnetStack: NetworkStack {
     private let lab: Lab
@@ -149,7 +149,6 @@ actor AltnetStack: NetworkStack {
     func setUp(_ house: House) async throws {
         let device = Device(in: lab, settings: Self.settings(withInternet: house.hasInternet), isRecording: false)
         self.device = device
-        try await lab.station.startDHCPClient()
         try await lab.station.startSupplicant()
         try await device.start()
         try await device.provision(house.home)
@@ -159,7 +158,6 @@ actor AltnetStack: NetworkStack {
     }
 
     func start() async throws {
-        try await lab.station.startDHCPClient()
         async let supplicant: Void = lab.station.startSupplicant()
         try await device?.launch()
         try await supplicant
@@ -168,7 +166,6 @@ actor AltnetStack: NetworkStack {
     func stop() async {
         await device?.stop()
         await lab.station.killSupplicant()
-        await lab.station.killDHCPClient()
     }
 
     func change(to network: AccessPoint) async throws {
@@ -179,7 +176,7 @@ actor AltnetStack: NetworkStack {
         get async { await [device?.program].compactMap(\.self) + lab.station.programs }
     }
 
-    var stateFolders: [String] { ["\(lab.directory)/altnet", "/var/lib/dhcpcd"] }
+    var stateFolders: [String] { ["\(lab.directory)/altnet"] }
 
     /// The defaults, and where to ask whether the internet is there.
     static func settings(withInternet: Bool) -> [String: String] {

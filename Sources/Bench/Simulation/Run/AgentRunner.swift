@@ -281,7 +281,8 @@ struct AgentRunner: DeviceRunner {
             timers[timer] = moment.map { max($0.milliseconds, device.now) }
 
         // These have no model: interfaces are up, and the country has rules.
-        case .seekAddress, .confirmAddress, .dropAddress, .bringUp, .readRules, .addInterface, .setCaptive, .answer, .publish, .service,
+        case .seekAddress, .confirmAddress, .dropAddress, .bringUp, .readRules, .addInterface, .setCaptive, .answer,
+            .publish, .service,
             .addressesChanged, .say, .explain:
             break
         }
