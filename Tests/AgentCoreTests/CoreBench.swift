@@ -27,6 +27,10 @@ struct CoreBench {
     /// What is waited for, and when the signal of a link began to be watched.
     var timers: [AgentTimer: Instant] = [:]
     var watchBegan = Instant(milliseconds: 0)
+    /// What stations were asked to get addresses with, and how many joins led to another network than the last one.
+    var requests: [AddressRequest] = []
+    var joinsToOthers = 0
+    var notices: [String] = []
     var warnings: [String] = []
     var errors: [String] = []
     /// The statuses that apps were told.
@@ -43,7 +47,7 @@ struct CoreBench {
 
     init(
         spare: StationID? = nil, validates: Bool = true, hasProviders: Bool = false, country: String? = nil,
-        disk: StoredState? = nil
+        assignsAddresses: Bool = true, disk: StoredState? = nil
     ) throws {
         home = try Self.network("Home")
         backup = try Self.network("Backup")
@@ -51,7 +55,8 @@ struct CoreBench {
         var policy = PolicySettings()
         policy.validation = validates ? PolicySettings.Validation() : nil
         core = AgentCore(
-            settings: AgentCore.Settings(policy: policy, hasProviders: hasProviders, country: country),
+            settings: AgentCore.Settings(
+                policy: policy, hasProviders: hasProviders, country: country, assignsAddresses: assignsAddresses),
             state: self.disk,
             station: "wlan0",
             spare: spare, localKey: Self.key)
@@ -94,10 +99,14 @@ struct CoreBench {
             case .claim(let networks): claimed.append(networks)
             case .wait(let timer, let moment, _): timers[timer] = moment
             case .watchSignal(_, _?): watchBegan = now
+            case .seekAddress(_, let request): requests.append(request)
+            case .say(.notice, let text): notices.append(text)
             case .say(.warning, let text): warnings.append(text)
             case .say(.error, let text): errors.append(text)
             case .publish(.networkChanged(let status)): statuses.append(status)
-            case .join(let station, let request, let attempt, _, _): joins[station] = (attempt, request.ssid)
+            case .join(let station, let request, let attempt, let isAnother, _):
+                joins[station] = (attempt, request.ssid)
+                joinsToOthers += isAnother ? 1 : 0
             case .probe(let epoch, _), .probeSuccessor(let epoch, _, _): probed = epoch
             default: break
             }

@@ -26,7 +26,7 @@ import Testing
 
     @Test func theNextNetworkIsFoundGoodBeforeTheTrafficMoves() throws {
         var bench = try joining()
-        #expect(bench.connect("wlan1") == ["ask protection wlan1", "publish waitingForAddress"])
+        #expect(bench.connect("wlan1") == ["ask protection wlan1", "seek address wlan1", "publish waitingForAddress"])
         #expect(bench.lease("wlan1", 2) == ["publish validating", "probe wlan1"])
         #expect(bench.core.inUse == "wlan0" && bench.network == "Home")
         let effects = bench.tell(.found(.probed(epoch: bench.probed, .online)))

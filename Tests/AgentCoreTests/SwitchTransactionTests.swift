@@ -19,7 +19,7 @@ import Testing
             case .committed: ["answer 7 accepted"]
             case .answered: ["publish accepted", "scan all commanded"]
             case .scanned: ["sign off", "follow none", "join wlan0 Backup", "publish joining"]
-            case .associated: ["ask protection wlan0", "publish waitingForAddress"]
+            case .associated: ["ask protection wlan0", "seek address wlan0", "publish waitingForAddress"]
             case .lease: ["follow wifi", "publish validating", "probe"]
             case .online: ["commit 2 outcome"]
             case .stored: ["publish committed"]

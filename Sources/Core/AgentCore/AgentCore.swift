@@ -225,6 +225,8 @@ package struct AgentCore: Sendable {
         // Consequences and probes of a succession are for the link that is in use by then.
         if actions.contains(where: \.isSuccession) { useSuccessor(whileOldIsAlive: !event.endsLink) }
         followPath()
+        // A server takes its time to answer: it is asked first.
+        reviewAddresses()
         let isNews = note(event)
         for action in actions { perform(action) }
         return isNews
@@ -287,7 +289,6 @@ package struct AgentCore: Sendable {
     /// What is done once after everything that an event has led to.
     private mutating func conclude(after event: PolicyEvent, isNews: Bool) {
         forgetWhatIsLeft()
-        reviewAddresses()
         switch policy.phase {
         case .online, .validating: current.lastLinked = policy.phase.network
         case .offline, .joining, .waitingForAddress: break

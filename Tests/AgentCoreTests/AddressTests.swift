@@ -1,0 +1,147 @@
+import AgentModel
+import DHCP
+import Failover
+import KeyFile
+import Testing
+
+@testable import AgentCore
+
+/// When the device asks for an address, with what it remembers, and when it gives it up.
+@Suite struct AddressTests {
+    private static let reason = SupplicantReport.disconnected(reason: 8, locallyGenerated: false)
+
+    private static func lease(_ last: UInt8, in bench: CoreBench) throws -> Lease {
+        var lease = Lease(
+            address: try #require(IPv4Address("10.0.1.\(last)")), prefixLength: 24, gateway: IPv4Address("10.0.1.1"),
+            server: try #require(IPv4Address("10.0.1.1")), renewal: bench.now + .seconds(1800),
+            rebinding: bench.now + .seconds(3150), expiry: bench.now + .seconds(3600),
+            hardware: try #require(HardwareAddress(bytes: [2, 0, 0, 0, 0, 9])))
+        lease.gatewayHardware = HardwareAddress(bytes: [2, 0, 0, 0, 1, 0])
+        lease.nameServers = [try #require(IPv4Address("10.0.1.1"))]
+        return lease
+    }
+
+    /// The device has lost Home and joins it anew.
+    private func rejoin(_ bench: inout CoreBench) throws {
+        bench.joins = [:]
+        bench.tell(.supplicant("wlan0", Self.reason))
+        while bench.joins["wlan0"] == nil { bench.endScan(.finished([bench.bss("Home")])) }
+        bench.connect("wlan0")
+    }
+
+    @Test func aLinkThatIsThereAtTheStartIsAskedFor() throws {
+        var bench = try CoreBench()
+        bench.tell(.begin(inUse: "wlan0"))
+        bench.tell(.atWork)
+        bench.tell(.supplicant("wlan0", .available))
+        #expect(bench.requests.isEmpty)
+        let facts = LinkFacts(ssid: try SSID("Home"), bssid: bench.bss("Home").bssid, frequency: nil)
+        let effects = bench.tell(.linkAnswer("wlan0", .whatIsThere(1), .linked(facts)))
+        #expect(effects.contains("seek address wlan0") && !effects.contains("drop address wlan0"))
+    }
+
+    /// What an agent that was killed has left is taken away.
+    @Test func withoutALinkNoAddressStays() throws {
+        var bench = try CoreBench()
+        bench.tell(.begin(inUse: "wlan0"))
+        bench.tell(.atWork)
+        bench.tell(.supplicant("wlan0", .available))
+        #expect(bench.tell(.linkAnswer("wlan0", .whatIsThere(1), .notLinked)).contains("drop address wlan0"))
+    }
+
+    @Test func aLinkThatIsLostGivesItsAddressUp() throws {
+        var bench = try CoreBench()
+        try bench.start()
+        #expect(bench.tell(.supplicant("wlan0", Self.reason)).contains("drop address wlan0"))
+        #expect(!bench.tell(.supplicant("wlan0", Self.reason)).contains("drop address wlan0"), "there is none any more")
+    }
+
+    /// The network needs it for the sign-off: the order to join takes it away.
+    @Test func aLinkThatIsLeftKeepsItsAddressUntilTheJoin() throws {
+        var bench = try CoreBench()
+        try bench.start()
+        bench.tell(.request(7, try bench.command("Backup")))
+        try bench.store(1)
+        bench.tell(.answered(switchID: "s-1"))
+        let effects = bench.endScan(.finished([bench.bss("Home"), bench.bss("Backup")]))
+        #expect(bench.joinsToOthers == 1 && !effects.contains("drop address wlan0"))
+        #expect(bench.connect("wlan0").contains("seek address wlan0"))
+        #expect(bench.requests.last == AddressRequest(), "nothing is remembered of it")
+    }
+
+    @Test func theSameNetworkIsNoOther() throws {
+        var bench = try CoreBench()
+        try bench.start()
+        try rejoin(&bench)
+        #expect(bench.requests.count == 2)
+        #expect(bench.joinsToOthers == 0)
+    }
+
+    @Test func aLeaseIsRememberedWithItsEnd() throws {
+        var bench = try CoreBench()
+        try bench.start()
+        let lease = try Self.lease(17, in: bench)
+        bench.tell(.address("wlan0", .remember(lease)))
+        try rejoin(&bench)
+        #expect(bench.requests.last == AddressRequest(remembered: lease, isDated: true))
+        bench.tell(.address("wlan0", .forget))
+        try rejoin(&bench)
+        #expect(bench.requests.last == AddressRequest())
+    }
+
+    /// A first lease is worth a write, after a while; a restarted agent does not know how long it lasts.
+    @Test func aLeaseSurvivesARestart() throws {
+        var bench = try CoreBench()
+        try bench.start()
+        let lease = try Self.lease(17, in: bench)
+        bench.tell(.address("wlan0", .remember(lease)))
+        bench.now = bench.now + .seconds(21 * 60)
+        bench.tell(.timer(.journal))
+        let change = try #require(bench.changes.keys.first)
+        try bench.store(change)
+        let stored = try #require(bench.disk.statistics[try SSID("Home")]?.lease)
+        #expect(stored.address.description == "10.0.1.17" && stored.server.description == "10.0.1.1")
+
+        var next = try CoreBench(disk: bench.disk)
+        try next.start()
+        let request = try #require(next.requests.last)
+        let remembered = try #require(request.remembered)
+        #expect(!request.isDated)
+        #expect((remembered.address, remembered.gateway) == (lease.address, lease.gateway))
+        #expect(remembered.gatewayHardware == lease.gatewayHardware && remembered.nameServers == lease.nameServers)
+        #expect(remembered.expiry > next.now)
+    }
+
+    @Test func theOwnersAddressGoesAlong() throws {
+        let address = try #require(IPAddress("10.0.1.5"))
+        let fixed = try StaticAddress(address: address, prefixLength: 24)
+        var bench = try CoreBench()
+        bench.disk.home?.staticAddress = fixed
+        var next = try CoreBench(disk: bench.disk)
+        try next.start()
+        #expect(next.requests.last?.fixed == fixed)
+    }
+
+    @Test func aRoamOfTheDriversIsConfirmed() throws {
+        var bench = try CoreBench()
+        try bench.start()
+        bench.tell(.supplicant("wlan0", .connected(attempt: nil, bench.bss("Cafe").bssid)))
+        let facts = LinkFacts(ssid: try SSID("Home"), bssid: bench.bss("Cafe").bssid, frequency: nil)
+        let effects = bench.tell(.linkAnswer("wlan0", .whatIsThere(2), .linked(facts)))
+        #expect(effects.contains("confirm address wlan0") && !effects.contains("seek address wlan0"))
+    }
+
+    @Test func whereAnotherProgramGetsAddressesNoneIsAskedFor() throws {
+        var bench = try CoreBench(assignsAddresses: false)
+        try bench.start()
+        let effects = bench.tell(.supplicant("wlan0", Self.reason))
+        #expect(bench.requests.isEmpty && !effects.contains("drop address wlan0"))
+    }
+
+    @Test func whatIsWrongWithAServerIsInTheLog() throws {
+        var bench = try CoreBench()
+        try bench.start()
+        bench.tell(.address("wlan0", .problem("DHCP: no server answers")))
+        #expect(bench.notices.last == "wlan0: DHCP: no server answers")
+    }
+}
