@@ -188,6 +188,10 @@ import Testing
         #expect(MissingPart.supplicant.isOver(given: nil) && MissingPart.interface.isOver(given: nil))
         #expect(MissingPart.interface.isOver(given: .supplicant) && !MissingPart.supplicant.isOver(given: .interface))
         #expect(MissingPart.wifi.isOver(given: .interface) && MissingPart.wifi.isOver(given: .supplicant))
+        #expect(
+            MissingPart.interface.isOver(given: .blocked(.soft))
+                && MissingPart.blocked(.hard).isOver(given: .supplicant))
+        #expect(!MissingPart.blocked(.soft).isOver(given: .blocked(.hard)))
         #expect(!MissingPart.interface.isOver(given: .wifi) && !MissingPart.supplicant.isOver(given: .wifi))
     }
 

@@ -108,6 +108,14 @@ import Testing
         #expect(facts.steps[1].result == .skipped)
     }
 
+    @Test(arguments: [(RadioBlock.soft, "ALTNET_COUNTRY"), (.hard, "Switch it on")])
+    func aRadioThatIsBlockedIsToldWithTheRemedy(block: RadioBlock, remedy: String) {
+        let facts = DiagnosisFacts(radio: .init(interface: "wlan0", isUp: false, block: block))
+        #expect(facts.steps[0].result == .broken && facts.steps[0].found.contains("rfkill"))
+        #expect(facts.steps[0].remedy?.contains(remedy) == true)
+        #expect(facts.steps[1].result == .skipped)
+    }
+
     /// A device says what to do about whatever it finds broken.
     @Test func everyBreakHasARemedy() {
         var all: [DiagnosisFacts] = []

@@ -228,6 +228,7 @@ package enum MissingPart: Hashable, Sendable {
     /// The kernel has no nl80211.
     case wifi
     case interface
+    case blocked(RadioBlock)
     case supplicant
 
     /// For the service's status.
@@ -235,6 +236,8 @@ package enum MissingPart: Hashable, Sendable {
         switch self {
         case .wifi: "waiting for Wi-Fi in the kernel"
         case .interface: "waiting for the interface \(station)"
+        case .blocked(.soft): "the radio of \(station) is blocked (rfkill): a country has to be set"
+        case .blocked(.hard): "the radio of \(station) is switched off (rfkill)"
         case .supplicant: "waiting for wpa_supplicant"
         }
     }
@@ -244,6 +247,7 @@ package enum MissingPart: Hashable, Sendable {
         switch self {
         case .wifi: "the kernel has nl80211 now"
         case .interface: "the interface \(station) is there"
+        case .blocked: "the radio of \(station) is blocked no more"
         case .supplicant: "wpa_supplicant answers"
         }
     }
@@ -252,7 +256,7 @@ package enum MissingPart: Hashable, Sendable {
     /// interface, and without that nothing of wpa_supplicant.
     package func isOver(given missing: MissingPart?) -> Bool {
         switch (self, missing) {
-        case (_, nil), (.wifi, .interface), (.wifi, .supplicant), (.interface, .supplicant): true
+        case (_, nil), (.wifi, _), (.interface, .blocked), (.interface, .supplicant), (.blocked, .supplicant): true
         case (_, _): false
         }
     }
@@ -260,7 +264,7 @@ package enum MissingPart: Hashable, Sendable {
     /// A restart of wpa_supplicant takes a second, and at boot it may come after the agent.
     var patience: Duration {
         switch self {
-        case .wifi, .interface: .zero
+        case .wifi, .interface, .blocked: .zero
         case .supplicant: .seconds(5)
         }
     }
@@ -279,6 +283,7 @@ extension AgentCore {
         let station = surroundings.stations[inUse]
         guard station?.isSupported == true else { return .wifi }
         guard station?.hasLink == true else { return .interface }
+        if let block = station?.block { return .blocked(block) }
         return isSupplicantAvailable ? nil : .supplicant
     }
 

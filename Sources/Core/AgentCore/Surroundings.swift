@@ -23,6 +23,8 @@ package struct Surroundings: Sendable, Equatable {
         package var hasLink = true
         /// Whether an administrator, or the agent, has set that link up.
         package var isLinkUp = true
+        /// What keeps its radio from working, while the link is down.
+        package var block: RadioBlock?
         /// Whether a scan of the agent's own is under way on its radio.
         package var isScanning = false
         /// Its global addresses, in an order that does not change.

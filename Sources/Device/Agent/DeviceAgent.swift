@@ -206,6 +206,7 @@ public final class DeviceAgent {
             var facts = Surroundings.Station()
             (facts.isSupported, facts.isPresent) = (radio.isSupported, index != nil)
             (facts.hasLink, facts.isLinkUp) = (link != nil, link?.isUp ?? false)
+            facts.block = link?.isUp == false ? RadioBlock(of: station.interface) : nil
             facts.isScanning = radio.isScanning
             facts.addresses = addresses.filter { $0.index == index && $0.scope == .global }
                 .sorted { ($0.bytes.count, Hex.string($0.bytes)) < ($1.bytes.count, Hex.string($1.bytes)) }

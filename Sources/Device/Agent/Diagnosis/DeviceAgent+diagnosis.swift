@@ -24,7 +24,8 @@ extension DeviceAgent {
         let interface = station.interface
         run.facts.radio = DiagnosisFacts.Radio(
             interface: interface, isSupported: station.radio.isSupported, isThere: routes.link(named: interface) != nil,
-            isUp: core.isInterfaceUp, isSupplicantAvailable: core.isSupplicantAvailable)
+            isUp: core.isInterfaceUp, block: core.isInterfaceUp ? nil : RadioBlock(of: interface),
+            isSupplicantAvailable: core.isSupplicantAvailable)
         let signal = core.policy.phase.accessPoint == nil ? nil : try? await station.radio.station()?.strength
         run.facts.association = association(signal: signal)
         run.facts.addresses = DiagnosisFacts.Addresses(

@@ -23,9 +23,19 @@ extension DiagnosisFacts {
                 .radio, "there is no interface \(radio.interface)",
                 "Check that the Wi-Fi adapter is plugged in and that ALTNET_INTERFACE names it.")
         }
-        guard radio.isUp else {
+        switch radio.block {
+        case .soft?:
             return .broken(
-                .radio, "\(radio.interface) is down", "Wait half a minute for it to be brought up, or look for rfkill.")
+                .radio, "the radio of \(radio.interface) is blocked (rfkill)",
+                "Set ALTNET_COUNTRY in /etc/altnet/altnet.conf and restart altnet, or run: sudo rfkill unblock wifi")
+        case .hard?:
+            return .broken(
+                .radio, "the radio of \(radio.interface) is switched off by a switch on the device (rfkill)",
+                "Switch it on.")
+        case nil: break
+        }
+        guard radio.isUp else {
+            return .broken(.radio, "\(radio.interface) is down", "Wait half a minute for it to be brought up.")
         }
         return radio.isSupplicantAvailable
             ? .good(.radio, "\(radio.interface) is up")

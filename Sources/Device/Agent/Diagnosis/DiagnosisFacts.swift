@@ -10,6 +10,8 @@ struct DiagnosisFacts: Sendable, Equatable {
         var isSupported = true
         var isThere = true
         var isUp = true
+        /// What keeps the radio from working.
+        var block: RadioBlock?
         var isSupplicantAvailable = true
 
         var isGood: Bool { isSupported && isThere && isUp && isSupplicantAvailable }

@@ -1,4 +1,5 @@
 import AgentCore
+import AgentModel
 import Glibc
 import Linux
 
@@ -8,6 +9,7 @@ enum Trouble: Hashable {
     case noWiFi
     /// The others are the Wi-Fi interfaces that there are.
     case noInterface(String, others: [String])
+    case blocked(RadioBlock, interface: String)
     case noSupplicant(SupplicantTrouble, interface: String, socket: String)
 
     enum SupplicantTrouble: Hashable {
@@ -28,6 +30,7 @@ enum Trouble: Hashable {
                 + (others.isEmpty
                     ? "or set ALTNET_INTERFACE (there is no other Wi-Fi interface either)"
                     : "or set ALTNET_INTERFACE to \(others.joined(separator: " or "))")
+        case .blocked(let block, let interface): block.advice(interface: interface)
         case .noSupplicant(.notInstalled, _, _):
             "wpa_supplicant is not installed: waiting for it; install the package wpasupplicant"
         case .noSupplicant(.notRunning, let interface, let socket):
@@ -48,6 +51,7 @@ enum Trouble: Hashable {
         switch part {
         case .wifi: self = .noWiFi
         case .interface: self = .noInterface(station.interface, others: DeviceAgent.wirelessInterfaces)
+        case .blocked(let block): self = .blocked(block, interface: station.interface)
         case .supplicant:
             self = .noSupplicant(
                 .init(socket: station.controlSocket), interface: station.interface, socket: station.controlSocket)
