@@ -186,6 +186,36 @@ import Testing
 
     // MARK: Routes
 
+    /// They would take the network itself, or the way to the default gateway, off the link: the kernel then refuses the
+    /// default route, whatever its place in the list.
+    @Test func routesOverTheOwnNetworkAreLeftOut() throws {
+        let everywhere: [UInt8] = [0, 192, 168, 7, 1]
+        for (list, mask) in [
+            ([24, 192, 168, 7, 192, 168, 7, 9] + everywhere, [255, 255, 255, 0]),
+            ([32, 192, 168, 7, 1, 192, 168, 7, 9] + everywhere, [255, 255, 255, 0]),
+            (everywhere + [25, 192, 168, 7, 0, 192, 168, 7, 9], [255, 255, 255, 0]),
+            (everywhere + [32, 192, 168, 7, 1, 192, 168, 7, 9], [255, 255, 255, 255]),
+            ([32, 192, 168, 7, 1, 192, 168, 7, 9] + everywhere, [255, 255, 255, 255]),
+        ] as [([UInt8], [UInt8])] {
+            let (lease, flaws) = try read {
+                $0.options = Server.options(mask: mask)
+                $0.options.append(.routes, list)
+            }
+            #expect(lease.gateway == Server.gateway && lease.routes.isEmpty && flaws.count == 1)
+        }
+        // A wider one is no harm: the network's own route is the more specific one.
+        let (lease, _) = try read { $0.options.append(.routes, [16, 192, 168, 192, 168, 7, 9] + everywhere) }
+        #expect(lease.routes.count == 1)
+    }
+
+    @Test func whatTheNetworkTellsBesideAddresses() throws {
+        let (lease, _) = try Lease.read(DHCPMessageTests.message(Vectors.dnsmasqAck), from: Self.start)
+        let told = lease.configuration
+        #expect(told.nameServers == [IPAddress("192.168.7.1"), IPAddress("9.9.9.9")].compactMap { $0 })
+        #expect(told.timeServers == [IPAddress("192.168.7.2")].compactMap { $0 })
+        #expect(told.searchDomains == lease.searchDomains && told.portal == lease.portal)
+    }
+
     @Test func routesTakeThePlaceOfRouters() throws {
         let (lease, flaws) = try read {
             $0.options.append(.routes, [24, 10, 1, 2, 192, 168, 7, 9, 0, 192, 168, 7, 8, 16, 172, 20, 0, 0, 0, 0])

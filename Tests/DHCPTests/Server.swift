@@ -11,6 +11,7 @@ struct Server {
     static let address = IPv4Address("192.168.7.50") ?? .unspecified
     static let gateway = IPv4Address("192.168.7.1") ?? .unspecified
 
+    static let neighbourHardware = HardwareAddress(bytes: [2, 0, 0, 0, 0, 9]) ?? .zero
     static let neighbour = IPv4Address("192.168.7.9") ?? .unspecified
 
     static func options(
@@ -62,8 +63,8 @@ struct Bench {
         history += done.map { (now, $0) }
     }
 
-    mutating func linkUp(_ remembered: Lease? = nil) {
-        handle(.linkUp(hardware: Server.client, remembered: remembered))
+    mutating func linkUp(_ remembered: Lease? = nil, isDated: Bool = true) {
+        handle(.linkUp(hardware: Server.client, remembered: remembered, isDated: isDated))
     }
 
     /// Wakes the client at each of its deadlines until then.
@@ -113,7 +114,7 @@ struct Bench {
 
     var problems: [DHCPProblem] { done.compactMap { if case .report(let problem) = $0 { problem } else { nil } } }
 
-    /// `use`, `drop`, `remember` and `forget` of the last call, by name.
+    /// `use`, `drop`, `remember`, `forget` and `clear` of the last call, by name.
     var words: [String] {
         done.compactMap {
             switch $0 {
@@ -121,6 +122,7 @@ struct Bench {
             case .drop(_, let reason): "drop \(reason)"
             case .remember: "remember"
             case .forget: "forget"
+            case .clear: "clear"
             case .broadcast, .unicast, .sendARP, .report: nil
             }
         }

@@ -43,7 +43,7 @@ extension FuzzTarget {
                 case .drop: used = nil
                 case .broadcast(let packet): transaction = UInt32(bytes: packet[32..<36]) ?? transaction
                 case .unicast(let message, _, _): transaction = UInt32(bytes: message[4..<8]) ?? transaction
-                case .sendARP, .remember, .forget, .report: break
+                case .sendARP, .remember, .forget, .clear, .report: break
                 }
             }
             precondition(client.deadline.map { $0 > now } ?? true, "a deadline in the past")

@@ -6,23 +6,28 @@ import AgentModel
 /// ```
 /// probing (3 probes) -> announcing (2 announcements) -> defending
 /// ```
+///
+/// Where no server is asked, one probe more goes out at once.
 struct ConflictDetection: Hashable, Sendable {
     let address: IPv4Address
     private var phase = Phase.probing
     /// In this phase.
     private var sent = 0
     private var next: Instant
+    /// From probe to probe, in milliseconds.
+    private let waits: [ClosedRange<Int64>]
     private var lastDefence: Instant?
-    /// A claim that is looked at. There is one such look for each address: claims cost a device next to nothing.
+    /// Claims that are looked at. There is one such look for each address: claims cost a device next to nothing.
     private var trial: Trial?
     private var hadTrial = false
-    /// Answers for every address, so its claims say nothing.
-    private var liar: HardwareAddress?
+    /// They answer for every address, so their claims say nothing.
+    private var liars: Set<HardwareAddress> = []
 
     private enum Phase { case probing, announcing, defending }
 
     private struct Trial: Hashable {
-        let claimant: HardwareAddress
+        /// A host that answers for all may be quicker than the one that has the address.
+        var claimants: [HardwareAddress]
         let end: Instant
     }
 
@@ -32,9 +37,11 @@ struct ConflictDetection: Hashable, Sendable {
         case answersForAll(HardwareAddress)
     }
 
-    init(of address: IPv4Address, at now: Instant) {
+    /// - Parameter isQuick: no server has said yes, so a second probe follows the first after 0.1 s.
+    init(of address: IPv4Address, isQuick: Bool = false, at now: Instant) {
         self.address = address
         next = now
+        waits = (isQuick ? [100...100] : []) + [Self.probeWait, Self.probeWait]
     }
 
     /// No other host claims the address. From here on a claim is an accident, and the address is defended.
@@ -62,20 +69,18 @@ struct ConflictDetection: Hashable, Sendable {
     ) -> [Finding] {
         if let trial, trial.end <= now {
             self.trial = nil
-            return [.conflict(trial.claimant)]
+            return trial.claimants.first.map { [.conflict($0)] } ?? []
         }
         guard next <= now else { return [] }
         switch phase {
         case .probing:
-            guard sent < Self.probeCount else {
+            guard sent <= waits.count else {
                 (phase, sent) = (.announcing, 0)
                 return due(at: now, isInUse: isInUse, from: hardware, using: &generator)
             }
             sent += 1
-            let wait =
-                sent == Self.probeCount
-                ? Self.announceWait.milliseconds : Int64.random(in: Self.probeWait, using: &generator)
-            next = now + .milliseconds(wait)
+            let wait = waits.indices.contains(sent - 1) ? waits[sent - 1] : Self.announceWait
+            next = now + .milliseconds(Int64.random(in: wait, using: &generator))
             return [.send(.probe(address, from: hardware))]
         case .announcing:
             guard isInUse else { return [] }
@@ -92,18 +97,25 @@ struct ConflictDetection: Hashable, Sendable {
         _ message: ARPMessage, at now: Instant, isInUse: Bool, from hardware: HardwareAddress
     ) -> [Finding] {
         let claimant = message.senderHardware
-        guard claimant != liar else { return [] }
-        if let trial, claimant == trial.claimant, message.sender == Self.testAddress {
-            (self.trial, liar) = (nil, claimant)
+        guard !liars.contains(claimant) else { return [] }
+        if trial != nil, message.sender == Self.testAddress, liars.count < Self.mostClaimants {
+            liars.insert(claimant)
+            trial?.claimants.removeAll { $0 == claimant }
+            if trial?.claimants.isEmpty == true { trial = nil }
             return [.answersForAll(claimant)]
         }
         // The kernel answers probes for an address in use, and who asks goes for another one.
         guard isInUse ? message.sender == address : message.claims(address) else { return [] }
         guard phase == .defending else {
-            guard trial == nil else { return [] }
+            if let trial {
+                if !trial.claimants.contains(claimant), trial.claimants.count < Self.mostClaimants {
+                    self.trial?.claimants.append(claimant)
+                }
+                return []
+            }
             // Only an answer can be one of those that a gateway gives about everything.
             guard message.operation == .reply, !hadTrial else { return [.conflict(claimant)] }
-            trial = Trial(claimant: claimant, end: now + Self.trialTime)
+            trial = Trial(claimants: [claimant], end: now + Self.trialTime)
             hadTrial = true
             return [.send(.probe(Self.testAddress, from: hardware))]
         }
@@ -115,9 +127,8 @@ struct ConflictDetection: Hashable, Sendable {
 
     /// RFC 5227, 1.1. There is no `PROBE_WAIT`: nothing starts many devices at one moment that the association has not
     /// spread already.
-    private static let probeCount = 3
     private static let probeWait: ClosedRange<Int64> = 1000...2000
-    private static let announceWait = Duration.seconds(2)
+    private static let announceWait: ClosedRange<Int64> = 2000...2000
     private static let announceCount = 2
     private static let announceInterval = Duration.seconds(2)
     private static let defendInterval = Duration.seconds(10)
@@ -125,4 +136,5 @@ struct ConflictDetection: Hashable, Sendable {
     /// Of no host anywhere (RFC 5737): an answer about it comes from a host that answers about all.
     private static let testAddress = IPv4Address(bits: 0xc000_0201)
     private static let trialTime = Duration.milliseconds(200)
+    private static let mostClaimants = 8
 }

@@ -37,26 +37,40 @@ extension DHCPClient {
         case (.selecting, .offer): return offered(message, exchange, at: now)
         case (.selecting, .ack) where message.options[.rapidCommit] != nil:
             guard let lease = read(message, exchange.began) else { return refused(message, exchange.began) }
+            guard isWelcome(lease.server, exchange) else { return [] }
             return take(lease, ConflictDetection(of: lease.address, at: now), at: now) + flaws(message)
 
         case (.rebooting(let reboot), .ack):
             return acknowledged(message, reboot.exchange, reboot.lease, reboot.conflict, at: now)
-        case (.rebooting, .nak): return [.forget] + refused(message, by: server, at: now)
+                ?? refused(message, exchange.began)
+        case (.rebooting(var reboot), .nak):
+            let isOwn = server == reboot.lease.server
+            let refusal = refusal(message, by: server, within: isOwn ? .zero : DHCPTiming.refusalWait, at: now)
+            // The first one counts: a storm of them moves nothing.
+            guard !isOwn, exchange.refusal == nil else { return isOwn ? refused(by: refusal, at: now) : [] }
+            reboot.exchange.refusal = refusal
+            state = .rebooting(reboot)
+            return []
 
         // Where two servers know nothing of each other, the other one refuses what this one has offered.
         case (.requesting(let request), .ack) where server == request.offer.server:
             return acknowledged(message, exchange, request.offer, request.conflict, at: now)
+                ?? refused(message, exchange.began) + restart(without: server, at: now)
         case (.requesting(let request), .nak) where server == request.offer.server:
-            return refused(message, by: server, at: now)
+            hint = nil
+            return report(.nak(server: server, text: text(message))) + restart(without: server, at: now)
         case (.requesting, .ack), (.requesting, .nak): return report(.otherServer(server))
 
         case (.bound(let binding), .ack): return acknowledged(message, exchange, by: server, binding, at: now)
-        case (.bound(let binding), .nak):
-            if case .renewing = binding.phase, server != binding.lease.server {
-                return report(.otherServer(server))
-            }
-            began = now
-            return [.drop(binding.lease, .nak), .forget] + refused(message, by: server, at: now)
+        case (.bound(var binding), .nak):
+            let isOwn = server == binding.lease.server
+            if case .renewing = binding.phase, !isOwn { return report(.otherServer(server)) }
+            let wait = isOwn ? .zero : DHCPTiming.refusalWaitInUse
+            let refusal = refusal(message, by: server, within: wait, at: now)
+            guard !isOwn, exchange.refusal == nil else { return isOwn ? refused(by: refusal, at: now) : [] }
+            binding.phase.exchange?.refusal = refusal
+            state = .bound(binding)
+            return []
         default: return []
         }
     }
@@ -69,27 +83,34 @@ extension DHCPClient {
         case .rebooting(let reboot): return reboot.exchange
         case .requesting(let request): return request.exchange
         case .bound(let binding):
-            switch binding.phase {
-            case .quiet: return nil
-            case .confirming(let exchange), .renewing(let exchange), .rebinding(let exchange): return exchange
-            }
+            return binding.phase.exchange
         }
     }
 
     private mutating func offered(_ message: DHCPMessage, _ exchange: Exchange, at now: Instant) -> [Effect] {
         guard let offer = read(message, now) else { return refused(message, now) }
+        guard isWelcome(offer.server, exchange) else { return [] }
         return request(offer, seconds: seconds(at: exchange.began), transaction: exchange.transaction, at: now)
     }
 
+    /// One that is shunned is taken where no other has answered in the time of the quick repetitions.
+    private func isWelcome(_ server: IPv4Address, _ exchange: Exchange) -> Bool {
+        !shunned.contains(server) || exchange.sent >= DHCPTiming.quickCount
+    }
+
     /// The server says yes to a remembered or an offered address.
+    /// - Returns: nil where what it gives is not taken.
     private mutating func acknowledged(
         _ message: DHCPMessage, _ exchange: Exchange, _ asked: Lease, _ conflict: ConflictDetection, at now: Instant
-    ) -> [Effect] {
-        guard let lease = read(message, exchange.began) else {
-            return refused(message, exchange.began) + restart(at: now)
-        }
+    ) -> [Effect]? {
+        guard let lease = read(message, exchange.began) else { return nil }
         guard lease.address == asked.address else { return report(.otherAddress(lease.address)) }
-        return take(lease, conflict, at: now) + flaws(message)
+        return contradicted(exchange) + take(lease, conflict, at: now) + flaws(message)
+    }
+
+    /// Tells of the NAK that turned out to be a stranger's.
+    private mutating func contradicted(_ exchange: Exchange) -> [Effect] {
+        exchange.refusal.map { report(.strangersNAK(server: $0.server)) } ?? []
     }
 
     /// A server gives an address in use more time. What it says may be wrong: then the lease stays as it is.
@@ -109,13 +130,25 @@ extension DHCPClient {
         }
         (binding.lease, binding.phase) = (lease, .quiet)
         state = .bound(binding)
-        return [.use(lease, isConfirmed: true), .remember(lease)] + flaws(message)
+        return contradicted(exchange) + [.use(lease, isConfirmed: true), .remember(lease)] + flaws(message)
     }
 
-    private mutating func refused(_ message: DHCPMessage, by server: IPv4Address?, at now: Instant) -> [Effect] {
+    private func refusal(
+        _ message: DHCPMessage, by server: IPv4Address?, within wait: Duration, at now: Instant
+    ) -> Exchange.Refusal {
+        Exchange.Refusal(server: server, text: text(message), end: now + wait)
+    }
+
+    /// A server takes back the address that is remembered or in use.
+    mutating func refused(by refusal: Exchange.Refusal, at now: Instant) -> [Effect] {
         hint = nil
-        let text = String(printable: message.options[.text]?.prefix(64) ?? [])
-        return report(.nak(server: server, text: text)) + restart(at: now)
+        let end: Effect = lease.map { .drop($0, .nak) } ?? .clear
+        if lease != nil { began = now }
+        return [end, .forget] + report(.nak(server: refusal.server, text: refusal.text)) + restart(at: now)
+    }
+
+    private func text(_ message: DHCPMessage) -> String {
+        String(printable: message.options[.text]?.prefix(64) ?? [])
     }
 
     // MARK: Leases
@@ -150,11 +183,13 @@ extension DHCPClient {
         case .idle, .pausing, .selecting: return []
         case .rebooting(var reboot):
             switch reboot.gateway?.heard(message) {
-            case .same where reboot.lease.expiry > now:
-                return take(reboot.lease, reboot.conflict, phase: .confirming(reboot.exchange), at: now)
+            case .same where reboot.isDated && !reboot.isOver(at: now):
+                var exchange = reboot.exchange
+                exchange.refusal?.end = now + DHCPTiming.refusalWaitInUse
+                return take(reboot.lease, reboot.conflict, phase: .confirming(exchange), at: now)
             case .other(let other):
                 hint = nil
-                return report(.otherGateway(other)) + select(at: now)
+                return [.clear] + report(.otherGateway(other)) + select(at: now)
             case .same, .found, nil: break
             }
             let findings = reboot.conflict.heard(message, at: now, isInUse: false, from: hardware)
@@ -188,7 +223,7 @@ extension DHCPClient {
             case .send(let message): return [.sendARP(message, to: .broadcast)]
             case .conflict(let claimant): return declined(lease, claimant: claimant, at: now)
             case .answersForAll(let liar):
-                guard case .checking(let lease, let conflict, let isConfirmed) = state else {
+                guard case .checking(let lease, let conflict, let isConfirmed) = state, !conflict.isInDoubt else {
                     return report(.answersForAll(liar))
                 }
                 return report(.answersForAll(liar)) + checked(lease, conflict, isConfirmed: isConfirmed, at: now)

@@ -5,8 +5,8 @@ import AgentModel
 extension DHCPClient {
     // MARK: Beginning
 
-    mutating func begin(with remembered: Lease?, at now: Instant) -> [Effect] {
-        (began, setbacks, conflicts, told, hint) = (now, 0, 0, [], nil)
+    mutating func begin(with remembered: Lease?, isDated: Bool, at now: Instant) -> [Effect] {
+        (began, setbacks, conflicts, told, shunned, hint) = (now, 0, 0, [], [], nil)
         guard hardware.isInterface else { return [] }
         guard let remembered, remembered.hardware == hardware || settings.keepsLeaseWithOtherHardware else {
             return select(at: now)
@@ -14,20 +14,22 @@ extension DHCPClient {
         do throws(LeaseError) { try remembered.checkAddresses() } catch {
             return report(.badMemory(error)) + select(at: now)
         }
-        guard remembered.expiry > now else {
-            // The server may still have it. A device that wants to stay unknown does not ask (RFC 7844, 3.3).
+        // No lease lasts longer.
+        let isDated = isDated && remembered.expiry <= now + .seconds(Lease.longest)
+        // The server may still have it. A device that wants to stay unknown does not ask (RFC 7844, 3.3).
+        guard isDated ? remembered.expiry > now : !settings.isAnonymous else {
             hint = settings.isAnonymous ? nil : remembered.address
             return select(at: now)
         }
-        return reboot(remembered, at: now)
+        return reboot(remembered, isDated: isDated, at: now)
     }
 
     /// Asks for the remembered lease, and the remembered gateway whether it is there; the first answer counts.
-    private mutating func reboot(_ lease: Lease, at now: Instant) -> [Effect] {
+    private mutating func reboot(_ lease: Lease, isDated: Bool, at now: Instant) -> [Effect] {
         let exchange = exchange(at: now)
         state = .rebooting(
             Reboot(
-                lease: lease, exchange: exchange,
+                lease: lease, isDated: isDated, exchange: exchange,
                 gateway: GatewayCheck(of: lease, from: hardware, isKnown: true, at: now),
                 conflict: ConflictDetection(of: lease.address, at: now)))
         return [reconfirmation(of: lease, exchange, at: now)]
@@ -52,12 +54,20 @@ extension DHCPClient {
     }
 
     /// Begins anew, at once the first time.
-    mutating func restart(at now: Instant) -> [Effect] {
+    /// - Parameter server: whose offer led to nothing.
+    mutating func restart(without server: IPv4Address? = nil, at now: Instant) -> [Effect] {
         setbacks += 1
+        shun(server)
         let pause = DHCPTiming.pause(after: setbacks)
         guard pause > .zero else { return select(at: now) }
         state = .pausing(until: now + pause)
         return []
+    }
+
+    /// So that one that offers quickly and never keeps its word does not hide one that does.
+    private mutating func shun(_ server: IPv4Address?) {
+        guard let server, shunned.count < DHCPTiming.mostShunned else { return }
+        shunned.insert(server)
     }
 
     // MARK: The address
@@ -92,9 +102,10 @@ extension DHCPClient {
     mutating func declined(_ lease: Lease, claimant: HardwareAddress, at now: Instant) -> [Effect] {
         conflicts += 1
         hint = nil
+        shun(lease.server)
         let wasInUse = self.lease != nil
         state = .pausing(until: now + DHCPTiming.pause(afterConflicts: conflicts))
-        return (wasInUse ? [.drop(lease, .conflict)] : []) + [.forget, decline(lease)]
+        return [wasInUse ? .drop(lease, .conflict) : .clear, .forget, decline(lease)]
             + report(.conflict(lease.address, claimant))
     }
 
@@ -129,7 +140,7 @@ extension DHCPClient {
             state = .bound(binding)
             return [reconfirmation(of: binding.lease, exchange, at: now)]
         case .selecting, .requesting: return select(at: now)
-        case .rebooting(let reboot): return self.reboot(reboot.lease, at: now)
+        case .rebooting(let reboot): return self.reboot(reboot.lease, isDated: reboot.isDated, at: now)
         case .idle, .pausing, .checking: return []
         }
     }
@@ -164,7 +175,7 @@ extension DHCPClient {
         case .requesting(var request):
             if request.exchange.next <= now {
                 guard request.exchange.sent < DHCPTiming.requestCount else {
-                    return report(.noAnswer) + restart(at: now)
+                    return report(.noAnswer) + restart(without: request.offer.server, at: now)
                 }
                 repeats(&request.exchange, at: now)
                 state = .requesting(request)
@@ -182,8 +193,9 @@ extension DHCPClient {
     }
 
     private mutating func due(_ reboot: inout Reboot, at now: Instant) -> [Effect] {
-        if reboot.lease.expiry <= now || reboot.exchange.next <= now {
-            guard reboot.exchange.sent < DHCPTiming.rebootCount, reboot.lease.expiry > now else {
+        if let refusal = reboot.exchange.refusal, refusal.end <= now { return refused(by: refusal, at: now) }
+        if reboot.isOver(at: now) || reboot.exchange.next <= now {
+            guard reboot.exchange.sent < DHCPTiming.rebootCount, !reboot.isOver(at: now) else {
                 hint = settings.isAnonymous ? nil : reboot.lease.address
                 return select(at: now)
             }
@@ -201,6 +213,9 @@ extension DHCPClient {
         let lease = binding.lease
         guard lease.expiry > now else { return expired(lease, at: now) }
         if binding.deadline <= now {
+            if let refusal = binding.phase.exchange?.refusal, refusal.end <= now {
+                return refused(by: refusal, at: now)
+            }
             switch binding.phase {
             case .quiet where lease.rebinding <= now: return rebind(&binding, at: now)
             case .renewing where lease.rebinding <= now: return report(.noAnswer) + rebind(&binding, at: now)

@@ -33,6 +33,8 @@ public struct DHCPClient {
     /// How many addresses in a row were in use.
     var conflicts = 0
     var told: Set<DHCPProblem> = []
+    /// Servers whose offers led to nothing on this link: those of others come first.
+    var shunned: Set<IPv4Address> = []
 
     /// - Parameter random: unpredictable for others in the network: transactions get their numbers from it.
     public init(settings: DHCPSettings = DHCPSettings(), random: any RandomNumberGenerator) {
@@ -45,7 +47,10 @@ public struct DHCPClient {
         ///   - hardware: the hardware address that it is there with.
         ///   - siblings: those of the device's other interfaces.
         ///   - remembered: the last lease in this network.
-        case linkUp(hardware: HardwareAddress, siblings: Set<HardwareAddress> = [], remembered: Lease?)
+        ///   - isDated: whether its times are true. A device without a clock does not know them after a start: then the
+        ///     server's word counts, and not the gateway's presence.
+        case linkUp(
+            hardware: HardwareAddress, siblings: Set<HardwareAddress> = [], remembered: Lease?, isDated: Bool = true)
         /// Another access point of the same network.
         case roamed
         case linkDown
@@ -76,6 +81,8 @@ public struct DHCPClient {
         case remember(Lease)
         /// The remembered lease is good for nothing.
         case forget
+        /// What an earlier run of the program has left at the interface must not be used in this network.
+        case clear
         case report(DHCPProblem)
     }
 
@@ -103,9 +110,13 @@ public struct DHCPClient {
     /// INIT-REBOOT: the remembered lease is asked for, and the gateway whether this is its network.
     struct Reboot: Hashable, Sendable {
         let lease: Lease
+        /// Whether its times are true.
+        let isDated: Bool
         var exchange: Exchange
         var gateway: GatewayCheck?
         var conflict: ConflictDetection
+
+        func isOver(at now: Instant) -> Bool { isDated && lease.expiry <= now }
     }
 
     /// REQUESTING: an offer is asked for.
@@ -130,6 +141,25 @@ public struct DHCPClient {
             case confirming(Exchange)
             case renewing(Exchange)
             case rebinding(Exchange)
+
+            /// The question that is open.
+            var exchange: Exchange? {
+                get {
+                    switch self {
+                    case .quiet: nil
+                    case .confirming(let exchange), .renewing(let exchange), .rebinding(let exchange): exchange
+                    }
+                }
+                set {
+                    guard let newValue else { return }
+                    switch self {
+                    case .quiet: break
+                    case .confirming: self = .confirming(newValue)
+                    case .renewing: self = .renewing(newValue)
+                    case .rebinding: self = .rebinding(newValue)
+                    }
+                }
+            }
         }
     }
 }
@@ -138,10 +168,10 @@ extension DHCPClient {
     public mutating func handle(_ event: Event, at now: Instant) -> [Effect] {
         var effects: [Effect] = []
         switch event {
-        case .linkUp(let hardware, let siblings, let remembered):
+        case .linkUp(let hardware, let siblings, let remembered, let isDated):
             effects += leave(.linkDown)
             (self.hardware, self.siblings) = (hardware, siblings)
-            effects += begin(with: remembered, at: now)
+            effects += begin(with: remembered, isDated: isDated, at: now)
         case .linkDown: effects += leave(.linkDown)
         case .packet(let bytes, let checksum): effects += received(bytes, checksum, at: now)
         case .arp(let bytes): effects += heard(bytes, at: now)
@@ -163,7 +193,7 @@ extension DHCPClient {
         case .pausing(let end): end
         case .selecting(let exchange): exchange.next
         case .rebooting(let reboot):
-            [reboot.exchange.next, reboot.gateway?.deadline, reboot.conflict.deadline(isInUse: false)]
+            [reboot.exchange.deadline, reboot.gateway?.deadline, reboot.conflict.deadline(isInUse: false)]
                 .compactMap { $0 }.min()
         case .requesting(let request):
             [request.exchange.next, request.conflict.deadline(isInUse: false)].compactMap { $0 }.min()
@@ -181,7 +211,7 @@ extension DHCPClient {
 
     /// Tells about a problem once, and about so many at most.
     mutating func report(_ problem: DHCPProblem) -> [Effect] {
-        guard told.count < 32, told.insert(problem).inserted else { return [] }
+        guard told.count < 32, told.insert(problem.topic).inserted else { return [] }
         return [.report(problem)]
     }
 }
@@ -192,7 +222,7 @@ extension DHCPClient.Binding {
         let own =
             switch phase {
             case .quiet: lease.renewal
-            case .confirming(let exchange), .rebinding(let exchange): exchange.next
+            case .confirming(let exchange), .rebinding(let exchange): exchange.deadline
             case .renewing(let exchange): min(exchange.next, lease.rebinding)
             }
         return min(own, lease.expiry)

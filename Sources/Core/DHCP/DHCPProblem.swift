@@ -20,6 +20,8 @@ public enum DHCPProblem: Hashable, Sendable {
     case otherServer(IPv4Address?)
     /// The server gives another address than the one that was asked for.
     case otherAddress(IPv4Address)
+    /// The server says otherwise than the one that gave the lease, which may still say yes: it is believed a little later.
+    case strangersNAK(server: IPv4Address?)
     /// The server takes back the address.
     case nak(server: IPv4Address?, text: String)
     /// FORCERENEW (RFC 3203): without a proof of its origin anyone in the network could send it.
@@ -32,6 +34,29 @@ public enum DHCPProblem: Hashable, Sendable {
     case answersForAll(HardwareAddress)
     /// The remembered lease cannot be taken up again.
     case badMemory(LeaseError)
+}
+
+extension DHCPProblem {
+    /// The same without what a stranger can make up again and again: a storm of answers is one line.
+    var topic: DHCPProblem {
+        switch self {
+        case .otherServer: .otherServer(nil)
+        case .otherAddress: .otherAddress(.unspecified)
+        case .nak: .nak(server: nil, text: "")
+        case .refused(.badAddress): .refused(.badAddress(.unspecified))
+        case .refused(.badMask): .refused(.badMask(.unspecified))
+        case .refused(.badGateway):
+            .refused(.badGateway(.unspecified, outside: Subnet(of: .unspecified, prefixLength: 0)))
+        case .refused(.badServer): .refused(.badServer(.unspecified))
+        case .refused(.tooShort): .refused(.tooShort(0))
+        case .flaw(.badHost(let option, _)): .flaw(.badHost(option, .unspecified))
+        case .flaw(.badRoute): .flaw(.badRoute(Subnet(of: .unspecified, prefixLength: 0)))
+        case .flaw(.longLease): .flaw(.longLease(0))
+        case .flaw(.smallMTU): .flaw(.smallMTU(0))
+        case .otherGateway: .otherGateway(.zero)
+        default: self
+        }
+    }
 }
 
 extension DHCPProblem: CustomStringConvertible {
@@ -48,6 +73,8 @@ extension DHCPProblem: CustomStringConvertible {
         case .otherServer(let server):
             "DHCP: an answer from another server is refused (\(server?.description ?? "none"))"
         case .otherAddress(let address): "DHCP: an answer with another address is refused (\(address))"
+        case .strangersNAK(let server):
+            "DHCP: the address stays, though another server refuses it (\(server?.description ?? "none"))"
         case .nak(let server, let text):
             "DHCP: the server \(server?.description ?? "without a name") refuses the address"
                 + (text.isEmpty ? "" : ": \(text)")

@@ -9,6 +9,18 @@ struct Exchange: Hashable, Sendable {
     private(set) var sent = 1
     /// When it is sent again.
     private(set) var next: Instant
+    /// Nil without one that is open.
+    var refusal: Refusal?
+
+    /// A NAK of another server than the one that gave the lease: that one has until then to say yes.
+    struct Refusal: Hashable, Sendable {
+        let server: IPv4Address?
+        let text: String
+        var end: Instant
+    }
+
+    /// When something is due.
+    var deadline: Instant { refusal.map { min($0.end, next) } ?? next }
 
     /// A question that is sent now.
     init(transaction: UInt32, at now: Instant, next: Instant) {
@@ -46,8 +58,16 @@ enum DHCPTiming {
     /// RFC 2131, 4.4.5: half of the time that is left, and at least a minute.
     static func renewalWait(at now: Instant, until end: Instant) -> Duration { max(.seconds(60), (end - now) / 2) }
 
+    /// How long the server that gave a lease has to contradict another one: in a network that may be another, and for an
+    /// address in use.
+    static let refusalWait = Duration.milliseconds(100)
+    static let refusalWaitInUse = Duration.seconds(1)
+
     /// How often the remembered address is asked for before the device looks for a new one: for 0.7 s.
     static let rebootCount = 3
+    /// So many servers whose offers led to nothing are known.
+    static let mostShunned = 16
+
     /// How often an offered address is asked for before the device begins anew: for about 6 s.
     static let requestCount = quickCount
     /// How often an address in use is asked for before it is kept until its renewal: for about a minute (RFC 2131, 3.2).

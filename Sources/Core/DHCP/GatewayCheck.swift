@@ -24,9 +24,17 @@ struct GatewayCheck: Hashable, Sendable {
     /// - Returns: nil where the lease names no gateway, or, with `isKnown`, no hardware address of it.
     init?(of lease: Lease, from hardware: HardwareAddress, isKnown: Bool, at now: Instant) {
         guard let gateway = lease.gateway, !isKnown || lease.gatewayHardware != nil else { return nil }
-        (self.gateway, address, self.hardware) = (gateway, lease.address, hardware)
-        expected = isKnown ? lease.gatewayHardware : nil
-        deadline = now
+        self.init(
+            of: gateway, for: lease.address, from: hardware, expected: isKnown ? lease.gatewayHardware : nil, at: now)
+    }
+
+    /// - Parameter expected: nil where it is to be found out.
+    init(
+        of gateway: IPv4Address, for address: IPv4Address, from hardware: HardwareAddress,
+        expected: HardwareAddress? = nil, at now: Instant
+    ) {
+        (self.gateway, self.address, self.hardware) = (gateway, address, hardware)
+        (self.expected, deadline) = (expected, now)
     }
 
     /// - Returns: what to send, and the hardware address to send it to.

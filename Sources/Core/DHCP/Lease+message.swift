@@ -162,10 +162,9 @@ private struct LeaseReader {
             }
         }
         lease.routes = Array(routes.prefix(Lease.mostRoutes))
-        for (destination, gateway) in list where gateway != .unspecified {
-            if destination.prefixLength == 0 {
-                lease.gateway = lease.gateway ?? gateway
-            } else if Self.isUsable(destination), lease.isOnLink(gateway) {
+        lease.gateway = list.first { $0.destination.prefixLength == 0 && $0.gateway != .unspecified }?.gateway
+        for (destination, gateway) in list where gateway != .unspecified && destination.prefixLength > 0 {
+            if Self.isUsable(destination), lease.isOnLink(gateway), !lease.isNeededOnLink(destination) {
                 routes.append(Lease.Route(to: destination, by: gateway))
             } else {
                 flaws.append(.badRoute(destination))

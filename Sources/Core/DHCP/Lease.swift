@@ -59,6 +59,41 @@ public struct Lease: Hashable, Sendable {
         return subnet.hasHost(host) || prefixLength == 32
             || routes.contains { $0.gateway == nil && $0.destination.contains(host) }
     }
+
+    /// Whether a route through a gateway to there would take the network itself, or the way to the default gateway, off
+    /// the link.
+    func isNeededOnLink(_ destination: Subnet) -> Bool {
+        destination.prefixLength >= prefixLength && subnet.contains(destination.network)
+            || destination.prefixLength == 32 && destination.network == gateway
+    }
+}
+
+extension Lease {
+    /// A lease that was stored, with what is worth storing. ``DHCPClient`` checks it before it is asked for.
+    /// - Parameters:
+    ///   - nameServers: what no host can have is left out.
+    ///   - expiry: any moment where the device did not know the time; see `isDated` of ``DHCPClient/Event/linkUp``.
+    public init(
+        stored address: IPv4Address, prefixLength: Int, gateway: IPv4Address?, gatewayHardware: HardwareAddress?,
+        server: IPv4Address, nameServers: [IPv4Address], expiry: Instant, hardware: HardwareAddress, at now: Instant
+    ) {
+        let left = max(.zero, min(expiry - now, .seconds(Self.longest)))
+        self.init(
+            address: address, prefixLength: prefixLength, gateway: gateway, server: server, renewal: now + left / 2,
+            rebinding: now + left * 7 / 8, expiry: expiry, hardware: hardware)
+        self.nameServers = Array(nameServers.filter(\.isHost).prefix(Self.mostServers))
+        self.gatewayHardware = gatewayHardware.flatMap { $0.isInterface ? $0 : nil }
+    }
+
+    /// What the network tells beside the address.
+    public var configuration: NetworkConfiguration {
+        var configuration = NetworkConfiguration()
+        configuration.nameServers = nameServers.compactMap(\.address)
+        configuration.searchDomains = searchDomains
+        configuration.timeServers = timeServers.compactMap(\.address)
+        configuration.portal = portal
+        return configuration
+    }
 }
 
 /// Why a lease is not taken, or not taken up again.

@@ -3,8 +3,12 @@ import DHCP
 import Linux
 import Netlink
 
-/// Runs a `DHCPClient` for one interface: hands it packets, time and the link's changes, and carries out what it says, in
-/// the order in which it says it. It decides nothing. Needs `CAP_NET_RAW` and `CAP_NET_ADMIN`.
+/// Gives one interface its IPv4 address: runs a `DHCPClient`, or a `StaticAddressClient` where the network's owner has set
+/// the address. Hands them packets, time and the link's changes, and carries out what they say, in the order in which they
+/// say it. It decides nothing. Needs `CAP_NET_RAW` and `CAP_NET_ADMIN`.
+///
+/// An agent that is restarted calls ``linkUp(hardware:siblings:remembered:isDated:)`` at once where the link is up: the
+/// address that it had before stays in use, and what is not of the new lease goes once there is one.
 @AgentLoop
 public final class AddressKeeper {
     public enum Report: Equatable, Sendable {
@@ -17,29 +21,49 @@ public final class AddressKeeper {
         case remember(Lease)
         /// The remembered lease is good for nothing.
         case forget
+        /// The interface has the address that the network's owner has set, and the routes by it.
+        case inUseStatic(StaticAddress)
+        /// It is taken away again.
+        case droppedStatic(StaticAddress, DHCPClient.DropReason)
+        /// The gateway beside a static address answers, from this hardware address.
+        case foundGateway(HardwareAddress)
         /// One line.
         case problem(String)
     }
 
     /// Of the default route and all others; lower is preferred. What is set is changed at once.
     public var metric: Int {
-        didSet { if let lease = client.lease { set(lease) } }
+        didSet {
+            if let lease = client.lease { set(lease) }
+            if let address = fixed.address { set(address) }
+        }
     }
 
     private let index: Int
     private let onReport: (Report) -> Void
     private var client: DHCPClient
+    private var fixed = StaticAddressClient(random: SystemRandomNumberGenerator())
     private var packets: PacketSocket?
     private var messages: PacketSocket?
     private let sender: RoutedSender
     private let setter: AddressSetter
     /// Those that came while effects were carried out.
-    private var waiting: [DHCPClient.Event] = []
+    private var waiting: [Event] = []
     private var isBusy = false
     private var timer: LoopTimer?
     private var deadline: Instant?
     /// What could not be done, each once for a link.
     private var told: Set<String> = []
+    /// Whether an earlier run of the program may have left an address at the interface.
+    private var mayHaveLeftovers = true
+    private var formerAddress: IPAddress?
+
+    private enum Event {
+        case dhcp(DHCPClient.Event)
+        case fixed(StaticAddressClient.Event)
+        case arp([UInt8])
+        case timer
+    }
 
     /// - Parameters:
     ///   - index: of an interface of Ethernet or Wi-Fi.
@@ -53,37 +77,62 @@ public final class AddressKeeper {
         client = DHCPClient(settings: settings, random: SystemRandomNumberGenerator())
         sender = try RoutedSender(on: index)
         setter = try AddressSetter(on: index)
-        packets = try PacketSocket(.dhcp, on: index) { [weak self] in self?.handle(.packet($0, checksum: $1)) }
+        packets = try PacketSocket(.dhcp, on: index) { [weak self] in self?.handle(.dhcp(.packet($0, checksum: $1))) }
         messages = try PacketSocket(.arp, on: index) { [weak self] bytes, _ in self?.handle(.arp(bytes)) }
         setter.onProblem = { [weak self] in self?.tell("\($0)") }
     }
 
     /// The lease in use.
     public var lease: Lease? { client.lease }
+    /// The static address in use.
+    public var staticAddress: StaticAddress? { fixed.address }
 
     /// The device is in a network: associated, and let in.
     /// - Parameters:
     ///   - hardware: the hardware address that it is there with.
     ///   - siblings: those of the device's other interfaces.
     ///   - remembered: the last lease in this network.
-    public func linkUp(hardware: HardwareAddress, siblings: Set<HardwareAddress> = [], remembered: Lease? = nil) {
+    ///   - isDated: whether the lease's times are true. A device without a clock does not know them after a start: then
+    ///     only the server's word brings the lease back, and not the gateway's presence.
+    public func linkUp(
+        hardware: HardwareAddress, siblings: Set<HardwareAddress> = [], remembered: Lease? = nil, isDated: Bool = true
+    ) {
         told = []
-        handle(.linkUp(hardware: hardware, siblings: siblings, remembered: remembered))
+        formerAddress = remembered?.address.address
+        handle(.fixed(.linkDown))
+        handle(.dhcp(.linkUp(hardware: hardware, siblings: siblings, remembered: remembered, isDated: isDated)))
+    }
+
+    /// The device is in a network whose owner has set its address: no server is asked.
+    public func linkUp(hardware: HardwareAddress, siblings: Set<HardwareAddress> = [], fixed: StaticAddress) {
+        told = []
+        formerAddress = fixed.address
+        handle(.dhcp(.linkDown))
+        handle(.fixed(.linkUp(fixed, hardware: hardware, siblings: siblings)))
     }
 
     /// Another access point of the same network.
-    public func roamed() { handle(.roamed) }
+    public func roamed() {
+        handle(.dhcp(.roamed))
+        handle(.fixed(.roamed))
+    }
     /// Address and routes are taken away before this returns, unless a report is being told.
-    public func linkDown() { handle(.linkDown) }
+    public func linkDown() {
+        handle(.dhcp(.linkDown))
+        handle(.fixed(.linkDown))
+        clear()
+    }
     /// Asks for more time now.
-    public func renew() { handle(.renew) }
+    public func renew() { handle(.dhcp(.renew)) }
     /// Gives the address back.
-    public func release() { handle(.release) }
+    public func release() { handle(.dhcp(.release)) }
 
-    /// Takes away what a client that was killed has left at the interface. To be called before the first link.
+    /// Takes away what a client that was killed has left at the interface. To be called before the first link, and not
+    /// where the link is up already: then the address is to stay in use.
     /// - Parameters:
     ///   - remembered: the address that it may have had, by which leftovers are found on kernels before 5.18.
     public func removeLeftovers(remembered: IPv4Address? = nil) async {
+        mayHaveLeftovers = false
         do throws(NetlinkError) { try await setter.removeLeftovers(remembered: remembered?.address) } catch {
             tell("\(error)")
         }
@@ -91,15 +140,26 @@ public final class AddressKeeper {
 
     // MARK: Events and effects
 
-    private func handle(_ event: DHCPClient.Event) {
+    private func handle(_ event: Event) {
         waiting.append(event)
         guard !isBusy else { return }
         isBusy = true
         defer { isBusy = false }
         while !waiting.isEmpty {
-            for effect in client.handle(waiting.removeFirst(), at: .now) { carryOut(effect) }
+            let now = Instant.now
+            switch waiting.removeFirst() {
+            case .dhcp(let event): for effect in client.handle(event, at: now) { carryOut(effect) }
+            case .fixed(let event): for effect in fixed.handle(event, at: now) { carryOut(effect) }
+            // One of the two is idle.
+            case .arp(let bytes):
+                for effect in client.handle(.arp(bytes), at: now) { carryOut(effect) }
+                for effect in fixed.handle(.arp(bytes), at: now) { carryOut(effect) }
+            case .timer:
+                for effect in client.handle(.timer, at: now) { carryOut(effect) }
+                for effect in fixed.handle(.timer, at: now) { carryOut(effect) }
+            }
         }
-        wait(until: client.deadline)
+        wait(until: client.deadline ?? fixed.deadline)
     }
 
     private func wait(until next: Instant?) {
@@ -120,14 +180,15 @@ public final class AddressKeeper {
         switch effect {
         case .broadcast(let packet):
             attempt { () throws(SystemError) in try packets?.send(packet, to: .broadcast) }
+        case .clear: clear()
         case .unicast(let payload, let source, let destination):
             let datagram = UDPDatagram(source: source, destination: destination, payload: payload)
             attempt { () throws(SystemError) in try sender.send(datagram.packet, to: destination) }
-        case .sendARP(let message, let hardware):
-            attempt { () throws(SystemError) in try messages?.send(message.bytes, to: hardware) }
+        case .sendARP(let message, let hardware): send(message, to: hardware)
         case .use(let lease, let isConfirmed):
             set(lease)
             messages?.listen(about: lease.address)
+            clear()
             onReport(.inUse(lease, isConfirmed: isConfirmed))
         case .drop(let lease, let reason):
             setter.remove()
@@ -137,6 +198,46 @@ public final class AddressKeeper {
         case .forget: onReport(.forget)
         case .report(let problem): onReport(.problem("\(problem)"))
         }
+    }
+
+    private func carryOut(_ effect: StaticAddressClient.Effect) {
+        switch effect {
+        case .sendARP(let message, let hardware): send(message, to: hardware)
+        case .use(let address):
+            set(address)
+            messages?.listen(about: IPv4Address(bytes: address.address.bytes))
+            clear()
+            onReport(.inUseStatic(address))
+        case .drop(let address, let reason):
+            setter.remove()
+            messages?.listen(about: nil)
+            onReport(.droppedStatic(address, reason))
+        case .clear: clear()
+        case .foundGateway(let hardware): onReport(.foundGateway(hardware))
+        case .report(let problem): onReport(.problem("\(problem)"))
+        }
+    }
+
+    private func send(_ message: ARPMessage, to hardware: HardwareAddress) {
+        attempt { () throws(SystemError) in try messages?.send(message.bytes, to: hardware) }
+    }
+
+    /// Takes away what an earlier run has left, once, but for what is in use.
+    private func clear() {
+        guard mayHaveLeftovers else { return }
+        mayHaveLeftovers = false
+        Task { [weak self, formerAddress] in
+            do throws(NetlinkError) { try await self?.setter.removeLeftovers(remembered: formerAddress) } catch {
+                self?.tell("\(error)")
+            }
+        }
+    }
+
+    private func set(_ address: StaticAddress) {
+        setter.set(
+            AddressPlan(
+                address: address.address, prefixLength: address.prefixLength, on: index, lasting: nil,
+                gateway: address.gateway, metric: metric))
     }
 
     private func set(_ lease: Lease) {

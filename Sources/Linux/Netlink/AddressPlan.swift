@@ -8,12 +8,15 @@ public struct AddressPlan: Hashable, Sendable {
     let prefixLength: Int
     /// The interface.
     let index: Int
-    /// How long the address is valid from now on, in seconds; the kernel takes it away then.
+    /// How long the address is valid from now on, in seconds; the kernel takes it away then. All ones: for ever.
     let seconds: UInt32
     /// Also of the route to the address's own network.
     let metric: Int
     /// Those on the link before those that need them.
     let routes: [LeasedRoute]
+
+    /// The kernel counts no more seconds than fit into a signed number.
+    private static let longest = Int64(Int32.max)
 
     /// A route beside the default route.
     public struct Destination: Hashable, Sendable {
@@ -28,15 +31,15 @@ public struct AddressPlan: Hashable, Sendable {
     }
 
     /// - Parameters:
-    ///   - duration: from now until the address ends; less than a second counts as one.
+    ///   - duration: from now until the address ends; less than a second counts as one. Nil: it has no end.
     ///   - gateway: of the default route; nil for none. It may lie beyond the address's network.
     ///   - mtu: of the routes through gateways, in bytes; nil for the link's.
     public init(
-        address: IPAddress, prefixLength: Int, on index: Int, lasting duration: Duration, gateway: IPAddress?,
+        address: IPAddress, prefixLength: Int, on index: Int, lasting duration: Duration?, gateway: IPAddress?,
         destinations: [Destination] = [], metric: Int, mtu: Int? = nil
     ) {
         (self.address, self.prefixLength, self.index, self.metric) = (address, prefixLength, index, metric)
-        seconds = UInt32(clamping: max(1, duration.components.seconds))
+        seconds = duration.map { UInt32(clamping: min(max(1, $0.components.seconds), Self.longest)) } ?? .max
         func route(_ to: IPAddress?, _ length: Int, by hop: IPAddress?) -> LeasedRoute {
             LeasedRoute(
                 destination: to, prefixLength: length, gateway: hop, index: index, metric: metric, source: address,
@@ -71,6 +74,12 @@ struct LeasedRoute: Hashable, Sendable {
     /// `RTPROT_DHCP` (rtnetlink.h).
     static let maker: UInt8 = 16
 
+    /// Whether both are the same but for the MTU, of which the kernel's reports say nothing here.
+    func isSamePath(as other: LeasedRoute) -> Bool {
+        destination == other.destination && prefixLength == other.prefixLength && gateway == other.gateway
+            && index == other.index && metric == other.metric && source == other.source
+    }
+
     init(
         destination: IPAddress?, prefixLength: Int, gateway: IPAddress?, index: Int, metric: Int, source: IPAddress,
         mtu: Int?
@@ -91,14 +100,14 @@ struct LeasedRoute: Hashable, Sendable {
     }
 }
 
-/// An address that a DHCP client has set: it ends by itself.
+/// An address that the agent or a DHCP client has set.
 struct LeasedAddress: Hashable {
     let address: IPAddress
     let prefixLength: Int
     /// Whether it bears the agent's mark. Kernels before 5.18 know none.
     let isMarked: Bool
 
-    /// - Returns: nil for an address of IPv6, of another interface, or that has no end.
+    /// - Returns: nil for an address of IPv6, of another interface, or that has neither an end nor the agent's mark.
     init?(_ message: NetlinkMessage, on index: Int) {
         guard Int(message.type) == RTM_NEWADDR, let report = Address(message.payload), report.index == index,
             report.family == .ipv4, let address = IPAddress(bytes: report.bytes)
@@ -107,9 +116,10 @@ struct LeasedAddress: Hashable {
         let attributes = message.attributes(after: 8)
         // struct ifa_cacheinfo: preferred and valid time; all ones is for ever.
         var times = ByteReader(attributes[IFA_CACHEINFO]?.bytes ?? [])
-        guard times.take(UInt32.self) != nil, let valid = times.take(UInt32.self), valid != .max else { return nil }
+        guard times.take(UInt32.self) != nil, let valid = times.take(UInt32.self) else { return nil }
         (self.address, prefixLength) = (address, report.prefixLength)
         isMarked = attributes[IFA_PROTO]?.number(as: UInt8.self) == OwnRoute.maker
+        guard isMarked || valid != .max else { return nil }
     }
 }
 

@@ -49,22 +49,28 @@ public final class AddressSetter {
         self.plan = nil
     }
 
-    /// Takes away what one that was killed has left: addresses that bear the agent's mark, and the routes by them.
+    /// Takes away what one that was killed has left: addresses that bear the agent's mark, and the routes by them. What is
+    /// set now stays.
     /// - Parameter remembered: an address that counts as well, for kernels before 5.18, which know no mark.
     public func removeLeftovers(remembered: IPAddress? = nil) async throws(NetlinkError) {
         let index = index
         let found = try await socket.dump(.dump(of: .addresses), attempting: "list the addresses") {
             LeasedAddress($0, on: index)
         }
-        let leftovers = found.filter { ($0.isMarked || $0.address == remembered) && $0.address != plan?.address }
-        guard !leftovers.isEmpty else { return }
-        let sources = Set(leftovers.map(\.address))
+        let former = found.filter { $0.isMarked || $0.address == remembered }
+        guard !former.isEmpty else { return }
         let routes = try await socket.dump(.dump(of: .routes), attempting: "list the routes") { message in
             guard Int(message.type) == RTM_NEWROUTE else { return LeasedRoute?.none }
             return RouteReport(message.payload).flatMap { LeasedRoute($0, on: index) }
         }
+        // The plan may have changed while the kernel listed them.
+        let leftovers = former.filter { ($0.address, $0.prefixLength) != (plan?.address, plan?.prefixLength) }
+        let sources = Set(former.map(\.address))
         // Those through gateways first: they need the others.
-        let own = routes.filter { sources.contains($0.source) }.prefix(Self.mostRequests / 2)
+        let own = routes.filter { route in
+            sources.contains(route.source) && plan?.routes.contains { $0.isSamePath(as: route) } != true
+        }
+        .prefix(Self.mostRequests / 2)
         for route in own where route.gateway != nil { remove(route) }
         for route in own where route.gateway == nil { remove(route) }
         for leftover in leftovers.prefix(16) { remove(leftover.address, prefixLength: leftover.prefixLength) }
