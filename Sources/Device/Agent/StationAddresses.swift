@@ -30,21 +30,26 @@ final class StationAddresses {
         guard let link = routes.link(named: interface), let hardware = link.hardware,
             let keeper = keeper(of: link.index)
         else { return }
-        keeper.linkUp(hardware: hardware, siblings: siblings(of: link), remembered: request.remembered)
+        let siblings = siblings(of: link)
+        if let fixed = request.fixed {
+            keeper.linkUp(hardware: hardware, siblings: siblings, fixed: fixed)
+        } else {
+            keeper.linkUp(
+                hardware: hardware, siblings: siblings, remembered: request.remembered, isDated: request.isDated)
+        }
     }
 
     func confirm() { client?.keeper.roamed() }
 
+    /// Also what an agent that was killed has left.
     /// - Parameter network: whether it is left for another one, whose addresses of IPv6 then go too.
     func drop(leaving network: Bool) {
-        guard let link = routes.link(named: interface) else { return client = nil }
-        guard let client, client.index == link.index else {
-            // What an agent that was killed has left.
-            guard let keeper = keeper(of: link.index) else { return }
-            Task { await keeper.removeLeftovers() }
-            return
+        if let link = routes.link(named: interface), let keeper = keeper(of: link.index) {
+            keeper.linkDown()
+        } else {
+            client = nil
         }
-        client.keeper.linkDown()
+        tell(NetworkConfiguration())
     }
 
     /// An interface that was taken away and comes back has another number.
@@ -70,7 +75,9 @@ final class StationAddresses {
     private func take(_ report: AddressKeeper.Report) {
         switch report {
         case .inUse(let lease, _): tell(lease.configuration)
-        case .dropped: tell(NetworkConfiguration())
+        case .inUseStatic(let address): tell(NetworkConfiguration(address))
+        case .dropped, .droppedStatic: tell(NetworkConfiguration())
+        case .foundGateway: break
         case .remember(let lease): onReport(.remember(lease))
         case .forget: onReport(.forget)
         case .problem(let text): onReport(.problem(text))
@@ -82,21 +89,18 @@ final class StationAddresses {
     }
 }
 
+extension NetworkConfiguration {
+    fileprivate init(_ address: StaticAddress) {
+        self.init()
+        nameServers = address.nameServers
+    }
+}
+
 extension NetworkNotes {
     init(_ configuration: NetworkConfiguration) {
         self.init(
             nameServers: configuration.nameServers.prefix(Self.maximumServers).map { NameServer($0) },
             captivePortalAPI: configuration.portal)
-    }
-}
-
-// MERGE: stub.
-extension Lease {
-    var configuration: NetworkConfiguration {
-        var configuration = NetworkConfiguration()
-        configuration.nameServers = nameServers.compactMap(\.address)
-        configuration.portal = portal
-        return configuration
     }
 }
 
