@@ -85,8 +85,9 @@ let package = Package(
         module(
             "Agent", in: "Device",
             on: [
-                "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CLinux", "Connectivity", "Failover", "Hotspots",
-                "KeyFile", "Linux", "Netlink", "Supplicant", crypto, cryptoExtras, logging, nioCore, nioPosix,
+                "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CLinux", "Connectivity", "DHCP", "Failover",
+                "Hotspots", "KeyFile", "Linux", "Netlink", "Supplicant", crypto, cryptoExtras, logging, nioCore,
+                nioPosix,
             ]),
         .executableTarget(
             name: "altnet",
@@ -177,7 +178,7 @@ let package = Package(
         tests(
             "AgentTests",
             on: [
-                "Agent", "AgentCore", "AppClient", "AppProtocol", "Connectivity", "Hotspots", "KeyFile",
+                "Agent", "AgentCore", "AppClient", "AppProtocol", "Connectivity", "DHCP", "Hotspots", "KeyFile",
                 "KeyFileSimulation", "PipedPrograms", "Randomness", "TestTime", "altnet",
             ]),
         tests(
