@@ -2,7 +2,6 @@ import AgentModel
 import DHCP
 import Glibc
 import Linux
-import Logging
 import Testing
 
 @testable import Agent
@@ -69,7 +68,7 @@ import Testing
 }
 
 /// The helper is a server in the test, which answers what it is told to.
-@Suite(.timeLimit(.minutes(1))) @AgentLoop struct SystemResolverTests {
+@AgentLoop @Suite(.timeLimit(.minutes(1))) struct SystemResolverTests {
     /// Listens, and answers each question in turn.
     @AgentLoop private final class Helper {
         private let descriptor: Int32
@@ -233,7 +232,8 @@ import Testing
         #expect(settings.routeMetric == 100 && settings.spareRouteMetric == 110)
         #expect(
             settings.dhcp(deviceId: "SN1", interface: "wlan0")
-                == DHCPSettings(identifier: try #require(.text("pump")), hostName: HostName("pump-7"), isAnonymous: true))
+                == DHCPSettings(
+                    identifier: try #require(.text("pump")), hostName: HostName("pump-7"), isAnonymous: true))
         let standard = try AgentSettings(environment: [:])
         #expect(standard.addressClient == .altnet && standard.resolver == .auto && standard.routeMetric == 600)
         #expect(standard.dhcp(deviceId: "SN1", interface: "wlan0") == DHCPSettings())

@@ -22,7 +22,9 @@ struct ResolverRequest: Equatable {
     /// helper would refuse. The interface that carries the traffic comes first, and its search domains alone count:
     /// a domain draws names to the network that tells it.
     var text: String {
-        let ordered = entries.sorted { ($0.value.carriesTraffic ? 0 : 1, $0.key) < ($1.value.carriesTraffic ? 0 : 1, $1.key) }
+        let ordered = entries.sorted {
+            ($0.value.carriesTraffic ? 0 : 1, $0.key) < ($1.value.carriesTraffic ? 0 : 1, $1.key)
+        }
         var lines = ["altnet-resolver 1"]
         for (interface, entry) in ordered where interface.isInterfaceName {
             lines.append("interface \(interface)")
@@ -172,7 +174,8 @@ struct ResolverFailure: Error, Equatable {
         if line.hasPrefix("refused ") {
             return .failure(ResolverFailure(reason: line.dropFirst(8).description.printable))
         }
-        return .failure(ResolverFailure(reason: "the helper ended without an answer: journalctl -u 'altnet-resolver@*'"))
+        return .failure(
+            ResolverFailure(reason: "the helper ended without an answer: journalctl -u 'altnet-resolver@*'"))
     }
 }
 
