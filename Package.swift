@@ -180,7 +180,7 @@ let package = Package(
         tests(
             "AgentTests",
             on: [
-                "Agent", "AgentCore", "AppClient", "AppProtocol", "Connectivity", "Hotspots", "KeyFile",
+                "Agent", "AgentCore", "AppClient", "AppProtocol", "Connectivity", "DHCP", "Hotspots", "KeyFile",
                 "KeyFileSimulation", "PipedPrograms", "Randomness", "TestTime", "altnet",
             ]),
         tests(

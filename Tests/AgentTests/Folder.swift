@@ -2,7 +2,9 @@ import Glibc
 import Testing
 
 /// Calls `body` with a fresh folder, and removes it with the files in it.
-func inFolder(_ body: (String) async throws -> Void) async throws {
+func inFolder(
+    isolation: isolated (any Actor)? = #isolation, _ body: (String) async throws -> Void
+) async throws {
     var template = Array("/tmp/altnet-agent-XXXXXX".utf8CString)
     let path = try #require(
         template.withUnsafeMutableBufferPointer { buffer in

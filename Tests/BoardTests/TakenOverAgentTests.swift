@@ -29,6 +29,7 @@ struct TakenOverAgentTests {
             let agent = try #require(getpwnam("nobody")).pointee
             for folder in ["/var/lib/altnet", "/run/altnet"] { chown(root + folder, agent.pw_uid, agent.pw_gid) }
             try "wlan0\n".write(toFile: root + "/run/altnet-interface/interfaces", atomically: false, encoding: .utf8)
+            try "altnet\n".write(toFile: root + "/run/altnet-interface/client", atomically: false, encoding: .utf8)
             try "#!/bin/sh\ncase $* in *' is-enabled \(responder).service') ;; *is-enabled*) exit 1 ;; esac\n".write(
                 toFile: root + "/systemctl", atomically: false, encoding: .utf8)
             chmod(root + "/systemctl", 0o755)
@@ -116,77 +117,24 @@ struct TakenOverAgentTests {
         try device.writeId(Array(#"a"b'c\d%n/e"#.utf8))
         #expect(try device.prepare().announced?.contains(#"TxtText=v=1 id=a\"b\'c\\d%%n/e"# + "\n") == true)
     }
-
-    // MARK: Notes of a lease
-
-    /// Calls dhcpcd's hook as root.
-    private func note(in folder: String) throws -> String {
-        let (status, said) = try Board.run(
-            "env",
-            [
-                "ALTNET_LEASES=" + folder, "interface=wlan0", "reason=BOUND", "new_domain_name_servers=192.0.2.1",
-                "new_captive_portal_uri=https://portal.example/" + secret, Board.folder + "/dhcpcd/altnet-lease",
-            ])
-        #expect(status == 0)
-        return said
-    }
-
-    @Test(arguments: [
-        "mkdir leases && ln -s ../../../secret leases/.wlan0.new", "mkdir leases && ln -s ../../../secret leases/wlan0",
-        "mkdir -m 777 leases", "ln -s ../.. leases",
-    ])
-    func theHookWritesNowhereButInAFolderOfRootsAlone(planting: String) throws {
-        let device = try Device()
-        #expect(try device.attack("cd \(device.root)/run/altnet && \(planting)") == 0)
-        let said = try note(in: device.root + "/run/altnet/leases")
-        #expect(said.contains("is not root's alone"))
-        #expect(try String(contentsOfFile: device.root + "/secret", encoding: .utf8) == secret + "\n")
-        let (_, written) = try Board.run("grep", ["-rl", "portal.example", device.root])
-        #expect(written == "")
-    }
-
-    @Test func aFolderThatOthersMayWriteToIsNotRootsAlone() throws {
-        let device = try Device()
-        for (mode, isAlone) in [(0o755, true), (0o750, true), (0o775, false), (0o757, false), (0o1777, false)] {
-            let folder = "\(device.root)/run/leases-\(mode)"
-            #expect(mkdir(folder, 0o755) == 0 && chmod(folder, mode_t(mode)) == 0)
-            let said = try note(in: folder)
-            #expect(said.isEmpty == isAlone)
-            #expect((access(folder + "/wlan0", F_OK) == 0) == isAlone, "\(String(mode, radix: 8))")
-        }
-    }
-
-    @Test func whatTheHookWritesIsANewFileOfRoots() throws {
-        let device = try Device()
-        let folder = device.root + "/run/altnet-leases"
-        #expect(try note(in: folder) == "")
-        // A link that root itself has left there is not written to either.
-        #expect(symlink("../../secret", folder + "/.wlan0.new") == 0)
-        #expect(try note(in: folder) == "")
-        var status = stat()
-        #expect(lstat(folder + "/wlan0", &status) == 0 && status.st_mode == S_IFREG | 0o644 && status.st_uid == 0)
-        #expect(lstat(folder, &status) == 0 && status.st_mode == S_IFDIR | 0o755 && status.st_uid == 0)
-        #expect(try String(contentsOfFile: device.root + "/secret", encoding: .utf8) == secret + "\n")
-    }
 }
 
 /// The files of `board` say who owns which file.
 @Suite struct OwnershipTests {
-    /// Those that root runs or reads, and systemd, udev and dhcpcd as root.
+    /// Those that root runs or reads, and systemd and udev as root.
     private static let files = [
         "systemd/altnet-interface", "systemd/altnet-interface.service", "systemd/altnet-providers.socket",
         "systemd/altnet-providers.service", "systemd/altnet-provision.service",
         "systemd/altnet-wpa_supplicant@.service",
-        "systemd/altnet.service", "systemd/altnet.tmpfiles", "systemd/altnet.sysusers", "dhcpcd/altnet-lease",
+        "systemd/altnet.service", "systemd/altnet.tmpfiles", "systemd/altnet.sysusers", "systemd/altnet-resolver",
+        "systemd/altnet-resolver.socket", "systemd/altnet-resolver@.service", "systemd/altnet-resolver-boot.service",
         "udev/90-altnet-flash.rules", "wpa_supplicant/wpa_supplicant.conf", "debian/postinst", "debian/prerm",
         "buildroot/package/altnet/S45altnet",
     ]
     /// A path below a folder of the agent's, and why root may name it.
     private static let known = [
         // Taken away, by its name in there.
-        "rm -f /run/altnet/providers.sock", "rm -rf /run/altnet/leases",
-        // Looked for; what is in it is read with the agent's rights.
-        "if [ -d /run/altnet/leases ]", "for file in /run/altnet/leases/*",
+        "rm -f /run/altnet/providers.sock", "rm -rf /run/altnet-leases /run/altnet/leases",
     ]
 
     @Test(arguments: files) func rootNamesNoPathBelowAFolderOfTheAgents(file: String) throws {
@@ -210,6 +158,7 @@ struct TakenOverAgentTests {
         let group = try #require(agent.firstMatch(of: /\nSupplementaryGroups=(\S+)\n/)).1
         #expect(group != "altnet")
         #expect(try Board.text(of: "systemd/altnet-providers.socket").contains("\nSocketGroup=\(group)\n"))
+        #expect(try Board.text(of: "systemd/altnet-resolver.socket").contains("\nSocketGroup=\(group)\n"))
         let supplicant = try Board.text(of: "systemd/altnet-wpa_supplicant@.service")
         #expect(supplicant.contains("\nGroup=\(group)\n") && supplicant.contains(" GROUP=\(group)\""))
         #expect(try Board.text(of: "systemd/altnet.sysusers").contains("\ng \(group) "))

@@ -5,23 +5,30 @@ import Testing
 @Suite(.serialized, .timeLimit(.minutes(2))) struct UnitFileTests {
     /// The agent and who is beside it, with how exposed systemd may find each: tenths, of 100.
     static let services = [
-        ("altnet.service", 20), ("altnet-providers.service", 21), ("altnet-wpa_supplicant@.service", 27),
-        ("altnet-interface.service", 9), ("altnet-provision.service", 17),
+        ("altnet.service", 21), ("altnet-providers.service", 21), ("altnet-wpa_supplicant@.service", 27),
+        ("altnet-interface.service", 9), ("altnet-provision.service", 17), ("altnet-resolver@.service", 7),
+        ("altnet-resolver-boot.service", 7),
     ]
     private static let units =
-        services.map(\.0) + ["altnet-providers.socket", "altnet-wpa_supplicant@.path"]
+        services.map(\.0) + ["altnet-providers.socket", "altnet-resolver.socket", "altnet-wpa_supplicant@.path"]
     /// systemd 252 of Debian 12 has not heard of these, which are for Debian 13.
-    private static let newer = ["RestartSteps", "RestartMaxDelaySec", "notify-reload", "RestartMode"]
+    private static let newer = [
+        "RestartSteps", "RestartMaxDelaySec", "notify-reload", "RestartMode", "PollLimitIntervalSec", "PollLimitBurst",
+    ]
 
     /// The units as they are here: their programs are not installed on this machine.
     private func place(_ board: Board) throws -> [String] {
         try Self.units.map { unit in
             let text = try Board.text(of: "systemd/" + unit)
-                .replacing(#/(/usr/bin/altnet|/usr/lib/altnet/interface|/usr/sbin/wpa_supplicant) /#) { _ in
-                    "/usr/bin/true "
+                .replacing(
+                    #/(/usr/bin/altnet|/usr/lib/altnet/interface|/usr/lib/altnet/resolver|/usr/sbin/wpa_supplicant)\b/#
+                ) { _ in
+                    "/usr/bin/true"
                 }
             let path = board.place + "/" + unit.replacing("@.", with: "@wlan0.")
             try text.write(toFile: path, atomically: true, encoding: .utf8)
+            // A socket starts a service by its template.
+            try text.write(toFile: board.place + "/" + unit, atomically: true, encoding: .utf8)
             return path
         }
     }
@@ -59,7 +66,7 @@ import Testing
         for line in [
             "User=altnet", "NoNewPrivileges=yes", "AmbientCapabilities=CAP_NET_ADMIN CAP_NET_RAW",
             "CapabilityBoundingSet=CAP_NET_ADMIN CAP_NET_RAW", "ProtectSystem=strict", "PrivateTmp=yes",
-            "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK", "LimitCORE=0", "Restart=always",
+            "RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6 AF_NETLINK AF_PACKET", "LimitCORE=0", "Restart=always",
             "LoadCredential=altnet.root-key:/etc/altnet/keys/root-key",
         ] {
             #expect(lines.contains(Substring(line)), "\(line)")

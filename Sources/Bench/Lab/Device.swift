@@ -84,7 +84,7 @@ public actor Device {
         let recording = ["ALTNET_LOG_LEVEL": "trace", "ALTNET_RECORD": Self.record(in: lab)]
         var environment = [
             "ALTNET_INTERFACE": lab.station.interface, "ALTNET_SUPPLICANT_DIR": lab.station.controlDirectory,
-            "ALTNET_STATE_DIR": directory, "ALTNET_SOCKET": socket,
+            "ALTNET_STATE_DIR": directory, "ALTNET_SOCKET": socket, "ALTNET_RESOLVER": "none",
         ].merging(isRecording ? recording : [:]) { $1 }
         environment["ALTNET_SPARE_INTERFACE"] = lab.station.spareInterface
         environment.merge(UnitEnvironment.memory) { own, _ in own }

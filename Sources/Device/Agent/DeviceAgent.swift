@@ -25,6 +25,8 @@ public final class DeviceAgent {
     let routes: RouteMonitor
     private let stations: [Station]
     var steering: RouteSteering?
+    /// Nil where programs are not told the networks' name servers.
+    private let resolver: SystemResolver?
     let reach: ConnectivityMonitor
     let outside: NetworkReadings
     let reachability: ReachabilityMonitor
@@ -67,6 +69,8 @@ public final class DeviceAgent {
         self.reach = reach
         self.outside = outside
         reachability = ReachabilityMonitor(of: .internet, routes: routes)
+        let tells = settings.addressClient == .altnet && settings.resolver != .none
+        resolver = tells ? SystemResolver { [log] level, text in log.log(level: level, "\(text)") } : nil
         self.observations = observations
         self.recording = recording
         self.hub = hub
@@ -75,7 +79,7 @@ public final class DeviceAgent {
             settings: AgentCore.Settings(
                 policy: settings.policy, maximumBackups: settings.maximumBackups, spareGrace: settings.spareGrace,
                 watchesSilence: settings.silentBeacons > 0, hasProviders: reach.hotspots != nil,
-                country: settings.country, assignsAddresses: settings.assignsAddresses),
+                country: settings.country, assignsAddresses: settings.addressClient == .altnet),
             state: state, station: stations[0].id, spare: stations.dropFirst().first?.id, localKey: identity.localKey)
         refreshSurroundings()
     }
@@ -99,18 +103,19 @@ public final class DeviceAgent {
         for finding in await store.report { log.log(level: finding.isSerious ? .error : .warning, "\(finding)") }
         let identity = try DeviceIdentity.load(from: settings.stateDirectory)
         let outside = NetworkReadings(ReadingMarks(in: settings.socketFolder + "/reading", log: log))
+        let assigns = settings.addressClient == .altnet
         let stations = radios.enumerated().map { position, radio in
             let interface = radio.interface
             let network = InterfaceNetwork(
-                interface: interface, on: group, notes: settings.assignsAddresses ? .told : .system,
-                watchedBy: outside.marks)
+                interface: interface, on: group, notes: assigns ? .told : .system, watchedBy: outside.marks)
             let addresses = StationAddresses(
-                interface: interface, metric: settings.routeMetric + 10 * position, settings: settings.dhcp,
-                network: network, routes: routes
+                interface: interface, metric: Int(position == 0 ? settings.routeMetric : settings.spareRouteMetric),
+                settings: settings.dhcp(deviceId: identity.id, interface: interface), network: network,
+                routes: routes
             ) { observations.put(.address($0, interface)) }
             return Station(
                 settings, interface: interface, radio: radio, network: network,
-                addresses: settings.assignsAddresses ? addresses : nil
+                addresses: assigns ? addresses : nil
             ) { observations.put(.supplicant($0, interface)) }
         }
         return DeviceAgent(
@@ -133,6 +138,7 @@ public final class DeviceAgent {
         (self.onAddressChange, self.onServiceStatus) = (onAddressChange, onServiceStatus)
         reportLimits()
         beginConnectivityMonitor()
+        for station in stations { station.addresses?.onConfiguration = { [weak self] in self?.tellNameServers() } }
         handle(
             .begin(inUse: StationID(RouteSteering.used(of: stations.map(\.interface), in: routes) ?? station.interface))
         )
@@ -239,6 +245,20 @@ public final class DeviceAgent {
     }
 
     // MARK: Stations
+
+    /// Programs are told the name servers; those of the station in use come first.
+    func tellNameServers() {
+        for station in stations {
+            guard let configuration = station.addresses?.configuration else { continue }
+            if configuration.nameServers.isEmpty {
+                resolver?.clear(interface: station.interface)
+            } else {
+                resolver?.set(
+                    interface: station.interface, nameServers: configuration.nameServers,
+                    searchDomains: configuration.searchDomains, carriesTraffic: station === self.station)
+            }
+        }
+    }
 
     /// The one in use.
     var station: Station { self[core.inUse] }

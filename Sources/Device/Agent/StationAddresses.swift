@@ -15,6 +15,10 @@ final class StationAddresses {
     private let network: InterfaceNetwork
     private let routes: RouteMonitor
     private let onReport: (AddressReport) -> Void
+    /// What the network has told.
+    private(set) var configuration = NetworkConfiguration()
+    /// Called when that has changed.
+    var onConfiguration: () -> Void = {}
     private var client: (index: Int, keeper: AddressKeeper)?
 
     /// - Parameter metric: of the station's routes.
@@ -85,7 +89,10 @@ final class StationAddresses {
     }
 
     private func tell(_ configuration: NetworkConfiguration) {
+        guard configuration != self.configuration else { return }
+        self.configuration = configuration
         network.tell(NetworkNotes(configuration))
+        onConfiguration()
     }
 }
 
@@ -102,11 +109,4 @@ extension NetworkNotes {
             nameServers: configuration.nameServers.prefix(Self.maximumServers).map { NameServer($0) },
             captivePortalAPI: configuration.portal)
     }
-}
-
-// MERGE: stub.
-extension AgentSettings {
-    var assignsAddresses: Bool { true }
-    var routeMetric: Int { 600 }
-    var dhcp: DHCPSettings { DHCPSettings() }
 }

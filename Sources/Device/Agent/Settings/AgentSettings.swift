@@ -1,4 +1,5 @@
 import AppProtocol
+import DHCP
 import Failover
 import KeyFile
 import Logging
@@ -18,6 +19,17 @@ public struct AgentSettings: Sendable {
     public var supplicantDirectory: String
     /// The country's code, of two capital letters, or 00; nil where that is left to others.
     public var country: String?
+    /// The program that gets the interface's addresses.
+    public var addressClient: AddressClient
+    /// Where the network's name servers go. Root's helper reads the setting itself; with `none` it needs not be asked.
+    public var resolver: ResolverChoice
+    /// The metric of the default route, 1 to 1,000,000.
+    public var routeMetric: UInt32
+    /// The same of the spare interface.
+    public var spareRouteMetric: UInt32 { routeMetric + 10 }
+    public var dhcpIdentity: DHCPIdentity
+    public var dhcpHostName: HostName?
+    public var isDHCPAnonymous: Bool
     /// The folder of the device's identity, and of the key file and its root key unless they have places of their own.
     public var stateDirectory: String
     /// A file, or a partition of a flash chip or a block device.
@@ -76,6 +88,12 @@ public struct AgentSettings: Sendable {
         silentBeacons = reader.number(.silentBeacons)
         supplicantDirectory = reader.path(.supplicantDirectory)
         country = reader.country(.country)
+        addressClient = reader.choice(.addressClient) ?? .altnet
+        resolver = reader.choice(.resolver) ?? .auto
+        routeMetric = UInt32(clamping: reader.number(.routeMetric))
+        dhcpIdentity = reader.dhcpIdentity(.dhcpClientIdentifier)
+        dhcpHostName = reader.hostName(.dhcpHostName)
+        isDHCPAnonymous = reader.isYes(.dhcpAnonymous)
         stateDirectory = reader.path(.stateDirectory)
         keyFilePath = reader.path(.keyFile, default: stateDirectory + "/keyfile")
         rootKeyPath = reader.optionalPath(.rootKey)

@@ -16,6 +16,11 @@ extension Setting {
             SettingGroup(
                 title: "The device", settings: [interface, spareInterface, spareGrace, supplicantDirectory, country]),
             SettingGroup(
+                title: "Addresses and name servers",
+                settings: [
+                    addressClient, resolver, routeMetric, dhcpClientIdentifier, dhcpHostName, dhcpAnonymous,
+                ]),
+            SettingGroup(
                 title: "What is kept", settings: [stateDirectory, keyFile, rootKey, keyFileAnchor, maximumBackups]),
             SettingGroup(
                 title: "Apps",
@@ -52,7 +57,7 @@ extension Setting {
         "SPARE_INTERFACE", .interface, .implied("none", example: "wlan1"), .onRestart,
         "A second Wi-Fi interface, of another radio or of the same: with it the next network is joined, and found good, before "
             + "the present one is left. Where there is none of that name, and the radio allows it, the agent makes it. It needs a "
-            + "wpa_supplicant and a DHCP client as the first does, which the Debian package sees to.")
+            + "wpa_supplicant as the first does, which the Debian package sees to.")
     static let spareGrace = seconds(
         "SPARE_GRACE_S", 0...3600, standard: .seconds(30), .onRestart,
         "How long the network that was left so stays joined, for what was begun in it.")
@@ -64,6 +69,35 @@ extension Setting {
         "COUNTRY", .other("the code of a country in capital letters (ISO 3166), such as DE, or 00 for the world"),
         .implied("left to wpa_supplicant and the kernel", example: "DE"), .onRestart,
         "The country that the device is in, whose rules say on which channels it may send, and how loudly.")
+
+    // MARK: Addresses and name servers
+
+    static let addressClient = Setting(
+        "ADDRESS_CLIENT", .oneOf(AddressClient.allCases.map(\.rawValue)), .value(AddressClient.altnet.rawValue),
+        .onRestart,
+        "The program that gets the interface's addresses: the agent, or another one, which the agent then watches. That one "
+            + "tells the name servers, too.")
+    static let resolver = Setting(
+        "RESOLVER", .oneOf(ResolverChoice.allCases.map(\.rawValue)), .value(ResolverChoice.auto.rawValue), .onRestart,
+        "Where the network's name servers go: to systemd-resolved, to resolvconf, or into /etc/resolv.conf. auto is the first "
+            + "of these that is there; none leaves the name servers of the device as they are.")
+    static let routeMetric = number(
+        "ROUTE_METRIC", 1...1_000_000, standard: 600, .onRestart,
+        "The metric of the interface's default route; the spare interface's is larger by 10. The route with the smaller "
+            + "metric is preferred, so a cable with 100 is.")
+    static let dhcpClientIdentifier = Setting(
+        "DHCP_CLIENT_ID",
+        .other("hardware, duid, or text: with 1 to 254 bytes after it"), .value("hardware"), .onRestart,
+        "How the device says to a DHCP server which client it is: by its hardware address, by an identifier of the device that "
+            + "stays when the hardware changes (RFC 4361), or by a text.")
+    static let dhcpHostName = Setting(
+        "DHCP_HOST_NAME", .other("labels of 1 to 63 letters, digits and hyphens, with dots between them"),
+        .implied("none", example: "pump-7"), .onRestart,
+        "The name that a DHCP server is told, which may enter it into its zone.")
+    static let dhcpAnonymous = Setting(
+        "DHCP_ANONYMOUS", .oneOf(["yes", "no"]), .value("no"), .onRestart,
+        "Whether a DHCP server is told as little as possible (RFC 7844): no text, no name, and the hardware address as it is "
+            + "in this network.")
 
     // MARK: State on disk
 

@@ -1,4 +1,5 @@
 import AgentModel
+import DHCP
 import Logging
 
 /// Takes settings one by one out of the given ones. An invalid one is noted, and the default taken in its place, so
@@ -73,6 +74,21 @@ struct SettingsReader {
     mutating func level(_ setting: Setting) -> Logger.Level {
         value(of: setting, read: Logger.Level.init(rawValue:)) ?? .notice
     }
+
+    /// One of a few words; nil where it is not set.
+    mutating func choice<Choice: RawRepresentable<String>>(_ setting: Setting) -> Choice? {
+        value(of: setting, read: Choice.init(rawValue:))
+    }
+
+    mutating func isYes(_ setting: Setting) -> Bool {
+        value(of: setting) { text in ["yes": true, "no": false][text] } ?? (setting.example == "yes")
+    }
+
+    mutating func dhcpIdentity(_ setting: Setting) -> DHCPIdentity {
+        value(of: setting, read: DHCPIdentity.init) ?? .hardware
+    }
+
+    mutating func hostName(_ setting: Setting) -> HostName? { value(of: setting, read: HostName.init) }
 
     /// A text that is judged elsewhere; nil where it is not set, or set to nothing.
     func anyText(_ setting: Setting) -> String? { given[setting.name].flatMap { $0.text.isEmpty ? nil : $0.text } }

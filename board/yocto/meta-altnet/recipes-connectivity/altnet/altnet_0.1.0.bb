@@ -64,7 +64,7 @@ altnet_bind() {
 FILES:${PN} += "${systemd_system_unitdir} ${libdir}/sysusers.d ${nonarch_libdir} ${datadir} ${ALTNET_WRITABLE}"
 CONFFILES:${PN} = "${sysconfdir}/altnet/altnet.conf ${sysconfdir}/altnet/wpa_supplicant.conf"
 
-RDEPENDS:${PN} = "ca-certificates util-linux-setpriv wpa-supplicant"
+RDEPENDS:${PN} = "ca-certificates util-linux-flock util-linux-setpriv wpa-supplicant"
 RRECOMMENDS:${PN} = "wireless-regdb-static"
 
 # It is made elsewhere: stripped, and linked with flags of its own.

@@ -1,0 +1,138 @@
+import Foundation
+import Testing
+
+/// The kernel gets the interface's IPv6 addresses while altnet has it, and the values of before come back.
+@Suite(.timeLimit(.minutes(2))) struct KernelSettingTests {
+    /// As NetworkManager or systemd-networkd leave the interface.
+    private static let before = [
+        "addr_gen_mode": "1", "autoconf": "1", "accept_ra": "0", "accept_ra_defrtr": "1", "accept_ra_pinfo": "0",
+        "ra_defrtr_metric": "1024", "forwarding": "0",
+    ]
+    private static let during = before.merging([
+        "addr_gen_mode": "0", "accept_ra": "1", "accept_ra_pinfo": "1", "ra_defrtr_metric": "2048",
+    ]) { $1 }
+
+    /// A board whose interface wlan0 has been taken over.
+    private struct Device {
+        let board: Board
+        var root: String { board.place }
+
+        init() throws {
+            board = try Board()
+            for folder in ["/run/altnet-interface", "/etc/altnet"] {
+                try FileManager.default.createDirectory(atPath: root + folder, withIntermediateDirectories: true)
+            }
+            try write("wlan0\n", to: "/run/altnet-interface/interfaces")
+            try write("altnet\n", to: "/run/altnet-interface/client")
+            try write("#!/bin/sh\ncase $* in *is-enabled*) exit 1 ;; esac\n", to: "/systemctl")
+            chmod(root + "/systemctl", 0o755)
+            try plug("wlan0", number: 3)
+        }
+
+        func write(_ text: String, to path: String) throws {
+            let folder = URL(fileURLWithPath: root + path).deletingLastPathComponent()
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            try text.write(toFile: root + path, atomically: false, encoding: .utf8)
+        }
+
+        func plug(_ interface: String, number: Int) throws {
+            for (key, value) in before { try set(interface, key, value) }
+            try write("\(number)\n", to: "/sys/class/net/\(interface)/ifindex")
+        }
+
+        func set(_ interface: String, _ key: String, _ value: String) throws {
+            try write(value + "\n", to: "/proc/sys/net/ipv6/conf/\(interface)/\(key)")
+        }
+
+        func values(_ interface: String = "wlan0") throws -> [String: String] {
+            let folder = root + "/proc/sys/net/ipv6/conf/" + interface
+            let keys = try FileManager.default.contentsOfDirectory(atPath: folder)
+            return Dictionary(
+                uniqueKeysWithValues: try keys.map {
+                    ($0, try String(contentsOfFile: folder + "/" + $0, encoding: .utf8).filter { $0 != "\n" })
+                })
+        }
+
+        func run(_ arguments: String...) throws {
+            let (status, said) = try Board.run(
+                "env",
+                [
+                    "ALTNET_ROOT=" + root, "ALTNET_SYSTEMCTL=" + root + "/systemctl",
+                    Board.folder + "/systemd/altnet-interface",
+                ] + arguments)
+            #expect(status == 0, "\(said)")
+        }
+    }
+
+    @Test func theValuesOfBeforeComeBack() throws {
+        let device = try Device()
+        try device.run("kernel", "wlan0")
+        #expect(try device.values() == Self.during)
+        // Again, as wpa_supplicant and the agent start anew.
+        try device.run("kernel", "wlan0")
+        try device.run("release")
+        #expect(try device.values() == Self.before)
+    }
+
+    @Test func aRouterReadsAdvertisementsAllTheSame() throws {
+        let device = try Device()
+        try device.set("wlan0", "forwarding", "1")
+        try device.run("kernel", "wlan0")
+        #expect(try device.values()["accept_ra"] == "2")
+    }
+
+    @Test func whatAnOwnerChoseForLinkLocalAddressesStays() throws {
+        let device = try Device()
+        try device.set("wlan0", "addr_gen_mode", "3")
+        try device.run("kernel", "wlan0")
+        #expect(try device.values()["addr_gen_mode"] == "3")
+    }
+
+    @Test func whatAnotherProgramChangedSinceStays() throws {
+        let device = try Device()
+        try device.run("kernel", "wlan0")
+        try device.set("wlan0", "accept_ra", "2")
+        try device.run("release")
+        #expect(try device.values() == Self.before.merging(["accept_ra": "2"]) { $1 })
+    }
+
+    /// A stick that was pulled out and put in again has the kernel's own values.
+    @Test func anInterfaceThatComesAnewHasItsOwnValues() throws {
+        let device = try Device()
+        try device.run("kernel", "wlan0")
+        try device.plug("wlan0", number: 4)
+        try device.set("wlan0", "accept_ra", "1")
+        try device.run("kernel", "wlan0")
+        try device.run("release")
+        #expect(try device.values() == Self.before.merging(["accept_ra": "1"]) { $1 })
+    }
+
+    @Test func anInterfaceThatIsGoneIsNoFailure() throws {
+        let device = try Device()
+        try device.run("kernel", "wlan0")
+        try FileManager.default.removeItem(atPath: device.root + "/proc/sys/net/ipv6/conf/wlan0")
+        try FileManager.default.removeItem(atPath: device.root + "/sys/class/net/wlan0")
+        try device.run("kernel", "wlan0")
+        try device.run("release")
+    }
+
+    @Test func theSpareInterfaceComesAfterTheFirst() throws {
+        let device = try Device()
+        try device.write("wlan0 wlan1\n", to: "/run/altnet-interface/interfaces")
+        try device.write("ALTNET_SPARE_INTERFACE=wlan1\n", to: "/etc/altnet/altnet.conf")
+        try device.plug("wlan1", number: 4)
+        try device.run("prepare")
+        #expect(try device.values()["ra_defrtr_metric"] == "2048")
+        #expect(try device.values("wlan1")["ra_defrtr_metric"] == "2058")
+    }
+
+    @Test func otherInterfacesAndOtherClientsAreLeftAlone() throws {
+        let device = try Device()
+        try device.plug("eth0", number: 2)
+        try device.run("kernel", "eth0")
+        try device.write("ALTNET_ADDRESS_CLIENT=other\n", to: "/etc/altnet/altnet.conf")
+        try device.run("kernel", "wlan0")
+        #expect(try device.values("eth0") == Self.before)
+        #expect(try device.values() == Self.before)
+    }
+}
