@@ -116,9 +116,11 @@ import Testing
         try await network.start(.dnsmasq)
         #expect(try await network.lease().server == IPv4Address("10.7.0.1"))
         try await network.ping()
-        // The lies go on, and silence is a line of its own.
-        let problems = network.problems.filter { !$0.hasSuffix("no server answers") }
-        #expect(problems.count == (lie.line == nil ? 0 : 1), "\(problems)")
+        // The lies go on while the sound server answers, and each kind of them is one line.
+        let problems = network.problems
+        let told = lie.line.map { line in problems.count { $0.contains(line) } }
+        #expect(told ?? 1 == 1 && Set(problems).count == problems.count, "\(problems)")
+        if lie.line == nil { #expect(problems.allSatisfy { $0.hasSuffix("no server answers") }) }
         #expect(network.journal.events.allSatisfy { if case .dropped = $0 { false } else { true } })
         try network.device.runBlocking("! ip -4 address show | grep -e 10.7.0.77 -e 10.7.0.9")
         try await hostile.end()
@@ -135,8 +137,8 @@ import Testing
         // The sound server does not hear the first question, so the lie comes first.
         try await network.loseFirstQuestion()
         keeper.roamed()
-        #expect(try await network.lease().address == lease.address)
         try await network.problem(try #require(lie.line))
+        #expect(try await network.lease().address == lease.address)
         #expect(network.problems.count == 1, "\(network.problems)")
         #expect(network.journal.events.allSatisfy { if case .dropped = $0 { false } else { true } })
         try await network.ping()
@@ -166,9 +168,9 @@ import Testing
         let hostile = try await HostileServer(in: network, answersARP: true)
         let keeper = try network.keeper()
         keeper.linkUp(hardware: AddressNetwork.hardware)
-        let lease = try await network.lease()
         try await network.problem("\(AddressNetwork.otherHardware) answers for every address and is not believed")
-        #expect(network.problems.count == 1 && keeper.lease?.address == lease.address)
+        if keeper.lease == nil { _ = try await network.lease() }
+        #expect(network.problems.count == 1 && keeper.lease?.address == IPv4Address("10.7.0.50"))
         try await hostile.end()
         try await network.end()
     }
@@ -190,7 +192,9 @@ import Testing
         }
         guard case .inUse(let confirmed, _) = report else { return }
         #expect(confirmed.address == lease.address && confirmed.server == lease.server)
-        #expect(network.problems == ["DHCP: the address stays, though another server refuses it (10.66.0.1)"])
+        // Told where the refusal comes before the sound server's word.
+        let line = "DHCP: the address stays, though another server refuses it (10.66.0.1)"
+        #expect(network.problems.allSatisfy { $0 == line } && network.problems.count <= 1, "\(network.problems)")
         keeper.roamed()
         #expect(try await network.lease().address == lease.address)
         try await network.ping()
