@@ -314,12 +314,19 @@ import Testing
         var bench = Bench()
         let rogue = Server.options(server: [192, 168, 7, 9])
         bench.linkUp()
-        bench.answer(.offer) { $0.options = rogue }
+        let isInUse = manner == "address in use"
+        func offerOfRogue() {
+            bench.answer(.offer) {
+                $0.options = rogue
+                if isInUse { $0.yourAddress = Server.neighbour }
+            }
+        }
+        offerOfRogue()
         switch manner {
         case "nak": bench.answer(.nak) { $0.options = rogue }
         case "bad answer": bench.answer(.ack) { $0.options = Server.options(server: [192, 168, 7, 9], seconds: 0) }
         case "address in use":
-            bench.arp(.request, from: Server.address, at: Server.other)
+            bench.arp(.request, from: Server.neighbour, at: Server.other)
             bench.wait(.seconds(10))
         default:
             bench.answer(.ack)
@@ -327,7 +334,7 @@ import Testing
             bench.wait(.seconds(6))
         }
         #expect(bench.sent.last?.kind == .discover)
-        bench.answer(.offer) { $0.options = rogue }
+        offerOfRogue()
         #expect(bench.done.isEmpty)
         bench.answer(.offer)
         #expect(bench.sentNow.map(\.kind) == [.request])

@@ -201,6 +201,125 @@ import Testing
         try await network.end()
     }
 
+    // MARK: A static address
+
+    @Test func aStaticAddress() async throws {
+        let network = try await AddressNetwork()
+        let keeper = try network.keeper()
+        let address = try network.staticAddress()
+        let begin = Instant.now
+        keeper.linkUp(hardware: AddressNetwork.hardware, fixed: address)
+        _ = try await network.journal.next { $0 == .inUseStatic(address) }
+        print("a static address \((Instant.now - begin).milliseconds) ms after the link")
+        try network.device.runBlocking(
+            """
+            ip -4 address show dev wlan0 | grep 'inet 10.7.0.20/24 .*brd 10.7.0.255 scope global'
+            ip -4 address show dev wlan0 | grep 'valid_lft forever'
+            ip route | grep '^default via 10.7.0.1 dev wlan0 proto dhcp src 10.7.0.20 metric 3007'
+            """)
+        let router = try #require(HardwareAddress(bytes: [2, 0, 0, 0, 0, 1]))
+        _ = try await network.journal.next { $0 == .foundGateway(router) }
+        try await network.ping()
+        keeper.metric = 4007
+        try network.device.runBlocking("[ $(ip route | grep -c 'metric 4007') = 2 ]; [ $(ip route | wc -l) = 2 ]")
+        keeper.linkDown()
+        try network.device.runBlocking("[ -z \"$(ip -4 address show dev wlan0)$(ip route)\" ]")
+        #expect(network.problems == [])
+        try await network.end()
+    }
+
+    @Test func aStaticAddressInUseIsNotTaken() async throws {
+        let network = try await AddressNetwork()
+        try await network.other.run("ip address add 10.7.0.20/24 dev eth0")
+        let keeper = try network.keeper()
+        let address = try network.staticAddress()
+        keeper.linkUp(hardware: AddressNetwork.hardware, fixed: address)
+        try await network.problem("10.7.0.20 is in use by \(AddressNetwork.otherHardware)")
+        try network.device.runBlocking("[ -z \"$(ip -4 address show dev wlan0)\" ]")
+        // It is tried again.
+        try await network.other.run("ip address del 10.7.0.20/24 dev eth0")
+        _ = try await network.journal.next { $0 == .inUseStatic(address) }
+        #expect(network.problems.count == 1)
+        // A killed agent leaves it, and the next one finds it again.
+        let next = try network.keeper()
+        await next.removeLeftovers()
+        try network.device.runBlocking("[ -z \"$(ip -4 address show dev wlan0)$(ip route)\" ]")
+        try await network.end()
+    }
+
+    // MARK: Another agent, the same link
+
+    /// The agent is restarted while the link is up: a connection goes on, and its packets are not interrupted.
+    @Test(arguments: [true, false]) func aRestartDoesNotInterruptTraffic(isStatic: Bool) async throws {
+        let network = try await AddressNetwork()
+        try await network.start(.dnsmasq)
+        var keeper: AddressKeeper? = try network.keeper()
+        var remembered: Lease?
+        let fixed = try network.staticAddress()
+        if isStatic {
+            keeper?.linkUp(hardware: AddressNetwork.hardware, fixed: fixed)
+            _ = try await network.journal.next { $0 == .inUseStatic(fixed) }
+        } else {
+            keeper?.linkUp(hardware: AddressNetwork.hardware)
+            let lease = try await network.fullLease()
+            // As the key file has it: without routes and MTU.
+            remembered = Lease(
+                stored: lease.address, prefixLength: lease.prefixLength, gateway: lease.gateway,
+                gatewayHardware: lease.gatewayHardware, server: lease.server, nameServers: lease.nameServers,
+                expiry: lease.expiry, hardware: lease.hardware, at: .now)
+        }
+        keeper = nil
+        // What an even earlier network has left, and what is another's.
+        try network.leave("10.5.0.2", gateway: "10.5.0.1")
+        try await network.device.run("ip address add 10.4.0.2/24 dev wlan0")
+        try await network.watchAddresses()
+        let connection = try network.connection()
+        let next = try network.keeper()
+        if isStatic {
+            next.linkUp(hardware: AddressNetwork.hardware, fixed: fixed)
+            _ = try await network.journal.next { $0 == .inUseStatic(fixed) }
+        } else {
+            next.linkUp(hardware: AddressNetwork.hardware, remembered: remembered)
+            _ = try await network.journal.next {
+                if case .inUse(_, isConfirmed: true) = $0 { true } else { false }
+            }
+        }
+        #expect(try await network.removed("10.5.0.2") == ["10.5.0.2/24"])
+        try connection.echo()
+        connection.end()
+        try await network.ping()
+        try await network.device.run(
+            """
+            ip -4 address show dev wlan0 | grep 'inet \(isStatic ? "10.7.0.20" : "10.7.0.50")/24'
+            ip -4 address show dev wlan0 | grep 'inet 10.4.0.2/24'
+            ! ip -4 address show dev wlan0 | grep 10.5.0.2
+            [ $(ip route | grep -c ^default) = 1 ]
+            """)
+        #expect(network.problems == [])
+        next.linkDown()
+        try await network.end()
+    }
+
+    /// The device is in another network than its former address tells.
+    @Test func theFormerAddressGoesWhereTheNetworkIsAnother() async throws {
+        let network = try await AddressNetwork()
+        try await network.start(.dnsmasq)
+        let other = try #require(IPv4Address("10.99.0.5"))
+        try network.leave("10.99.0.5", gateway: "10.99.0.1")
+        try await network.watchAddresses()
+        let keeper = try network.keeper()
+        keeper.linkUp(
+            hardware: AddressNetwork.hardware,
+            remembered: Lease(
+                stored: other, prefixLength: 24, gateway: IPv4Address("10.99.0.1"),
+                gatewayHardware: AddressNetwork.otherHardware, server: try #require(IPv4Address("10.99.0.1")),
+                nameServers: [], expiry: .now + .seconds(1000), hardware: AddressNetwork.hardware, at: .now))
+        #expect(try await network.lease().address == IPv4Address("10.7.0.50"))
+        #expect(try await network.removed("10.99.0.5") == ["10.99.0.5/24"])
+        try await network.ping()
+        try await network.end()
+    }
+
     /// No packet that is not for the client wakes the device.
     @Test func filters() async throws {
         let network = try await AddressNetwork()

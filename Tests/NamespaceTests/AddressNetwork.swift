@@ -17,7 +17,7 @@ final class AddressNetwork {
     let router = NetworkNamespace()
     let other = NetworkNamespace()
     let journal = Journal<AddressKeeper.Report>()
-    private let folder: String
+    let folder: String
 
     static let index = 7
     static let hardware = HardwareAddress(bytes: [2, 0, 0, 0, 0, 7]) ?? .zero
@@ -119,8 +119,25 @@ final class AddressNetwork {
         }
     }
 
+    /// The other host becomes a router of a network of its own on the same link, 10.66.0.0/24, whose dnsmasq refuses the
+    /// addresses of every other network.
+    func startSecondRouter() async throws {
+        try await other.run(
+            """
+            ip address add 10.66.0.1/24 dev eth0
+            dnsmasq --conf-file=/dev/null --port=0 --interface=eth0 --bind-interfaces --no-ping --dhcp-authoritative \
+            --dhcp-range=10.66.0.50,10.66.0.60,255.255.255.0,3600 --user=root \
+            --dhcp-leasefile=\(folder)/leases2 --log-facility=\(folder)/log2 --log-dhcp --pid-file=\(folder)/pid2
+            """)
+    }
+
     func stopServer() async throws {
-        try await router.run("[ ! -s \(folder)/pid ] || kill $(cat \(folder)/pid); rm -f \(folder)/pid")
+        try await router.run(
+            """
+            for file in \(folder)/pid \(folder)/pid2; do
+                [ ! -s $file ] || kill $(cat $file); rm -f $file
+            done
+            """)
     }
 
     /// The first packet to the server is lost.
@@ -199,7 +216,99 @@ final class AddressNetwork {
         }
     }
 
+    func staticAddress() throws -> StaticAddress {
+        guard let address = IPAddress("10.7.0.20"), let gateway = IPAddress("10.7.0.1") else {
+            throw NothingHappened(instead: [])
+        }
+        return try StaticAddress(address: address, prefixLength: 24, gateway: gateway)
+    }
+
+    // MARK: What an earlier agent has left
+
+    /// An address with the agent's mark and a default route by the first address of its network.
+    func leave(_ address: String, gateway: String) throws {
+        guard let address = IPAddress(address), let gateway = IPAddress(gateway) else {
+            throw NothingHappened(instead: [])
+        }
+        let setter = try device.within { try AddressSetter(on: Self.index) }
+        setter.set(
+            AddressPlan(
+                address: address, prefixLength: 24, on: Self.index, lasting: .seconds(1000), gateway: gateway,
+                metric: 9000))
+    }
+
+    func watchAddresses() async throws {
+        try await device.run(
+            """
+            : > \(folder)/changes
+            ip -o -4 monitor address > \(folder)/changes &
+            echo $! > \(folder)/monitor
+            # It tells of this one once it listens.
+            until grep -q 10.3.0.1 \(folder)/changes; do
+                ip address add 10.3.0.1/32 dev lo; ip address del 10.3.0.1/32 dev lo
+            done
+            """)
+    }
+
+    /// Waits until the address is gone.
+    /// - Returns: all that have gone since ``watchAddresses()``.
+    func removed(_ address: String) async throws -> Set<String> {
+        try await device.run(
+            """
+            tail -n +1 -f --pid $(cat \(folder)/monitor) \(folder)/changes | {
+                grep -q -m 1 '^Deleted.* \(address)/'
+                kill $(cat \(folder)/monitor)
+            }
+            """)
+        let lines = try String(contentsOfFile: folder + "/changes", encoding: .utf8).split(separator: "\n")
+        return Set(
+            lines.filter { $0.hasPrefix("Deleted") && $0.contains("wlan0") }.compactMap { line in
+                line.split(separator: " ").drop { $0 != "inet" }.dropFirst().first.map(String.init)
+            })
+    }
+
+    /// A connection of TCP from the device to the router.
+    func connection() throws -> TestConnection {
+        let listener = router.within { socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
+        defer { close(listener) }
+        var server = sockaddr_in()
+        server.sin_family = sa_family_t(AF_INET)
+        server.sin_port = UInt16(7).bigEndian
+        inet_pton(AF_INET, "10.7.0.1", &server.sin_addr)
+        let client = device.within { socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0) }
+        let isOpen = withUnsafePointer(to: &server) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+                return bind(listener, $0, length) == 0 && listen(listener, 1) == 0 && connect(client, $0, length) == 0
+            }
+        }
+        guard isOpen else { throw NothingHappened(instead: ["no connection: \(errno)"]) }
+        return TestConnection(client: client, server: accept(listener, nil, nil))
+    }
+
     var problems: [String] {
         journal.events.compactMap { if case .problem(let problem) = $0 { problem } else { nil } }
+    }
+}
+
+/// Both ends of a connection.
+struct TestConnection {
+    let client: Int32
+    let server: Int32
+
+    /// Moves a byte there and one back.
+    func echo() throws {
+        var byte: UInt8 = 1
+        for (from, to) in [(client, server), (server, client)] {
+            guard send(from, &byte, 1, Int32(MSG_NOSIGNAL)) == 1,
+                Readiness.readable.wait(on: to, within: .seconds(5)),
+                recv(to, &byte, 1, 0) == 1
+            else { throw NothingHappened(instead: ["the connection is broken"]) }
+        }
+    }
+
+    func end() {
+        close(client)
+        close(server)
     }
 }

@@ -37,7 +37,7 @@ extension DHCPClient {
         case (.selecting, .offer): return offered(message, exchange, at: now)
         case (.selecting, .ack) where message.options[.rapidCommit] != nil:
             guard let lease = read(message, exchange.began) else { return refused(message, exchange.began) }
-            guard isWelcome(lease.server, exchange) else { return [] }
+            guard isWelcome(lease, exchange) else { return [] }
             return take(lease, ConflictDetection(of: lease.address, at: now), at: now) + flaws(message)
 
         case (.rebooting(let reboot), .ack):
@@ -89,13 +89,14 @@ extension DHCPClient {
 
     private mutating func offered(_ message: DHCPMessage, _ exchange: Exchange, at now: Instant) -> [Effect] {
         guard let offer = read(message, now) else { return refused(message, now) }
-        guard isWelcome(offer.server, exchange) else { return [] }
+        guard isWelcome(offer, exchange) else { return [] }
         return request(offer, seconds: seconds(at: exchange.began), transaction: exchange.transaction, at: now)
     }
 
-    /// One that is shunned is taken where no other has answered in the time of the quick repetitions.
-    private func isWelcome(_ server: IPv4Address, _ exchange: Exchange) -> Bool {
-        !shunned.contains(server) || exchange.sent >= DHCPTiming.quickCount
+    /// An offer that has led to nothing before is taken up again where no other comes in the time of the quick
+    /// repetitions.
+    private func isWelcome(_ offer: Lease, _ exchange: Exchange) -> Bool {
+        !shunned.contains(offer.server) && !taken.contains(offer.address) || exchange.sent >= DHCPTiming.quickCount
     }
 
     /// The server says yes to a remembered or an offered address.

@@ -6,7 +6,7 @@ extension DHCPClient {
     // MARK: Beginning
 
     mutating func begin(with remembered: Lease?, isDated: Bool, at now: Instant) -> [Effect] {
-        (began, setbacks, conflicts, told, shunned, hint) = (now, 0, 0, [], [], nil)
+        (began, setbacks, conflicts, told, shunned, taken, hint) = (now, 0, 0, [], [], [], nil)
         guard hardware.isInterface else { return [] }
         guard let remembered, remembered.hardware == hardware || settings.keepsLeaseWithOtherHardware else {
             return select(at: now)
@@ -102,7 +102,7 @@ extension DHCPClient {
     mutating func declined(_ lease: Lease, claimant: HardwareAddress, at now: Instant) -> [Effect] {
         conflicts += 1
         hint = nil
-        shun(lease.server)
+        if taken.count < DHCPTiming.mostShunned { taken.insert(lease.address) }
         let wasInUse = self.lease != nil
         state = .pausing(until: now + DHCPTiming.pause(afterConflicts: conflicts))
         return [wasInUse ? .drop(lease, .conflict) : .clear, .forget, decline(lease)]

@@ -35,6 +35,8 @@ public struct DHCPClient {
     var told: Set<DHCPProblem> = []
     /// Servers whose offers led to nothing on this link: those of others come first.
     var shunned: Set<IPv4Address> = []
+    /// Addresses of other hosts on this link.
+    var taken: Set<IPv4Address> = []
 
     /// - Parameter random: unpredictable for others in the network: transactions get their numbers from it.
     public init(settings: DHCPSettings = DHCPSettings(), random: any RandomNumberGenerator) {

@@ -65,7 +65,7 @@ enum DHCPTiming {
 
     /// How often the remembered address is asked for before the device looks for a new one: for 0.7 s.
     static let rebootCount = 3
-    /// So many servers whose offers led to nothing are known.
+    /// So many servers whose offers led to nothing, and addresses of other hosts, are known.
     static let mostShunned = 16
 
     /// How often an offered address is asked for before the device begins anew: for about 6 s.
