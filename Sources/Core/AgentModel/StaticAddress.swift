@@ -16,30 +16,18 @@ public struct StaticAddress: Hashable, Sendable {
         address: IPAddress, prefixLength: Int, gateway: IPAddress? = nil, nameServers: [IPAddress] = []
     ) throws(StaticAddressError) {
         guard (8...32).contains(prefixLength) else { throw .prefixLength(prefixLength) }
-        guard address.isIPv4, Self.isHost(address), !Self.isEnd(address, of: prefixLength) else {
+        guard address.isIPv4, address.isHost, !Self.isEnd(address, of: prefixLength) else {
             throw .address(address)
         }
         if let gateway {
-            guard gateway.isIPv4, gateway != address, Self.isHost(gateway), !Self.isEnd(gateway, of: prefixLength),
+            guard gateway.isIPv4, gateway != address, gateway.isHost, !Self.isEnd(gateway, of: prefixLength),
                 gateway.shares(prefix: prefixLength, with: address)
             else { throw .gateway(gateway) }
         }
         guard nameServers.count <= Self.maximumServers else { throw .tooManyServers(nameServers.count) }
-        for server in nameServers where server.isIPv4 ? !Self.isHost(server) : !Self.isServer(server) {
-            throw .nameServer(server)
-        }
+        for server in nameServers where !server.isHost { throw .nameServer(server) }
         (self.address, self.prefixLength) = (address, prefixLength)
         (self.gateway, self.nameServers) = (gateway, nameServers)
-    }
-
-    /// Not of "this network" (0/8), loopback, multicast or reserved (RFC 6890, 2.2.2).
-    private static func isHost(_ address: IPAddress) -> Bool {
-        let first = address.bytes[0]
-        return first != 0 && first != 127 && first < 224
-    }
-
-    private static func isServer(_ address: IPAddress) -> Bool {
-        !address.isUnspecified && !address.isLoopback && !address.isMulticast
     }
 
     /// Whether it is the first or the last address of its network, which no host has in one of more than two.
