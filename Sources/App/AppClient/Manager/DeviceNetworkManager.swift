@@ -103,11 +103,11 @@ extension DeviceNetworkManager {
     public func updateBackupWifiNetworks(
         _ models: [BackupWifiModel], ifRevision revision: Int? = nil
     ) async throws(ClientError) -> BackupWifiNetworks {
-        BackupWifiNetworks(try await 
+        let said = models.compactMap { model in model.addressing.map { (model.hash, $0) } }
+        return BackupWifiNetworks(
             try await session.updateBackups(
                 models.map(\.reference), ifRevision: revision,
-                addressing: Dictionary(
-                    models.compactMap { model in model.addressing.map { (model.hash, $0) } }, uniquingKeysWith: { $1 })))
+                addressing: Dictionary(said, uniquingKeysWith: { $1 })))
     }
 
     static func ssid(_ text: String) throws(ClientError) -> SSID {
