@@ -499,3 +499,91 @@ private struct Bench {
         #expect(bench.stored.statistics[rotated.ssid]?.lastFailure == nil, "that was the old password's")
     }
 }
+
+/// What a network's server gives is worth a write where the device would ask for something else after a restart.
+@Suite struct LeaseJournalTests {
+    private func lease(_ change: (inout StoredLease) -> Void = { _ in }) throws -> StoredLease {
+        var lease = StoredLease(
+            address: try #require(IPAddress("192.168.1.20")), prefixLength: 24, gateway: IPAddress("192.168.1.1"),
+            gatewayHardware: HardwareAddress(bytes: [2, 0, 0, 0, 0, 1]),
+            server: try #require(IPAddress("192.168.1.1")),
+            hardware: try #require(HardwareAddress(bytes: [2, 0, 0, 0, 0, 2])), expiry: 1000)
+        change(&lease)
+        return lease
+    }
+
+    @Test func aFirstLeaseIsWrittenAfterAWhileAndALongerOneIsNot() throws {
+        var bench = try Bench()
+        let given = try lease()
+        bench.journal.leased(given, in: bench.home)
+        bench.pass(.seconds(19 * 60))
+        #expect(bench.writes.isEmpty)
+        bench.pass(.seconds(2 * 60))
+        #expect(bench.writes.count == 1)
+        #expect(bench.stored.statistics[bench.home.ssid]?.lease == given)
+        let longer = try lease {
+            $0.expiry = 5000
+            $0.nameServers = [IPAddress("9.9.9.9")].compactMap(\.self)
+        }
+        bench.journal.leased(longer, in: bench.home)
+        bench.pass(.seconds(24 * 3600), in: .seconds(600))
+        #expect(bench.writes.count == 1)
+        #expect(bench.stored.statistics[bench.home.ssid]?.lease == given)
+        bench.write()
+        #expect(bench.stored.statistics[bench.home.ssid]?.lease == longer, "it goes along with another write")
+    }
+
+    @Test func whatChangesTheQuestionIsWritten() throws {
+        let changes: [(inout StoredLease) -> Void] = [
+            { $0.address = IPAddress("192.168.1.21") ?? $0.address }, { $0.gateway = IPAddress("192.168.1.2") },
+            { $0.gatewayHardware = HardwareAddress(bytes: [2, 0, 0, 0, 0, 9]) }, { $0.gatewayHardware = nil },
+            { $0.server = IPAddress("192.168.1.3") ?? $0.server },
+        ]
+        for change in changes {
+            var bench = try Bench()
+            bench.journal.leased(try lease(), in: bench.attic)
+            bench.write()
+            let other = try lease(change)
+            bench.journal.leased(other, in: bench.attic)
+            bench.pass(.seconds(21 * 60))
+            #expect(bench.writes.count == 2)
+            #expect(bench.stored.statistics[bench.attic.ssid]?.lease == other)
+        }
+    }
+
+    @Test func nilForgetsIt() throws {
+        var bench = try Bench()
+        bench.journal.leased(try lease(), in: bench.home)
+        bench.write()
+        bench.journal.leased(nil, in: bench.home)
+        bench.pass(.seconds(21 * 60))
+        #expect(bench.writes.count == 2)
+        #expect(bench.stored.statistics[bench.home.ssid]?.lease == nil)
+    }
+
+    /// What comes back within the time is not written twice, and at most three an hour are.
+    @Test func aServerThatGivesAnotherEachMinuteWearsNothingOut() throws {
+        var bench = try Bench()
+        for minute in 0..<240 {
+            let next = try lease { $0.address = IPAddress("192.168.1.\(2 + minute % 250)") ?? $0.address }
+            bench.journal.leased(next, in: bench.home)
+            bench.pass(.seconds(60))
+        }
+        #expect((1...12).contains(bench.writes.count))
+    }
+
+    @Test func aNetworkThatIsNotStoredLeavesNothing() throws {
+        var bench = try Bench()
+        let visited = try StoredNetwork(DecryptedNetwork(ssid: SSID("Visited")))
+        bench.journal.leased(try lease(), in: visited)
+        bench.pass(.seconds(3600))
+        #expect(bench.writes.isEmpty)
+    }
+
+    @Test func whatACommitWouldDropIsWorthNoWrite() throws {
+        var bench = try Bench()
+        bench.journal.leased(try lease { $0.hardware = .zero }, in: bench.home)
+        bench.pass(.seconds(3600))
+        #expect(bench.writes.isEmpty)
+    }
+}

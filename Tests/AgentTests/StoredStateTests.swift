@@ -21,6 +21,93 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
     .new(NewNetwork(ssid: try SSID(name), password: Secret(text: password)))
 }
 
+/// The device's own address in a network, which belongs to the network wherever it is stored.
+@Suite struct StaticAddressTests {
+    private let address: StaticAddress
+    private let other: StaticAddress
+
+    init() throws {
+        address = try StaticAddress("192.168.1.20/24", gateway: #require(IPAddress("192.168.1.1")))
+        other = try StaticAddress("192.168.1.30/24")
+    }
+
+    private func apply(_ update: BackupsUpdate, to state: inout StoredState) throws {
+        try state.apply(PreparedUpdate(update, maximum: 3, seals: seals), localKey: localKey)
+    }
+
+    private func addresses(_ state: StoredState) -> [StaticAddress?] {
+        [state.home, state.chosen, state.current, state.previous, state.pendingSwitch?.target].compactMap(\.self)
+            .map(\.staticAddress) + state.backups.map(\.staticAddress)
+    }
+
+    @Test func aHashSetsItKeepsItAndTakesItBackInEveryCopy() throws {
+        let home = try network("Home", "home-password")
+        let hash = home.hash(localKey: localKey)
+        var state = StoredState(
+            home: home, chosen: home, current: home, previous: home, backups: [home], backupsRevision: 1,
+            pendingSwitch: PendingSwitch(id: "s", target: home, cameFrom: nil),
+            statistics: [home.ssid: NetworkStatistics(lastFailure: .noAddress)])
+        try apply(BackupsUpdate(networks: [.stored(hash)], addressing: [hash: .fixed(address)]), to: &state)
+        #expect(addresses(state) == Array(repeating: address, count: 6))
+        #expect(state.backupsRevision == 2)
+        #expect(state.home?.isSame(as: home) == true, "it is the same network as without")
+        let before = state
+        try apply(BackupsUpdate(networks: [.stored(hash)]), to: &state)
+        #expect(state == before)
+        try apply(BackupsUpdate(networks: [.stored(hash)], addressing: [hash: .fixed(other)]), to: &state)
+        #expect(addresses(state) == Array(repeating: other, count: 6))
+        try apply(BackupsUpdate(networks: [.stored(hash)], addressing: [hash: .dhcp]), to: &state)
+        #expect(addresses(state) == Array(repeating: nil, count: 6))
+        #expect(state.backupsRevision == 4)
+    }
+
+    @Test func aNetworkWithItsPasswordIsTheOwnersWholeWord() throws {
+        var state = StoredState(home: try network("Home", "home-password"))
+        func update(_ address: StaticAddress?, hidden: Bool = false) throws -> BackupsUpdate {
+            BackupsUpdate(networks: [
+                .new(
+                    NewNetwork(
+                        ssid: try SSID("Home"), password: Secret(text: "home-password"), isHidden: hidden,
+                        address: address))
+            ])
+        }
+        try apply(update(address), to: &state)
+        #expect(addresses(state) == [address, address])
+        try apply(update(other, hidden: true), to: &state)
+        #expect(addresses(state) == [other, other], "also where one copy is hidden and the other is not")
+        #expect(state.normalised() == state)
+        try apply(update(nil), to: &state)
+        #expect(addresses(state) == [nil, nil])
+    }
+
+    @Test func aRefusedListChangesNoAddress() throws {
+        let home = try network("Home", "home-password")
+        let hash = home.hash(localKey: localKey)
+        var state = StoredState(home: home, backups: [home])
+        let before = state
+        let unknown = NetworkHash(localKey: localKey, ssid: home.ssid, password: nil)
+        #expect(throws: ProtocolError.self) {
+            try apply(
+                BackupsUpdate(networks: [.stored(hash), .stored(unknown)], addressing: [hash: .fixed(address)]),
+                to: &state)
+        }
+        #expect(state == before)
+    }
+
+    @Test func aSwitchWithThePasswordSetsIt() throws {
+        var target = try network("Home", "home-password")
+        var state = StoredState(home: target, backups: [target])
+        target.staticAddress = address
+        state.takeWord(for: target)
+        #expect(addresses(state) == [address, address])
+        state.adopt(target)
+        #expect(state.home?.staticAddress == address && state.chosen == nil)
+        let cafe = StoredNetwork(ssid: try SSID("Cafe"), credential: .none, staticAddress: other)
+        state.adopt(cafe)
+        #expect(state.chosen?.staticAddress == other)
+    }
+}
+
 /// The app's list against the stored one: all of it, or nothing and a reason.
 @Suite struct BackupUpdateTests {
     private func apply(

@@ -26,6 +26,7 @@ final class Board: DeviceService {
         let hash: NetworkHash
         let password: Secret?
         let isHidden: Bool
+        var address: StaticAddress?
     }
 
     let device: DeviceKey
@@ -115,7 +116,7 @@ final class Board: DeviceService {
             BackupList(
                 max: state.capabilities.maxBackupNetworks, revision: state.revision,
                 networks: state.list.map {
-                    BackupNetwork(ssid: $0.ssid, hash: $0.hash, security: .wpa2, isHidden: $0.isHidden)
+                    BackupNetwork(ssid: $0.ssid, hash: $0.hash, security: .wpa2, isHidden: $0.isHidden, address: $0.address)
                 })
         }
     }
@@ -130,15 +131,17 @@ final class Board: DeviceService {
         for reference in update.networks {
             switch reference {
             case .stored(let hash):
-                guard let network = known.first(where: { $0.hash == hash }) else {
+                guard var network = known.first(where: { $0.hash == hash }) else {
                     throw ProtocolError(.unknownNetwork, "not in the list")
                 }
+                if let said = update.addressing[hash] { network.address = said.address }
                 list.append(network)
             case .new(let network):
                 let password = try password(of: network)
                 let hash = NetworkHash(localKey: device.localKey, ssid: network.ssid, password: password)
                 list.append(
-                    StoredNetwork(ssid: network.ssid, hash: hash, password: password, isHidden: network.isHidden))
+                    StoredNetwork(ssid: network.ssid, hash: hash, password: password, isHidden: network.isHidden,
+                        address: network.address))
             }
         }
         state.change { state in

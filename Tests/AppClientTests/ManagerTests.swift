@@ -144,6 +144,27 @@ import Testing
         }
     }
 
+    /// Sealing a password leaves the address as it is, and an entry that says nothing of it keeps it.
+    @Test func aNetworkHasAnAddress() async throws {
+        try await Fixture.with { fixture async throws in
+            let manager = fixture.manager()
+            let address = try StaticAddress("192.168.1.20/24", gateway: #require(IPAddress("192.168.1.1")))
+            let home = try manager.generateBackupWifiModel(ssid: "Home", pwd: "correct horse", address: address)
+            try await manager.updateBackupWifiNetworks([home])
+            #expect(fixture.board.list.map(\.address) == [address])
+            let listed = try await manager.getBackupWifiNetworks()
+            #expect(listed.networks.map(\.address) == [address])
+            try await manager.updateBackupWifiNetworks(listed.networks)
+            #expect(fixture.board.list.map(\.address) == [address])
+            let other = try StaticAddress("10.1.2.3/16")
+            try await manager.updateBackupWifiNetworks([listed.networks[0].with(.fixed(other))])
+            #expect(fixture.board.list.map(\.address) == [other])
+            try await manager.updateBackupWifiNetworks([listed.networks[0].with(.dhcp)])
+            #expect(fixture.board.list.map(\.address) == [nil])
+            #expect(fixture.board.list.map(\.password) == [Secret(text: "correct horse")])
+        }
+    }
+
     /// Over the network a password never goes as it is; on the device's own socket it does.
     @Test func passwordsAreSealedInTheNetworkOnly() async throws {
         try await Fixture.with { fixture async throws in

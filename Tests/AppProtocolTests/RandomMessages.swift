@@ -15,8 +15,7 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
             case .getBackups: .getBackups
             case .updateBackups:
                 .updateBackups(
-                    BackupsUpdate(
-                        networks: many(0...64) { $0.reference() }, ifRevision: maybe { $0.integer(0...Int.max) }))
+                    backupsUpdate())
             case .switchNetwork:
                 .switchNetwork(
                     SwitchRequest(
@@ -106,21 +105,43 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
 // MARK: Parts
 
 extension RandomMessages {
+    mutating func backupsUpdate() -> BackupsUpdate {
+        let networks = many(0...64) { $0.reference() }
+        var addressing: [NetworkHash: Addressing] = [:]
+        for case .stored(let hash) in networks {
+            addressing[hash] = maybe { random in random.maybe { $0.staticAddress() }.map { .fixed($0) } ?? .dhcp }
+        }
+        return BackupsUpdate(
+            networks: networks, ifRevision: maybe { $0.integer(0...Int.max) }, addressing: addressing)
+    }
+
+    mutating func staticAddress() -> StaticAddress {
+        let servers = ["10.0.0.1", "2001:db8::53", "9.9.9.9"].compactMap { IPAddress($0) }
+        return try! StaticAddress(
+            "10.\(integer(0...255)).0.\(integer(2...254))/\(integer(8...23))", gateway: nil,
+            nameServers: Array(servers.prefix(integer(0...3))))
+    }
+
     mutating func reference() -> NetworkReference {
         let security = [Security.wpa2, .wpa3, .wpa2wpa3].randomElement(using: &random)
         let isHidden = Bool.random(using: &random)
+        let address = maybe { $0.staticAddress() }
         switch integer(0...3) {
         case 0: return .stored(hash())
         case 1:
             let open = pick([Security.open, .owe])
-            return .new(NewNetwork(ssid: ssid(), credential: .none, security: open, isHidden: isHidden))
+            return .new(NewNetwork(ssid: ssid(), credential: .none, security: open, isHidden: isHidden, address: address))
         case 2:
             let password = Secret(many(8...63) { UInt8($0.integer(0x20...0x7e)) })
             return .new(
-                NewNetwork(ssid: ssid(), credential: .password(password), security: security, isHidden: isHidden))
+                NewNetwork(
+                    ssid: ssid(), credential: .password(password), security: security, isHidden: isHidden,
+                    address: address))
         default:
             let sealed = SealedPassword(keyId: text(1...64), box: bytes(SealedPassword.length))!
-            return .new(NewNetwork(ssid: ssid(), credential: .sealed(sealed), security: security, isHidden: isHidden))
+            return .new(
+                NewNetwork(
+                    ssid: ssid(), credential: .sealed(sealed), security: security, isHidden: isHidden, address: address))
         }
     }
 

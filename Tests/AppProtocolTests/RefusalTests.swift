@@ -41,6 +41,75 @@ import Testing
         }
     }
 
+    /// Addresses that are written as such and that no host can have there, each with the member at fault.
+    static let impossibleAddresses: [(String, String)] = [
+        (#"{"address":"192.168.1.20/7"}"#, "address"), (#"{"address":"192.168.1.20/33"}"#, "address"),
+        (#"{"address":"192.168.1.20/024"}"#, "address"), (#"{"address":"192.168.1.020/24"}"#, "address"),
+        (#"{"address":"192.168.1.20/-1"}"#, "address"), (#"{"address":"192.168.1.20/24/24"}"#, "address"),
+        (#"{"address":"/24"}"#, "address"), (#"{"address":"2001:db8::1/64"}"#, "address"),
+        (#"{"address":"0.0.0.0/8"}"#, "address"), (#"{"address":"127.0.0.1/8"}"#, "address"),
+        (#"{"address":"240.0.0.1/8"}"#, "address"), (#"{"address":"192.168.1.0/24"}"#, "address"),
+        (#"{"address":"192.168.1.255/24"}"#, "address"),
+        (#"{"address":"192.168.1.20/24","gateway":"192.168.1.20"}"#, "gateway"),
+        (#"{"address":"192.168.1.20/24","gateway":"192.168.2.1"}"#, "gateway"),
+        (#"{"address":"192.168.1.20/24","gateway":"192.168.1.255"}"#, "gateway"),
+        (#"{"address":"192.168.1.20/24","gateway":"2001:db8::1"}"#, "gateway"),
+        (#"{"address":"192.168.1.20/24","nameServers":["9.9.9.9","ff02::1"]}"#, "nameServers[1]"),
+        (#"{"address":"192.168.1.20/24","nameServers":["0.1.1.1"]}"#, "nameServers[0]"),
+        (#"{"address":"192.168.1.20/24","nameServers":["9.9.9.9","9.9.9.9","9.9.9.9","9.9.9.9"]}"#, "nameServers"),
+    ]
+
+    @Test(arguments: impossibleAddresses)
+    func anImpossibleAddressIsRefused(_ address: String, _ member: String) throws {
+        let hash = #"{"hash":"\#(Self.hash)","address":\#(address)}"#
+        let open = #"{"ssid":"a","security":"open","address":\#(address)}"#
+        for (type, body, field) in [
+            ("backups.update", #"{"networks":[\#(open.replacing(address, with: "null")),\#(hash)]}"#, "body.networks[1]"),
+            ("backups.update", #"{"networks":[\#(open)]}"#, "body.networks[0]"), ("network.switch", open, "body"),
+        ] {
+            let line = #"{"v":1,"id":"a","type":"\#(type)","body":\#(body)}"#
+            let rejected = #expect(throws: RejectedRequest.self) { try Request(line: Array(line.utf8)) }
+            #expect(rejected?.id == "a")
+            #expect(rejected?.error.code == .invalidAddress, "\(line)")
+            #expect(rejected?.error.details == ["field": .text("\(field).address.\(member)")], "\(line)")
+        }
+    }
+
+    @Test func whatIsNoAddressIsMalformed() throws {
+        for (members, field) in [
+            (#""address":{"address":"192.168.1.20/24","gateway":"router"}"#, "address.gateway"),
+            (#""address":{"address":"192.168.1.20/24","nameServers":["fe80::1%wlan0"]}"#, "address.nameServers[0]"),
+            (#""address":{"address":"192.168.1.20/24"},"dhcp":true"#, "dhcp"),
+        ] {
+            let line = #"{"v":1,"id":"a","type":"backups.update","body":{"networks":[{"hash":"\#(Self.hash)",\#(members)}]}}"#
+            let rejected = #expect(throws: RejectedRequest.self) { try Request(line: Array(line.utf8)) }
+            #expect(rejected?.error.code == .malformed)
+            #expect(rejected?.error.details == ["field": .text("body.networks[0].\(field)")])
+        }
+    }
+
+    /// A null is the same as nothing, and a switch to a stored network does not look at the address.
+    @Test func whatIsSaidOfAnAddress() throws {
+        let hash = try #require(NetworkHash(base64: Self.hash))
+        func addressing(_ members: String) throws -> Addressing? {
+            let entry = #"{"hash":"\#(Self.hash)"\#(members)}"#
+            let line = #"{"v":1,"id":"a","type":"backups.update","body":{"networks":[\#(entry)]}}"#
+            guard case .device(.updateBackups(let update)) = try Request(line: Array(line.utf8)).content else { return nil }
+            #expect(update.networks == [.stored(hash)])
+            return update.addressing[hash]
+        }
+        let address = try StaticAddress("192.168.1.20/24", gateway: #require(IPAddress("192.168.1.1")))
+        #expect(try addressing("") == nil)
+        #expect(try addressing(#","address":null,"dhcp":null"#) == nil)
+        #expect(try addressing(#","dhcp":false"#) == nil)
+        #expect(try addressing(#","dhcp":true"#) == .dhcp)
+        #expect(
+            try addressing(#","address":{"address":"192.168.1.20/24","gateway":"192.168.1.1","more":1}"#)
+                == .fixed(address))
+        let stored = #"{"v":1,"id":"a","type":"network.switch","body":{"hash":"\#(Self.hash)","address":7}}"#
+        #expect(try Request(line: Array(stored.utf8)).content == .device(.switchNetwork(SwitchRequest(target: .stored(hash)))))
+    }
+
     /// A request with a member that nests so many levels deep; the line's own object is one more.
     static func nested(_ levels: Int) -> String {
         #"{"v":1,"id":"a","type":"network.get","x":"# + String(repeating: "[", count: levels)
@@ -106,6 +175,10 @@ import Testing
         .update(#"[{"ssid":"123456789012345678901234567890123","password":"12345678"}]"#, .invalidSsid),
         .update(#"[{"ssidHex":"","password":"12345678"}]"#, .invalidSsid, field: "body.networks[0].ssidHex"),
         .update(#"[{"ssid":"a"}]"#, .passwordMissing, field: "body.networks[0].password"),
+        .update(#"[{"ssid":"a","security":"open","address":"192.168.1.20/24"}]"#, .malformed, field: "body.networks[0].address"),
+        .update(#"[{"ssid":"a","security":"open","address":{}}]"#, .malformed, field: "body.networks[0].address.address"),
+        .update(#"[{"hash":"\#(hash)","address":{"address":"192.168.1.20"}}]"#, .invalidAddress, field: "body.networks[0].address.address"),
+        .update(#"[{"hash":"\#(hash)","dhcp":1}]"#, .malformed, field: "body.networks[0].dhcp"),
         .update(#"[{"ssid":"a","password":"hunter2"}]"#, .invalidPassword, field: "body.networks[0].password"),
         .update(#"[{"ssid":"a","password":"hunter2\u0000"}]"#, .invalidPassword),
         .update(#"[{"ssid":"a","password":"hunter2hunter2","security":"open"}]"#, .invalidPassword),

@@ -71,6 +71,80 @@ import Testing
         #expect(!(run.output + run.errors).contains("12345678"))
     }
 
+    private static let address = ["--address", "192.168.1.20/24", "--gateway", "192.168.1.1", "--dns", "192.168.1.1"]
+
+    @Test func aNetworkIsAddedWithAnAddress() async throws {
+        let device = try ScriptedDevice()
+        let run = try await CommandRun.altnet(
+            ["backups", "add", "Cellar", "--open", "--dns", "2001:db8::53"] + Self.address, device: device)
+        #expect(run.status == 0)
+        let servers = try ["2001:db8::53", "192.168.1.1"].map { try #require(IPAddress($0)) }
+        let address = try StaticAddress(
+            "192.168.1.20/24", gateway: #require(IPAddress("192.168.1.1")), nameServers: servers)
+        #expect(device.backups.networks.map(\.address) == [nil, nil, address])
+        #expect(run.output.contains("192.168.1.20/24"))
+        let json = try await CommandRun.altnet(["backups", "--json"], device: device)
+        #expect(try JSONDecoder().decode(BackupList.self, from: Data(json.output.utf8)) == device.backups)
+    }
+
+    @Test func anAddressIsSetAndTakenBack() async throws {
+        let device = try ScriptedDevice()
+        let set = try await CommandRun.altnet(["backups", "set-address", "Attic"] + Self.address, device: device)
+        #expect(set.status == 0)
+        #expect(device.backups.networks.map(\.address?.text) == [nil, "192.168.1.20/24"])
+        #expect(device.backups.networks.map(\.ssid.description) == ["BackupNet", "Attic"])
+        let kept = try await CommandRun.altnet(["backups", "set", "Attic"], device: device)
+        #expect(kept.status == 0)
+        #expect(device.backups.networks.map(\.address?.text) == ["192.168.1.20/24"])
+        let back = try await CommandRun.altnet(["backups", "set-address", "Attic", "--dhcp"], device: device)
+        #expect(back.status == 0)
+        #expect(device.backups.networks.map(\.address) == [nil])
+        #expect(back.output.contains("by DHCP"))
+    }
+
+    @Test func anOlderDeviceIsToldNoAddress() async throws {
+        let device = try ScriptedDevice { $0.features = [] }
+        let list = #"{"networks":[{"ssid":"A","security":"open","address":{"address":"10.0.0.9/8"}}]}"#
+        for (command, input) in [
+            (["backups", "set-address", "Attic"] + Self.address, ""), (["backups", "set-address", "Attic", "--dhcp"], ""),
+            (["backups", "add", "Cafe", "--open"] + Self.address, ""),
+            (["switch", "--new", "Cafe", "--open"] + Self.address, ""), (["backups", "set", "--stdin"], list),
+        ] {
+            let run = try await CommandRun.altnet(command, device: device, input: input)
+            #expect(run.status == 76, "\(command)")
+            #expect(run.errors.contains("older"))
+        }
+        #expect(device.commands.isEmpty)
+    }
+
+    @Test(arguments: [
+        (["--address", "192.168.1.20"], "--address:"), (["--address", "192.168.1.0/24"], "--address:"),
+        (["--address", "192.168.1.20/24", "--gateway", "10.0.0.1"], "--gateway:"),
+        (["--address", "192.168.1.20/24", "--gateway", "router"], "--gateway"),
+        (["--address", "192.168.1.20/24", "--dns", "224.0.0.1"], "--dns:"), (["--gateway", "192.168.1.1"], "--address"),
+        (["--address", "192.168.1.20/24", "--dns", "1.1.1.1", "--dns", "1.1.1.2", "--dns", "1.1.1.3", "--dns", "1.1.1.4"],
+            "--dns:"),
+    ])
+    func anImpossibleAddressIsNotSent(options: [String], message: String) async throws {
+        let device = try ScriptedDevice()
+        for command in [
+            ["backups", "add", "Cafe", "--open"], ["backups", "set-address", "Attic"], ["switch", "--new", "Cafe", "--open"],
+        ] {
+            let run = try await CommandRun.altnet(command + options, device: device)
+            #expect(run.status == 64, "\(command + options)")
+            #expect(run.errors.contains(message), "\(run.errors)")
+        }
+        #expect(device.asked.isEmpty)
+    }
+
+    @Test func anAddressOrDHCPIsGiven() async throws {
+        let device = try ScriptedDevice()
+        for options in [[], ["--dhcp"] + Self.address] {
+            #expect(try await CommandRun.altnet(["backups", "set-address", "Attic"] + options, device: device).status == 64)
+        }
+        #expect(try await CommandRun.altnet(["switch", "Attic"] + Self.address, device: device).status == 64)
+    }
+
     @Test func addTakesThePasswordFromStandardInput() async throws {
         let device = try ScriptedDevice()
         let run = try await CommandRun.altnet(

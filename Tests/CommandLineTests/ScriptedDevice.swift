@@ -21,6 +21,7 @@ final class ScriptedDevice: DeviceService {
         var confirmedText: String? = "the device is on Attic"
         /// The next requests fail with these, in order.
         var errors: [ProtocolError] = []
+        var features = ["address"]
         var scanOutcome = ScanFinished.Outcome.finished
         /// With passwords as they were before they were sealed.
         var asked: [Request.Body] = []
@@ -57,7 +58,8 @@ final class ScriptedDevice: DeviceService {
         case .updateBackups(let update):
             var networks: [NetworkReference] = []
             for network in update.networks { networks.append(try unsealed(network)) }
-            return .updateBackups(BackupsUpdate(networks: networks, ifRevision: update.ifRevision))
+            return .updateBackups(
+                BackupsUpdate(networks: networks, ifRevision: update.ifRevision, addressing: update.addressing))
         case .switchNetwork(let request):
             return .switchNetwork(
                 SwitchRequest(
@@ -71,7 +73,8 @@ final class ScriptedDevice: DeviceService {
         guard case .new(let network) = reference, case .sealed(let box) = network.credential else { return reference }
         return .new(
             NewNetwork(
-                ssid: network.ssid, password: try opener.open(box, ssid: network.ssid), isHidden: network.isHidden))
+                ssid: network.ssid, password: try opener.open(box, ssid: network.ssid), isHidden: network.isHidden,
+                address: network.address))
     }
 
     private func answer(_ request: Request.Body, _ state: inout State) -> Result<Response.Body, ProtocolError> {
@@ -83,8 +86,9 @@ final class ScriptedDevice: DeviceService {
         switch request {
         case .getCapabilities:
             return .success(
-                .capabilities(Capabilities(maxBackupNetworks: 3, deviceId: "bench-01", firmware: "0.1.0", features: []))
-            )
+                .capabilities(
+                    Capabilities(
+                        maxBackupNetworks: 3, deviceId: "bench-01", firmware: "0.1.0", features: state.features)))
         case .getNetwork: return .success(.network(state.network))
         case .getBackups: return .success(.backups(state.backups))
         case .updateBackups(let update): return self.update(update, &state)
@@ -134,12 +138,19 @@ final class ScriptedDevice: DeviceService {
         }
         let networks = update.networks.compactMap { reference in
             switch reference {
-            case .stored(let hash): old.networks.first { $0.hash == hash }
+            case .stored(let hash):
+                old.networks.first { $0.hash == hash }.map { known in
+                    BackupNetwork(
+                        ssid: known.ssid, hash: hash, security: known.security, isHidden: known.isHidden,
+                        lastSeen: known.lastSeen, lastSignal: known.lastSignal, lastFailure: known.lastFailure,
+                        address: update.addressing[hash].map(\.address) ?? known.address)
+                }
             case .new(let network):
                 BackupNetwork(
                     ssid: network.ssid,
                     hash: NetworkHash(localKey: Sample.key, ssid: network.ssid, password: network.plainPassword),
-                    security: network.credential == .none ? .open : .wpa2wpa3, isHidden: network.isHidden)
+                    security: network.credential == .none ? .open : .wpa2wpa3, isHidden: network.isHidden,
+                    address: network.address)
             }
         }
         state.backups = BackupList(max: old.max, revision: old.revision + 1, networks: networks)

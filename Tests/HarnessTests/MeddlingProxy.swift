@@ -219,7 +219,7 @@ extension JSONValue {
 enum Defect: String, CaseIterable {
     case updateNotAtomic, refusalCounts, refusalTold, revisionStands, changeUntold, ifRevisionIgnored
     case oneTooMany, oneTooFew, duplicatesKept, orderLost, listGrows, hiddenLost
-    case hashWithoutKey, hashOfText, passwordForgotten, oldPasswordStays, removedStillKnown
+    case hashWithoutKey, hashOfText, passwordForgotten, addressForgotten, oldPasswordStays, removedStillKnown
     case replayAccepted, passwordTold
     case switchesAtOnce, flagMissing, alreadyThereIgnored, wrongReason, staysAway, triedIsStored
     case outcomeTwice, outcomeForgotten, confirmsAnything, silenceConfirms, anyPasswordJoins, joinOnceKept
@@ -246,6 +246,7 @@ enum Defect: String, CaseIterable {
         case .hashWithoutKey: ["hashes.rule", "hashes.open", "key.seal.accepted"]
         case .hashOfText: ["hashes.bytes"]
         case .passwordForgotten: ["hashes.keep"]
+        case .addressForgotten: ["backups.update.address"]
         case .oldPasswordStays: ["hashes.passwordCounts", "hashes.distinct"]
         case .removedStillKnown: ["hashes.forget"]
         case .replayAccepted: ["key.seal.used"]

@@ -133,7 +133,7 @@ extension ModelDevice {
             networks: state.backups.map { network in
                 BackupNetwork(
                     ssid: network.ssid, hash: hash(of: network), security: network.password == nil ? .open : .wpa2wpa3,
-                    isHidden: network.isHidden && !has(.hiddenLost))
+                    isHidden: network.isHidden && !has(.hiddenLost), address: network.address)
             })
     }
 
@@ -162,12 +162,12 @@ extension ModelDevice {
     /// - Parameter field: where in the request it stands.
     func plain(_ network: NewNetwork, at field: String, _ state: inout State) throws(ProtocolError) -> Stored {
         switch network.credential {
-        case .none: return Stored(ssid: network.ssid, password: nil, isHidden: network.isHidden)
+        case .none: return Stored(ssid: network.ssid, password: nil, isHidden: network.isHidden, address: network.address)
         case .password(let password):
-            return Stored(ssid: network.ssid, password: password, isHidden: network.isHidden)
+            return Stored(ssid: network.ssid, password: password, isHidden: network.isHidden, address: network.address)
         case .sealed(let sealed):
             if has(.replayAccepted), let password = state.opened[sealed.box] {
-                return Stored(ssid: network.ssid, password: password, isHidden: network.isHidden)
+                return Stored(ssid: network.ssid, password: password, isHidden: network.isHidden, address: network.address)
             }
             let password: Secret
             do throws(ProtocolError) {
@@ -176,7 +176,7 @@ extension ModelDevice {
                 throw has(.sealedFieldUntold) ? error : error.about(field + ".sealed")
             }
             state.opened[sealed.box] = password
-            return Stored(ssid: network.ssid, password: password, isHidden: network.isHidden)
+            return Stored(ssid: network.ssid, password: password, isHidden: network.isHidden, address: network.address)
         }
     }
 
@@ -217,6 +217,8 @@ extension ModelDevice {
             switch reference {
             case .stored(let hash):
                 var known = try stored(hash, before)
+                if let said = update.addressing[hash] { known.address = said.address }
+                if has(.addressForgotten) { known.address = nil }
                 if has(.passwordForgotten) { known.password = Secret(text: "another password") }
                 network = known
             case .new(let new):

@@ -13,6 +13,7 @@ final class ModelDevice: DeviceService {
         var ssid: SSID
         var password: Secret?
         var isHidden = false
+        var address: StaticAddress?
     }
 
     struct State {
@@ -98,7 +99,7 @@ final class ModelDevice: DeviceService {
     private var capabilities: Capabilities {
         Capabilities(
             maxBackupNetworks: state.withLock { $0.maximum }, deviceId: Self.key.deviceId, firmware: "1.0",
-            features: ["failover", "scan", "confirm", "joinOnce", "sealed", "connectivity", "portal"])
+            features: ["failover", "scan", "confirm", "joinOnce", "sealed", "connectivity", "portal", "address"])
     }
 
     private func history(_ query: HistoryQuery) -> History {

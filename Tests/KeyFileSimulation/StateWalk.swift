@@ -30,11 +30,13 @@ package struct StateWalk {
         case 7: state.chosen = random.below(2) == 0 ? nil : network()
         case 8: beginOrEndSwitch()
         case 9: move()
-        case 10...11: count()
+        case 10: count()
+        case 11: setAddress()
         case 12...14: see()
         default: load()
         }
-        forgetStatisticsOfOthers()
+        // Without what is known of networks that are gone.
+        state = state.normalised()
         return state
     }
 
@@ -95,7 +97,34 @@ package struct StateWalk {
             lastSeen: UInt32(truncatingIfNeeded: random.next()), lastSignal: -Int8(random.below(100)),
             lastFrequency: Frequency(megahertz: 2_412 + 5 * random.below(13)),
             lastFailure: random.below(3) == 0 ? .wrongKey : nil,
-            provenAccessPoints: (0..<random.below(5)).compactMap { BSSID(bytes: [2, 0, 0, 0, 0, UInt8($0)]) })
+            provenAccessPoints: (0..<random.below(5)).compactMap { BSSID(bytes: [2, 0, 0, 0, 0, UInt8($0)]) },
+            lease: random.below(3) == 0 ? nil : lease())
+    }
+
+    private mutating func lease() -> StoredLease? {
+        guard let address = address(), let gateway = address.gateway,
+            let hardware = HardwareAddress(bytes: [2, 0, 0, 0, 1, UInt8(random.below(256))])
+        else { return nil }
+        return StoredLease(
+            address: address.address, prefixLength: address.prefixLength, gateway: gateway,
+            gatewayHardware: random.below(2) == 0 ? nil : hardware, server: gateway, hardware: hardware,
+            nameServers: address.nameServers.filter(\.isIPv4), expiry: UInt32(truncatingIfNeeded: random.next()))
+    }
+
+    private mutating func address() -> StaticAddress? {
+        let servers = ["192.168.7.1", "2001:db8::53", "9.9.9.9"].compactMap { IPAddress($0) }
+        return try? StaticAddress(
+            "192.168.7.\(2 + random.below(253))/24", gateway: servers[0],
+            nameServers: Array(servers.prefix(random.below(4))))
+    }
+
+    /// The owner gives the device an address of its own in a network, or takes it back.
+    private mutating func setAddress() {
+        guard let network = stored.randomElement(using: &random) else { return }
+        let address = random.below(3) == 0 ? nil : address()
+        state.changeNetworks { copy in
+            if copy.ssid == network.ssid, copy.credential == network.credential { copy.staticAddress = address }
+        }
     }
 
     /// Puts a cell of ballast in the place of another, or takes many away.
@@ -112,11 +141,6 @@ package struct StateWalk {
     private var stored: [StoredNetwork] {
         [state.home, state.chosen, state.current, state.previous, state.pendingSwitch?.target].compactMap(\.self)
             + state.backups
-    }
-
-    private mutating func forgetStatisticsOfOthers() {
-        let known = Set(stored.map(\.ssid))
-        state.statistics = state.statistics.filter { known.contains($0.key) }
     }
 
     /// Few, so that networks are deleted and come back.

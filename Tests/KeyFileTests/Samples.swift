@@ -110,7 +110,30 @@ extension StoredNetwork {
             credential: Bool.random(using: &random) ? .none : .passphrase(passphrase, psk: psk),
             security: Bool.random(using: &random) ? nil : Security.allCases.randomElement(using: &random),
             floor: LinkProtection(rawValue: UInt8.random(in: 0...7, using: &random)),
-            isHidden: Bool.random(using: &random))
+            isHidden: Bool.random(using: &random), staticAddress: Bool.random(using: &random) ? nil : .arbitrary(&random))
+    }
+}
+
+extension StaticAddress {
+    static func arbitrary(_ random: inout SeededRandom) -> StaticAddress? {
+        let servers = ["10.0.0.1", "2001:db8::53", "9.9.9.9"].compactMap { IPAddress($0) }
+        return try? StaticAddress(
+            "10.\(Int.random(in: 0...255, using: &random)).0.\(Int.random(in: 2...254, using: &random))/8",
+            gateway: Bool.random(using: &random) ? nil : servers[0],
+            nameServers: Array(servers.shuffled(using: &random).prefix(Int.random(in: 0...3, using: &random))))
+    }
+}
+
+extension StoredLease {
+    static func arbitrary(_ random: inout SeededRandom) -> StoredLease? {
+        guard let own = StaticAddress.arbitrary(&random), let server = IPAddress("10.0.0.1"),
+            let hardware = HardwareAddress(bytes: [2, 0, 0, 0, 0, .random(in: 0 ... .max, using: &random)])
+        else { return nil }
+        return StoredLease(
+            address: own.address, prefixLength: own.prefixLength, gateway: own.gateway,
+            gatewayHardware: own.gateway == nil || Bool.random(using: &random) ? nil : hardware, server: server,
+            hardware: hardware, nameServers: own.nameServers.filter(\.isIPv4),
+            expiry: .random(in: 0 ... .max, using: &random))
     }
 }
 
@@ -126,7 +149,8 @@ extension NetworkStatistics {
                 ? []
                 : (0..<UInt8.random(in: 1...4, using: &random)).compactMap {
                     BSSID(bytes: [2, .random(in: 0 ... .max, using: &random), 0, 0, 0, $0])
-                })
+                },
+            lease: Bool.random(using: &random) ? nil : .arbitrary(&random))
     }
 }
 
@@ -143,13 +167,19 @@ extension SeededRandom {
 }
 
 /// As much as a state can be.
-func largestState() throws -> StoredState {
+/// - Parameter address: of the device in each of its networks.
+func largestState(address: StaticAddress? = nil) throws -> StoredState {
+    let lease = StoredLease(
+        address: try #require(IPAddress("192.168.1.20")), prefixLength: 24, gateway: IPAddress("192.168.1.1"),
+        gatewayHardware: HardwareAddress(bytes: [2, 0, 0, 0, 0, 1]), server: try #require(IPAddress("192.168.1.1")),
+        hardware: try #require(HardwareAddress(bytes: [2, 0, 0, 0, 0, 2])),
+        nameServers: ["9.9.9.9", "8.8.8.8", "1.1.1.1"].compactMap { IPAddress($0) }, expiry: .max)
     func network(_ number: UInt8) throws -> StoredNetwork {
         StoredNetwork(
             ssid: try SSID(bytes: Array(repeating: number, count: 32)),
             credential: .passphrase(
                 Secret(Array(repeating: 0x40 + number, count: 63)), psk: Secret(Array(repeating: number, count: 32))),
-            security: .wpa2wpa3, floor: [.sae, .pmf], isHidden: true)
+            security: .wpa2wpa3, floor: [.sae, .pmf], isHidden: true, staticAddress: address)
     }
     var state = StoredState(
         home: try network(1), chosen: try network(2), current: try network(3), previous: try network(4),
@@ -159,10 +189,10 @@ func largestState() throws -> StoredState {
     for ssid in Set(state.networks.map(\.ssid)) {
         state.statistics[ssid] = NetworkStatistics(
             lastSeen: .max, lastSignal: -128, lastFrequency: Frequency(megahertz: 7115), lastFailure: .interfaceDown,
-            provenAccessPoints: (1...4).compactMap { BSSID(bytes: [0xfe, 0xff, 0xff, 0xff, 0xff, $0]) })
+            provenAccessPoints: (1...4).compactMap { BSSID(bytes: [0xfe, 0xff, 0xff, 0xff, 0xff, $0]) }, lease: lease)
     }
     for letter in "abcdefgh" { state.replayCounters[String(repeating: letter, count: 32)] = .max }
-    return state
+    return state.normalised()
 }
 
 /// A store with its root key in a directory of its own.

@@ -51,11 +51,16 @@ public struct DeviceClient: Sendable {
     public func backups() async throws(ClientError) -> BackupList { try await ask(.getBackups) }
 
     /// Replaces the stored list as a whole, or leaves it as it is.
-    /// - Parameter revision: the revision that the list must still have, or nil to replace it whatever it is.
-    public func updateBackups(_ networks: [NetworkReference], ifRevision revision: Int? = nil)
-        async throws(ClientError) -> BackupList
-    {
-        try await ask(naming: networks) { .updateBackups(BackupsUpdate(networks: $0, ifRevision: revision)) }
+    /// - Parameters:
+    ///   - revision: the revision that the list must still have, or nil to replace it whatever it is.
+    ///   - addressing: how the device gets its address in networks that are named by these hashes. The others keep what
+    ///     they have. Only a device whose features have `address` understands it.
+    public func updateBackups(
+        _ networks: [NetworkReference], ifRevision revision: Int? = nil, addressing: [NetworkHash: Addressing] = [:]
+    ) async throws(ClientError) -> BackupList {
+        try await ask(naming: networks) {
+            .updateBackups(BackupsUpdate(networks: $0, ifRevision: revision, addressing: addressing))
+        }
     }
 
     /// Returns when the device has accepted the command, before it leaves the network that it is on.
@@ -167,10 +172,7 @@ extension [NetworkReference] {
             }
             do throws(ProtocolError) {
                 let sealed = try key.seal(password, ssid: network.ssid, for: device)
-                return .new(
-                    NewNetwork(
-                        ssid: network.ssid, credential: .sealed(sealed), security: network.security,
-                        isHidden: network.isHidden))
+                return .new(network.with(.sealed(sealed)))
             } catch {
                 throw .refused(error)
             }

@@ -27,10 +27,12 @@ public struct BackupNetwork: Sendable, Equatable {
     public let lastSignal: Int?
     /// Why the last attempt to join it failed, nil once one succeeded.
     public let lastFailure: JoinFailure?
+    /// The device's own address in it; nil where a server gives it one.
+    public let address: StaticAddress?
 
     public init(
         ssid: SSID, hash: NetworkHash, security: Security, isHidden: Bool, lastSeen: Timestamp? = nil,
-        lastSignal: Int? = nil, lastFailure: JoinFailure? = nil
+        lastSignal: Int? = nil, lastFailure: JoinFailure? = nil, address: StaticAddress? = nil
     ) {
         self.ssid = ssid
         self.hash = hash
@@ -39,6 +41,7 @@ public struct BackupNetwork: Sendable, Equatable {
         self.lastSeen = lastSeen
         self.lastSignal = lastSignal
         self.lastFailure = lastFailure
+        self.address = address
     }
 }
 
@@ -47,10 +50,16 @@ public struct BackupsUpdate: Sendable, Equatable {
     public let networks: [NetworkReference]
     /// The revision that the list must still have, or nil to replace it whatever it is.
     public let ifRevision: Int?
+    /// How the device gets its address in stored networks that `networks` names by these hashes. The others keep what
+    /// they have.
+    public let addressing: [NetworkHash: Addressing]
 
-    public init(networks: [NetworkReference], ifRevision: Int? = nil) {
+    public init(
+        networks: [NetworkReference], ifRevision: Int? = nil, addressing: [NetworkHash: Addressing] = [:]
+    ) {
         self.networks = networks
         self.ifRevision = ifRevision
+        self.addressing = addressing
     }
 }
 
@@ -69,19 +78,31 @@ public struct NewNetwork: Sendable, Equatable {
     public let security: Security?
     /// The access point does not beacon its name.
     public let isHidden: Bool
+    /// The device's own address in it; nil where a server gives it one.
+    public let address: StaticAddress?
 
-    public init(ssid: SSID, credential: NetworkCredential, security: Security? = nil, isHidden: Bool = false) {
+    public init(
+        ssid: SSID, credential: NetworkCredential, security: Security? = nil, isHidden: Bool = false,
+        address: StaticAddress? = nil
+    ) {
         self.ssid = ssid
         self.credential = credential
         self.security = security
         self.isHidden = isHidden
+        self.address = address
     }
 }
 
 extension NewNetwork {
     /// - Parameter password: nil for an open network.
-    public init(ssid: SSID, password: Secret?, isHidden: Bool = false) {
-        self.init(ssid: ssid, credential: password.map { .password($0) } ?? .none, isHidden: isHidden)
+    public init(ssid: SSID, password: Secret?, isHidden: Bool = false, address: StaticAddress? = nil) {
+        self.init(
+            ssid: ssid, credential: password.map { .password($0) } ?? .none, isHidden: isHidden, address: address)
+    }
+
+    /// The same network with another credential, such as its password sealed.
+    public func with(_ credential: NetworkCredential) -> NewNetwork {
+        NewNetwork(ssid: ssid, credential: credential, security: security, isHidden: isHidden, address: address)
     }
 }
 
@@ -97,7 +118,7 @@ public enum NetworkCredential: Sendable, Equatable {
 
 extension BackupNetwork: Codable {
     private enum CodingKeys: String, CodingKey {
-        case hash, security, hidden, lastSeen, lastSignal, lastFailure
+        case hash, security, hidden, lastSeen, lastSignal, lastFailure, address
     }
 
     public init(from decoder: any Decoder) throws {
@@ -109,7 +130,8 @@ extension BackupNetwork: Codable {
             isHidden: try container.decodeIfPresent(Bool.self, forKey: .hidden) ?? false,
             lastSeen: try container.decodeIfPresent(Timestamp.self, forKey: .lastSeen),
             lastSignal: try container.decodeIfPresent(Int.self, forKey: .lastSignal),
-            lastFailure: try container.decodeIfPresent(JoinFailure.self, forKey: .lastFailure))
+            lastFailure: try container.decodeIfPresent(JoinFailure.self, forKey: .lastFailure),
+            address: try container.decodeIfPresent(StaticAddress.self, forKey: .address))
     }
 
     public func encode(to encoder: any Encoder) throws {
@@ -121,6 +143,7 @@ extension BackupNetwork: Codable {
         try container.encodeIfPresent(lastSeen, forKey: .lastSeen)
         try container.encodeIfPresent(lastSignal, forKey: .lastSignal)
         try container.encodeIfPresent(lastFailure, forKey: .lastFailure)
+        try container.encodeIfPresent(address, forKey: .address)
     }
 }
 
@@ -169,7 +192,8 @@ extension NetworkReference: Codable {
         self = .new(
             NewNetwork(
                 ssid: ssid, credential: credential, security: security,
-                isHidden: try container.decodeIfPresent(Bool.self, forKey: .hidden) ?? false))
+                isHidden: try container.decodeIfPresent(Bool.self, forKey: .hidden) ?? false,
+                address: try Addressing.read(from: decoder)?.address))
     }
 
     private static func password(
@@ -208,6 +232,7 @@ extension NetworkReference: Codable {
             }
             if network.credential != .none { try container.encodeIfPresent(network.security, forKey: .security) }
             if network.isHidden { try container.encode(true, forKey: .hidden) }
+            if let address = network.address { try Addressing.fixed(address).write(to: encoder) }
         }
     }
 }
@@ -219,13 +244,52 @@ extension BackupsUpdate: Codable {
 
     public init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
-        let networks = try container.decode([NetworkReference].self, forKey: .networks)
+        let entries = try container.decode([Entry].self, forKey: .networks)
+        let networks = entries.map(\.network)
         guard networks.count <= ProtocolLimits.updateEntries else {
             throw ProtocolError(
                 .tooManyNetworks, "an update names at most \(ProtocolLimits.updateEntries) networks",
                 details: ["max": .number(ProtocolLimits.updateEntries), "count": .number(networks.count)])
         }
-        self.init(networks: networks, ifRevision: try container.decodeIfPresent(Int.self, forKey: .ifRevision))
+        var addressing: [NetworkHash: Addressing] = [:]
+        for entry in entries {
+            // A network that is there twice is refused later.
+            if case .stored(let hash) = entry.network, let said = entry.addressing { addressing[hash] = said }
+        }
+        self.init(
+            networks: networks, ifRevision: try container.decodeIfPresent(Int.self, forKey: .ifRevision),
+            addressing: addressing)
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        let entries = networks.map { network in
+            if case .stored(let hash) = network { Entry(network: network, addressing: addressing[hash]) } else {
+                Entry(network: network, addressing: nil)
+            }
+        }
+        try container.encode(entries, forKey: .networks)
+        try container.encodeIfPresent(ifRevision, forKey: .ifRevision)
+    }
+
+    /// A network, and what is said of the address in a stored one.
+    private struct Entry: Codable {
+        let network: NetworkReference
+        let addressing: Addressing?
+
+        init(network: NetworkReference, addressing: Addressing?) {
+            (self.network, self.addressing) = (network, addressing)
+        }
+
+        init(from decoder: any Decoder) throws {
+            network = try NetworkReference(from: decoder)
+            if case .stored = network { addressing = try .read(from: decoder) } else { addressing = nil }
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            try network.encode(to: encoder)
+            try addressing?.write(to: encoder)
+        }
     }
 }
 

@@ -209,6 +209,7 @@ extension BackupNetwork {
             security: network.security ?? (network.credential == .none ? .open : .wpa2wpa3),
             isHidden: network.isHidden,
             lastSeen: statistics?.lastSeen.map { Timestamp(millisecondsSince1970: Int64($0) * 1000) },
-            lastSignal: statistics?.lastSignal.map(Int.init), lastFailure: statistics?.lastFailure)
+            lastSignal: statistics?.lastSignal.map(Int.init), lastFailure: statistics?.lastFailure,
+            address: network.staticAddress)
     }
 }

@@ -4,9 +4,9 @@ import KeyFile
 /// What the device learns of its stored networks while it runs, and when that is worth a write.
 ///
 /// Flash wears with every write. Where a network is, why it could not be joined and where the device was last are worth
-/// one, but not at once, and so is what a join has negotiated; when it was last seen and how strongly is not, and goes
+/// one, but not at once, and so is what a join has negotiated and which address its server gives; when it was last seen and how strongly is not, and goes
 /// along with whatever else is written. What an access point says of itself before it has shown that it knows the
-/// password is never written.
+/// password is never written, nor is that a lease has become longer, by itself.
 package struct NetworkJournal: Sendable, Equatable {
     /// What is worth a write is collected for so long, and after a refused one the disk is left alone for as long: so
     /// there are at most three an hour.
@@ -35,6 +35,13 @@ package struct NetworkJournal: Sendable, Equatable {
         var outcome: Outcome?
         /// The access points that its key has opened, the latest first; nil where that is not known to be news.
         var proven: [BSSID]?
+        /// What is known of its server's lease; nil where that is what is stored.
+        var lease: Lease?
+    }
+
+    fileprivate enum Lease: Equatable {
+        case given(StoredLease)
+        case forgotten
     }
 
     /// How the last attempt to join a network ended.
@@ -92,8 +99,11 @@ package struct NetworkJournal: Sendable, Equatable {
         note(network) { $0.proven = accessPoints }
     }
 
-    // MERGE: stub.
-    mutating func leased(_ lease: StoredLease?, in network: StoredNetwork) {}
+    /// The server of a network has given the device an address, or has prolonged it.
+    /// - Parameter lease: nil where the last one counts no more.
+    mutating func leased(_ lease: StoredLease?, in network: StoredNetwork) {
+        note(network) { $0.lease = lease.map { .given($0) } ?? .forgotten }
+    }
 
     mutating func failed(_ network: StoredNetwork, _ failure: JoinFailure) { end(network, .failed(failure)) }
 
@@ -182,6 +192,8 @@ package struct NetworkJournal: Sendable, Equatable {
         forget(whatIsNotIn: stored)
         var new = stored
         update(&new, clock)
+        // What a commit would drop is worth none.
+        new = new.normalised()
         if new.isWorthWriting(over: stored) {
             isWorthWritingSince = isWorthWritingSince ?? clock.instant
         } else if let since = isWorthWritingSince, since + Self.patience <= clock.instant {
@@ -231,6 +243,11 @@ extension NetworkStatistics {
         case nil: break
         }
         provenAccessPoints = note.proven ?? provenAccessPoints
+        switch note.lease {
+        case .given(let given): lease = given
+        case .forgotten: lease = nil
+        case nil: break
+        }
     }
 
     /// Whether one has completed a handshake, and there is room to remember it or none of the old ones has.
@@ -238,6 +255,16 @@ extension NetworkStatistics {
         let before = Set(old.provenAccessPoints)
         guard !before.isSuperset(of: provenAccessPoints) else { return false }
         return before.count < Self.maximumAccessPoints || before.isDisjoint(with: provenAccessPoints)
+    }
+}
+
+extension NetworkStatistics {
+    /// Whether a restarted device asks for the same address by either: a later end, or other name servers, are worth no
+    /// write.
+    fileprivate func hasSameLease(as other: NetworkStatistics) -> Bool {
+        guard let lease, let old = other.lease else { return (lease == nil) == (other.lease == nil) }
+        return lease.address == old.address && lease.gateway == old.gateway
+            && lease.gatewayHardware == old.gatewayHardware && lease.server == old.server
     }
 }
 
@@ -255,7 +282,9 @@ extension StoredState {
                 let old = old.statistics[ssid] ?? NetworkStatistics()
                 return (new.lastSeen != nil && old.lastSeen == nil) || new.lastFrequency != old.lastFrequency
                     || new.lastFailure != old.lastFailure || new.hasNewProof(over: old)
+                    || !new.hasSameLease(as: old)
             }
+            || old.statistics.contains { $1.lease != nil && statistics[$0] == nil }
             || namedNetworks.contains { network in
                 old.namedNetworks.contains { $0.isSame(as: network) && $0.floor != network.floor }
             }

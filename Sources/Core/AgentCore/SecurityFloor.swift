@@ -12,7 +12,13 @@ extension StoredState {
 
     /// The owner has sent a network with its password, or said that it has none: what was learnt of it counts no more.
     package mutating func takeWord(for network: StoredNetwork) {
-        changeCopies { if $0.isSame(as: network) { $0.takeWord(of: network) } }
+        changeCopies { copy in
+            if copy.isSame(as: network) {
+                copy.takeWord(of: network)
+            } else if copy.hasSameKey(as: network) {
+                copy.staticAddress = network.staticAddress
+            }
+        }
     }
 
     /// A network is stored once for each of its roles.
@@ -44,6 +50,7 @@ extension StoredNetwork {
         // Its security of before says nothing where the owner allows less.
         security = network.security ?? (floor == network.floor ? security : nil)
         floor = network.floor
+        staticAddress = network.staticAddress
     }
 }
 

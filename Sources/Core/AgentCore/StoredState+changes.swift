@@ -10,7 +10,8 @@ extension StoredNetwork {
         }
     }
 
-    /// Whether it is the same network under the same password, whatever is known of it besides.
+    /// Whether it is the same network under the same password, whatever is known of it besides, the device's address in
+    /// it included.
     package func isSame(as other: StoredNetwork) -> Bool {
         hasSameKey(as: other) && isHidden == other.isHidden
     }
@@ -26,7 +27,9 @@ extension StoredNetwork {
 /// A list of backups from the app, its new networks ready to be stored.
 package struct PreparedUpdate: Sendable, Equatable {
     package enum Entry: Sendable, Equatable {
-        case stored(NetworkHash)
+        /// - Parameter addressing: how the device gets its address in it from now on; nil where that stays.
+        case stored(NetworkHash, addressing: Addressing? = nil)
+        /// With the owner's word, which says it all.
         case new(StoredNetwork)
     }
 
@@ -77,7 +80,13 @@ extension StoredState {
             }
         }
         backups = networks
+        for network in networks { setAddress(network.staticAddress, in: network) }
         backupsRevision &+= 1
+    }
+
+    /// Gives each copy of a network this address, whether its name is hidden or not.
+    private mutating func setAddress(_ address: StaticAddress?, in network: StoredNetwork) {
+        changeNetworks { if $0.hasSameKey(as: network) { $0.staticAddress = address } }
     }
 
     private func resolve(
@@ -88,12 +97,13 @@ extension StoredState {
             guard var known = namedNetworks.first(where: { $0.isSame(as: network) }) else { return network }
             known.takeWord(of: network)
             return known
-        case .stored(let hash):
-            guard let network = network(hash, localKey: localKey) else {
+        case .stored(let hash, let addressing):
+            guard var network = network(hash, localKey: localKey) else {
                 throw ProtocolError(
                     .unknownNetwork, "no stored network has the hash \(hash), so its password is needed",
                     details: ["hash": .text(hash.base64)])
             }
+            if let addressing { network.staticAddress = addressing.address }
             return network
         }
     }

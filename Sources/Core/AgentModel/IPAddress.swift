@@ -76,6 +76,13 @@ extension IPAddress {
         }
     }
 
+    /// Whether one host of any network can have it: it is not unspecified, of "this network" (0/8), loopback, multicast
+    /// or reserved (RFC 6890, 2.2.2).
+    public var isHost: Bool {
+        guard !isUnspecified, !isLoopback, !isMulticast else { return false }
+        return !isIPv4 || (bits >> 24 != 0 && bits >> 28 != 0xf)
+    }
+
     /// One host of the internet. The prefixes set aside for documentation count: they stand for such hosts.
     public var isGlobal: Bool {
         guard !isUnspecified, !isLoopback, !isLinkLocal, !isMulticast, !isPrivate else { return false }

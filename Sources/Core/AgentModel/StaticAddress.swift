@@ -16,30 +16,18 @@ public struct StaticAddress: Hashable, Sendable {
         address: IPAddress, prefixLength: Int, gateway: IPAddress? = nil, nameServers: [IPAddress] = []
     ) throws(StaticAddressError) {
         guard (8...32).contains(prefixLength) else { throw .prefixLength(prefixLength) }
-        guard address.isIPv4, Self.isHost(address), !Self.isEnd(address, of: prefixLength) else {
+        guard address.isIPv4, address.isHost, !Self.isEnd(address, of: prefixLength) else {
             throw .address(address)
         }
         if let gateway {
-            guard gateway.isIPv4, gateway != address, Self.isHost(gateway), !Self.isEnd(gateway, of: prefixLength),
+            guard gateway.isIPv4, gateway != address, gateway.isHost, !Self.isEnd(gateway, of: prefixLength),
                 gateway.shares(prefix: prefixLength, with: address)
             else { throw .gateway(gateway) }
         }
         guard nameServers.count <= Self.maximumServers else { throw .tooManyServers(nameServers.count) }
-        for server in nameServers where server.isIPv4 ? !Self.isHost(server) : !Self.isServer(server) {
-            throw .nameServer(server)
-        }
+        for server in nameServers where !server.isHost { throw .nameServer(server) }
         (self.address, self.prefixLength) = (address, prefixLength)
         (self.gateway, self.nameServers) = (gateway, nameServers)
-    }
-
-    /// Not of "this network" (0/8), loopback, multicast or reserved (RFC 6890, 2.2.2).
-    private static func isHost(_ address: IPAddress) -> Bool {
-        let first = address.bytes[0]
-        return first != 0 && first != 127 && first < 224
-    }
-
-    private static func isServer(_ address: IPAddress) -> Bool {
-        !address.isUnspecified && !address.isLoopback && !address.isMulticast
     }
 
     /// Whether it is the first or the last address of its network, which no host has in one of more than two.
@@ -51,9 +39,44 @@ public struct StaticAddress: Hashable, Sendable {
     }
 }
 
+extension StaticAddress {
+    /// - Parameter text: the address with the length of its network's prefix, as in `192.168.1.20/24`.
+    public init(
+        _ text: some StringProtocol, gateway: IPAddress? = nil, nameServers: [IPAddress] = []
+    ) throws(StaticAddressError) {
+        let parts = text.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
+        guard parts.count == 2, (1...2).contains(parts[1].count), parts[1].allSatisfy({ 0x30...0x39 ~= $0 }),
+            parts[1].count == 1 || parts[1].first != UInt8(ascii: "0"),
+            let prefixLength = Int(String(decoding: parts[1], as: UTF8.self)),
+            let address = IPAddress(String(decoding: parts[0], as: UTF8.self)), address.isIPv4
+        else { throw .notation }
+        try self.init(address: address, prefixLength: prefixLength, gateway: gateway, nameServers: nameServers)
+    }
+
+    /// The address with the length of its network's prefix, as in `192.168.1.20/24`.
+    public var text: String { "\(address)/\(prefixLength)" }
+}
+
+/// How the device gets its address in a network.
+public enum Addressing: Hashable, Sendable {
+    /// A server gives it one.
+    case dhcp
+    case fixed(StaticAddress)
+
+    /// Nil where a server gives it.
+    public var address: StaticAddress? {
+        switch self {
+        case .dhcp: nil
+        case .fixed(let address): address
+        }
+    }
+}
+
 /// Why an address cannot be set.
 public enum StaticAddressError: Error, Hashable, Sendable {
     case address(IPAddress)
+    /// It is not written as in `192.168.1.20/24`.
+    case notation
     /// Not 8 to 32.
     case prefixLength(Int)
     /// It is no other host in the address's network.
@@ -66,6 +89,8 @@ extension StaticAddressError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .address(let address): "no host can have the address \(address); give an IPv4 address such as 192.168.1.20"
+        case .notation:
+            "this is no IPv4 address with the length of its network's prefix; give one such as 192.168.1.20/24"
         case .prefixLength(let length): "\(length) is no length of a network's prefix; give 8 to 32, such as 24"
         case .gateway(let gateway): "the gateway \(gateway) is no other host in the address's network"
         case .nameServer(let server): "no name server can have the address \(server)"

@@ -9,12 +9,17 @@ struct DecryptedNetwork: Sendable {
     let password: Secret?
     let security: Security?
     let isHidden: Bool
+    let address: StaticAddress?
 
-    init(ssid: SSID, password: Secret? = nil, security: Security? = nil, isHidden: Bool = false) {
+    init(
+        ssid: SSID, password: Secret? = nil, security: Security? = nil, isHidden: Bool = false,
+        address: StaticAddress? = nil
+    ) {
         self.ssid = ssid
         self.password = password
         self.security = security
         self.isHidden = isHidden
+        self.address = address
     }
 
     /// Opens the password if it is sealed, which takes a fraction of a millisecond and works once.
@@ -25,7 +30,9 @@ struct DecryptedNetwork: Sendable {
             case .password(let password): password
             case .sealed(let sealed): try seals.open(sealed, ssid: network.ssid)
             }
-        self.init(ssid: network.ssid, password: password, security: network.security, isHidden: network.isHidden)
+        self.init(
+            ssid: network.ssid, password: password, security: network.security, isHidden: network.isHidden,
+            address: network.address)
     }
 }
 
@@ -39,7 +46,8 @@ extension StoredNetwork {
         }
         self.init(
             ssid: network.ssid, credential: credential, security: network.security,
-            floor: LinkProtection(promisedBy: network.security), isHidden: network.isHidden)
+            floor: LinkProtection(promisedBy: network.security), isHidden: network.isHidden,
+            staticAddress: network.address)
     }
 
     /// The same, after its password was opened if it is sealed.
@@ -70,7 +78,7 @@ extension PreparedUpdate {
         var entries: [Entry] = []
         for (index, network) in update.networks.enumerated() {
             switch network {
-            case .stored(let hash): entries.append(.stored(hash))
+            case .stored(let hash): entries.append(.stored(hash, addressing: update.addressing[hash]))
             case .new(let network):
                 let field = "body.networks[\(index)]"
                 entries.append(.new(try StoredNetwork(network, at: field, openedWith: seals)))

@@ -14,14 +14,18 @@ struct NewNetworkOptions: ParsableArguments {
     @Flag(help: "Read the password from the first line of standard input instead of asking for it.")
     var passwordStdin = false
 
+    @OptionGroup var fixed: StaticAddressOptions
+
     func validate() throws {
         if open, passwordStdin { throw ValidationError("--open and --password-stdin exclude each other.") }
     }
 
-    var isGiven: Bool { open || hidden || passwordStdin }
+    var isGiven: Bool { open || hidden || passwordStdin || fixed.isGiven }
 
     func network(_ ssid: SSID, _ console: Console) throws -> NewNetwork {
-        NewNetwork(ssid: ssid, password: open ? nil : try password(for: ssid, console), isHidden: hidden)
+        let address = try fixed.staticAddress
+        return NewNetwork(
+            ssid: ssid, password: open ? nil : try password(for: ssid, console), isHidden: hidden, address: address)
     }
 
     private func password(for ssid: SSID, _ console: Console) throws -> Secret {
@@ -35,6 +39,72 @@ struct NewNetworkOptions: ParsableArguments {
             throw CommandFailure(.badData, "\(error)")
         }
         return password
+    }
+}
+
+/// The device's own address in a network.
+struct StaticAddressOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The device's own address in this network, such as 192.168.1.20/24 (default: a server gives it one).",
+            valueName: "address/length"))
+    var address: String?
+
+    @Option(help: ArgumentHelp("With --address: the router, in the same network.", valueName: "address"))
+    var gateway: AddressArgument?
+
+    @Option(
+        help: ArgumentHelp(
+            "With --address: a name server; can be repeated, \(StaticAddress.maximumServers) times at most.",
+            valueName: "address"))
+    var dns: [AddressArgument] = []
+
+    var isGiven: Bool { address != nil || gateway != nil || !dns.isEmpty }
+
+    func validate() throws {
+        if isGiven, address == nil { throw ValidationError("--gateway and --dns go with --address.") }
+        _ = try staticAddress
+    }
+
+    /// Nil where none is given.
+    var staticAddress: StaticAddress? {
+        get throws {
+            do throws(StaticAddressError) {
+                return try address.map { text throws(StaticAddressError) in
+                    try StaticAddress(text, gateway: gateway?.address, nameServers: dns.map(\.address))
+                }
+            } catch {
+                let option =
+                    switch error {
+                    case .address, .notation, .prefixLength: "--address"
+                    case .gateway: "--gateway"
+                    case .nameServer, .tooManyServers: "--dns"
+                    }
+                throw ValidationError("\(option): \(error).")
+            }
+        }
+    }
+}
+
+/// An address of IPv4 or IPv6.
+struct AddressArgument: ExpressibleByArgument {
+    let address: IPAddress
+
+    init?(argument: String) {
+        guard !argument.utf8.contains(UInt8(ascii: "%")), let address = IPAddress(argument) else { return nil }
+        self.address = address
+    }
+
+    var defaultValueDescription: String { address.description }
+}
+
+extension DeviceClient {
+    /// - Throws: where the device has an agent that would not hear what it is told of addresses.
+    func requireStaticAddresses() async throws {
+        guard try await capabilities().features.contains("address") else {
+            throw CommandFailure(
+                .protocolMismatch, "the device's agent is older and knows no static addresses; nothing was changed")
+        }
     }
 }
 

@@ -16,6 +16,9 @@ public enum Finding: Sendable, Equatable {
     case bitsCorrected(records: Int)
     /// A part that holds no current data is damaged; it is used again in its turn.
     case oldSectorDamaged(sector: Int)
+    /// So many addresses of networks, static ones or leases, do not count: an altnet that does not know them has removed
+    /// their networks, or no host can have them.
+    case addressesDropped(Int)
 
     // Data is lost, or the store was tampered with.
 
@@ -57,7 +60,7 @@ extension Finding {
     public var isSerious: Bool {
         switch self {
         case .interruptedWrite, .keyChangeFinished, .keyChangeAbandoned, .readableByOthers, .bitsCorrected,
-            .oldSectorDamaged, .postponed:
+            .oldSectorDamaged, .addressesDropped, .postponed:
             false
         case .unreadable, .erased, .wrongSize, .sectorUnreadable, .changesLost, .newestSectorLost, .sectorsMoved,
             .rolledBack, .replaced, .anchorMissing,
@@ -78,6 +81,8 @@ extension Finding: CustomStringConvertible {
         case .bitsCorrected(let records):
             "single wrong bits in \(records) records of the key file were put right: the flash may be wearing out"
         case .oldSectorDamaged(let sector): "sector \(sector) of the key file, which holds nothing current, is damaged"
+        case .addressesDropped(let count):
+            "\(count) addresses in the key file are of no network in it, or of no host, and do not count"
         case .unreadable(let path):
             "nothing in the key file could be read\(path.map { "; it was kept aside as \($0)" } ?? ""): "
                 + "provision the device again"

@@ -45,7 +45,7 @@ public final class KeyFile {
         self.source = source
         self.anchor = anchor.map { AnchorKeeper($0) }
         report = findings + (roots?.findings ?? []) + log.report
-        if let state = StoredState(cells: log.cells) {
+        if let state = StoredState(cells: log.cells, findings: &report) {
             self.state = state
         } else {
             state = StoredState()

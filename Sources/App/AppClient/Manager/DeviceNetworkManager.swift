@@ -69,9 +69,10 @@ extension DeviceNetworkManager {
     /// - Parameters:
     ///   - pwd: 8 to 63 printable ASCII characters; nil for an open network.
     ///   - hidden: the access point does not beacon its name.
+    ///   - address: the device's own in this network; nil where a server gives it one.
     /// - Throws: `refused` with `invalidPassword`.
     public func generateBackupWifiModel(
-        ssid: SSID, pwd: Secret?, hidden: Bool = false
+        ssid: SSID, pwd: Secret?, hidden: Bool = false, address: StaticAddress? = nil
     ) throws(ClientError) -> BackupWifiModel {
         if let pwd {
             do {
@@ -82,27 +83,31 @@ extension DeviceNetworkManager {
         }
         return BackupWifiModel(
             ssid: ssid, hash: NetworkHash(localKey: device.localKey, ssid: ssid, password: pwd),
-            credential: pwd.map { .password($0) } ?? NetworkCredential.none, isHidden: hidden)
+            credential: pwd.map { .password($0) } ?? NetworkCredential.none, isHidden: hidden, address: address)
     }
 
     /// The same from text, as it is typed: an empty password stands for an open network.
     /// - Throws: `refused` with `invalidSsid` or `invalidPassword`.
     public func generateBackupWifiModel(
-        ssid: String, pwd: String, hidden: Bool = false
+        ssid: String, pwd: String, hidden: Bool = false, address: StaticAddress? = nil
     ) throws(ClientError) -> BackupWifiModel {
         try generateBackupWifiModel(
-            ssid: Self.ssid(ssid), pwd: pwd.isEmpty ? nil : Secret(text: pwd), hidden: hidden)
+            ssid: Self.ssid(ssid), pwd: pwd.isEmpty ? nil : Secret(text: pwd), hidden: hidden, address: address)
     }
 
     /// Replaces the stored list as a whole: networks that are not named are forgotten. Passwords travel only for models
-    /// that come from ``generateBackupWifiModel(ssid:pwd:hidden:)``, and sealed.
+    /// that come from ``generateBackupWifiModel(ssid:pwd:hidden:address:)``, and sealed.
     /// - Parameter revision: the revision that the list must still have: `revisionConflict` if another client changed
     ///   it. Nil to replace it whatever it is.
     @discardableResult
     public func updateBackupWifiNetworks(
         _ models: [BackupWifiModel], ifRevision revision: Int? = nil
     ) async throws(ClientError) -> BackupWifiNetworks {
-        BackupWifiNetworks(try await session.updateBackups(models.map(\.reference), ifRevision: revision))
+        let said = models.compactMap { model in model.addressing.map { (model.hash, $0) } }
+        return BackupWifiNetworks(
+            try await session.updateBackups(
+                models.map(\.reference), ifRevision: revision,
+                addressing: Dictionary(said, uniquingKeysWith: { $1 })))
     }
 
     static func ssid(_ text: String) throws(ClientError) -> SSID {
@@ -140,12 +145,13 @@ extension DeviceNetworkManager {
     ///   - pwd: nil for an open network. It travels sealed.
     ///   - hidden: the access point does not beacon its name.
     ///   - joinOnce: the device forgets the network when it leaves it or restarts.
+    ///   - address: the device's own in this network; nil where a server gives it one.
     @discardableResult
     public func switchBackupWifiNetwork(
         ssid: SSID, pwd: Secret?, hidden: Bool = false, joinOnce: Bool = false, confirmWithin: Int? = nil,
-        onProgress: @escaping @Sendable (SwitchStatus) -> Void = { _ in }
+        address: StaticAddress? = nil, onProgress: @escaping @Sendable (SwitchStatus) -> Void = { _ in }
     ) async throws(ClientError) -> SwitchStatus {
-        let model = try generateBackupWifiModel(ssid: ssid, pwd: pwd, hidden: hidden)
+        let model = try generateBackupWifiModel(ssid: ssid, pwd: pwd, hidden: hidden, address: address)
         return try await switchNetwork(
             to: model.reference, confirmWithin: confirmWithin, joinOnce: joinOnce, onProgress: onProgress)
     }
@@ -154,11 +160,11 @@ extension DeviceNetworkManager {
     @discardableResult
     public func switchBackupWifiNetwork(
         ssid: String, pwd: String, hidden: Bool = false, joinOnce: Bool = false, confirmWithin: Int? = nil,
-        onProgress: @escaping @Sendable (SwitchStatus) -> Void = { _ in }
+        address: StaticAddress? = nil, onProgress: @escaping @Sendable (SwitchStatus) -> Void = { _ in }
     ) async throws(ClientError) -> SwitchStatus {
         try await switchBackupWifiNetwork(
             ssid: Self.ssid(ssid), pwd: pwd.isEmpty ? nil : Secret(text: pwd), hidden: hidden, joinOnce: joinOnce,
-            confirmWithin: confirmWithin, onProgress: onProgress)
+            confirmWithin: confirmWithin, address: address, onProgress: onProgress)
     }
 
     private func switchNetwork(
@@ -217,22 +223,39 @@ public struct BackupWifiModel: Sendable, Equatable {
     /// Only on its way to the device: the device's list has none.
     let credential: NetworkCredential?
     let isHidden: Bool
+    /// The device's own address in it; nil where a server gives it one.
+    public let address: StaticAddress?
+    /// What the app has said of the address of a stored network.
+    private(set) var addressing: Addressing?
 
-    init(ssid: SSID, hash: NetworkHash, credential: NetworkCredential?, isHidden: Bool) {
+    init(
+        ssid: SSID, hash: NetworkHash, credential: NetworkCredential?, isHidden: Bool, address: StaticAddress? = nil
+    ) {
         self.ssid = ssid
         self.hash = hash
         self.credential = credential
         self.isHidden = isHidden
+        self.address = address
     }
 
     init(_ stored: BackupNetwork) {
-        self.init(ssid: stored.ssid, hash: stored.hash, credential: nil, isHidden: stored.isHidden)
+        self.init(
+            ssid: stored.ssid, hash: stored.hash, credential: nil, isHidden: stored.isHidden, address: stored.address)
+    }
+
+    /// The same network with another address: it counts once the list with it is sent. Ask for the feature `address` in
+    /// the device's capabilities first: an older device does not hear it.
+    public func with(_ addressing: Addressing) -> BackupWifiModel {
+        var model = BackupWifiModel(
+            ssid: ssid, hash: hash, credential: credential, isHidden: isHidden, address: addressing.address)
+        if credential == nil { model.addressing = addressing }
+        return model
     }
 
     /// The device has the password already, or gets it now.
     var reference: NetworkReference {
         guard let credential else { return .stored(hash) }
-        return .new(NewNetwork(ssid: ssid, credential: credential, isHidden: isHidden))
+        return .new(NewNetwork(ssid: ssid, credential: credential, isHidden: isHidden, address: address))
     }
 
     /// Two models are the same network when they have the same hash: that the password is on its way does not matter.

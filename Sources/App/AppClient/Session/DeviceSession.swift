@@ -212,25 +212,34 @@ extension DeviceSession {
     /// If the answer was lost, the list is sent once more, which does no harm: to store the same list twice is to
     /// store it once. With a revision the second one is refused if the first one had arrived, and then the list tells
     /// whether it is the one that was sent.
-    /// - Parameter revision: the revision that the list must still have, or nil to replace it whatever it is.
-    public func updateBackups(_ networks: [NetworkReference], ifRevision revision: Int? = nil)
-        async throws(ClientError) -> BackupList
-    {
+    /// - Parameters:
+    ///   - revision: the revision that the list must still have, or nil to replace it whatever it is.
+    ///   - addressing: how the device gets its address in networks that are named by these hashes, as of
+    ///     ``DeviceClient/updateBackups(_:ifRevision:addressing:)``.
+    public func updateBackups(
+        _ networks: [NetworkReference], ifRevision revision: Int? = nil, addressing: [NetworkHash: Addressing] = [:]
+    ) async throws(ClientError) -> BackupList {
         let client = try await proven()
         do {
-            return try await client.updateBackups(networks, ifRevision: revision)
+            return try await client.updateBackups(networks, ifRevision: revision, addressing: addressing)
         } catch {
             guard error.isLoss else { throw error }
             lose(client)
         }
         do {
-            return try await connected().updateBackups(networks, ifRevision: revision)
+            return try await connected().updateBackups(networks, ifRevision: revision, addressing: addressing)
         } catch {
             guard case .refused(let refusal) = error, refusal.code == .revisionConflict,
                 let sent = networks.hashes(at: client.endpoint)
             else { throw error }
             let stored = try await ask { client throws(ClientError) in try await client.backups() }
-            guard Set(stored.networks.map(\.hash)) == sent else { throw error }
+            guard Set(stored.networks.map(\.hash)) == sent,
+                stored.networks.allSatisfy({ addressing[$0.hash].map(\.address) ?? $0.address == $0.address }),
+                networks.allSatisfy({ reference in
+                    guard case .new(let network) = reference else { return true }
+                    return stored.networks.contains { $0.ssid == network.ssid && $0.address == network.address }
+                })
+            else { throw error }
             return stored
         }
     }

@@ -110,6 +110,33 @@ extension Check {
             }
             try expect("one refusal", refusals, is: 1)
         },
+        update("address", "a static address is told, kept with the hash, changed with it and taken back") { check in
+            try check.needsFeature("address")
+            let wire = try await check.open()
+            let network = try check.fresh()
+            let address: JSONValue = ["address": "192.168.1.20/24", "gateway": "192.168.1.1"]
+            let entry = try await check.entry(network, on: wire).with(["address": address])
+            let first: BackupList = try await wire.get(.updateBackups, .networks(check.kept(leaving: 1) + [entry]))
+            try expect("the address", first.networks.last?.address?.text, is: "192.168.1.20/24")
+            let again: BackupList = try await wire.get(.updateBackups, .networks(first.references))
+            try expect("the address that was kept", again.networks.last?.address, is: first.networks.last?.address)
+            func changed(_ members: [String: JSONValue]) async throws -> BackupList {
+                let references = first.references
+                let last = references.suffix(1).map { $0.with(members) }
+                return try await wire.get(.updateBackups, .networks(references.dropLast() + last))
+            }
+            let other = try await changed(["address": ["address": "10.1.2.3/16", "nameServers": ["9.9.9.9"]]])
+            try expect("the other address", other.networks.last?.address?.text, is: "10.1.2.3/16")
+            try expect("the other gateway", other.networks.last?.address?.gateway, is: nil)
+            try expect("another revision", other.revision > again.revision, is: true)
+            let taken = try await changed(["dhcp": true])
+            try expect("no address", taken.networks.last?.address, is: nil)
+            let both = first.references.dropLast() + first.references.suffix(1).map {
+                $0.with(["dhcp": true, "address": address])
+            }
+            try await wire.ask(.updateBackups, .networks(Array(both))).expectRefusal(
+                .malformed, field: "body.networks[\(both.count - 1)].dhcp")
+        },
         update("event", "each subscriber hears of a change", section: "Events") { check in
             let (wire, other) = (try await check.listening(), try await check.listening())
             let list = try await check.update([try check.fresh()], on: wire)
@@ -178,6 +205,7 @@ extension Check {
     static let listRefusals: [Check] =
         BadEntry.all.map { bad in
             update(bad.name, "\(bad.what) is refused as \(bad.code.rawValue)") { check in
+                if let feature = bad.feature { try check.needsFeature(feature) }
                 let wire = try await check.open()
                 let entries = try check.kept(leaving: 1) + [try await bad.entry(check, wire)]
                 let field = bad.field.map { "body.networks[\(entries.count - 1)].\($0)" }
@@ -252,6 +280,8 @@ private struct BadEntry: Sendable {
     let code: ErrorCode
     /// The member that the error names; nil where it names none.
     let field: String?
+    /// A device without it does not look at the entry's members.
+    var feature: String?
     let entry: @Sendable (CheckRun, Wire) async throws -> JSONValue
 
     init(
@@ -265,7 +295,9 @@ private struct BadEntry: Sendable {
         self.entry = entry
     }
 
-    static let all = [
+    static let all = others + badAddresses
+
+    private static let others = [
         BadEntry("unknownNetwork", "a hash that the device does not know", .unknownNetwork) { _, _ in
             ["hash": .text(Check.unknownHash)]
         },
@@ -319,12 +351,57 @@ private struct BadEntry: Sendable {
             try check.fresh().json.with(["password": "12345678", "security": "enterprise"])
         },
     ]
+
+    /// The device's own address in a network, as it cannot be.
+    private static let badAddresses: [BadEntry] = {
+        let sound: JSONValue = ["address": "192.168.1.20/24", "gateway": "192.168.1.1", "nameServers": ["192.168.1.1"]]
+        func bad(
+            _ name: String, _ what: String, _ code: ErrorCode = .invalidAddress, field: String,
+            _ members: [String: JSONValue]
+        ) -> BadEntry {
+            var entry = BadEntry("address." + name, what, code, field: "address." + field) { check, _ in
+                try check.fresh().json.with(["security": "open", "address": sound.with(members)])
+            }
+            entry.feature = "address"
+            return entry
+        }
+        return [
+            bad("bare", "an address without the length of a prefix", field: "address", ["address": "192.168.1.20"]),
+            bad("name", "an address that is a name", field: "address", ["address": "router/24"]),
+            bad("ipv6", "an address of IPv6", field: "address", ["address": "2001:db8::20/64"]),
+            bad("short", "a prefix of 7 bits", field: "address", ["address": "192.168.1.20/7"]),
+            bad("long", "a prefix of 33 bits", field: "address", ["address": "192.168.1.20/33"]),
+            bad("network", "the address of the network itself", field: "address", ["address": "192.168.1.0/24"]),
+            bad("broadcast", "the broadcast address", field: "address", ["address": "192.168.1.255/24"]),
+            bad("loopback", "a loopback address", field: "address", ["address": "127.0.0.2/8"]),
+            bad("multicast", "a multicast address", field: "address", ["address": "224.0.0.20/24"]),
+            bad("number", "an address that is a number", .malformed, field: "address", ["address": 192]),
+            bad("missing", "no address beside a gateway", .malformed, field: "address", ["address": .null]),
+            bad("gateway.outside", "a gateway of another network", field: "gateway", ["gateway": "192.168.2.1"]),
+            bad("gateway.self", "the device as its gateway", field: "gateway", ["gateway": "192.168.1.20"]),
+            bad("gateway.ipv6", "a gateway of IPv6", field: "gateway", ["gateway": "2001:db8::1"]),
+            bad("gateway.name", "a gateway that is a name", .malformed, field: "gateway", ["gateway": "router"]),
+            bad(
+                "nameServers.name", "a name server that is a name", .malformed, field: "nameServers[1]",
+                ["nameServers": ["192.168.1.1", "dns.example.com"]]),
+            bad(
+                "nameServers.none", "a name server that no host is", field: "nameServers[1]",
+                ["nameServers": ["192.168.1.1", "0.0.0.0"]]),
+            bad(
+                "nameServers.four", "four name servers", field: "nameServers",
+                ["nameServers": ["192.168.1.1", "192.168.1.2", "192.168.1.3", "192.168.1.4"]]),
+            bad(
+                "nameServers.text", "name servers that are no list", .malformed, field: "nameServers",
+                ["nameServers": "192.168.1.1"]),
+        ]
+    }()
 }
 
 extension CheckRun {
     /// Sends a good entry and, after it, a bad one.
     fileprivate func changesNothing(_ bad: BadEntry) async throws {
         let wire = try await listening()
+        if let feature = bad.feature { try needsFeature(feature) }
         let before: BackupList = try await wire.get(.getBackups)
         let entries =
             try kept(leaving: 2) + [

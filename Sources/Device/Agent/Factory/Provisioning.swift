@@ -95,7 +95,9 @@ package struct Provisioning: Sendable {
         }
         guard let network else { return plan }
         let state = device.state ?? StoredState()
-        if let home = state.home, home.isSame(as: network), !replaces || home.floor == network.floor {
+        if let home = state.home, home.isSame(as: network),
+            !replaces || (home.floor == network.floor && home.staticAddress == network.staticAddress)
+        {
             plan.network = .kept
         } else if state.namedNetworks.isEmpty {
             plan.network = .made
@@ -161,6 +163,7 @@ extension StoredNetwork {
         let password: Secret? = if case .password(let password) = network.credential { password } else { nil }
         try self.init(
             DecryptedNetwork(
-                ssid: network.ssid, password: password, security: network.security, isHidden: network.isHidden))
+                ssid: network.ssid, password: password, security: network.security, isHidden: network.isHidden,
+                address: network.address))
     }
 }

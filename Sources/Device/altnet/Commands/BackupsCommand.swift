@@ -6,7 +6,7 @@ import ArgumentParser
 struct BackupsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backups", abstract: "List and change the stored backup networks.",
-        subcommands: [List.self, Add.self, Remove.self, Replace.self], defaultSubcommand: List.self)
+        subcommands: [List.self, Add.self, SetAddress.self, Remove.self, Replace.self], defaultSubcommand: List.self)
 
     struct List: DeviceCommand {
         static let configuration = CommandConfiguration(
@@ -27,6 +27,7 @@ struct BackupsCommand: AsyncParsableCommand {
                 Asks for the password without showing it, or reads it from standard input:
 
                   altnet backups add Attic
+                  altnet backups add Attic --address 192.168.1.20/24 --gateway 192.168.1.1 --dns 192.168.1.1
                   pass show wifi/attic | altnet backups add Attic --password-stdin
                 """)
 
@@ -38,9 +39,49 @@ struct BackupsCommand: AsyncParsableCommand {
         @OptionGroup var options: NewNetworkOptions
 
         func run(_ device: DeviceClient, _ console: Console) async throws {
+            if options.fixed.isGiven { try await device.requireStaticAddresses() }
             let network = try options.network(ssid.ssid, console)
             let list = try await device.changeBackups { list in
-                list.networks.filter { $0.ssid != network.ssid }.map { .stored($0.hash) } + [.new(network)]
+                let others = list.networks.filter { $0.ssid != network.ssid }
+                return BackupsUpdate(networks: others.map { .stored($0.hash) } + [.new(network)])
+            }
+            console.show(list, connection)
+        }
+    }
+
+    struct SetAddress: DeviceCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "set-address", abstract: "Give the device an address of its own in a stored network.",
+            discussion: """
+                Replaces the device's address, gateway and name servers in this network, or with --dhcp leaves them to \
+                the network's server:
+
+                  altnet backups set-address Attic --address 192.168.1.20/24 --gateway 192.168.1.1 --dns 192.168.1.1
+                  altnet backups set-address Attic --dhcp
+                """)
+
+        @OptionGroup var connection: ConnectionOptions
+
+        @Argument(
+            help: ArgumentHelp("The network's SSID or hash.", valueName: "network"), completion: .storedNetwork)
+        var target: String
+
+        @OptionGroup var fixed: StaticAddressOptions
+
+        @Flag(help: "Take the address that the network's server gives.")
+        var dhcp = false
+
+        func validate() throws {
+            guard dhcp != fixed.isGiven else { throw ValidationError("Give either --address or --dhcp.") }
+        }
+
+        func run(_ device: DeviceClient, _ console: Console) async throws {
+            let addressing = try fixed.staticAddress.map { Addressing.fixed($0) } ?? .dhcp
+            try await device.requireStaticAddresses()
+            let list = try await device.changeBackups { list throws(CommandFailure) in
+                let target = try list.network(named: target).hash
+                return BackupsUpdate(
+                    networks: list.networks.map { .stored($0.hash) }, addressing: [target: addressing])
             }
             console.show(list, connection)
         }
@@ -58,7 +99,7 @@ struct BackupsCommand: AsyncParsableCommand {
         func run(_ device: DeviceClient, _ console: Console) async throws {
             let list = try await device.changeBackups { list throws(CommandFailure) in
                 let removed = try list.network(named: target).hash
-                return list.networks.filter { $0.hash != removed }.map { .stored($0.hash) }
+                return BackupsUpdate(networks: list.networks.filter { $0.hash != removed }.map { .stored($0.hash) })
             }
             console.show(list, connection)
         }
@@ -101,10 +142,15 @@ struct BackupsCommand: AsyncParsableCommand {
             let list: BackupList
             if stdin {
                 let update = try Self.parse(try console.input(ProtocolLimits.lineLength))
-                list = try await device.updateBackups(update.networks, ifRevision: update.ifRevision)
+                if update.saysAddresses { try await device.requireStaticAddresses() }
+                list = try await device.updateBackups(
+                    update.networks, ifRevision: update.ifRevision, addressing: update.addressing)
             } else {
                 list = try await device.changeBackups { list throws(CommandFailure) in
-                    try targets.map { name throws(CommandFailure) in .stored(try list.network(named: name).hash) }
+                    BackupsUpdate(
+                        networks: try targets.map { name throws(CommandFailure) in
+                            .stored(try list.network(named: name).hash)
+                        })
                 }
             }
             console.show(list, connection)
@@ -125,17 +171,26 @@ struct BackupsCommand: AsyncParsableCommand {
     }
 }
 
+extension BackupsUpdate {
+    fileprivate var saysAddresses: Bool {
+        !addressing.isEmpty
+            || networks.contains { if case .new(let network) = $0 { network.address != nil } else { false } }
+    }
+}
+
 extension DeviceClient {
     /// Reads the list, changes it, and writes it as a whole. Begins anew if another client was faster.
     fileprivate func changeBackups(
-        _ change: (BackupList) throws(CommandFailure) -> [NetworkReference]
+        _ change: (BackupList) throws(CommandFailure) -> BackupsUpdate
     ) async throws -> BackupList {
         var attempts = 3
         while true {
             attempts -= 1
             let list = try await backups()
             do {
-                return try await updateBackups(try change(list), ifRevision: list.revision)
+                let update = try change(list)
+                return try await updateBackups(
+                    update.networks, ifRevision: list.revision, addressing: update.addressing)
             } catch ClientError.refused(let error) where error.code == .revisionConflict && attempts > 0 {
                 continue
             }
@@ -163,8 +218,8 @@ struct BackupsView {
         guard !list.networks.isEmpty else { return summary }
         var table = Table(columns: [
             .init(title: "SSID", minimum: 12), .init(title: "HASH"), .init(title: "SECURITY", minimum: 6, rank: 2),
-            .init(title: "HIDDEN", rank: 1), .init(title: "LAST SEEN", minimum: 10, rank: 3),
-            .init(title: "LAST FAILURE", minimum: 8, rank: 4),
+            .init(title: "HIDDEN", rank: 1), .init(title: "ADDRESS", rank: 5),
+            .init(title: "LAST SEEN", minimum: 10, rank: 3), .init(title: "LAST FAILURE", minimum: 8, rank: 4),
         ])
         table.rows = list.networks.map(row)
         return table.render(style) + "\n" + summary
@@ -177,7 +232,8 @@ struct BackupsView {
         }
         return [
             .init(network.ssid.description), .init(String(network.hash.base64.prefix(8)), .dim),
-            .init(Wording.security(network.security)), .init(network.isHidden ? "yes" : ""), .init(seen ?? "never"),
+            .init(Wording.security(network.security)), .init(network.isHidden ? "yes" : ""),
+            .init(network.address?.text ?? "by DHCP"), .init(seen ?? "never"),
             .init(network.lastFailure.map(Wording.failure) ?? "", .red),
         ]
     }

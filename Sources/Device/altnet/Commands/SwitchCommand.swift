@@ -13,6 +13,7 @@ struct SwitchCommand: DeviceCommand {
               altnet switch BackupNet
               altnet switch --new Attic
               altnet switch --new Cafe --open --join-once
+              altnet switch --new Lab --address 10.1.2.3/16 --gateway 10.1.0.1 --dns 10.1.0.1
 
             To change the network you are connected through, add --confirm-within: the device goes back by itself \
             unless you confirm the switch within that time after the new network is up. Log in over the new network \
@@ -66,7 +67,7 @@ struct SwitchCommand: DeviceCommand {
             throw ValidationError("Name a stored network, or give --new with an SSID.")
         }
         if new == nil, options.isGiven {
-            throw ValidationError("--open, --hidden and --password-stdin go with --new.")
+            throw ValidationError("--open, --hidden, --password-stdin and --address go with --new.")
         }
         guard timeout.map((1...3600).contains) ?? true else {
             throw ValidationError("--timeout is 1 to 3600 seconds.")
@@ -97,7 +98,10 @@ struct SwitchCommand: DeviceCommand {
     }
 
     private func network(_ device: DeviceClient, _ console: Console) async throws -> (NetworkReference, SSID) {
-        if let new { return (.new(try options.network(new.ssid, console)), new.ssid) }
+        if let new {
+            if options.fixed.isGiven { try await device.requireStaticAddresses() }
+            return (.new(try options.network(new.ssid, console)), new.ssid)
+        }
         let stored = try await device.backups().network(named: target ?? "")
         return (.stored(stored.hash), stored.ssid)
     }

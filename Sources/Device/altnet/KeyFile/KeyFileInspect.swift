@@ -127,6 +127,10 @@ struct NetworkDocument: Encodable {
     /// In MHz.
     let lastFrequency: Int?
     let lastFailure: String?
+    /// The device's own. Absent where a server gives it one.
+    let address: StaticAddress?
+    /// What the network's server gave last.
+    let lease: LeaseDocument?
 
     init(_ network: StoredNetwork, _ statistics: NetworkStatistics?) {
         let name = SSID.JSONMembers(network.ssid)
@@ -140,6 +144,31 @@ struct NetworkDocument: Encodable {
         lastSignal = statistics?.lastSignal
         lastFrequency = statistics?.lastFrequency?.megahertz
         lastFailure = statistics?.lastFailure?.rawValue
+        address = network.staticAddress
+        lease = statistics?.lease.map(LeaseDocument.init)
+    }
+}
+
+struct LeaseDocument: Encodable {
+    /// With the length of its network's prefix.
+    let address: String
+    let gateway: String?
+    let gatewayHardware: String?
+    let server: String
+    /// The hardware address that it was given to.
+    let hardware: String
+    let nameServers: [String]
+    /// As it was when the lease was stored.
+    let expiry: Timestamp
+
+    init(_ lease: StoredLease) {
+        address = "\(lease.address)/\(lease.prefixLength)"
+        gateway = lease.gateway?.description
+        gatewayHardware = lease.gatewayHardware?.description
+        server = lease.server.description
+        hardware = lease.hardware.description
+        nameServers = lease.nameServers.map(\.description)
+        expiry = Timestamp(seconds: lease.expiry)
     }
 }
 
@@ -188,7 +217,7 @@ struct KeyFileView {
             columns: [
                 .init(title: "NETWORK"), .init(title: "SSID", minimum: 12),
                 .init(title: "SECURITY", minimum: 6, rank: 2), .init(title: "HIDDEN", rank: 1),
-                .init(title: "PASSWORD", rank: 5), .init(title: "LAST SEEN", minimum: 10, rank: 3),
+                .init(title: "PASSWORD", rank: 5), .init(title: "ADDRESS", rank: 6), .init(title: "LAST SEEN", minimum: 10, rank: 3),
                 .init(title: "LAST FAILURE", minimum: 8, rank: 4),
             ], rows: rows)
     }
@@ -210,6 +239,7 @@ struct KeyFileView {
         return [
             .init(role), .init("\(network.ssid)"), .init(network.security.map(Wording.security) ?? ""),
             .init(network.isHidden ? "yes" : ""), .init(network.credential == .none ? "none" : "stored"),
+            .init(network.staticAddress?.text ?? statistics?.lease.map { "\($0.address), by DHCP" } ?? "by DHCP"),
             .init(seen ?? "never"), .init(statistics?.lastFailure.map(Wording.failure) ?? "", .red),
         ]
     }

@@ -121,6 +121,13 @@ extension NetworkStatistics {
         }
     }
 
+    /// What has no cell of its own; nil where that is nothing.
+    var withoutLease: NetworkStatistics? {
+        var statistics = self
+        statistics.lease = nil
+        return statistics == NetworkStatistics() ? nil : statistics
+    }
+
     /// Without a frequency that no radio reports, and without access points that are too many or there twice; nil where
     /// nothing is left.
     var normalised: NetworkStatistics? {

@@ -5,13 +5,22 @@ extension StoredState {
     /// The cells of a valid state. An empty one has none.
     /// - Parameter old: the cells that are stored now. Content of them that stays keeps its place.
     func cells(keepingSlotsOf old: Cells) -> Cells {
+        let state = normalised()
+        var bare = state
+        bare.changeNetworks { $0.staticAddress = nil }
+        return bare.cellsWithoutAddresses(keepingSlotsOf: old)
+            .merging(state.addressCells(keepingSlotsOf: old)) { $1 }
+    }
+
+    /// - Note: of a normalised state whose networks have no static address.
+    private func cellsWithoutAddresses(keepingSlotsOf old: Cells) -> Cells {
         let networks = Slots(of: networks, keeping: old.values(of: .network, StoredNetwork.init(cell:)))
         var cells: Cells = kept
         cells[CellID(.roles)] = rolesCell(networks)
         cells[CellID(.pendingSwitch)] = pendingSwitch.map { pendingSwitch in
             pendingSwitch.cell(target: pendingSwitch.target.flatMap { networks[$0] } ?? Slots<StoredNetwork>.none)
         }
-        var rest = normalised().statistics
+        var rest = statistics.compactMapValues(\.withoutLease)
         for (slot, network) in networks.values.sorted(by: { $0.key < $1.key }) {
             cells[CellID(.network, slot: slot)] = network.cell
             cells[CellID(.statistics, slot: slot)] = rest.removeValue(forKey: network.ssid)?.cell
@@ -25,8 +34,21 @@ extension StoredState {
         return cells
     }
 
-    /// - Returns: nil unless altnet writes a valid state as exactly these cells.
+    /// - Returns: nil unless altnet writes a valid state as exactly these cells, but for addresses.
     init?(cells: Cells) {
+        self.init(cells: cells) { _ in }
+    }
+
+    /// - Parameter findings: gets what was dropped.
+    init?(cells: Cells, findings: inout [Finding]) {
+        var dropped = 0
+        self.init(cells: cells) { dropped = $0 }
+        if dropped > 0 { findings.append(.addressesDropped(dropped)) }
+    }
+
+    /// - Parameter drop: is told how many cells of addresses and leases do not count: an altnet that does not know them
+    ///   has removed their networks, or no host can have them.
+    private init?(cells: Cells, drop: (Int) -> Void) {
         self.init()
         kept = cells.filter { CellID.keptKinds.contains($0.key.kind) }
         let networks = cells.values(of: .network, StoredNetwork.init(cell:))
@@ -41,17 +63,23 @@ extension StoredState {
             replayCounters[counter.name] = counter.last
         }
         do { try validate() } catch { return nil }
+        readAddresses(cells)
+        self = normalised()
+        let written = self.cells(keepingSlotsOf: cells)
+        func known(_ cells: Cells) -> Cells { cells.filter { !CellID.addressKinds.contains($0.key.kind) } }
         // A cell that could not be read above, refers to nothing, or is there twice makes a difference here.
-        guard backups.count <= KeyFile.allowedMaximum.upperBound, self.cells(keepingSlotsOf: cells) == cells
-        else { return nil }
+        guard backups.count <= KeyFile.allowedMaximum.upperBound, known(written) == known(cells) else { return nil }
+        drop(cells.count { written[$0.key] != $0.value })
     }
 
-    /// The state as it is kept: without what is known of networks that are not in it, and without what no radio
-    /// reports.
-    func normalised() -> StoredState {
+    /// The state as it is kept: without what is known of networks that are not in it, and without what no radio and no
+    /// server reports; each network with one static address.
+    package func normalised() -> StoredState {
         let names = Set(networks.map(\.ssid))
         var state = self
-        state.statistics = statistics.compactMapValues(\.normalised).filter { names.contains($0.key) }
+        state.shareAddresses()
+        state.limitLeases()
+        state.statistics = state.statistics.compactMapValues(\.normalised).filter { names.contains($0.key) }
         return state
     }
 
@@ -94,10 +122,16 @@ extension CellID {
         /// There is at most one.
         case pendingSwitch = 4
         case counter = 5
+        /// The static address of a network.
+        case address = 128
+        /// The lease of the networks of one name.
+        case lease = 129
     }
 
-    /// The kinds that an altnet that does not know them keeps as they are. An unknown one below is impossible content.
-    package static let keptKinds: ClosedRange<UInt8> = 128...255
+    /// Those known here of the kinds from 128 on, which an altnet that does not know them keeps as they are.
+    static let addressKinds = Kind.address.rawValue...Kind.lease.rawValue
+    /// The kinds that stay as they are. An unknown one below 128 is impossible content.
+    package static let keptKinds: ClosedRange<UInt8> = 130...255
 
     init(_ kind: Kind, slot: UInt8 = 0) { self.init(kind: kind.rawValue, index: slot) }
 }

@@ -39,7 +39,7 @@ public struct NetworkStatistics: Sendable, Equatable {
     /// The access points that have completed a handshake with the network's key, the latest first: at most
     /// `maximumAccessPoints`, a commit drops the rest.
     public var provenAccessPoints: [BSSID]
-    /// The address that its server has last given the device.
+    /// The address that its server has last given the device. A commit keeps those of the first eight networks.
     public var lease: StoredLease?
 
     public static let maximumAccessPoints = 4
@@ -117,6 +117,18 @@ public struct StoredState: Sendable, Equatable {
     /// Every network that is in it, some of them more than once.
     var networks: [StoredNetwork] {
         [home, chosen, current, previous].compactMap(\.self) + backups + [pendingSwitch?.target].compactMap(\.self)
+    }
+
+    /// Changes each copy that there is of a network.
+    package mutating func changeNetworks(_ change: (inout StoredNetwork) -> Void) {
+        func changed(_ network: StoredNetwork?) -> StoredNetwork? {
+            guard var network else { return nil }
+            change(&network)
+            return network
+        }
+        (home, chosen, current, previous) = (changed(home), changed(chosen), changed(current), changed(previous))
+        for index in backups.indices { change(&backups[index]) }
+        if let target = pendingSwitch?.target { pendingSwitch?.target = changed(target) }
     }
 }
 

@@ -82,7 +82,7 @@ package struct Examination: Equatable {
             content = .empty
             return nil
         }
-        if let state = StoredState(cells: recovery.cells) {
+        if let state = StoredState(cells: recovery.cells, findings: &findings) {
             content = .state(state, generation: position.generation)
         } else {
             content = .empty

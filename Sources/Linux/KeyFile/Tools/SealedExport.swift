@@ -188,7 +188,7 @@ extension ExportError: CustomStringConvertible {
 extension KeyFile {
     /// Puts an exported state in the place of what is stored, as one commit.
     ///
-    /// A switch that was under way belongs to the device it was exported from, and is left out. Counters that keep
+    /// A switch that was under way and leases belong to the device it was exported from, and are left out. Counters that keep
     /// messages from being accepted twice stay at the larger of the two numbers. The list of backups gets a revision of
     /// its own where it is another list, so that no app takes it for the one it knows.
     /// - Parameter replacing: whether networks that are stored may go.
@@ -197,6 +197,7 @@ extension KeyFile {
         guard replacing || state.networks.isEmpty else { throw .notEmpty(networks: state.networkCount) }
         var new = imported
         new.pendingSwitch = nil
+        for ssid in new.statistics.keys { new.statistics[ssid]?.lease = nil }
         new.replayCounters.merge(state.replayCounters, uniquingKeysWith: max)
         let newest = max(state.backupsRevision, imported.backupsRevision)
         let isKnown = state.backupsRevision == 0 || new.backups == state.backups

@@ -1,0 +1,89 @@
+import AgentModel
+
+/// `{"address":"192.168.1.20/24","gateway":"192.168.1.1","nameServers":["192.168.1.1"]}`
+extension StaticAddress: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case address, gateway, nameServers
+    }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let address = try container.decode(String.self, forKey: .address)
+        let path = decoder.codingPath
+        let gateway = try container.decodeIfPresent(String.self, forKey: .gateway).map { text in
+            try IPAddress(text, at: path + [CodingKeys.gateway])
+        }
+        let texts = try container.decodeIfPresent([String].self, forKey: .nameServers) ?? []
+        // Counted before they are read.
+        guard texts.count <= Self.maximumServers else {
+            throw ProtocolError(StaticAddressError.tooManyServers(texts.count), at: path + [CodingKeys.nameServers])
+        }
+        let nameServers = try texts.enumerated().map { index, text in
+            try IPAddress(text, at: path + [CodingKeys.nameServers, Place(index)])
+        }
+        do throws(StaticAddressError) {
+            try self.init(address, gateway: gateway, nameServers: nameServers)
+        } catch {
+            let member: [any CodingKey] =
+                switch error {
+                case .address, .notation, .prefixLength: [CodingKeys.address]
+                case .gateway: [CodingKeys.gateway]
+                case .nameServer(let server):
+                    [CodingKeys.nameServers] + (nameServers.firstIndex(of: server).map { [Place($0)] } ?? [])
+                case .tooManyServers: [CodingKeys.nameServers]
+                }
+            throw ProtocolError(error, at: path + member)
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        try container.encode(text, forKey: .address)
+        try container.encodeIfPresent(gateway?.description, forKey: .gateway)
+        if !nameServers.isEmpty { try container.encode(nameServers.map(\.description), forKey: .nameServers) }
+    }
+}
+
+extension IPAddress {
+    /// An address with the name of an interface is none here.
+    fileprivate init(_ text: String, at path: [any CodingKey]) throws(ProtocolError) {
+        guard !text.utf8.contains(UInt8(ascii: "%")), let address = IPAddress(text) else {
+            throw .malformed(at: path, "is not an IP address such as 192.168.1.1")
+        }
+        self = address
+    }
+}
+
+extension ProtocolError {
+    fileprivate init(_ error: StaticAddressError, at path: [any CodingKey]) {
+        self.init(.invalidAddress, "\(error)", details: ["field": .text(path.memberName)])
+    }
+}
+
+/// The members `address` and `dhcp` beside others of a network.
+extension Addressing {
+    private enum CodingKeys: String, CodingKey {
+        case address, dhcp
+    }
+
+    /// - Returns: nil where the object being read says nothing of it.
+    static func read(from decoder: any Decoder) throws -> Addressing? {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let address = try container.decodeIfPresent(StaticAddress.self, forKey: .address)
+        guard try container.decodeIfPresent(Bool.self, forKey: .dhcp) ?? false else {
+            return address.map { .fixed($0) }
+        }
+        guard address == nil else {
+            throw ProtocolError.malformed(at: decoder.codingPath + [CodingKeys.dhcp], "and address exclude each other")
+        }
+        return .dhcp
+    }
+
+    func write(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: CodingKeys.self)
+        switch self {
+        case .dhcp: try container.encode(true, forKey: .dhcp)
+        case .fixed(let address): try container.encode(address, forKey: .address)
+        }
+    }
+}

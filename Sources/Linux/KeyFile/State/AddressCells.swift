@@ -1,0 +1,219 @@
+import AgentModel
+
+// The addresses of networks, in kinds of their own: an altnet that does not know them keeps their cells as they are,
+// and moves networks to other slots and removes some meanwhile. So each names its network itself.
+
+/// A network as a cell of another kind names it: its name, and the beginning of its derived key, which two networks of
+/// one name differ in.
+struct NetworkMark: Hashable {
+    let ssid: SSID
+    /// Empty for a network without a password.
+    let key: [UInt8]
+
+    static let keyLength = 4
+
+    init(_ network: StoredNetwork) {
+        ssid = network.ssid
+        key =
+            switch network.credential {
+            case .none: []
+            case .passphrase(_, let psk): psk.withBytes { Array($0.prefix(Self.keyLength)) }
+            }
+    }
+
+    fileprivate init?(_ reader: inout ByteReader) {
+        guard let name = reader.counted(), let ssid = try? SSID(bytes: name), let key = reader.counted(),
+            key.isEmpty || key.count == Self.keyLength
+        else { return nil }
+        (self.ssid, self.key) = (ssid, Array(key))
+    }
+}
+
+/// The static address of a network.
+struct AddressCell {
+    let network: NetworkMark
+    let address: StaticAddress
+
+    /// The network, address, prefix length, gateway, name servers.
+    var cell: Secret {
+        let addressLength = 1 + 16
+        return Secret(
+            upTo: 1 + SSID.maximumLength + 1 + NetworkMark.keyLength + 4 + 1 + 1 + 4
+                + StaticAddress.maximumServers * addressLength
+        ) { cell in
+            cell.append(counted: network.ssid.bytes)
+            cell.append(counted: network.key)
+            cell.append(address.address.bytes)
+            cell.append(UInt8(clamping: address.prefixLength))
+            cell.append(counted: address.gateway?.bytes ?? [])
+            for server in address.nameServers { cell.append(counted: server.bytes) }
+        }
+    }
+
+    init(network: NetworkMark, address: StaticAddress) { (self.network, self.address) = (network, address) }
+
+    init?(cell: Secret) {
+        guard let content = cell.withBytes({ AddressCell($0) }) else { return nil }
+        self = content
+    }
+
+    private init?(_ bytes: UnsafeRawBufferPointer) {
+        var reader = ByteReader(bytes)
+        guard let network = NetworkMark(&reader), let address = reader.address(),
+            let prefixLength = reader.integer(UInt8.self), let gateway = reader.countedAddress()
+        else { return nil }
+        var servers: [IPAddress] = []
+        while !reader.isAtEnd {
+            guard let server = reader.countedAddress().flatMap(\.self) else { return nil }
+            servers.append(server)
+        }
+        guard
+            let address = try? StaticAddress(
+                address: address, prefixLength: Int(prefixLength), gateway: gateway, nameServers: servers)
+        else { return nil }
+        self.init(network: network, address: address)
+    }
+}
+
+/// The lease of the networks of one name.
+struct LeaseCell {
+    let ssid: SSID
+    let lease: StoredLease
+
+    /// SSID, hardware address, address, prefix length, server, expiry, gateway, the gateway's hardware address, name
+    /// servers.
+    var cell: Secret {
+        Secret(upTo: 1 + SSID.maximumLength + 6 + 4 + 1 + 4 + 4 + 5 + 7 + StoredLease.maximumServers * 4) { cell in
+            cell.append(counted: ssid.bytes)
+            cell.append(lease.hardware.bytes)
+            cell.append(lease.address.bytes)
+            cell.append(UInt8(clamping: lease.prefixLength))
+            cell.append(lease.server.bytes)
+            cell.append(bigEndian: lease.expiry)
+            cell.append(counted: lease.gateway?.bytes ?? [])
+            cell.append(counted: lease.gatewayHardware?.bytes ?? [])
+            for server in lease.nameServers { cell.append(server.bytes) }
+        }
+    }
+
+    init(ssid: SSID, lease: StoredLease) { (self.ssid, self.lease) = (ssid, lease) }
+
+    init?(cell: Secret) {
+        guard let content = cell.withBytes({ LeaseCell($0) }) else { return nil }
+        self = content
+    }
+
+    private init?(_ bytes: UnsafeRawBufferPointer) {
+        var reader = ByteReader(bytes)
+        guard let name = reader.counted(), let ssid = try? SSID(bytes: name),
+            let hardware = reader.bytes(6).flatMap({ HardwareAddress(bytes: $0) }), let address = reader.address(),
+            let prefixLength = reader.integer(UInt8.self), let server = reader.address(),
+            let expiry = reader.integer(UInt32.self), let gateway = reader.countedAddress(),
+            let counted = reader.counted()
+        else { return nil }
+        let gatewayHardware = HardwareAddress(bytes: counted)
+        guard counted.isEmpty || gatewayHardware != nil else { return nil }
+        var servers: [IPAddress] = []
+        while !reader.isAtEnd {
+            guard let server = reader.address() else { return nil }
+            servers.append(server)
+        }
+        let lease = StoredLease(
+            address: address, prefixLength: Int(prefixLength), gateway: gateway, gatewayHardware: gatewayHardware,
+            server: server, hardware: hardware, nameServers: servers, expiry: expiry)
+        guard lease.normalised == lease else { return nil }
+        self.init(ssid: ssid, lease: lease)
+    }
+}
+
+extension ByteReader {
+    /// Reads an address of IPv4.
+    fileprivate mutating func address() -> IPAddress? { bytes(4).flatMap { IPAddress(bytes: $0) } }
+
+    /// Reads an address behind its length; none has the length 0.
+    fileprivate mutating func countedAddress() -> IPAddress?? {
+        guard let bytes = counted() else { return nil }
+        guard !bytes.isEmpty else { return .some(nil) }
+        // The form of a carried address is another one's.
+        guard let address = IPAddress(bytes: bytes), address.bytes.count == bytes.count else { return nil }
+        return address
+    }
+}
+
+extension StoredLease {
+    /// Without name servers that no host can be; nil where the lease itself is impossible.
+    var normalised: StoredLease? {
+        guard (try? StaticAddress(address: address, prefixLength: prefixLength)) != nil,
+            server.isIPv4, server.isHost, hardware.isInterface,
+            gateway.map({ $0.isIPv4 && $0.isHost && $0 != address }) ?? true,
+            gatewayHardware.map({ gateway != nil && $0.isInterface }) ?? true
+        else { return nil }
+        var lease = self
+        lease.nameServers = Array(nameServers.filter { $0.isIPv4 && $0.isHost }.prefix(Self.maximumServers))
+        return lease
+    }
+}
+
+extension StoredState {
+    /// Leases that are stored, of the first networks that have one: more than a device with the usual number of backups
+    /// can have, and few enough to leave the largest state in one sector. They come without the owner asking for them,
+    /// so they must not be what the store has no room for.
+    static let maximumLeases = 8
+
+    /// Where a network is stored several times, each copy has the address of the first.
+    mutating func shareAddresses() {
+        let ordered =
+            [home, chosen].compactMap(\.self) + backups + [pendingSwitch?.target, current, previous].compactMap(\.self)
+        guard ordered.contains(where: { $0.staticAddress != nil }) else { return }
+        let addresses = Dictionary(ordered.map { (NetworkMark($0), $0.staticAddress) }) { first, _ in first }
+        changeNetworks { network in network.staticAddress = addresses[NetworkMark(network)].flatMap(\.self) }
+    }
+
+    /// Removes the leases that are impossible, and those that are too many.
+    mutating func limitLeases() {
+        var left = Self.maximumLeases
+        var seen: Set<SSID> = []
+        for ssid in networks.map(\.ssid) where seen.insert(ssid).inserted {
+            guard let lease = statistics[ssid]?.lease else { continue }
+            statistics[ssid]?.lease = left > 0 ? lease.normalised : nil
+            if statistics[ssid]?.lease != nil { left -= 1 }
+        }
+    }
+
+    /// The cells of addresses and leases of a normalised state.
+    func addressCells(keepingSlotsOf old: Cells) -> Cells {
+        var cells: Cells = [:]
+        let addresses = Dictionary(
+            networks.compactMap { network in network.staticAddress.map { (NetworkMark(network), $0) } }
+        ) { first, _ in first }
+        let marks = Slots(
+            of: networks.filter { $0.staticAddress != nil }.map { NetworkMark($0) },
+            keeping: old.values(of: .address) { AddressCell(cell: $0)?.network })
+        for (slot, mark) in marks.values {
+            cells[CellID(.address, slot: slot)] = addresses[mark].map { AddressCell(network: mark, address: $0).cell }
+        }
+        let names = Slots(
+            of: networks.map(\.ssid).filter { statistics[$0]?.lease != nil },
+            keeping: old.values(of: .lease) { LeaseCell(cell: $0)?.ssid })
+        for (slot, ssid) in names.values {
+            cells[CellID(.lease, slot: slot)] = statistics[ssid]?.lease.map { LeaseCell(ssid: ssid, lease: $0).cell }
+        }
+        return cells
+    }
+
+    /// Takes addresses and leases over, as far as they can be and belong to a network that is stored.
+    mutating func readAddresses(_ cells: Cells) {
+        let stored = networks
+        var seen: Set<NetworkMark> = []
+        for (_, content) in cells.values(of: .address, AddressCell.init(cell:)).sorted(by: { $0.key < $1.key })
+        where seen.insert(content.network).inserted {
+            changeNetworks { network in
+                if NetworkMark(network) == content.network { network.staticAddress = content.address }
+            }
+        }
+        for (_, content) in cells.values(of: .lease, LeaseCell.init(cell:)).sorted(by: { $0.key < $1.key })
+        where stored.contains(where: { $0.ssid == content.ssid }) && statistics[content.ssid]?.lease == nil {
+            statistics[content.ssid, default: NetworkStatistics()].lease = content.lease
+        }
+    }
+}
