@@ -73,7 +73,7 @@ extension Radios {
         enum Other: CaseIterable { case sameAddresses, otherAddresses }
 
         /// The router is replaced: its network has the name and the password of the one before.
-        @Test(arguments: Other.allCases) func anotherNetworkBehindTheSameName(_ other: Other) async throws {
+        @Test(.extended, arguments: Other.allCases) func anotherNetworkBehindTheSameName(_ other: Other) async throws {
             try await scenario("another network, \(other)", accessPoints: 3) { lab in
                 let house = try await House(lab)
                 try await house.move(to: house.backup)
@@ -90,7 +90,7 @@ extension Radios {
             }
         }
 
-        @Test func aRestartOfTheAgentKeepsTheAddress() async throws {
+        @Test(.extended) func aRestartOfTheAgentKeepsTheAddress() async throws {
             try await scenario("address through a restart") { lab in
                 let home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 1)
                 try await home.powerOn()
