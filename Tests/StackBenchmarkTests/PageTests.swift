@@ -71,7 +71,7 @@ import Testing
         let page = BenchmarkPage(
             runs(.coldStart, [.altnet: 0.5, .iwd: 1, .connMan: nil]), machine: "", command: "make bench")
         #expect(
-            page.markdown.contains("| Cold start until a ping, s | 0.50 | 1.00 ×2.0 | - | - | never in 120 s |"))
+            page.markdown.contains("| Cold start until a ping, s | 0.50 | 1.00 ×2.0 | - | - | - | never in 120 s |"))
     }
 
     @Test func thePageTellsHowManyRunsThereAre() {

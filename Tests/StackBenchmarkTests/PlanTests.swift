@@ -15,7 +15,10 @@ import Testing
         let jobs = plan().jobs
         #expect(jobs.map(\.caseName) == BenchmarkPlan.caseNames)
         #expect(jobs[0].wanted == [BenchmarkPlan.Wanted(stack: "floor", done: 0, count: 5)])
-        #expect(jobs[1].wanted.map(\.stack) == ["altnet", "iwd", "wpa_supplicant", "NetworkManager", "ConnMan"])
+        #expect(
+            jobs[1].wanted.map(\.stack) == [
+                "altnet", "iwd", "wpa_supplicant", "systemd-networkd", "NetworkManager", "ConnMan",
+            ])
     }
 
     @Test func aSecondStationIsPlayedWhereALivingLinkIsLeft() {

@@ -9,8 +9,8 @@ struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench", abstract: "Measures altnet beside the other network stacks of Linux.",
         discussion: """
-            Each case is played on real kernel radios in a virtual machine, with altnet, iwd, wpa_supplicant and dhcpcd, \
-            NetworkManager and ConnMan in turn; `make bench` prepares everything that it needs. What was measured is kept, \
+            Each case is played on real kernel radios in a virtual machine, with altnet, iwd, wpa_supplicant with dhcpcd \
+            or systemd-networkd, NetworkManager and ConnMan in turn; `make bench` prepares everything that it needs. What was measured is kept, \
             and a run that is interrupted goes on where it was. Docs/benchmarks.md says what the figures mean.
             """)
 

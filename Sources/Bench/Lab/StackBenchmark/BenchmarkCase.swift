@@ -34,7 +34,8 @@ public struct BenchmarkCase: Sendable {
             weakSignal, homeReturns, coldStart, wrongPassword(.wrongPassword40, away: .seconds(40)),
             wrongPassword(.wrongPassword300, away: .seconds(300)), restart,
             deauthentications(.deauthentications, count: 10, every: .seconds(25)),
-            deauthentications(.deauthenticationStorm, count: 20, every: .seconds(5)), deadInternet, command, idle,
+            deauthentications(.deauthenticationStorm, count: 20, every: .seconds(5)), deadInternet, command, address,
+            idle,
         ]
 
     /// Plays it once, on a fresh air.
@@ -44,7 +45,7 @@ public struct BenchmarkCase: Sendable {
         let measured = try await Lab.run(
             "\(name) \(stack.rawValue)", accessPoints: 2, country: country, spare: stack.spare
         ) { lab in
-            try await play(House(lab, plan: plan, stack: stack, phase: Phase(ofRun: number)))
+            try await play(House(lab, plan: plan, stack: stack, run: number))
         }
         return measured.map { Reading($0, $1) }
     }

@@ -20,6 +20,12 @@ public enum Figure: String, Codable, CaseIterable, Sendable {
     case deadInternet = "dead-internet"
     case commandGap = "command-gap"
     case commandLost = "command-lost"
+    /// From the association until the first ping in a network.
+    case addressNew = "address-new"
+    case addressKnown = "address-known"
+    case addressKnownLost = "address-known-lost"
+    case switchThere = "switch-there"
+    case switchBack = "switch-back"
     case memory
     case memoryAnonymous = "memory-anonymous"
     case memoryDirty = "memory-dirty"
@@ -74,6 +80,11 @@ public enum Figure: String, Codable, CaseIterable, Sendable {
         case .deadInternet: "Internet cut behind a perfect signal: until a ping from the internet"
         case .commandGap: "Commanded switch: longest gap in a 20 ms ping"
         case .commandLost: "pings lost in that switch"
+        case .addressNew: "From the association until a ping, in a new network"
+        case .addressKnown: "the same, in a known network"
+        case .addressKnownLost: "the same, the first question to the server lost"
+        case .switchThere: "Commanded switch to the backup, the server's first answer lost in every second run: gap"
+        case .switchBack: "the same, back home"
         case .memory: "Memory (PSS) of all processes"
         case .memoryAnonymous: "of that, backed by no file"
         case .memoryDirty: "of that, dirty"
@@ -146,7 +157,7 @@ extension [Run] {
 extension Goal {
     static func all(of runs: [Run], in time: Run.Time) -> [Goal] {
         let figures = Medians(runs: runs, time: time)
-        return [hardLoss(figures), moves(figures), returns(figures), rest(figures)].flatMap(\.self)
+        return [hardLoss(figures), moves(figures), addresses(figures), returns(figures), rest(figures)].flatMap(\.self)
     }
 
     private static func hardLoss(_ figures: Medians) -> [Goal] {
@@ -174,6 +185,22 @@ extension Goal {
             Goal(
                 "preferred network returns: within the hold of 30 s and 5 s", figures.altnet(.homeReturns), "s",
                 atMost: 35),
+        ].compactMap(\.self)
+    }
+
+    /// Each of every run.
+    private static func addresses(_ figures: Medians) -> [Goal] {
+        func slowest(_ figure: Figure) -> Double? { figures.runs.summary(figure, of: .altnet, in: figures.time)?.most }
+        return [
+            Goal(
+                "known network: a ping within 0.1 s of the association, every time", slowest(.addressKnown), "s",
+                atMost: 0.1),
+            Goal("with the first question lost: 0.3 s", slowest(.addressKnownLost), "s", atMost: 0.3),
+            Goal("new network: 0.7 s", slowest(.addressNew), "s", atMost: 0.7),
+            Goal(
+                "gap of a commanded switch, an answer lost in half of them: at most 0.3 s there, every time",
+                slowest(.switchThere), "s", atMost: 0.3),
+            Goal("and back", slowest(.switchBack), "s", atMost: 0.3),
         ].compactMap(\.self)
     }
 

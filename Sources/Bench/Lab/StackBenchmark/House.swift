@@ -21,15 +21,18 @@ struct House: Sendable {
     let backup: AccessPoint
     let backupPassword: String
     let hasInternet: Bool
+    /// The number of the run, from 0.
+    let run: Int
     /// When within a second what the case is about begins.
     let phase: Phase
 
     /// How long the device is left alone once it is online, to look around: as long for each.
     private static let settling = Duration.seconds(20)
 
-    init(_ lab: Lab, plan: Plan, stack name: StackName, phase: Phase) async throws {
+    init(_ lab: Lab, plan: Plan, stack name: StackName, run: Int) async throws {
         self.lab = lab
-        self.phase = phase
+        self.run = run
+        phase = Phase(ofRun: run)
         home = try await lab.accessPoint("HomeNet", security: .wpa2("home-password"), channel: 1, signal: -50)
         backup = try await lab.accessPoint(
             "BackupNet", security: .wpa2("backup-password"), channel: plan.backupChannel, signal: plan.backupSignal)

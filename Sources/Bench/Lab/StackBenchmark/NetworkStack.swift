@@ -33,6 +33,7 @@ public enum StackName: String, Codable, CaseIterable, Sendable {
     case altnet
     case iwd
     case supplicant = "wpa_supplicant"
+    case networkd = "systemd-networkd"
     case networkManager = "NetworkManager"
     case connMan = "ConnMan"
     /// altnet with a second station interface on the same radio, which makes before it breaks (Docs/handover.md).
@@ -42,6 +43,7 @@ public enum StackName: String, Codable, CaseIterable, Sendable {
     public var title: String {
         switch self {
         case .supplicant: "wpa_supplicant + dhcpcd"
+        case .networkd: "wpa_supplicant + systemd-networkd"
         case .altnetSpare: "altnet, two stations"
         default: rawValue
         }
@@ -56,14 +58,15 @@ public enum StackName: String, Codable, CaseIterable, Sendable {
         switch self {
         case .altnet, .altnetSpare: AltnetStack(in: lab)
         case .iwd: IwdStack(in: lab)
-        case .supplicant: SupplicantStack(in: lab)
+        case .supplicant: SupplicantStack(in: lab, with: .dhcpcd)
+        case .networkd: SupplicantStack(in: lab, with: .networkd)
         case .networkManager: NetworkManagerStack(in: lab)
         case .connMan: ConnManStack(in: lab)
         }
     }
 }
 
-/// A file of a stack's configuration, which only root may read, for it has passwords.
+/// A file of a stack's configuration, which only root may read where nothing else is said, for it has passwords.
 struct ConfigurationFile {
     let path: String
     let text: String
@@ -74,12 +77,12 @@ struct ConfigurationFile {
     }
 
     /// - Parameter age: how long ago it was last changed, for stacks that go by that.
-    func write(age: Duration = .zero) throws {
+    func write(age: Duration = .zero, mode: mode_t = 0o600) throws {
         let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         try Data(text.utf8).write(to: URL(filePath: path))
         let moment = timeval(tv_sec: time(nil) - Int(age.components.seconds), tv_usec: 0)
-        guard chmod(path, 0o600) == 0, utimes(path, [moment, moment]) == 0 else {
+        guard chmod(path, mode) == 0, utimes(path, [moment, moment]) == 0 else {
             throw LabError.system(SystemError("set the date of \(path)"))
         }
     }
@@ -169,7 +172,8 @@ actor AltnetStack: NetworkStack {
     }
 
     func change(to network: AccessPoint) async throws {
-        _ = try await device?.switchNetwork(toStored: network.ssid)
+        // Home is stored, and is none of the backups that an app names by their hash.
+        _ = try await device?.switchNetwork(to: network)
     }
 
     var programs: [Program] {

@@ -1,27 +1,43 @@
 import AgentModel
 
-/// wpa_supplicant that knows both networks, with priorities (wpa_supplicant.conf(5)), and dhcpcd with Debian's own
-/// /etc/dhcpcd.conf.
+/// wpa_supplicant that knows both networks, with priorities (wpa_supplicant.conf(5)), and a DHCP client beside it.
 actor SupplicantStack: NetworkStack {
-    private let lab: Lab
-    private var networks: [KnownNetwork] = []
-    private var dhcpcd: Program?
+    enum Client {
+        /// dhcpcd with Debian's own /etc/dhcpcd.conf.
+        case dhcpcd
+        /// systemd-networkd with a file for the interface (systemd.network(5)).
+        case networkd
+    }
 
-    init(in lab: Lab) { self.lab = lab }
+    private let lab: Lab
+    private let client: Client
+    private var networks: [KnownNetwork] = []
+    private var addresses: Program?
+
+    init(in lab: Lab, with client: Client) { (self.lab, self.client) = (lab, client) }
 
     func setUp(_ house: House) async throws {
         networks = house.knownNetworks
+        if client == .networkd {
+            let path = "/etc/systemd/network/20-wlan.network"
+            try ConfigurationFile(path, Self.networkFile(of: lab.station.interface)).write(mode: 0o644)
+        }
         try await start()
     }
 
     func start() async throws {
-        dhcpcd = try await lab.start("dhcpcd", ["-B", lab.station.interface])
+        switch client {
+        case .dhcpcd: addresses = try await lab.start("dhcpcd", ["-B", lab.station.interface])
+        case .networkd:
+            addresses = try await lab.start(
+                "unshare", ["-m", "sh", "-c", Self.networkdScript], log: "systemd-networkd")
+        }
         try await lab.station.startSupplicant(knowing: networks)
     }
 
     func stop() async {
         await lab.station.killSupplicant()
-        await dhcpcd?.terminate()
+        await addresses?.terminate()
     }
 
     func change(to network: AccessPoint) async throws {
@@ -29,9 +45,31 @@ actor SupplicantStack: NetworkStack {
         try await lab.station.ask("SELECT_NETWORK \(number)")
     }
 
-    var programs: [Program] { get async { await [dhcpcd].compactMap(\.self) + lab.station.programs } }
+    var programs: [Program] { get async { await [addresses].compactMap(\.self) + lab.station.programs } }
 
-    var stateFolders: [String] { ["/var/lib/dhcpcd"] }
+    /// networkd keeps nothing but what it has in /run.
+    var stateFolders: [String] { client == .dhcpcd ? ["/var/lib/dhcpcd"] : [] }
+
+    static func networkFile(of interface: String) -> String {
+        """
+        [Match]
+        Name=\(interface)
+
+        [Network]
+        DHCP=yes
+
+        """
+    }
+
+    /// Like NetworkManager, it waits for udev to present interfaces unless /sys is read-only. What an installation of
+    /// systemd makes besides its files: the user that networkd becomes, and the machine's identity.
+    private static let networkdScript = """
+        grep -q ^systemd-network: /etc/passwd \
+            || echo systemd-network:x:998:998::/:/usr/sbin/nologin >>/etc/passwd
+        [ -s /etc/machine-id ] || tr -d - </proc/sys/kernel/random/uuid >/etc/machine-id
+        mkdir -p /run/systemd
+        mount -o remount,bind,ro /sys && exec /usr/lib/systemd/systemd-networkd
+        """
 }
 
 /// iwd with its own DHCP client (`EnableNetworkConfiguration`, iwd.config(5)) and the D-Bus that it needs. It knows no
