@@ -2,6 +2,7 @@ import AgentModel
 import DHCP
 import Glibc
 import Linux
+import PipedPrograms
 import Testing
 
 @testable import Agent
@@ -53,6 +54,28 @@ import Testing
         let lines = text(["wlan0": entry(servers, domains)])
         #expect(lines.count { $0.hasPrefix("server ") } == 8)
         #expect(lines.count { $0.hasPrefix("domain ") } == 6)
+    }
+
+    /// The helper of board/systemd takes what is asked, at its bounds too.
+    @Test(.enabled(if: access("/usr/bin/flock", X_OK) == 0, "needs flock(1)")) func isWhatTheHelperTakes() async throws
+    {
+        let folder = "/" + #filePath.split(separator: "/").dropLast(3).joined(separator: "/")
+        let longest = Array(repeating: String(repeating: "x", count: 63), count: 4).joined(separator: ".").prefix(253)
+        let request = ResolverRequest(entries: [
+            "wlan0": entry(
+                ["192.0.2.1", "2001:db8::1", "fe80::1", "64:ff9b::", "1:2:3:4:5:6:7:8", "10.0.0.1", "::2", "a::"],
+                (1...6).map { "\($0)" + longest.dropFirst() }),
+            "wlan1": entry((1...9).map { "192.0.2.\($0)" }, ["lan"], carries: false),
+        ])
+        let script = """
+            cd "$(mktemp -d)" && mkdir -p etc run/altnet-interface && echo wlan0 wlan1 >run/altnet-interface/interfaces
+            printf %s '\(request.text)' \
+                | ALTNET_ROOT=$PWD ALTNET_SYSTEMCTL=false PATH=/usr/bin:/bin sh \(folder)/board/systemd/altnet-resolver
+            grep -c nameserver etc/resolv.conf; rm -r "$PWD"
+            """
+        let (status, output) = try PipedProgram.run("sh", ["-c", script])
+        let said = String(decoding: output, as: UTF8.self)
+        #expect(status == 0 && said.hasPrefix("ok ") && said.hasSuffix("\n16\n"), "\(said)")
     }
 
     @Test func readsTheAnswer() {
