@@ -9,7 +9,7 @@ public struct RouterAdvertisements: Sendable {
     private var routers: [Router] = []
     private var told: Set<Flaw> = []
 
-    private struct Router: Hashable, Sendable {
+    fileprivate struct Router: Hashable, Sendable {
         let address: IPAddress
         var nameServers: [Entry<IPAddress>] = []
         var domains: [Entry<String>] = []
@@ -22,7 +22,7 @@ public struct RouterAdvertisements: Sendable {
         }
     }
 
-    private struct Entry<Value: Hashable & Sendable>: Hashable, Sendable {
+    fileprivate struct Entry<Value: Hashable & Sendable>: Hashable, Sendable {
         let value: Value
         var end: Instant
     }
