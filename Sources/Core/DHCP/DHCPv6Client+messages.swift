@@ -204,7 +204,8 @@ extension DHCPv6Client {
         case .confirming(_, let exchange): (.confirm, exchange)
         case .declining(_, _, let exchange): (.decline, exchange)
         case .informing(let exchange): (.informationRequest, exchange)
-        case .bound(let binding): if case .asking(let kind, let exchange) = binding.phase { (kind, exchange) } else { nil }
+        case .bound(let binding):
+            if case .asking(let kind, let exchange) = binding.phase { (kind, exchange) } else { nil }
         case .idle, .pausing, .informed: nil
         }
     }

@@ -250,7 +250,8 @@ private struct ConfigurationReader {
                 return hosts(.simpleTimeServers, options[.simpleTimeServers])
             }
             servers = hosts(
-                .timeServers, parts.all(DHCPv6Option(rawValue: 1)).filter { $0.count == 16 }.reduce(nil) { ($0 ?? []) + $1 })
+                .timeServers,
+                parts.all(DHCPv6Option(rawValue: 1)).filter { $0.count == 16 }.reduce(nil) { ($0 ?? []) + $1 })
         }
         return servers.isEmpty ? hosts(.simpleTimeServers, options[.simpleTimeServers]) : servers
     }

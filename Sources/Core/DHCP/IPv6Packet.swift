@@ -73,7 +73,9 @@ public struct RouterSolicitation: Equatable, Sendable {
     let source: IPAddress?
     let hardware: HardwareAddress
 
-    public init(from source: IPAddress?, hardware: HardwareAddress) { (self.source, self.hardware) = (source, hardware) }
+    public init(from source: IPAddress?, hardware: HardwareAddress) {
+        (self.source, self.hardware) = (source, hardware)
+    }
 
     /// From its IPv6 header on; nil for addresses of IPv4.
     public var packet: [UInt8]? {

@@ -46,7 +46,8 @@ public struct NAT64Prefix: Hashable, Sendable, CustomStringConvertible {
     public init?(_ address: IPAddress, length: Int) {
         guard address.family == .ipv6, [32, 40, 48, 56, 64, 96].contains(length), !address.isMulticast,
             !address.isLinkLocal,
-            let network = IPAddress(bytes: address.bytes.prefix(length / 8) + Array(repeating: 0, count: 16 - length / 8)),
+            let network = IPAddress(
+                bytes: address.bytes.prefix(length / 8) + Array(repeating: 0, count: 16 - length / 8)),
             network.family == .ipv6, !network.isUnspecified
         else { return nil }
         (self.address, self.length) = (network, length)

@@ -22,7 +22,8 @@ public struct RouterFlags: Hashable, Sendable {
         else { return nil }
         // struct ifinfomsg.
         let attributes = message.attributes(after: 16)
-        let part = family == UInt8(AF_INET6) ? attributes[IFLA_PROTINFO] : attributes[IFLA_AF_SPEC]?.nested[Int(AF_INET6)]
+        let part =
+            family == UInt8(AF_INET6) ? attributes[IFLA_PROTINFO] : attributes[IFLA_AF_SPEC]?.nested[Int(AF_INET6)]
         guard let flags = part?.nested[IFLA_INET6_FLAGS]?.number(as: UInt32.self) else { return nil }
         self.init(isManaged: flags & Self.managed != 0, hasOther: flags & Self.other != 0)
     }
