@@ -229,7 +229,9 @@ private final class RouterNetwork {
     @Test func anAddressInUseIsDeclined() async throws {
         let network = try await RouterNetwork()
         try await network.start("a", range: ["NET:100,NET:100,64,1h"])
-        try await network.router.run("ip address add 2001:db8:a::100/64 dev bra nodad")
+        let other = NetworkNamespace()
+        try await network.router.run("ip link set ya netns \(other.path)")
+        try await other.run("ip link set ya up; ip address add 2001:db8:a::100/64 dev ya nodad")
         let keeper = try network.keeper()
         try await network.connect(to: "a")
         keeper.linkUp(hardware: RouterNetwork.hardware, isAnother: true)
