@@ -69,7 +69,14 @@ private final class RouterNetwork {
     func disconnect() async throws { try await router.run("ip link set ap0 down") }
 
     func end() async throws {
-        try await router.run("for pid in \(folder)/pid-*; do [ ! -s $pid ] || kill $(cat $pid); done")
+        // Each takes its file away as it ends.
+        try await router.run(
+            """
+            for pid in \(folder)/pid-*; do
+              [ ! -s $pid ] || kill $(cat $pid)
+              while [ -e $pid ]; do sleep 0.01; done
+            done
+            """)
         try FileManager.default.removeItem(atPath: folder)
     }
 
