@@ -12,9 +12,14 @@ package struct AddressRequest: Sendable, Equatable {
     /// Whether it is known until when that lasts. After a restart it is not: the clock may be wrong, and it may have been
     /// renewed since it was stored.
     package var isDated: Bool
+    /// The last lease of DHCPv6 in this network.
+    package var rememberedIPv6: IPv6Lease?
 
-    package init(fixed: StaticAddress? = nil, remembered: Lease? = nil, isDated: Bool = false) {
+    package init(
+        fixed: StaticAddress? = nil, remembered: Lease? = nil, isDated: Bool = false, rememberedIPv6: IPv6Lease? = nil
+    ) {
         (self.fixed, self.remembered, self.isDated) = (fixed, remembered, isDated)
+        self.rememberedIPv6 = rememberedIPv6
     }
 }
 
@@ -24,6 +29,8 @@ package enum AddressReport: Sendable, Equatable {
     case remember(Lease)
     /// The remembered lease is good for nothing.
     case forget
+    /// The lease of DHCPv6 in this network; nil where the remembered one is good for nothing.
+    case ipv6(IPv6Lease?)
     /// Something about a server or a neighbour that the owner may want to know, in one line.
     case problem(String)
 }
@@ -72,12 +79,13 @@ extension AgentCore {
 
     private func addressRequest(in network: NetworkID) -> AddressRequest {
         guard let stored = book[network] else { return AddressRequest() }
+        var request = AddressRequest(fixed: stored.staticAddress, rememberedIPv6: memory.ipv6Leases[network])
         if let lease = memory.leases[network] {
-            return AddressRequest(fixed: stored.staticAddress, remembered: lease, isDated: true)
+            (request.remembered, request.isDated) = (lease, true)
+        } else if !state.hasTwoKeys(of: stored.ssid) {
+            request.remembered = state.statistics[stored.ssid]?.lease.flatMap { Lease($0, at: now.instant) }
         }
-        let lease = state.hasTwoKeys(of: stored.ssid) ? nil : state.statistics[stored.ssid]?.lease
-        return AddressRequest(
-            fixed: stored.staticAddress, remembered: lease.flatMap { Lease($0, at: now.instant) }, isDated: false)
+        return request
     }
 
     mutating func observe(_ report: AddressReport, of station: StationID) {
@@ -88,6 +96,7 @@ extension AgentCore {
             guard let network else { return }
             memory.leases[network] = lease
             learnt(lease, in: network)
+        case .ipv6(let lease): if let network { memory.ipv6Leases[network] = lease }
         case .forget:
             guard let network else { return }
             memory.leases[network] = nil

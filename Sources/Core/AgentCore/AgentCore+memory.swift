@@ -16,6 +16,7 @@ struct Memory: Sendable {
     var remembered: Set<NetworkID> = []
     /// The addresses that servers have given, by network: those of this run, whose end is known.
     var leases: [NetworkID: Lease] = [:]
+    var ipv6Leases: [NetworkID: IPv6Lease] = [:]
     var commits: UInt64 = 0
     var pending: [CommitID: PendingCommit] = [:]
 

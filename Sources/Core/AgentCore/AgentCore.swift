@@ -307,6 +307,7 @@ package struct AgentCore: Sendable {
         notes.used = policy.phase.network
         book.forget(allBut: policy.networks.map(\.id) + [notes.used].compactMap(\.self))
         memory.leases = memory.leases.filter { book[$0.key] != nil }
+        memory.ipv6Leases = memory.ipv6Leases.filter { book[$0.key] != nil }
     }
 
     /// Until the policy wants to be told the time, at the latest. A policy that wants it in the past has a fault, which

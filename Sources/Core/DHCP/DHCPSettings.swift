@@ -45,6 +45,15 @@ public struct ClientIdentifier: Sendable, Hashable {
     var isHardware: Bool { value == nil }
 
     func bytes(for hardware: HardwareAddress) -> [UInt8] { value ?? [1] + hardware.bytes }
+
+    /// DUID and IAID of DHCPv6: those of ``unique(association:device:)``, else made of the hardware address
+    /// (DUID-LL, RFC 8415, 11.4).
+    func device(for hardware: HardwareAddress) -> (device: [UInt8], association: UInt32) {
+        if let value, value.first == 255, let association = UInt32(bytes: value.dropFirst().prefix(4)) {
+            return (Array(value.dropFirst(5)), association)
+        }
+        return ([0, 3, 0, 1] + hardware.bytes, UInt32(bytes: hardware.bytes.suffix(4)) ?? 0)
+    }
 }
 
 /// A name that a server can enter into its zone: labels of letters, digits and hyphens, 1 to 63 bytes each
@@ -66,6 +75,11 @@ extension DHCPSettings {
     /// As RFC 7844, 3.5, asks: without randomness in what is no secret, and with it in the hardware address alone.
     func identifier(for hardware: HardwareAddress) -> [UInt8] {
         (isAnonymous ? .hardware : identifier).bytes(for: hardware)
+    }
+
+    /// Which client of DHCPv6 the device is.
+    func device(for hardware: HardwareAddress) -> (device: [UInt8], association: UInt32) {
+        (isAnonymous ? .hardware : identifier).device(for: hardware)
     }
 
     /// Whether a lease is the device's also with another hardware address than it was given to.

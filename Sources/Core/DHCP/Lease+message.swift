@@ -210,16 +210,12 @@ private struct LeaseReader {
 
     private mutating func portal() -> String? {
         guard let value = options[.captivePortal] else { return nil }
-        let text = String(decoding: value.reversed().drop { $0 == 0 }.reversed(), as: UTF8.self)
-        // There is none (RFC 8910, 2).
-        if text == "urn:ietf:params:capport:unrestricted" { return nil }
-        let scheme = "https://"
-        guard text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }), text.utf8.count > scheme.utf8.count,
-            text.prefix(scheme.count).lowercased() == scheme
-        else {
+        switch CaptivePortal(value) {
+        case .address(let text): return text
+        case .unrestricted: return nil
+        case .malformed:
             flaws.append(.badPortal)
             return nil
         }
-        return text
     }
 }

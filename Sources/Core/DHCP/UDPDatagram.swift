@@ -103,7 +103,7 @@ extension UDPDatagram {
     }
 
     /// The complement of the sum of all pairs of bytes (RFC 1071); 0 for bytes that hold their own checksum.
-    private static func checksum(of bytes: some Collection<UInt8>) -> UInt16 {
+    static func checksum(of bytes: some Collection<UInt8>) -> UInt16 {
         // At most 4096 bytes and a header: 2^11 pairs of 2^16 are far from an overflow.
         var sum: UInt32 = 0
         var isHigh = true

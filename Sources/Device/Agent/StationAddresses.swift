@@ -19,7 +19,18 @@ final class StationAddresses {
     private(set) var configuration = NetworkConfiguration()
     /// Called when that has changed.
     var onConfiguration: () -> Void = {}
-    private var client: (index: Int, keeper: AddressKeeper)?
+    private var clients: Clients?
+    /// What the clients have told of the network.
+    private var (told, toldIPv6) = (NetworkConfiguration(), NetworkConfiguration())
+    /// Whether the next link may be to another network than the last one.
+    private var isAnother = true
+
+    /// Those of one interface: one that was taken away and comes back has another number.
+    private struct Clients {
+        let index: Int
+        let ipv4: AddressKeeper
+        let ipv6: IPv6Keeper
+    }
 
     /// - Parameter metric: of the station's routes.
     init(
@@ -32,44 +43,54 @@ final class StationAddresses {
 
     func seek(_ request: AddressRequest) {
         guard let link = routes.link(named: interface), let hardware = link.hardware,
-            let keeper = keeper(of: link.index)
+            let clients = clients(of: link.index)
         else { return }
         let siblings = siblings(of: link)
         if let fixed = request.fixed {
-            keeper.linkUp(hardware: hardware, siblings: siblings, fixed: fixed)
+            clients.ipv4.linkUp(hardware: hardware, siblings: siblings, fixed: fixed)
         } else {
-            keeper.linkUp(
+            clients.ipv4.linkUp(
                 hardware: hardware, siblings: siblings, remembered: request.remembered, isDated: request.isDated)
         }
+        clients.ipv6.linkUp(hardware: hardware, isAnother: isAnother, remembered: request.rememberedIPv6)
+        isAnother = false
     }
 
-    func confirm() { client?.keeper.roamed() }
+    func confirm() {
+        guard let clients, let hardware = routes.link(named: interface)?.hardware else { return }
+        clients.ipv4.roamed()
+        clients.ipv6.linkUp(hardware: hardware, isAnother: false, remembered: clients.ipv6.lease)
+    }
 
     /// Also what an agent that was killed has left.
     /// - Parameter network: whether it is left for another one, whose addresses of IPv6 then go too.
     func drop(leaving network: Bool) {
-        if let link = routes.link(named: interface), let keeper = keeper(of: link.index) {
-            keeper.linkDown()
+        isAnother = isAnother || network
+        if let link = routes.link(named: interface), let clients = clients(of: link.index) {
+            clients.ipv4.linkDown()
+            clients.ipv6.linkDown(leavingNetwork: isAnother)
         } else {
-            client = nil
+            (clients, isAnother) = (nil, true)
+            toldIPv6 = NetworkConfiguration()
         }
-        tell(NetworkConfiguration())
+        told = NetworkConfiguration()
+        tell()
     }
 
-    /// An interface that was taken away and comes back has another number.
-    private func keeper(of index: Int) -> AddressKeeper? {
-        if let client, client.index == index { return client.keeper }
-        client = nil
+    private func clients(of index: Int) -> Clients? {
+        if let clients, clients.index == index { return clients }
+        clients = nil
         do {
-            let keeper = try AddressKeeper(interface: index, metric: metric, settings: settings) { [weak self] report in
-                self?.take(report)
-            }
-            client = (index, keeper)
-            return keeper
+            clients = Clients(
+                index: index,
+                ipv4: try AddressKeeper(interface: index, metric: metric, settings: settings) { [weak self] report in
+                    self?.take(report)
+                },
+                ipv6: try IPv6Keeper(interface: index, settings: settings) { [weak self] in self?.take($0) })
         } catch {
             onReport(.problem("no address can be asked for: \(error)"))
-            return nil
         }
+        return clients
     }
 
     private func siblings(of link: Link) -> Set<HardwareAddress> {
@@ -88,10 +109,26 @@ final class StationAddresses {
         }
     }
 
+    private func take(_ report: IPv6Keeper.Report) {
+        switch report {
+        case .configuration(let configuration):
+            toldIPv6 = configuration
+            tell()
+        case .lease(let lease): onReport(.ipv6(lease))
+        case .problem(let text): onReport(.problem(text))
+        }
+    }
+
     private func tell(_ configuration: NetworkConfiguration) {
-        guard configuration != self.configuration else { return }
-        self.configuration = configuration
-        network.tell(NetworkNotes(configuration))
+        told = configuration
+        tell()
+    }
+
+    private func tell() {
+        let new = told.joined(with: toldIPv6)
+        guard new != configuration else { return }
+        configuration = new
+        network.tell(NetworkNotes(new))
         onConfiguration()
     }
 }

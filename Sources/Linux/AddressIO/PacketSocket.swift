@@ -15,6 +15,8 @@ final class PacketSocket {
         /// From the IPv4 header on: answers of DHCP servers, which go to UDP port 68.
         case dhcp
         case arp
+        /// From the IPv6 header on: answers of DHCPv6 servers, which go to UDP port 546.
+        case dhcpv6
     }
 
     private let kind: Kind
@@ -41,7 +43,7 @@ final class PacketSocket {
         self.onPacket = onPacket
         descriptor = packet_open()
         guard descriptor >= 0 else { throw SystemError("open a packet socket", errno: errno) }
-        let filter: PacketFilter = kind == .dhcp ? .dhcp : .arp(about: nil)
+        let filter = kind.filter
         guard filter.attach(to: descriptor), packet_bind(descriptor, kind.number, self.index) == 0 else {
             let failure = errno
             close(descriptor)
@@ -101,6 +103,15 @@ extension PacketSocket.Kind {
         switch self {
         case .dhcp: UInt16(ETH_P_IP)
         case .arp: UInt16(ETH_P_ARP)
+        case .dhcpv6: UInt16(ETH_P_IPV6)
+        }
+    }
+
+    fileprivate var filter: PacketFilter {
+        switch self {
+        case .dhcp: .dhcp
+        case .arp: .arp(about: nil)
+        case .dhcpv6: .dhcpv6
         }
     }
 }
@@ -153,6 +164,11 @@ struct PacketFilter {
         .byte(at: 9), .require(UInt32(IPPROTO_UDP)),
         .pair(at: 6), .refuse(bits: 0x3fff),  // More fragments, or an offset.
         .headerLength(at: 0), .pairBehindHeader(at: 2), .require(68),
+    ])
+
+    /// UDP to port 546, in one piece and right behind the header of IPv6.
+    static let dhcpv6 = PacketFilter(steps: [
+        .byte(at: 6), .require(UInt32(IPPROTO_UDP)), .pair(at: 42), .require(546),
     ])
 
     /// ARP for IPv4 over Ethernet: answers, and what the host with this address says; nil for all questions too.

@@ -157,7 +157,9 @@ extension Address {
         self.scope = Scope(scope)
         self.index = Int(clamping: index)
         let allFlags = attributes[IFA_FLAGS]?.number(as: UInt32.self) ?? UInt32(flags)
-        isTentative = allFlags & UInt32(IFA_F_TENTATIVE | IFA_F_DADFAILED) != 0
+        // An optimistic address is used while it is checked (RFC 4429).
+        let isOptimistic = allFlags & UInt32(IFA_F_OPTIMISTIC) != 0
+        isTentative = allFlags & UInt32(isOptimistic ? IFA_F_DADFAILED : IFA_F_TENTATIVE | IFA_F_DADFAILED) != 0
     }
 }
 

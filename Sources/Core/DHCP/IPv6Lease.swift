@@ -1,0 +1,258 @@
+import AgentModel
+
+/// The addresses that a server of DHCPv6 gives, and all that it says with them.
+public struct IPv6Lease: Hashable, Sendable {
+    /// 1 to 4.
+    public var addresses: [Address]
+    /// The server's DUID, 3 to 130 bytes.
+    public var server: [UInt8]
+    /// When the server is asked for more time (T1).
+    public var renewal: Instant
+    /// When any server is asked for more time (T2).
+    public var rebinding: Instant
+    /// The hardware address that it was given to.
+    public var hardware: HardwareAddress
+    public var configuration = NetworkConfiguration()
+
+    public struct Address: Hashable, Sendable {
+        public let address: IPAddress
+        /// New connections begin with it until then.
+        public let preferredUntil: Instant
+        /// From then on it is another's.
+        public let validUntil: Instant
+
+        public init(_ address: IPAddress, preferredUntil: Instant, validUntil: Instant) {
+            (self.address, self.preferredUntil, self.validUntil) = (address, preferredUntil, validUntil)
+        }
+    }
+
+    public init(
+        addresses: [Address], server: [UInt8], renewal: Instant, rebinding: Instant, hardware: HardwareAddress
+    ) {
+        (self.addresses, self.server, self.hardware) = (addresses, server, hardware)
+        (self.renewal, self.rebinding) = (renewal, rebinding)
+    }
+
+    /// When the last of the addresses ends; the kernel ends each by itself.
+    public var expiry: Instant { addresses.map(\.validUntil).max() ?? renewal }
+}
+
+/// Why a lease of DHCPv6 is not taken.
+public enum IPv6LeaseError: Error, Hashable, Sendable {
+    /// The server does not say what it has to.
+    case missing(DHCPv6Option)
+    /// An option has a length that its RFC does not allow.
+    case malformed(DHCPv6Option)
+    /// The server gives nothing.
+    case status(DHCPv6Status)
+    /// The address is not one that a host can have in a network.
+    case badAddress(IPAddress)
+    /// The address is to be preferred for longer than it is valid (RFC 8415, 21.6).
+    case badLifetimes(IPAddress)
+    /// The lease ends so early that nothing but asking for more would be done; in seconds.
+    case tooShort(UInt32)
+    /// There is no address, or only such as have ended.
+    case noAddress
+}
+
+/// Something of an answer that the device does without.
+public enum IPv6LeaseFlaw: Hashable, Sendable {
+    case malformed(DHCPv6Option)
+    /// No host can have the address.
+    case badHost(DHCPv6Option, IPAddress)
+    /// More than are taken.
+    case tooMany(DHCPv6Option)
+    /// An address beside another one.
+    case refused(IPv6LeaseError)
+    /// T1 and T2 are not in their order within the lease.
+    case badTimes
+    /// The address of the captive portal is not https or not printable ASCII.
+    case badPortal
+}
+
+extension IPv6LeaseError: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .missing(let option): "option \(option.rawValue) is missing"
+        case .malformed(let option): "option \(option.rawValue) is malformed"
+        case .status(let status): "the server says: \(status)"
+        case .badAddress(let address): "no host can have the address \(address)"
+        case .badLifetimes(let address): "\(address) is to be preferred for longer than it is valid"
+        case .tooShort(let seconds): "a lease of \(seconds) s is shorter than \(IPv6Lease.shortest) s"
+        case .noAddress: "no address is in it"
+        }
+    }
+}
+
+extension IPv6LeaseFlaw: CustomStringConvertible {
+    public var description: String {
+        switch self {
+        case .malformed(let option): "option \(option.rawValue) is malformed"
+        case .badHost(let option, let address): "option \(option.rawValue): no host can have the address \(address)"
+        case .tooMany(let option): "option \(option.rawValue) has more than is taken"
+        case .refused(let error): "an address beside others is refused: \(error)"
+        case .badTimes: "the times of renewal and rebinding contradict the lease"
+        case .badPortal: "the captive portal's address is no https address"
+        }
+    }
+}
+
+extension IPv6Lease {
+    static let shortest: UInt32 = 10
+    /// Longer leases count as this long, in seconds, as those of IPv4 do.
+    static let longest: UInt32 = 7 * 86_400
+    static let mostAddresses = 4
+    static let serverLengths = 3...130
+
+    /// Reads an advertisement or a reply.
+    /// - Parameters:
+    ///   - association: the client's IAID.
+    ///   - start: the moment that its times count from.
+    static func read(
+        _ message: DHCPv6Message, association: UInt32, hardware: HardwareAddress, from start: Instant
+    ) throws(IPv6LeaseError) -> (lease: IPv6Lease, flaws: [IPv6LeaseFlaw]) {
+        guard message.options.status == .success else { throw .status(message.options.status) }
+        guard let server = message.options[.serverIdentifier] else { throw .missing(.serverIdentifier) }
+        guard serverLengths.contains(server.count) else { throw .malformed(.serverIdentifier) }
+        let own = message.options.all(.association).first { UInt32(bytes: $0.prefix(4)) == association }
+        guard let own else { throw .missing(.association) }
+        var reader = try AddressReader(own, from: start)
+        let (renewal, rebinding) = reader.times()
+        var lease = IPv6Lease(
+            addresses: reader.addresses, server: server, renewal: renewal, rebinding: rebinding, hardware: hardware)
+        let (configuration, flaws) = NetworkConfiguration.read(message.options)
+        lease.configuration = configuration
+        return (lease, reader.flaws + flaws)
+    }
+}
+
+/// What an association has in it (RFC 8415, 21.4 and 21.6).
+private struct AddressReader {
+    private(set) var addresses: [IPv6Lease.Address] = []
+    private(set) var flaws: [IPv6LeaseFlaw] = []
+    private let start: Instant
+    private let renewal: UInt32
+    private let rebinding: UInt32
+    /// The shortest times, in seconds.
+    private var preferred = UInt32.max
+    private var valid = UInt32.max
+
+    init(_ value: [UInt8], from start: Instant) throws(IPv6LeaseError) {
+        self.start = start
+        guard let renewal = UInt32(bytes: value.dropFirst(4).prefix(4)),
+            let rebinding = UInt32(bytes: value.dropFirst(8).prefix(4)),
+            let options = try? DHCPv6Options(reading: value.dropFirst(12))
+        else { throw .malformed(.association) }
+        (self.renewal, self.rebinding) = (renewal, rebinding)
+        guard options.status == .success else { throw .status(options.status) }
+        var failure = IPv6LeaseError.noAddress
+        var failures: [IPv6LeaseError] = []
+        for value in options.all(.address) {
+            do throws(IPv6LeaseError) { try take(value) } catch {
+                failure = error
+                failures.append(error)
+            }
+        }
+        guard !addresses.isEmpty else { throw failure }
+        flaws += failures.map { .refused($0) }
+    }
+
+    private mutating func take(_ value: [UInt8]) throws(IPv6LeaseError) {
+        guard let address = IPAddress(bytes: value.prefix(16)),
+            let preferred = UInt32(bytes: value.dropFirst(16).prefix(4)),
+            let valid = UInt32(bytes: value.dropFirst(20).prefix(4)),
+            let options = try? DHCPv6Options(reading: value.dropFirst(24))
+        else { throw .malformed(.address) }
+        guard options.status == .success else { throw .status(options.status) }
+        guard address.isIPv6Host, !address.isLinkLocal else { throw .badAddress(address) }
+        // The server takes it back.
+        guard valid > 0 else { throw .noAddress }
+        guard preferred <= valid else { throw .badLifetimes(address) }
+        guard valid >= IPv6Lease.shortest else { throw .tooShort(valid) }
+        guard !addresses.contains(where: { $0.address == address }) else { return }
+        guard addresses.count < IPv6Lease.mostAddresses else {
+            if !flaws.contains(.tooMany(.address)) { flaws.append(.tooMany(.address)) }
+            return
+        }
+        func moment(_ seconds: UInt32) -> Instant { start + .seconds(min(seconds, IPv6Lease.longest)) }
+        addresses.append(
+            IPv6Lease.Address(address, preferredUntil: moment(preferred), validUntil: moment(valid)))
+        self.preferred = min(self.preferred, preferred)
+        self.valid = min(self.valid, valid, IPv6Lease.longest)
+    }
+
+    /// T1 and T2: the server's, or 1/2 and 4/5 of the shortest preferred time (RFC 8415, 21.4).
+    mutating func times() -> (renewal: Instant, rebinding: Instant) {
+        let base = Int64(min(preferred >= IPv6Lease.shortest ? preferred : valid, valid))
+        let own = (start + .milliseconds(base * 500), start + .milliseconds(base * 800))
+        // Zero and for ever leave it to the client.
+        guard ![0, .max].contains(renewal), ![0, .max].contains(rebinding) else { return own }
+        guard renewal < rebinding, rebinding < valid, renewal >= min(60, valid / 2) else {
+            flaws.append(.badTimes)
+            return own
+        }
+        return (start + .seconds(renewal), start + .seconds(rebinding))
+    }
+}
+
+extension NetworkConfiguration {
+    static func read(_ options: DHCPv6Options) -> (NetworkConfiguration, flaws: [IPv6LeaseFlaw]) {
+        var reader = ConfigurationReader(options: options)
+        var configuration = NetworkConfiguration()
+        configuration.nameServers = reader.hosts(.nameServers, options[.nameServers])
+        configuration.timeServers = reader.timeServers()
+        if let value = options[.searchDomains] {
+            configuration.searchDomains = DomainNames.list(value) ?? []
+            if configuration.searchDomains.isEmpty { reader.flaws.append(.malformed(.searchDomains)) }
+        }
+        switch options[.captivePortal].map({ CaptivePortal($0) }) {
+        case .address(let text): configuration.portal = text
+        case .malformed: reader.flaws.append(.badPortal)
+        case .unrestricted, nil: break
+        }
+        return (configuration, reader.flaws)
+    }
+}
+
+private struct ConfigurationReader {
+    let options: DHCPv6Options
+    var flaws: [IPv6LeaseFlaw] = []
+
+    /// Addresses, one behind the other.
+    mutating func hosts(_ option: DHCPv6Option, _ value: [UInt8]?) -> [IPAddress] {
+        guard let value else { return [] }
+        guard !value.isEmpty, value.count.isMultiple(of: 16) else {
+            flaws.append(.malformed(option))
+            return []
+        }
+        var hosts: [IPAddress] = []
+        for place in stride(from: 0, to: value.count, by: 16) {
+            guard let host = IPAddress(bytes: value[place..<(place + 16)]) else { continue }
+            if !host.isIPv6Host {
+                flaws.append(.badHost(option, host))
+            } else if hosts.count == NetworkConfiguration.most {
+                flaws.append(.tooMany(option))
+                break
+            } else if !hosts.contains(host) {
+                hosts.append(host)
+            }
+        }
+        return hosts
+    }
+
+    /// Options 56 and 31. Of 56 the addresses alone: for groups and names the device has no use (RFC 5908, 4).
+    mutating func timeServers() -> [IPAddress] {
+        var servers: [IPAddress] = []
+        if let value = options[.timeServers] {
+            // Its own parts have the form of options.
+            guard let parts = try? DHCPv6Options(reading: value) else {
+                flaws.append(.malformed(.timeServers))
+                return hosts(.simpleTimeServers, options[.simpleTimeServers])
+            }
+            servers = hosts(
+                .timeServers,
+                parts.all(DHCPv6Option(rawValue: 1)).filter { $0.count == 16 }.reduce(nil) { ($0 ?? []) + $1 })
+        }
+        return servers.isEmpty ? hosts(.simpleTimeServers, options[.simpleTimeServers]) : servers
+    }
+}

@@ -1,0 +1,232 @@
+import AgentModel
+import DHCP
+import Linux
+import Netlink
+
+/// Looks after IPv6 at one interface, whose addresses the kernel makes of what routers advertise: asks for routers where
+/// the kernel does not, keeps what they say beside addresses, runs a `DHCPv6Client` where they say that there is a server,
+/// and takes away what is left of a network that the device has left. It decides nothing. Needs `CAP_NET_RAW` and
+/// `CAP_NET_ADMIN`.
+@AgentLoop
+public final class IPv6Keeper {
+    public enum Report: Equatable, Sendable {
+        /// What routers and servers say together, whenever it changes.
+        case configuration(NetworkConfiguration)
+        /// To be given with the next ``linkUp(hardware:isAnother:remembered:)`` in this network; nil where it is good for
+        /// nothing.
+        case lease(IPv6Lease?)
+        /// One line.
+        case problem(String)
+    }
+
+    private let index: Int
+    private let onReport: (Report) -> Void
+    private var client: DHCPv6Client
+    private var advertisements = RouterAdvertisements()
+    private var search = RouterSearch()
+    private var random = SystemRandomNumberGenerator()
+    private var packets: PacketSocket?
+    private var network: AdvertisedNetwork?
+    private var timer: LoopTimer?
+    private var deadline: Instant?
+
+    private var hardware: HardwareAddress?
+    private var isUp = false
+    private var linkLocal: IPAddress?
+    private var remembered: IPv6Lease?
+    /// What the routers of this network want; nil until they have spoken, or where they have no server.
+    private var mode: DHCPv6Client.Mode?
+    /// Whether the client runs.
+    private var isAsking = false
+    /// Those of the network before go; what comes meanwhile may be of them.
+    private var cleaning = 0
+    private var configuration = NetworkConfiguration()
+    /// What could not be done, each once for a link.
+    private var told: Set<String> = []
+
+    /// - Parameters:
+    ///   - index: of an interface of Ethernet or Wi-Fi.
+    ///   - onReport: called on the loop. The keeper must not be asked for anything in it.
+    public init(
+        interface index: Int, settings: DHCPSettings = DHCPSettings(),
+        onReport: @escaping @AgentLoop @Sendable (Report) -> Void
+    ) throws {
+        (self.index, self.onReport) = (index, onReport)
+        client = DHCPv6Client(settings: settings, random: SystemRandomNumberGenerator())
+        packets = try PacketSocket(.dhcpv6, on: index) { [weak self] in self?.handle(.packet($0, checksum: $1)) }
+        network = try AdvertisedNetwork(on: index) { [weak self] in self?.hear($0) }
+        network?.onProblem = { [weak self] in self?.tell("\($0)") }
+    }
+
+    /// The lease of DHCPv6 in use.
+    public var lease: IPv6Lease? { client.lease }
+
+    // MARK: The link
+
+    /// The device is in a network: associated, and let in. Routers are asked at once.
+    /// - Parameters:
+    ///   - hardware: the hardware address that it is there with.
+    ///   - isAnother: whether it may be another network than before. Then what is left of that one goes first. True for the
+    ///     first link: an agent that was killed may have left something.
+    ///   - remembered: the last lease of DHCPv6 in this network.
+    public func linkUp(hardware: HardwareAddress, isAnother: Bool, remembered: IPv6Lease? = nil) {
+        told = []
+        let isNew = isAnother || self.hardware != hardware || cleaning > 0
+        (self.hardware, self.remembered) = (hardware, remembered)
+        guard isNew else {
+            isUp = true
+            handle(.roamed)
+            return lookForRouters()
+        }
+        leave { [weak self] in
+            self?.isUp = true
+            self?.lookForRouters()
+        }
+    }
+
+    /// The link is gone.
+    /// - Parameter leavingNetwork: whether for good. Then addresses and routes of the network go at once.
+    public func linkDown(leavingNetwork: Bool) {
+        isUp = false
+        search.end()
+        if leavingNetwork { leave {} } else { wait() }
+    }
+
+    /// Asks for more time now.
+    public func renew() { handle(.renew) }
+
+    /// Gives the addresses of DHCPv6 back. To be called before ``linkDown(leavingNetwork:)``.
+    public func release() {
+        handle(.release)
+        isAsking = false
+    }
+
+    private func leave(then done: @escaping () -> Void) {
+        isUp = false
+        search.end()
+        handle(.linkDown)
+        (mode, isAsking) = (nil, false)
+        advertisements.removeAll()
+        cleaning += 1
+        tellConfiguration()
+        network?.removeAdvertised { [weak self] in
+            guard let self else { return }
+            cleaning -= 1
+            // A later change of the link has the last word.
+            if cleaning == 0 { done() }
+        }
+    }
+
+    private func lookForRouters() {
+        search.begin(at: .now)
+        due()
+    }
+
+    // MARK: News
+
+    private func hear(_ news: AdvertisedNetwork.News) {
+        switch news {
+        case .linkLocal(let address):
+            linkLocal = address
+            begin()
+        case .conflict(let address):
+            if address.isLinkLocal { tell("the link-local address \(address) is in use by another host") }
+            handle(.conflict(address))
+        case .overrun: if isUp { lookForRouters() }
+        // Between two networks they may be of either.
+        case .advertisement where isUp:
+            search.end()
+            wait()
+        case .option(let option, let router) where isUp:
+            for flaw in advertisements.hear(option, from: router, at: .now) { tell("\(flaw)") }
+            tellConfiguration()
+            wait()
+        case .flags(let flags) where isUp:
+            mode = flags.isManaged ? .stateful : flags.hasOther ? .stateless : nil
+            begin()
+        case .advertisement, .option, .flags: break
+        }
+    }
+
+    private func begin() {
+        guard isUp, let mode, let hardware, linkLocal != nil else { return }
+        guard !isAsking else { return handle(.wants(mode)) }
+        isAsking = true
+        handle(.linkUp(hardware: hardware, wants: mode, remembered: remembered))
+    }
+
+    // MARK: Events and effects
+
+    private func handle(_ event: DHCPv6Client.Event) {
+        for effect in client.handle(event, at: .now) { carryOut(effect) }
+        wait()
+    }
+
+    private func carryOut(_ effect: DHCPv6Client.Effect) {
+        switch effect {
+        case .send(let message):
+            guard let linkLocal, let servers = IPv6Group.dhcpServers.address else { return }
+            let datagram = IPv6Datagram(source: linkLocal, destination: servers, payload: message)
+            send(datagram.packet, to: .dhcpServers)
+        case .use(let lease):
+            let now = Instant.now
+            network?.set(
+                lease.addresses.map { address in
+                    IPv6AddressPlan(
+                        address.address, preferred: address.preferredUntil - now, valid: address.validUntil - now)
+                })
+            onReport(.lease(lease))
+        case .drop(_, let reason):
+            network?.set([])
+            if reason != .linkDown { onReport(.lease(nil)) }
+        case .configure: tellConfiguration()
+        case .report(let problem): onReport(.problem("\(problem)"))
+        }
+    }
+
+    private func send(_ packet: [UInt8], to group: IPv6Group) {
+        do throws(SystemError) { try packets?.send(packet, to: group.hardware) } catch { tell("\(error)") }
+    }
+
+    private func tellConfiguration() {
+        let all = advertisements.configuration.joined(with: client.configuration)
+        guard all != configuration else { return }
+        configuration = all
+        onReport(.configuration(all))
+    }
+
+    // MARK: Time
+
+    private func due() {
+        if isUp, search.due(at: .now, using: &random), let hardware,
+            let packet = RouterSolicitation(from: linkLocal, hardware: hardware).packet
+        {
+            send(packet, to: .routers)
+        }
+        if let end = advertisements.deadline, end <= .now {
+            advertisements.expire(at: .now)
+            tellConfiguration()
+        }
+        if let end = client.deadline, end <= .now { handle(.timer) } else { wait() }
+    }
+
+    private func wait() {
+        let next = [client.deadline, advertisements.deadline, search.deadline].compactMap { $0 }.min()
+        guard next != deadline || timer == nil else { return }
+        deadline = next
+        timer = next.map { next in
+            let delay = next - .now
+            // Renewals have time.
+            let leeway: Duration = delay > .seconds(60) ? .seconds(1) : .milliseconds(1)
+            return LoopTimer(after: delay, leeway: leeway) { [weak self] in
+                self?.timer = nil
+                self?.due()
+            }
+        }
+    }
+
+    private func tell(_ problem: String) {
+        guard told.count < 32, told.insert(problem).inserted else { return }
+        onReport(.problem(problem))
+    }
+}

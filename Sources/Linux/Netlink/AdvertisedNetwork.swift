@@ -1,0 +1,206 @@
+import AgentModel
+import CNetlink
+import Glibc
+import Linux
+
+/// Follows what the kernel knows of IPv6 at an interface from routers, takes away what it has of a network that was left,
+/// and sets addresses of DHCPv6. Needs `CAP_NET_ADMIN`.
+@AgentLoop
+public final class AdvertisedNetwork {
+    public enum News: Hashable, Sendable {
+        /// A router has said something, whatever it was.
+        case advertisement
+        /// An option that is left to programs, with its type and length.
+        case option([UInt8], router: IPAddress)
+        /// What the routers say of DHCPv6; after an advertisement, also where it is the same as before.
+        case flags(RouterFlags)
+        /// The link-local address that can be used.
+        case linkLocal(IPAddress?)
+        /// Another host has an address of this interface.
+        case conflict(IPAddress)
+        /// Some news was lost.
+        case overrun
+    }
+
+    /// Called for each thing that the kernel refuses.
+    public var onProblem: (NetlinkError) -> Void = { _ in }
+
+    private let index: Int
+    private let socket: NetlinkSocket
+    private let onNews: (News) -> Void
+    private var linkLocal: IPAddress?
+    private var addresses: Set<IPAddress> = []
+    private var isReadingFlags = false
+    /// Another advertisement came while they were read.
+    private var isStale = false
+
+    /// As many as a network left may have, twice.
+    private static let mostRequests = 256
+
+    /// - Parameters:
+    ///   - index: of the interface.
+    ///   - onNews: called on the loop.
+    public init(
+        on index: Int, onNews: @escaping @AgentLoop @Sendable (News) -> Void
+    ) throws(NetlinkError) {
+        (self.index, self.onNews) = (index, onNews)
+        socket = try NetlinkSocket(.route, maximumPending: Self.mostRequests)
+        socket.onNotification = { [weak self] in self?.hear($0) }
+        socket.onOverrun = { [weak self] in self?.resynchronise() }
+        for (group, name) in Self.groups { try socket.join(group: Int(group.rawValue), named: name) }
+        readAddresses()
+    }
+
+    private static let groups: [(rtnetlink_groups, String)] = [
+        (RTNLGRP_ND_USEROPT, "nd-useropt"), (RTNLGRP_IPV6_IFINFO, "ipv6-ifinfo"), (RTNLGRP_IPV6_PREFIX, "ipv6-prefix"),
+        (RTNLGRP_IPV6_IFADDR, "ipv6-ifaddr"), (RTNLGRP_IPV6_ROUTE, "ipv6-route"),
+    ]
+
+    /// `RTM_NEWPREFIX`, told for each prefix of each advertisement (`struct prefixmsg`).
+    private static let prefixNews = UInt16(RTM_NEWPREFIX)
+
+    // MARK: News
+
+    private func hear(_ message: NetlinkMessage) {
+        if let option = AdvertisedOption(message, on: index) {
+            onNews(.option(option.bytes, router: option.router))
+            advertised()
+        } else if let address = InterfaceAddress(message, on: index) {
+            hear(address, isNew: Int(message.type) == RTM_NEWADDR)
+        } else if RouterFlags(message, on: index) != nil || isDefaultRoute(message) || isPrefix(message) {
+            advertised()
+        }
+    }
+
+    private func isDefaultRoute(_ message: NetlinkMessage) -> Bool {
+        AdvertisedRoute(message, on: index).map { $0.destination == nil } ?? false
+    }
+
+    private func isPrefix(_ message: NetlinkMessage) -> Bool {
+        message.type == Self.prefixNews
+            && AttributeValue(bytes: message.payload.dropFirst(4)).number(as: Int32.self).map(Int.init) == index
+    }
+
+    private func hear(_ address: InterfaceAddress, isNew: Bool) {
+        if address.isDuplicate { onNews(.conflict(address.address)) }
+        guard address.address.isLinkLocal else { return }
+        let isThere = isNew && address.isUsable
+        guard isThere ? linkLocal == nil : linkLocal == address.address else { return }
+        linkLocal = isThere ? address.address : nil
+        onNews(.linkLocal(linkLocal))
+    }
+
+    /// The kernel has the flags of an advertisement before it tells anything else of it (ndisc.c,
+    /// `ndisc_router_discovery`), and tells of flags only where they change.
+    private func advertised() {
+        onNews(.advertisement)
+        guard !isReadingFlags else {
+            isStale = true
+            return
+        }
+        (isReadingFlags, isStale) = (true, false)
+        let index = index
+        var flags: RouterFlags?
+        socket.send(
+            .link(index), expecting: .reply, attempting: "read the flags of interface \(index)",
+            within: NetlinkSocket.patience, onPart: { flags = flags ?? RouterFlags($0, on: index) }
+        ) { [weak self] _ in
+            guard let self else { return }
+            isReadingFlags = false
+            // Of the newest advertisement alone: they may be of the network before.
+            guard !isStale else { return advertised() }
+            if let flags { onNews(.flags(flags)) }
+        }
+    }
+
+    private func resynchronise() {
+        readAddresses()
+        onNews(.overrun)
+    }
+
+    private func readAddresses() {
+        let index = index
+        var found: InterfaceAddress?
+        socket.send(
+            .dumpIPv6(.addresses), expecting: .dump, attempting: "list the addresses", within: NetlinkSocket.patience,
+            onPart: { message in
+                guard let address = InterfaceAddress(message, on: index), address.address.isLinkLocal, address.isUsable
+                else { return }
+                found = found ?? address
+            }
+        ) { [weak self] ending in
+            guard let self, case .complete = ending, found?.address != linkLocal else { return }
+            linkLocal = found?.address
+            onNews(.linkLocal(linkLocal))
+        }
+    }
+
+    // MARK: Changes
+
+    /// Takes away addresses and routes that routers have brought to the interface, and addresses of DHCPv6 that are not
+    /// ``set(_:)``. What a user or another program has set stays.
+    /// - Parameter onEnd: called when all is gone.
+    public func removeAdvertised(onEnd: @escaping () -> Void) {
+        let index = index
+        var found: [InterfaceAddress] = []
+        socket.send(
+            .dumpIPv6(.addresses), expecting: .dump, attempting: "list the addresses", within: NetlinkSocket.patience,
+            onPart: { message in if let address = InterfaceAddress(message, on: index) { found.append(address) } }
+        ) { [weak self] ending in
+            if case .failed(let error) = ending { self?.onProblem(error) }
+            self?.removeAdvertised(found, onEnd: onEnd)
+        }
+    }
+
+    private func removeAdvertised(_ found: [InterfaceAddress], onEnd: @escaping () -> Void) {
+        let index = index
+        var routes: [AdvertisedRoute] = []
+        socket.send(
+            .dumpIPv6(.routes), expecting: .dump, attempting: "list the routes", within: NetlinkSocket.patience,
+            onPart: { message in
+                if routes.count < Self.mostRequests / 2, let route = AdvertisedRoute(message, on: index) {
+                    routes.append(route)
+                }
+            }
+        ) { [weak self] ending in
+            guard let self else { return }
+            if case .failed(let error) = ending { onProblem(error) }
+            let leaving = found.filter {
+                $0.origin == .advertised || $0.origin == .own && !addresses.contains($0.address)
+            }
+            let staying = found.filter { !leaving.contains($0) }
+            for route in routes where !staying.contains(where: { route.leads(to: $0) }) {
+                send(
+                    .remove(route, on: index), attempting: "remove an advertised route of interface \(index)",
+                    tolerating: [ESRCH, ENODEV])
+            }
+            for address in leaving.prefix(Self.mostRequests / 4) { remove(address.address, address.prefixLength) }
+            onEnd()
+        }
+    }
+
+    /// Sets addresses of DHCPv6; those that were set before and are not among them go at once.
+    public func set(_ plans: [IPv6AddressPlan]) {
+        for plan in plans {
+            send(.set(plan, on: index), attempting: "give interface \(index) the address \(plan.address)")
+        }
+        let wanted = Set(plans.map(\.address))
+        for address in addresses.subtracting(wanted) { remove(address, 128) }
+        addresses = wanted
+    }
+
+    private func remove(_ address: IPAddress, _ prefixLength: Int) {
+        send(
+            .removeIPv6(address, prefixLength: prefixLength, on: index),
+            attempting: "remove the address \(address) of interface \(index)", tolerating: [EADDRNOTAVAIL, ENODEV])
+    }
+
+    private func send(_ request: NetlinkRequest, attempting attempt: String, tolerating tolerated: [Int32] = []) {
+        socket.send(
+            request, expecting: .acknowledged, attempting: attempt, within: NetlinkSocket.patience
+        ) { [weak self] ending in
+            guard case .failed(let error) = ending, !tolerated.contains(where: { $0 == error.errno }) else { return }
+            self?.onProblem(error)
+        }
+    }
+}

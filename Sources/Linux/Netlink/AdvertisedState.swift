@@ -1,0 +1,211 @@
+import AgentModel
+import CNetlink
+import Glibc
+
+// What the kernel tells of IPv6 at an interface, and what is asked of it.
+
+/// What routers say of DHCPv6 (RFC 4861, 4.2).
+public struct RouterFlags: Hashable, Sendable {
+    /// There are addresses (M).
+    public let isManaged: Bool
+    /// There are other things (O).
+    public let hasOther: Bool
+
+    public init(isManaged: Bool, hasOther: Bool) { (self.isManaged, self.hasOther) = (isManaged, hasOther) }
+
+    /// Reads `RTM_NEWLINK`, either about IPv6 alone or about the whole link.
+    /// - Returns: nil for another link, or without a word about IPv6.
+    init?(_ message: NetlinkMessage, on index: Int) {
+        guard Int(message.type) == RTM_NEWLINK, let family = message.payload.first,
+            [UInt8(AF_UNSPEC), UInt8(AF_INET6)].contains(family),
+            AttributeValue(bytes: message.payload.dropFirst(4)).number(as: Int32.self).map(Int.init) == index
+        else { return nil }
+        // struct ifinfomsg.
+        let attributes = message.attributes(after: 16)
+        let part =
+            family == UInt8(AF_INET6) ? attributes[IFLA_PROTINFO] : attributes[IFLA_AF_SPEC]?.nested[Int(AF_INET6)]
+        guard let flags = part?.nested[IFLA_INET6_FLAGS]?.number(as: UInt32.self) else { return nil }
+        self.init(isManaged: flags & Self.managed != 0, hasOther: flags & Self.other != 0)
+    }
+
+    /// `IF_RA_MANAGED` and `IF_RA_OTHERCONF` (net/if_inet6.h in the kernel).
+    private static let managed: UInt32 = 0x40
+    private static let other: UInt32 = 0x80
+}
+
+/// An option of a router advertisement that the kernel leaves to programs (`RTM_NEWNDUSEROPT`).
+struct AdvertisedOption: Equatable {
+    /// With its type and length.
+    let bytes: [UInt8]
+    let router: IPAddress
+
+    /// Reads `struct nduseroptmsg`.
+    /// - Returns: nil for another link, or another message than an advertisement.
+    init?(_ message: NetlinkMessage, on index: Int) {
+        guard Int(message.type) == RTM_NEWNDUSEROPT else { return nil }
+        var reader = ByteReader(message.payload)
+        guard reader.take(UInt8.self) == UInt8(AF_INET6), reader.take(UInt8.self) != nil,
+            let length = reader.take(UInt16.self), reader.take(Int32.self).map(Int.init) == index,
+            reader.take(UInt8.self) == Self.advertisement, reader.take(7) != nil,
+            let option = reader.take(Int(length))
+        else { return nil }
+        reader.skipPadding(after: option.count)
+        guard let source = Attributes(reader.rest)[NDUSEROPT_SRCADDR]?.bytes, let router = IPAddress(bytes: source)
+        else { return nil }
+        (bytes, self.router) = (Array(option), router)
+    }
+
+    /// ICMPv6's number of a router advertisement.
+    private static let advertisement: UInt8 = 134
+}
+
+/// An IPv6 address of an interface (`struct ifaddrmsg`), as far as it matters where it comes from and whether it can be
+/// used.
+struct InterfaceAddress: Hashable {
+    let address: IPAddress
+    let prefixLength: Int
+    let isUsable: Bool
+    /// Another host has it.
+    let isDuplicate: Bool
+    let origin: Origin
+
+    enum Origin: Hashable {
+        /// The kernel has made it of an advertised prefix.
+        case advertised
+        /// It bears the agent's mark.
+        case own
+        case other
+    }
+
+    /// - Returns: nil for IPv4, and for another link.
+    init?(_ message: NetlinkMessage, on index: Int) {
+        guard [RTM_NEWADDR, RTM_DELADDR].contains(Int(message.type)), let report = Address(message.payload),
+            report.family == .ipv6, report.index == index, let address = IPAddress(bytes: report.bytes)
+        else { return nil }
+        let attributes = message.attributes(after: 8)
+        let flags = attributes[IFA_FLAGS]?.number(as: UInt32.self) ?? UInt32(message.payload.dropFirst(2).first ?? 0)
+        func has(_ flag: Int32) -> Bool { flags & UInt32(flag) != 0 }
+        (self.address, prefixLength) = (address, report.prefixLength)
+        isDuplicate = has(IFA_F_DADFAILED)
+        isUsable = !report.isTentative
+        let maker = attributes[IFA_PROTO]?.number(as: UInt8.self) ?? 0
+        origin =
+            switch maker {
+            case OwnRoute.maker: .own
+            // Before Linux 5.18 no address says it, and temporary ones do not before 6.x.
+            case 0: !has(IFA_F_PERMANENT) && has(IFA_F_MANAGETEMPADDR | IFA_F_SECONDARY) ? .advertised : .other
+            case Self.advertisement: .advertised
+            default: .other
+            }
+    }
+
+    /// `IFAPROT_KERNEL_RA` (if_addr.h).
+    private static let advertisement: UInt8 = 2
+}
+
+/// A route that the kernel has made of an advertisement: to everywhere, to a place that a router knows, or to the prefix
+/// on the link.
+struct AdvertisedRoute: Hashable {
+    let destination: IPAddress?
+    let prefixLength: Int
+    let gateway: [UInt8]?
+    let metric: Int
+    let maker: UInt8
+    let table: UInt32
+
+    /// - Returns: nil for other routes, and for another link.
+    init?(_ message: NetlinkMessage, on index: Int) {
+        guard Int(message.type) == RTM_NEWROUTE, let report = RouteReport(message.payload), report.family == .ipv6,
+            report.type == RTN_UNICAST, report.isGeneral, let hop = report.hops.first, hop.index == index,
+            report.destination.map({ !$0.isLinkLocal && !$0.isMulticast }) ?? true
+        else { return nil }
+        // struct rta_cacheinfo: two numbers, then when it ends.
+        let ends = message.attributes(after: 12)[RTA_CACHEINFO].flatMap {
+            AttributeValue(bytes: $0.bytes.dropFirst(8)).number(as: Int32.self)
+        }
+        let isOfPrefix = report.maker == UInt8(RTPROT_KERNEL) && hop.gateway == nil && report.prefixLength < 128
+        guard report.maker == UInt8(RTPROT_RA) || isOfPrefix && ends ?? 0 != 0 else { return nil }
+        (destination, prefixLength, gateway) = (report.destination, report.prefixLength, hop.gateway)
+        (metric, maker, table) = (report.metric, report.maker, report.table)
+    }
+
+    /// Whether it is the way to the address's own prefix.
+    func leads(to address: InterfaceAddress) -> Bool {
+        destination?.shares(prefix: prefixLength, with: address.address) ?? false
+            && prefixLength == address.prefixLength
+    }
+}
+
+/// An address that DHCPv6 has given.
+public struct IPv6AddressPlan: Hashable, Sendable {
+    let address: IPAddress
+    /// From now on, in seconds; the kernel takes it away then.
+    let preferred: UInt32
+    let valid: UInt32
+
+    /// - Parameters:
+    ///   - address: of IPv6.
+    ///   - preferred: how long from now on.
+    ///   - valid: the same; less than a second counts as one.
+    public init(_ address: IPAddress, preferred: Duration, valid: Duration) {
+        self.address = address
+        self.valid = UInt32(clamping: max(1, valid.components.seconds))
+        self.preferred = min(UInt32(clamping: max(0, preferred.components.seconds)), self.valid)
+    }
+}
+
+extension NetlinkRequest {
+    static func dumpIPv6(_ subject: RouteSubject) -> NetlinkRequest {
+        let (type, length) = subject == .routes ? (RTM_GETROUTE, 12) : (RTM_GETADDR, 8)
+        return NetlinkRequest(
+            type: UInt16(type), fixedPart: [UInt8(AF_INET6)] + [UInt8](repeating: 0, count: length - 1))
+    }
+
+    /// Asks for all about a link (`struct ifinfomsg`).
+    static func link(_ index: Int) -> NetlinkRequest {
+        var header = [UInt8](repeating: 0, count: 4)
+        header.append(number: Int32(clamping: index))
+        return NetlinkRequest(type: UInt16(RTM_GETLINK), fixedPart: header + [UInt8](repeating: 0, count: 8))
+    }
+
+    /// Gives an interface an address, or an address that it has another end. The way to its neighbours is the routers'
+    /// affair, so it is one address without a network (RFC 5942, 4).
+    static func set(_ plan: IPv6AddressPlan, on index: Int) -> NetlinkRequest {
+        var request = address(plan.address, prefixLength: 128, on: index, type: RTM_NEWADDR)
+        request.flags = NLM_F_CREATE | NLM_F_REPLACE
+        // Used while it is looked for at others, where the interface's settings allow it (RFC 4429).
+        request.attributes.put(Int(IFA_FLAGS), UInt32(IFA_F_NOPREFIXROUTE | IFA_F_OPTIMISTIC))
+        // struct ifa_cacheinfo: preferred and valid time, and two moments that the kernel fills in.
+        var times: [UInt8] = []
+        for time in [plan.preferred, plan.valid, 0, 0] { times.append(number: time) }
+        request.attributes.put(Int(IFA_CACHEINFO), bytes: times)
+        request.attributes.put(Int(IFA_PROTO), OwnRoute.maker)
+        return request
+    }
+
+    static func removeIPv6(_ address: IPAddress, prefixLength: Int, on index: Int) -> NetlinkRequest {
+        Self.address(address, prefixLength: prefixLength, on: index, type: RTM_DELADDR)
+    }
+
+    private static func address(_ address: IPAddress, prefixLength: Int, on index: Int, type: Int) -> NetlinkRequest {
+        var header: [UInt8] = [UInt8(AF_INET6), UInt8(clamping: prefixLength), 0, UInt8(RT_SCOPE_UNIVERSE.rawValue)]
+        header.append(number: UInt32(clamping: index))
+        var request = NetlinkRequest(type: UInt16(type), fixedPart: header)
+        request.attributes.put(Int(IFA_LOCAL), bytes: address.bytes)
+        return request
+    }
+
+    static func remove(_ route: AdvertisedRoute, on index: Int) -> NetlinkRequest {
+        var header: [UInt8] = [
+            UInt8(AF_INET6), UInt8(clamping: route.prefixLength), 0, 0, UInt8(RT_TABLE_MAIN.rawValue), route.maker,
+            UInt8(RT_SCOPE_UNIVERSE.rawValue), UInt8(RTN_UNICAST),
+        ]
+        header.append(number: UInt32(0))
+        var request = NetlinkRequest(type: UInt16(RTM_DELROUTE), fixedPart: header)
+        if let destination = route.destination { request.attributes.put(RTA_DST, bytes: destination.bytes) }
+        if let gateway = route.gateway { request.attributes.put(RTA_GATEWAY, bytes: gateway) }
+        request.attributes.put(RTA_OIF, UInt32(clamping: index))
+        request.attributes.put(RTA_PRIORITY, UInt32(clamping: route.metric))
+        return request
+    }
+}
