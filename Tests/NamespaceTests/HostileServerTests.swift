@@ -89,7 +89,7 @@ import Testing
             Lie("a storm of NAKs", "packets = [answer(6, address='0.0.0.0')] * 50", "another server refuses it"),
             Lie(
                 "NAKs of a hundred servers",
-                "packets = [answer(6, address='0.0.0.0', server=f'10.7.0.{n}') for n in range(100, 200)]",
+                "packets = (answer(6, address='0.0.0.0', server=f'10.7.0.{n}') for n in range(100, 200))",
                 "another server refuses it"),
             Lie("another address", "packets = [answer(5)]", "an answer with another address"),
             Lie(
@@ -101,7 +101,7 @@ import Testing
             ),
             Lie("FORCERENEW", "packets = [answer(9, address='0.0.0.0')]", "FORCERENEW is refused"),
             Lie("a bad checksum", "packets = [answer(6, checksum=0x1234)]", "badChecksum"),
-            Lie("no kind", "packets = [answer(6, raw=[('server_id', '10.7.0.66'), 'end'])]", "no kind of message"),
+            Lie("no kind", "packets = [answer(6, raw=[('server_id', '10.7.0.66'), 'end'])]", "(no kind)"),
         ]
     }
 
