@@ -140,14 +140,14 @@ final class AddressNetwork {
             """)
     }
 
-    /// The first packet to the server is lost.
-    func loseFirstQuestion() async throws {
+    /// The first packets to the server are lost.
+    func loseFirstQuestion(and more: Int = 0) async throws {
         try await router.run(
             """
             nft delete table ip loss 2>/dev/null || true
             nft add table ip loss
             nft add chain ip loss in '{ type filter hook prerouting priority -300; }'
-            nft add rule ip loss in udp dport 67 quota until 400 bytes drop
+            nft add rule ip loss in udp dport 67 quota until \(400 + 340 * more) bytes drop
             """)
     }
 

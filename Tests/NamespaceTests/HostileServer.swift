@@ -44,7 +44,8 @@ final class HostileServer {
     }
 
     private static let script = """
-        import logging, os, sys
+        import logging, os, signal
+        signal.alarm(60)  # Also where a test fails and does not end it.
         logging.getLogger("scapy").setLevel(logging.ERROR)
         from scapy.config import conf
         conf.verb, conf.use_pcap, conf.ipv6_enabled = 0, False, False
