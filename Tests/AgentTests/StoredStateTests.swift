@@ -27,7 +27,7 @@ private func reference(_ name: String, _ password: String) throws -> NetworkRefe
     private let other: StaticAddress
 
     init() throws {
-        address = try StaticAddress("192.168.1.20/24", gateway: #require(IPAddress("192.168.1.1")))
+        address = try StaticAddress("192.168.1.20/24", gateway: IPAddress("192.168.1.1"))
         other = try StaticAddress("192.168.1.30/24")
     }
 

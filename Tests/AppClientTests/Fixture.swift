@@ -116,7 +116,8 @@ final class Board: DeviceService {
             BackupList(
                 max: state.capabilities.maxBackupNetworks, revision: state.revision,
                 networks: state.list.map {
-                    BackupNetwork(ssid: $0.ssid, hash: $0.hash, security: .wpa2, isHidden: $0.isHidden, address: $0.address)
+                    BackupNetwork(
+                        ssid: $0.ssid, hash: $0.hash, security: .wpa2, isHidden: $0.isHidden, address: $0.address)
                 })
         }
     }
@@ -140,7 +141,8 @@ final class Board: DeviceService {
                 let password = try password(of: network)
                 let hash = NetworkHash(localKey: device.localKey, ssid: network.ssid, password: password)
                 list.append(
-                    StoredNetwork(ssid: network.ssid, hash: hash, password: password, isHidden: network.isHidden,
+                    StoredNetwork(
+                        ssid: network.ssid, hash: hash, password: password, isHidden: network.isHidden,
                         address: network.address))
             }
         }

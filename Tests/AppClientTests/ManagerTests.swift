@@ -148,7 +148,7 @@ import Testing
     @Test func aNetworkHasAnAddress() async throws {
         try await Fixture.with { fixture async throws in
             let manager = fixture.manager()
-            let address = try StaticAddress("192.168.1.20/24", gateway: #require(IPAddress("192.168.1.1")))
+            let address = try StaticAddress("192.168.1.20/24", gateway: IPAddress("192.168.1.1"))
             let home = try manager.generateBackupWifiModel(ssid: "Home", pwd: "correct horse", address: address)
             try await manager.updateBackupWifiNetworks([home])
             #expect(fixture.board.list.map(\.address) == [address])

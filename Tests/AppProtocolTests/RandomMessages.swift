@@ -130,7 +130,8 @@ extension RandomMessages {
         case 0: return .stored(hash())
         case 1:
             let open = pick([Security.open, .owe])
-            return .new(NewNetwork(ssid: ssid(), credential: .none, security: open, isHidden: isHidden, address: address))
+            return .new(
+                NewNetwork(ssid: ssid(), credential: .none, security: open, isHidden: isHidden, address: address))
         case 2:
             let password = Secret(many(8...63) { UInt8($0.integer(0x20...0x7e)) })
             return .new(
@@ -141,7 +142,8 @@ extension RandomMessages {
             let sealed = SealedPassword(keyId: text(1...64), box: bytes(SealedPassword.length))!
             return .new(
                 NewNetwork(
-                    ssid: ssid(), credential: .sealed(sealed), security: security, isHidden: isHidden, address: address))
+                    ssid: ssid(), credential: .sealed(sealed), security: security, isHidden: isHidden, address: address)
+            )
         }
     }
 

@@ -64,7 +64,10 @@ import Testing
         let hash = #"{"hash":"\#(Self.hash)","address":\#(address)}"#
         let open = #"{"ssid":"a","security":"open","address":\#(address)}"#
         for (type, body, field) in [
-            ("backups.update", #"{"networks":[\#(open.replacing(address, with: "null")),\#(hash)]}"#, "body.networks[1]"),
+            (
+                "backups.update", #"{"networks":[\#(open.replacing(address, with: "null")),\#(hash)]}"#,
+                "body.networks[1]"
+            ),
             ("backups.update", #"{"networks":[\#(open)]}"#, "body.networks[0]"), ("network.switch", open, "body"),
         ] {
             let line = #"{"v":1,"id":"a","type":"\#(type)","body":\#(body)}"#
@@ -81,7 +84,8 @@ import Testing
             (#""address":{"address":"192.168.1.20/24","nameServers":["fe80::1%wlan0"]}"#, "address.nameServers[0]"),
             (#""address":{"address":"192.168.1.20/24"},"dhcp":true"#, "dhcp"),
         ] {
-            let line = #"{"v":1,"id":"a","type":"backups.update","body":{"networks":[{"hash":"\#(Self.hash)",\#(members)}]}}"#
+            let line =
+                #"{"v":1,"id":"a","type":"backups.update","body":{"networks":[{"hash":"\#(Self.hash)",\#(members)}]}}"#
             let rejected = #expect(throws: RejectedRequest.self) { try Request(line: Array(line.utf8)) }
             #expect(rejected?.error.code == .malformed)
             #expect(rejected?.error.details == ["field": .text("body.networks[0].\(field)")])
@@ -94,11 +98,13 @@ import Testing
         func addressing(_ members: String) throws -> Addressing? {
             let entry = #"{"hash":"\#(Self.hash)"\#(members)}"#
             let line = #"{"v":1,"id":"a","type":"backups.update","body":{"networks":[\#(entry)]}}"#
-            guard case .device(.updateBackups(let update)) = try Request(line: Array(line.utf8)).content else { return nil }
+            guard case .device(.updateBackups(let update)) = try Request(line: Array(line.utf8)).content else {
+                return nil
+            }
             #expect(update.networks == [.stored(hash)])
             return update.addressing[hash]
         }
-        let address = try StaticAddress("192.168.1.20/24", gateway: #require(IPAddress("192.168.1.1")))
+        let address = try StaticAddress("192.168.1.20/24", gateway: IPAddress("192.168.1.1"))
         #expect(try addressing("") == nil)
         #expect(try addressing(#","address":null,"dhcp":null"#) == nil)
         #expect(try addressing(#","dhcp":false"#) == nil)
@@ -107,7 +113,9 @@ import Testing
             try addressing(#","address":{"address":"192.168.1.20/24","gateway":"192.168.1.1","more":1}"#)
                 == .fixed(address))
         let stored = #"{"v":1,"id":"a","type":"network.switch","body":{"hash":"\#(Self.hash)","address":7}}"#
-        #expect(try Request(line: Array(stored.utf8)).content == .device(.switchNetwork(SwitchRequest(target: .stored(hash)))))
+        #expect(
+            try Request(line: Array(stored.utf8)).content
+                == .device(.switchNetwork(SwitchRequest(target: .stored(hash)))))
     }
 
     /// A request with a member that nests so many levels deep; the line's own object is one more.
@@ -175,9 +183,14 @@ import Testing
         .update(#"[{"ssid":"123456789012345678901234567890123","password":"12345678"}]"#, .invalidSsid),
         .update(#"[{"ssidHex":"","password":"12345678"}]"#, .invalidSsid, field: "body.networks[0].ssidHex"),
         .update(#"[{"ssid":"a"}]"#, .passwordMissing, field: "body.networks[0].password"),
-        .update(#"[{"ssid":"a","security":"open","address":"192.168.1.20/24"}]"#, .malformed, field: "body.networks[0].address"),
-        .update(#"[{"ssid":"a","security":"open","address":{}}]"#, .malformed, field: "body.networks[0].address.address"),
-        .update(#"[{"hash":"\#(hash)","address":{"address":"192.168.1.20"}}]"#, .invalidAddress, field: "body.networks[0].address.address"),
+        .update(
+            #"[{"ssid":"a","security":"open","address":"192.168.1.20/24"}]"#, .malformed,
+            field: "body.networks[0].address"),
+        .update(
+            #"[{"ssid":"a","security":"open","address":{}}]"#, .malformed, field: "body.networks[0].address.address"),
+        .update(
+            #"[{"hash":"\#(hash)","address":{"address":"192.168.1.20"}}]"#, .invalidAddress,
+            field: "body.networks[0].address.address"),
         .update(#"[{"hash":"\#(hash)","dhcp":1}]"#, .malformed, field: "body.networks[0].dhcp"),
         .update(#"[{"ssid":"a","password":"hunter2"}]"#, .invalidPassword, field: "body.networks[0].password"),
         .update(#"[{"ssid":"a","password":"hunter2\u0000"}]"#, .invalidPassword),

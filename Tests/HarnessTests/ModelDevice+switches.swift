@@ -162,12 +162,14 @@ extension ModelDevice {
     /// - Parameter field: where in the request it stands.
     func plain(_ network: NewNetwork, at field: String, _ state: inout State) throws(ProtocolError) -> Stored {
         switch network.credential {
-        case .none: return Stored(ssid: network.ssid, password: nil, isHidden: network.isHidden, address: network.address)
+        case .none:
+            return Stored(ssid: network.ssid, password: nil, isHidden: network.isHidden, address: network.address)
         case .password(let password):
             return Stored(ssid: network.ssid, password: password, isHidden: network.isHidden, address: network.address)
         case .sealed(let sealed):
             if has(.replayAccepted), let password = state.opened[sealed.box] {
-                return Stored(ssid: network.ssid, password: password, isHidden: network.isHidden, address: network.address)
+                return Stored(
+                    ssid: network.ssid, password: password, isHidden: network.isHidden, address: network.address)
             }
             let password: Secret
             do throws(ProtocolError) {

@@ -158,7 +158,7 @@ import Testing
     func theLargestStateFitsIntoASector(hasAddresses: Bool, bytes: Int) throws {
         let servers = ["2001:db8::51", "2001:db8::52", "2001:db8::53"].compactMap { IPAddress($0) }
         let address = try StaticAddress(
-            "192.168.1.20/24", gateway: #require(IPAddress("192.168.1.1")), nameServers: servers)
+            "192.168.1.20/24", gateway: IPAddress("192.168.1.1"), nameServers: servers)
         let state = try largestState(address: hasAddresses ? address : nil)
         try state.validate()
         let cells = state.cells(keepingSlotsOf: [:])

@@ -12,8 +12,9 @@ import Testing
         guard let state = StoredState(cells: cells) else { return false }
         #expect(throws: Never.self) { try state.validate() }
         let written = state.cells(keepingSlotsOf: cells)
-        #expect(written.filter { $0.key.kind != 128 && $0.key.kind != 129 }
-            == cells.filter { $0.key.kind != 128 && $0.key.kind != 129 })
+        #expect(
+            written.filter { $0.key.kind != 128 && $0.key.kind != 129 }
+                == cells.filter { $0.key.kind != 128 && $0.key.kind != 129 })
         #expect(StoredState(cells: written) == state)
         #expect(state.normalised() == state)
         return true

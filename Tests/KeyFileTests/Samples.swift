@@ -110,7 +110,8 @@ extension StoredNetwork {
             credential: Bool.random(using: &random) ? .none : .passphrase(passphrase, psk: psk),
             security: Bool.random(using: &random) ? nil : Security.allCases.randomElement(using: &random),
             floor: LinkProtection(rawValue: UInt8.random(in: 0...7, using: &random)),
-            isHidden: Bool.random(using: &random), staticAddress: Bool.random(using: &random) ? nil : .arbitrary(&random))
+            isHidden: Bool.random(using: &random),
+            staticAddress: Bool.random(using: &random) ? nil : .arbitrary(&random))
     }
 }
 

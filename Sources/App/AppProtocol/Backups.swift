@@ -264,7 +264,9 @@ extension BackupsUpdate: Codable {
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         let entries = networks.map { network in
-            if case .stored(let hash) = network { Entry(network: network, addressing: addressing[hash]) } else {
+            if case .stored(let hash) = network {
+                Entry(network: network, addressing: addressing[hash])
+            } else {
                 Entry(network: network, addressing: nil)
             }
         }

@@ -131,9 +131,11 @@ extension Check {
             try expect("another revision", other.revision > again.revision, is: true)
             let taken = try await changed(["dhcp": true])
             try expect("no address", taken.networks.last?.address, is: nil)
-            let both = first.references.dropLast() + first.references.suffix(1).map {
-                $0.with(["dhcp": true, "address": address])
-            }
+            let both =
+                first.references.dropLast()
+                + first.references.suffix(1).map {
+                    $0.with(["dhcp": true, "address": address])
+                }
             try await wire.ask(.updateBackups, .networks(Array(both))).expectRefusal(
                 .malformed, field: "body.networks[\(both.count - 1)].dhcp")
         },

@@ -217,7 +217,8 @@ struct KeyFileView {
             columns: [
                 .init(title: "NETWORK"), .init(title: "SSID", minimum: 12),
                 .init(title: "SECURITY", minimum: 6, rank: 2), .init(title: "HIDDEN", rank: 1),
-                .init(title: "PASSWORD", rank: 5), .init(title: "ADDRESS", rank: 6), .init(title: "LAST SEEN", minimum: 10, rank: 3),
+                .init(title: "PASSWORD", rank: 5), .init(title: "ADDRESS", rank: 6),
+                .init(title: "LAST SEEN", minimum: 10, rank: 3),
                 .init(title: "LAST FAILURE", minimum: 8, rank: 4),
             ], rows: rows)
     }
