@@ -114,7 +114,7 @@ extension Radios {
         }
 
         /// ALTNET_ADDRESS_CLIENT=other: the agent watches the owner's own client.
-        @Test(.disabled("enable with the setting ALTNET_ADDRESS_CLIENT")) func theOwnersClient() async throws {
+        @Test(.extended) func theOwnersClient() async throws {
             try await scenario("the owner's DHCP client", accessPoints: 2) { lab in
                 try await lab.station.startDHCPClient()
                 let house = try await House(lab, settings: ["ALTNET_ADDRESS_CLIENT": "other"])

@@ -119,12 +119,10 @@ extension Lease {
             let server = IPv4Address(bytes: stored.server.bytes)
         else { return nil }
         self.init(
-            address: address, prefixLength: stored.prefixLength,
-            gateway: stored.gateway.flatMap { IPv4Address(bytes: $0.bytes) }, server: server,
-            renewal: now + .seconds(1800), rebinding: now + .seconds(3150), expiry: now + .seconds(3600),
-            hardware: stored.hardware)
-        gatewayHardware = stored.gatewayHardware
-        nameServers = stored.nameServers.compactMap { IPv4Address(bytes: $0.bytes) }
+            stored: address, prefixLength: stored.prefixLength,
+            gateway: stored.gateway.flatMap { IPv4Address(bytes: $0.bytes) }, gatewayHardware: stored.gatewayHardware,
+            server: server, nameServers: stored.nameServers.compactMap { IPv4Address(bytes: $0.bytes) },
+            expiry: now + .seconds(3600), hardware: stored.hardware, at: now)
     }
 }
 

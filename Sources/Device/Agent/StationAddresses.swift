@@ -100,7 +100,7 @@ final class StationAddresses {
     private func take(_ report: AddressKeeper.Report) {
         switch report {
         case .inUse(let lease, _): tell(lease.configuration)
-        case .inUseStatic(let address): tell(NetworkConfiguration(address))
+        case .inUseStatic(let address): tell(address.configuration)
         case .dropped, .droppedStatic: tell(NetworkConfiguration())
         case .foundGateway: break
         case .remember(let lease): onReport(.remember(lease))
@@ -130,13 +130,6 @@ final class StationAddresses {
         configuration = new
         network.tell(NetworkNotes(new))
         onConfiguration()
-    }
-}
-
-extension NetworkConfiguration {
-    fileprivate init(_ address: StaticAddress) {
-        self.init()
-        nameServers = address.nameServers
     }
 }
 
