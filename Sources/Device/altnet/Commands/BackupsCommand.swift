@@ -27,7 +27,7 @@ struct BackupsCommand: AsyncParsableCommand {
                 Asks for the password without showing it, or reads it from standard input:
 
                   altnet backups add Attic
-                  altnet backups add Attic --address 192.168.1.20/24 --gateway 192.168.1.1 --dns 192.168.1.1
+                  altnet backups add Attic --address 10.1.0.20/16 --gateway 10.1.0.1
                   pass show wifi/attic | altnet backups add Attic --password-stdin
                 """)
 
@@ -56,7 +56,7 @@ struct BackupsCommand: AsyncParsableCommand {
                 Replaces the device's address, gateway and name servers in this network, or with --dhcp leaves them to \
                 the network's server:
 
-                  altnet backups set-address Attic --address 192.168.1.20/24 --gateway 192.168.1.1 --dns 192.168.1.1
+                  altnet backups set-address Attic --address 10.1.0.20/16 --gateway 10.1.0.1
                   altnet backups set-address Attic --dhcp
                 """)
 
