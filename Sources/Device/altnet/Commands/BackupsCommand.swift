@@ -27,7 +27,7 @@ struct BackupsCommand: AsyncParsableCommand {
                 Asks for the password without showing it, or reads it from standard input:
 
                   altnet backups add Attic
-                  altnet backups add Attic --address 192.168.1.20/24 --gateway 192.168.1.1 --dns 192.168.1.1
+                  altnet backups add Attic --address 10.1.0.20/16 --gateway 10.1.0.1
                   pass show wifi/attic | altnet backups add Attic --password-stdin
                 """)
 
@@ -56,7 +56,7 @@ struct BackupsCommand: AsyncParsableCommand {
                 Replaces the device's address, gateway and name servers in this network, or with --dhcp leaves them to \
                 the network's server:
 
-                  altnet backups set-address Attic --address 192.168.1.20/24 --gateway 192.168.1.1 --dns 192.168.1.1
+                  altnet backups set-address Attic --address 10.1.0.20/16 --gateway 10.1.0.1
                   altnet backups set-address Attic --dhcp
                 """)
 
@@ -216,25 +216,33 @@ struct BackupsView {
     func render(_ style: Style) -> String {
         let summary = style.paint("\(list.networks.count) of \(list.max) stored", .dim)
         guard !list.networks.isEmpty else { return summary }
-        var table = Table(columns: [
+        var columns: [Table.Column] = [
             .init(title: "SSID", minimum: 12), .init(title: "HASH"), .init(title: "SECURITY", minimum: 6, rank: 2),
-            .init(title: "HIDDEN", rank: 1), .init(title: "ADDRESS", rank: 5),
+            .init(title: "HIDDEN", rank: 1),
+        ]
+        if hasAddresses { columns.append(.init(title: "ADDRESS", rank: 5)) }
+        columns += [
             .init(title: "LAST SEEN", minimum: 10, rank: 3), .init(title: "LAST FAILURE", minimum: 8, rank: 4),
-        ])
+        ]
+        var table = Table(columns: columns)
         table.rows = list.networks.map(row)
         return table.render(style) + "\n" + summary
     }
+
+    /// Without one the column would say the same of each network.
+    private var hasAddresses: Bool { list.networks.contains { $0.address != nil } }
 
     private func row(_ network: BackupNetwork) -> [Table.Cell] {
         let seen = network.lastSeen.map { seen in
             let signal = network.lastSignal.map { "\($0) dBm, " } ?? ""
             return signal + Wording.ago(seen, now: now)
         }
+        let address: [Table.Cell] = hasAddresses ? [.init(network.address?.text ?? "by DHCP")] : []
         return [
             .init(network.ssid.description), .init(String(network.hash.base64.prefix(8)), .dim),
             .init(Wording.security(network.security)), .init(network.isHidden ? "yes" : ""),
-            .init(network.address?.text ?? "by DHCP"), .init(seen ?? "never"),
-            .init(network.lastFailure.map(Wording.failure) ?? "", .red),
+        ] + address + [
+            .init(seen ?? "never"), .init(network.lastFailure.map(Wording.failure) ?? "", .red),
         ]
     }
 }

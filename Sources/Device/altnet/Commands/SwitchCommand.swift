@@ -13,7 +13,7 @@ struct SwitchCommand: DeviceCommand {
               altnet switch BackupNet
               altnet switch --new Attic
               altnet switch --new Cafe --open --join-once
-              altnet switch --new Lab --address 10.1.2.3/16 --gateway 10.1.0.1 --dns 10.1.0.1
+              altnet switch --new Lab --address 10.1.2.3/16 --gateway 10.1.0.1
 
             To change the network you are connected through, add --confirm-within: the device goes back by itself \
             unless you confirm the switch within that time after the new network is up. Log in over the new network \

@@ -19,7 +19,7 @@ struct ProvisionCommand: KeyFileSubcommand {
               printf '%s\\n' "$PAIR" "$WIFI" | altnet provision --from -
               altnet provision --ask                            scan the codes
               altnet provision --network HomeNet                asks for the password
-              altnet provision --network Lab --address 10.1.2.3/16 --gateway 10.1.0.1 --dns 10.1.0.1
+              altnet provision --network Lab --address 10.1.2.3/16 --gateway 10.1.0.1
 
             Stop the agent before you add anything. To give a running agent a network, use 'altnet switch --new'. Run \
             as root, it leaves the state directory to its owner, or to the user of --owner; a root key elsewhere, as \

@@ -213,14 +213,16 @@ struct KeyFileView {
     }
 
     private var table: Table {
-        Table(
-            columns: [
-                .init(title: "NETWORK"), .init(title: "SSID", minimum: 12),
-                .init(title: "SECURITY", minimum: 6, rank: 2), .init(title: "HIDDEN", rank: 1),
-                .init(title: "PASSWORD", rank: 5), .init(title: "ADDRESS", rank: 6),
-                .init(title: "LAST SEEN", minimum: 10, rank: 3),
-                .init(title: "LAST FAILURE", minimum: 8, rank: 4),
-            ], rows: rows)
+        var columns: [Table.Column] = [
+            .init(title: "NETWORK"), .init(title: "SSID", minimum: 12),
+            .init(title: "SECURITY", minimum: 6, rank: 2), .init(title: "HIDDEN", rank: 1),
+            .init(title: "PASSWORD", rank: 5),
+        ]
+        if hasAddresses { columns.append(.init(title: "ADDRESS", rank: 6)) }
+        columns += [
+            .init(title: "LAST SEEN", minimum: 10, rank: 3), .init(title: "LAST FAILURE", minimum: 8, rank: 4),
+        ]
+        return Table(columns: columns, rows: rows)
     }
 
     private var rows: [[Table.Cell]] {
@@ -231,16 +233,23 @@ struct KeyFileView {
         return roles.compactMap { role, network in network.map { row(role, $0) } } + backups.map(row)
     }
 
+    private var hasAddresses: Bool {
+        let roles = [state.home, state.chosen, state.current, state.previous].compactMap(\.self)
+        return (roles + state.backups).contains { $0.staticAddress != nil }
+            || state.statistics.values.contains { $0.lease != nil }
+    }
+
     private func row(_ role: String, _ network: StoredNetwork) -> [Table.Cell] {
         let statistics = state.statistics[network.ssid]
         let seen = statistics?.lastSeen.map { seconds in
             let signal = statistics?.lastSignal.map { "\($0) dBm, " } ?? ""
             return signal + Wording.ago(Timestamp(seconds: seconds), now: now)
         }
+        let address = network.staticAddress?.text ?? statistics?.lease.map { "\($0.address), by DHCP" } ?? "by DHCP"
         return [
             .init(role), .init("\(network.ssid)"), .init(network.security.map(Wording.security) ?? ""),
             .init(network.isHidden ? "yes" : ""), .init(network.credential == .none ? "none" : "stored"),
-            .init(network.staticAddress?.text ?? statistics?.lease.map { "\($0.address), by DHCP" } ?? "by DHCP"),
+        ] + (hasAddresses ? [.init(address)] : []) + [
             .init(seen ?? "never"), .init(statistics?.lastFailure.map(Wording.failure) ?? "", .red),
         ]
     }
