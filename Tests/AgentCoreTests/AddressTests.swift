@@ -122,6 +122,22 @@ import Testing
         #expect(next.requests.last?.fixed == fixed)
     }
 
+    /// The owner changes the address of the network in use: it counts at once.
+    @Test func aChangedAddressIsTakenAtOnce() throws {
+        var bench = try CoreBench()
+        try bench.start()
+        var state = bench.disk
+        let address = try #require(IPAddress("10.0.1.5"))
+        state.home?.staticAddress = try StaticAddress(address: address, prefixLength: 24)
+        bench.disk = state
+        #expect(bench.requests.count == 1)
+        bench.tell(.request(7, try bench.command("Backup")))
+        let id = try #require(bench.changes.keys.first)
+        bench.changes[id] = nil
+        #expect(bench.tell(.committed(id, state)).contains("seek address wlan0"))
+        #expect(bench.requests.last?.fixed == state.home?.staticAddress && bench.requests.count == 2)
+    }
+
     @Test func aRoamOfTheDriversIsConfirmed() throws {
         var bench = try CoreBench()
         try bench.start()

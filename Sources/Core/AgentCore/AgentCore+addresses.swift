@@ -39,6 +39,8 @@ package enum AddressReport: Sendable, Equatable {
 struct AddressedLink: Sendable, Hashable {
     let epoch: UInt64
     let network: NetworkID
+    /// The address that the network's owner had set by then.
+    let fixed: StaticAddress?
 }
 
 // The addresses of the stations: a link that was made gets one, and one that is lost gives its address up. The client
@@ -58,7 +60,7 @@ extension AgentCore {
         case .offline: if stations[station]?.addressed != nil { dropAddress(of: station) }
         case .waitingForAddress, .validating, .online:
             guard let network = phase.network, let epoch = phase.epoch else { return }
-            let link = AddressedLink(epoch: epoch, network: network)
+            let link = AddressedLink(epoch: epoch, network: network, fixed: book[network]?.staticAddress)
             guard stations[station]?.addressed != link else { return }
             stations[station]?.addressed = link
             order(.seekAddress(station, addressRequest(in: network)))

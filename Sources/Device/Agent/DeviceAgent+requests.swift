@@ -49,6 +49,7 @@ extension DeviceAgent: DeviceService {
         Capabilities(
             maxBackupNetworks: settings.maximumBackups, deviceId: identity.id, firmware: Version.current,
             features: ["failover", "scan", "confirm", "joinOnce", "sealed", "connectivity"]
+                + (settings.addressClient == .altnet ? ["address"] : [])
                 + (settings.connectivity.providersSocket == nil ? [] : ["portal"])
                 + (settings.lanPort == nil ? [] : ["lan"]))
     }
