@@ -39,7 +39,8 @@ public struct FuzzTarget: Sendable {
     /// In the order in which they are run: first what any sender in radio range can send.
     public static let all: [FuzzTarget] = [
         informationElements, netlink, supplicant, dhcp, dhcpClient, dns, mdns, json, captive, webAnswer, portalPage,
-        conversation, resolver, tlsHello, appProtocol, words, codes, providerLines, settings, records, sealedExport,
+        conversation, resolver, tlsHello, appProtocol, words, codes, providerLines, settings, netplan,
+        boardFiles, records, sealedExport,
         keyMedium,
         keyFile,
     ]

@@ -22,8 +22,8 @@ public struct BoardFile: Sendable, Equatable {
 
     public var isFolder: Bool { !endings.isEmpty }
 
-    /// In the order in which they are believed where two say different things of one network: first what is in use, last
-    /// what a board was set up with.
+    /// In the order in which they are believed where two say different things of one network: first what is in use,
+    /// last what a board was set up with.
     public static let all: [BoardFile] = [
         BoardFile("/etc/NetworkManager/system-connections", .networkManager, endings: [".nmconnection"]),
         BoardFile("/run/NetworkManager/system-connections", .networkManager, endings: [".nmconnection"]),

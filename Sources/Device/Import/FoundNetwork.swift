@@ -24,8 +24,9 @@ public struct FoundNetwork: Sendable, Equatable {
         /// Open and OWE networks.
         case none
         case passphrase(Secret)
-        /// The 32 bytes that WPA2 derives from the passphrase and the SSID, without the passphrase.
-        case derivedKey(Secret)
+        /// The 32 bytes that WPA2 derives from the passphrase and the SSID, and what a comment says that the passphrase
+        /// was.
+        case derivedKey(Secret, comment: Secret?)
     }
 
     public init(
@@ -127,7 +128,7 @@ extension Finding.Reason: CustomStringConvertible {
         case .noPassword: "no password is stored with it"
         case .passwordElsewhere: "its password is not in this file: a user's keyring has it, or a sealed store"
         case .derivedKeyOnly:
-            "only the key made of its password is stored, and altnet needs the password: 'altnet backups add' asks for it"
+            "only the key made of its password is stored, and altnet needs the password itself"
         case .noName: "it has no SSID"
         case .impossibleName(let error): "\(error)"
         case .impossiblePassword(let error): "\(error)"
@@ -162,6 +163,18 @@ public struct SourceContents: Sendable, Equatable {
     public internal(set) var addresses: [SeparateAddress] = []
 
     public init() {}
+
+    /// - Parameter passphrase: returns the one that a key was derived from, or nil where it is not known.
+    public mutating func resolveKeys(
+        _ passphrase: (_ network: FoundNetwork, _ key: Secret, _ comment: Secret?) -> Secret?
+    ) {
+        for index in networks.indices {
+            guard case .derivedKey(let key, let comment) = networks[index].credential,
+                let found = passphrase(networks[index], key, comment)
+            else { continue }
+            networks[index].credential = .passphrase(found)
+        }
+    }
 
     public init(_ finding: Finding) { findings = [finding] }
 }

@@ -77,8 +77,8 @@ public enum ImagerSource {
         }
     }
 
-    /// The arguments of `imager_custom set_wlan`, and the wpa_supplicant.conf in a here-document, which are for the same
-    /// network.
+    /// The arguments of `imager_custom set_wlan`, and the wpa_supplicant.conf in a here-document, which are for the
+    /// same network.
     public static func firstRun(_ bytes: UnsafeRawBufferPointer, from source: String) -> SourceContents {
         reading(bytes, from: source) { text, contents throws(MalformedSource) in
             var lines = text.lines[...]

@@ -63,11 +63,11 @@ public struct ImportPlan: Sendable, Equatable {
         Self.shareAddresses(&groups, &findings)
 
         let named = Set(groups.map(\.network.ssid))
-        // Another source has what this one lacks.
-        findings.removeAll { finding in
-            finding.extent == .network && finding.ssid.map(named.contains) ?? false
-        }
+        // Another source, or the device, has what this one lacks.
         let known = Set(device.backups + [device.home].compactMap(\.self))
+        findings.removeAll { finding in
+            finding.extent == .network && finding.ssid.map { named.contains($0) || known.contains($0) } ?? false
+        }
         var room = max(0, device.maximum - device.backups.count)
         var hasHome = device.home != nil && !replaces
         entries = groups.map { group in
@@ -93,7 +93,10 @@ public struct ImportPlan: Sendable, Equatable {
             return Entry(
                 network: group.network, places: group.places, role: role, isConnected: connectedNames.contains(ssid))
         }
-        self.findings = findings
+        let taken = Set(entries.filter { $0.role == .home || $0.role == .backup }.map(\.network.ssid))
+        self.findings = findings.filter { finding in
+            finding.extent != .address || finding.ssid.map(taken.contains) ?? true
+        }
     }
 
     /// The networks that altnet can join, each once.
@@ -142,7 +145,8 @@ private struct MergedNetwork {
     var network: FoundNetwork
     var places: [Place]
 
-    /// The source that is believed more comes first. Where the other has joined the network later, its credential counts.
+    /// The source that is believed more comes first. Where the other has joined the network later, its credential
+    /// counts.
     func merged(with other: FoundNetwork) -> MergedNetwork {
         let isNewer =
             (other.lastConnected ?? 0) > (network.lastConnected ?? 0) && other.credential != network.credential
@@ -155,7 +159,6 @@ private struct MergedNetwork {
         if first.address == nil {
             (merged.address, merged.addressIsOfInterface) = (second.address, second.addressIsOfInterface)
         }
-        // A program that generates files for another is no second place to look for what is wrong.
         let places = places.contains(other.place) ? places : isNewer ? [other.place] + places : places + [other.place]
         return MergedNetwork(network: merged, places: places)
     }

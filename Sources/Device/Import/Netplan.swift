@@ -24,9 +24,10 @@ extension SourceContents {
             var draft = NetworkDraft(Place(source, line: ssid.line))
             draft.name = ssid.bytes()
             draft.interface = name
-            draft.address = address
-            draft.addressIsOfInterface = points.count > 1
             let passthrough = point["networkmanager"]?["passthrough"]
+            draft.address = address
+            draft.address?.addGateway(of: passthrough ?? interface["networkmanager"]?["passthrough"])
+            draft.addressIsOfInterface = points.count > 1
             let auth = point["auth"]
             draft.password = Self.password(point["password"] ?? auth?["password"])
             draft.security = Self.security(
@@ -80,5 +81,18 @@ extension SourceContents {
         }
         draft.servers = interface["nameservers"]?["addresses"]?.items.compactMap(\.text) ?? []
         return draft
+    }
+}
+
+extension AddressDraft {
+    /// NetworkManager's settings that netplan has no words for hold the gateway beside the address.
+    fileprivate mutating func addGateway(of passthrough: YAMLNode?) {
+        guard gateway == nil, let passthrough else { return }
+        gateway =
+            passthrough["ipv4.gateway"]?.text
+            ?? passthrough["ipv4.address1"]?.text.flatMap { text in
+                let parts = text.split(separator: ",")
+                return parts.count == 2 ? String(parts[1]) : nil
+            }
     }
 }

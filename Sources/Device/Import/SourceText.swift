@@ -137,7 +137,7 @@ struct NetworkDraft {
         case missing
         case elsewhere
         case passphrase(Secret)
-        case derivedKey(Secret)
+        case derivedKey(Secret, comment: Secret? = nil)
     }
 
     let place: Place
@@ -251,7 +251,7 @@ extension NetworkDraft {
         case (.open, _), (.owe, _): return .success(.none)
         case (.psk, .missing), (.sae, .missing): return refused(.noPassword)
         case (.psk, .elsewhere), (.sae, .elsewhere): return refused(.passwordElsewhere)
-        case (.psk, .derivedKey(let key)): return .success(.derivedKey(key))
+        case (.psk, .derivedKey(let key, let comment)): return .success(.derivedKey(key, comment: comment))
         case (.sae, .derivedKey): return refused(.derivedKeyOnly)
         case (.psk, .passphrase(let password)), (.sae, .passphrase(let password)):
             do throws(InvalidPassphrase) { try Passphrase.validate(password) } catch {

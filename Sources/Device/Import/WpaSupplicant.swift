@@ -28,6 +28,8 @@ extension SourceContents {
         var block: (line: Int, fields: [String: SourceText])?
         var isInOther = false
         for (number, line) in lines {
+            // As wpa_passphrase(8) leaves it beside the key.
+            if let comment = Self.commentedPassphrase(line) { block?.fields["#psk"] = comment }
             let line = Self.withoutComment(line)
             guard !line.isEmpty else { continue }
             if line.isEqual(to: "}") {
@@ -110,8 +112,16 @@ extension SourceContents {
             return .passphrase(Secret(quoted(password) ?? password))
         }
         if let text = quoted(psk) { return .passphrase(Secret(text)) }
-        if psk.isHexKey { return Secret(hexDigits: psk).map { .derivedKey($0) } ?? .missing }
+        if psk.isHexKey {
+            let comment = fields["#psk"].map { Secret($0) }
+            return Secret(hexDigits: psk).map { .derivedKey($0, comment: comment) } ?? .missing
+        }
         return psk.starts(with: "ext:") ? .elsewhere : .passphrase(Secret(psk))
+    }
+
+    private static func commentedPassphrase(_ line: SourceText) -> SourceText? {
+        let line = line.trimmed
+        return line.starts(with: "#psk=") ? quoted(line.dropFirst(5)) : nil
     }
 
     /// From the first quote to the last.

@@ -1,8 +1,8 @@
 import AgentModel
 
-/// The part of YAML 1.2 that netplan's and cloud-init's network configurations are written in: one document of block and
-/// flow mappings and sequences, with plain and quoted scalars. Anchors, aliases, tags, block scalars, complex keys and
-/// plain scalars of several lines are refused.
+/// The part of YAML 1.2 that netplan's and cloud-init's network configurations are written in: one document of block
+/// and flow mappings and sequences, with plain and quoted scalars. Anchors, aliases, tags, block scalars, complex keys
+/// and plain scalars of several lines are refused.
 ///
 /// Nodes point into the source, which may hold passwords: none of them outlives it.
 indirect enum YAMLNode {

@@ -87,8 +87,8 @@ enum SourceFile {
     ///   - path: of a file, or of a folder with a slash behind it.
     ///   - name: the file's in the folder, which need not be text.
     ///   - body: gets the content, and when it was last written in seconds since 1970.
-    /// - Throws: the failure of a system call, `EFBIG` for a file that is longer than the limit, `EINVAL` for what is no
-    ///   ordinary file.
+    /// - Throws: the failure of a system call, `EFBIG` for a file that is longer than the limit, `EINVAL` for what is
+    ///   no ordinary file.
     static func withContents<Value>(
         of path: String, name: [UInt8]? = nil, _ body: (UnsafeRawBufferPointer, UInt64?) -> Value
     ) throws(SystemError) -> Value {

@@ -11,9 +11,9 @@ struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import", abstract: "Take over the Wi-Fi networks that this board knows already.",
         discussion: """
-            Reads what NetworkManager, netplan, wpa_supplicant, iwd, dhcpcd, cloud-init and the Raspberry Pi Imager have \
-            stored, passwords and static addresses included, shows what it found, and asks before it stores anything. \
-            It changes none of their files and shows no password:
+            Reads what NetworkManager, netplan, wpa_supplicant, iwd, dhcpcd, cloud-init and the Raspberry Pi Imager \
+            have stored, passwords and static addresses included, shows what it found, and asks before it stores \
+            anything. It changes none of their files and shows no password:
 
               altnet import --dry-run    only show
               altnet import              show, ask, store
@@ -23,9 +23,12 @@ struct ImportCommand: AsyncParsableCommand {
             then the one last used. The others become backups, as many as the device stores. What the device has \
             already stays as it is. Networks that altnet cannot join are listed with the reason.
 
+            Of some networks only the key made of the password is stored, as the Raspberry Pi Imager does it. On a \
+            terminal you are asked for the password, which is held against the key.
+
             Without a running agent, the device also gets an identity and a root key where it has none, as by \
-            'altnet provision'. A running agent gets the networks over its socket, and goes to the new home if it had \
-            none.
+            'altnet provision'. A running agent gets the networks over its socket, and goes to the new home if it \
+            had none.
 
             EXIT STATUS
               0   done; also when there was nothing to store
@@ -87,8 +90,13 @@ struct ImportCommand: AsyncParsableCommand {
         if !dryRun { _ = try files.finishReset() }
         let device = try files.inspect()
         let isRunning = try files.place.isInUse()
+        var sources = Board(root: root).read()
+        var keys = DerivedKeys(asks: !dryRun && !yes)
+        for index in sources.indices {
+            sources[index].resolveKeys { keys.passphrase($0, $1, comment: $2, console) }
+        }
         let plan = ImportPlan(
-            Board(root: root).read(), device: ImportPlan.Device(device.state, maximum: settings.maximumBackups),
+            sources, device: ImportPlan.Device(device.state, maximum: settings.maximumBackups),
             connected: root == nil ? await Board.connected() : [:], replaces: force, homeTakesRoom: isRunning)
         let view = ImportView(plan: plan, isRunning: isRunning)
         if !options.json { console.print(view.render(console.style)) }
@@ -175,6 +183,45 @@ struct ImportCommand: AsyncParsableCommand {
 
     private func sentence(_ ssid: SSID, _ problem: String) -> String {
         "the networks are stored, but the device did not go to \(ssid): \(problem). 'altnet switch' makes it home later"
+    }
+}
+
+/// The passwords of networks of which the board has stored only the key that is made of one.
+private struct DerivedKeys {
+    /// Whether a user is asked for them.
+    let asks: Bool
+    /// Nil for those that the user does not tell.
+    private var known: [SSID: Secret?] = [:]
+
+    private static let attempts = 3
+
+    init(asks: Bool) { self.asks = asks }
+
+    mutating func passphrase(_ network: FoundNetwork, _ key: Secret, comment: Secret?, _ console: Console) -> Secret? {
+        if let comment, Self.opens(comment, network.ssid, key) { return comment }
+        guard asks else { return nil }
+        if let said = known[network.ssid], said.map({ Self.opens($0, network.ssid, key) }) ?? true { return said }
+        let said = ask(network.ssid, key, console)
+        known[network.ssid] = .some(said)
+        return said
+    }
+
+    private func ask(_ ssid: SSID, _ key: Secret, _ console: Console) -> Secret? {
+        console.advise("Of \(ssid) only the key made of its password is stored. Without the password it is left out.")
+        for _ in 0..<Self.attempts {
+            guard let password = try? console.askPassword("Password for \(ssid), or none: "), password.count > 0 else {
+                return nil
+            }
+            if Self.opens(password, ssid, key) { return password }
+            console.advise("This is not the password that the key was made of.")
+        }
+        return nil
+    }
+
+    private static func opens(_ password: Secret, _ ssid: SSID, _ key: Secret) -> Bool {
+        let network = try? StoredNetwork(provisioned: NewNetwork(ssid: ssid, password: password))
+        guard case .passphrase(_, let psk) = network?.credential else { return false }
+        return psk == key
     }
 }
 
