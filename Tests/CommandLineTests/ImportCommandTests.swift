@@ -285,7 +285,7 @@ import Testing
                 return
             }
             #expect(update.ifRevision == 4)
-            let names = update.networks.map { network in
+            let names = update.networks.map { network -> String? in
                 if case .new(let network) = network { network.ssid.text } else { nil }
             }
             #expect(names == ["HomeNet", "Cafe"])

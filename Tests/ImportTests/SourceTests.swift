@@ -36,7 +36,7 @@ func lines(_ contents: SourceContents) -> [String] { contents.findings.map { "\(
 
         [wifi-security]
         key-mgmt=wpa-psk
-        psk=\slead\\back;semi=#"q\#
+        psk=\slead\\back;semi=#"q <end>
 
         [ipv4]
         address1=192.168.1.20/24,192.168.1.1
@@ -50,7 +50,7 @@ func lines(_ contents: SourceContents) -> [String] { contents.findings.map { "\(
 
         [proxy]
 
-        """#.replacing("\\#\n", with: " \n")
+        """#.replacing("<end>", with: "")
 
     @Test func aConnectionWithEverything() throws {
         let contents = keyFile(Self.home, timestamps: ["aab16ee4-0010-43ad-993d-40d8bc4f008b": 1_700_000_000])

@@ -150,7 +150,8 @@ private struct YAMLReader {
         }
         guard !isAtEnd else { return .null }
         let root = try block(depth: 0)
-        guard isAtEnd else { throw fault(isMark("---") ? "a second document" : "a line that belongs to nothing") }
+        if isMark("---") { throw fault("a second document") }
+        guard isAtEnd else { throw fault("a line that belongs to nothing") }
         return root
     }
 
@@ -281,6 +282,7 @@ private struct YAMLReader {
     /// The comma behind an item, or what closes the list, which stays.
     private mutating func separator(_ bracket: UInt8) throws(MalformedSource) {
         try skip()
+        guard !isAtEnd else { throw fault("a bracket that is not closed") }
         if peek == UInt8(ascii: ",") {
             position += 1
         } else if peek != bracket {
