@@ -188,7 +188,8 @@ let package = Package(
         tests(
             "CommandLineTests",
             on: [
-                "AppClient", "AppServer", "DNS", "Lab", "Linux", "PipedPrograms", "Randomness", "TestTime", "altnet",
+                "AppClient", "AppServer", "DNS", "Import", "Lab", "Linux", "PipedPrograms", "Randomness", "TestTime",
+                "altnet",
             ]),
         tests("SimulationTests", on: ["AgentModel", "Failover", "Randomness", "Simulation"]),
         tests(

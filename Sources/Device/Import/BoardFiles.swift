@@ -22,10 +22,20 @@ public struct BoardFile: Sendable, Equatable {
 
     public var isFolder: Bool { !endings.isEmpty }
 
+    /// Whether a file of the folder is one of these, and no copy that an editor or dpkg has left.
+    /// - Parameter name: the file's, which need not be text.
+    public func takes(_ name: [UInt8]) -> Bool {
+        func ends(with ending: String) -> Bool { name.reversed().starts(with: ending.utf8.reversed()) }
+        return endings.contains(where: ends) && !Self.copies.contains(where: ends)
+    }
+
+    private static let copies = ["~", ".bak", ".swp", ".orig", ".dpkg-old", ".dpkg-new", ".dpkg-dist"]
+
     /// In the order in which they are believed where two say different things of one network: first what is in use,
     /// last what a board was set up with.
     public static let all: [BoardFile] = [
-        BoardFile("/etc/NetworkManager/system-connections", .networkManager, endings: [".nmconnection"]),
+        // Before 1.14 NetworkManager's files had no ending.
+        BoardFile("/etc/NetworkManager/system-connections", .networkManager, endings: [""]),
         BoardFile("/run/NetworkManager/system-connections", .networkManager, endings: [".nmconnection"]),
         BoardFile("/usr/lib/NetworkManager/system-connections", .networkManager, endings: [".nmconnection"]),
         BoardFile("/run/netplan", .netplan, endings: [".yaml"]),

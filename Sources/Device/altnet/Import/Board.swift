@@ -9,12 +9,13 @@ import Netlink
 struct Board {
     /// Nothing for this machine, else the folder in which the other one is mounted.
     let root: String
-    /// Whether NetworkManager may be asked where it has no files that can be read.
-    let asksPrograms: Bool
+    /// Asked where NetworkManager has no files that can be read; nil for a machine that is mounted.
+    let networkManager: NetworkManagerProgram?
 
-    init(root: String? = nil) {
-        self.root = root ?? ""
-        asksPrograms = root == nil
+    init(root: String? = nil) { self.init(root: root ?? "", networkManager: root == nil ? .init() : nil) }
+
+    init(root: String, networkManager: NetworkManagerProgram?) {
+        (self.root, self.networkManager) = (root, networkManager)
     }
 
     /// In the order in which the sources are believed.
@@ -32,7 +33,7 @@ struct Board {
             }
             sources += contents
         }
-        if asksPrograms, !hasConnections { sources.insert(contentsOf: NetworkManagerProgram.read(), at: 0) }
+        if let networkManager, !hasConnections { sources.insert(contentsOf: networkManager.read(), at: 0) }
         return sources
     }
 
@@ -42,8 +43,7 @@ struct Board {
             guard error.errno != ENOENT, error.errno != ENOTDIR else { return [] }
             return [SourceContents(Finding(Place(folder.path), .unreadable(error)))]
         }
-        let wanted = names.filter { name in folder.endings.contains { name.reversed().starts(with: $0.utf8.reversed()) }
-        }
+        let wanted = names.filter(folder.takes)
         var contents = wanted.prefix(ImportLimits.files).map { name in
             read(folder, folder.path + "/" + String(decoding: name, as: UTF8.self), timestamps, name: name)
         }
@@ -141,23 +141,25 @@ enum SourceFile {
 }
 
 /// NetworkManager's own command line, for connections that it has in no file that can be read.
-enum NetworkManagerProgram {
-    private static let program = "nmcli"
+struct NetworkManagerProgram {
+    /// Searched in `PATH` where it contains no slash.
+    var program = "nmcli"
+
     private static let name = "nmcli connection show"
 
-    static func read() -> [SourceContents] {
+    func read() -> [SourceContents] {
         let list = ask(["--terse", "--escape", "no", "--fields", "UUID,TYPE", "connection", "show"]) {
             NetworkManagerSource.uuids(inListOf: $0)
         }
         return (list ?? []).prefix(ImportLimits.files).compactMap { uuid in
             ask(["--terse", "--escape", "no", "--show-secrets", "connection", "show", "uuid", uuid]) {
-                NetworkManagerSource.answer($0, from: name + " " + uuid)
+                NetworkManagerSource.answer($0, from: Self.name + " " + uuid)
             }
         }
     }
 
     /// - Returns: nil where the program is not there, or NetworkManager does not run.
-    private static func ask<Value>(_ arguments: [String], _ read: (UnsafeRawBufferPointer) -> Value) -> Value? {
+    private func ask<Value>(_ arguments: [String], _ read: (UnsafeRawBufferPointer) -> Value) -> Value? {
         var ends: [Int32] = [-1, -1]
         guard pipe(&ends) == 0 else { return nil }
         defer { close(ends[0]) }

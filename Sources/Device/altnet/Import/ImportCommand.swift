@@ -52,7 +52,8 @@ struct ImportCommand: AsyncParsableCommand {
     var force = false
 
     @Option(
-        help: ArgumentHelp("Read the files of the system that is mounted in this folder.", valueName: "folder"))
+        help: ArgumentHelp("Read the files of the system that is mounted in this folder.", valueName: "folder"),
+        completion: .directory)
     var root: String?
 
     @Option(
