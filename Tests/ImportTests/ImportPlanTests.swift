@@ -112,6 +112,14 @@ import Testing
         #expect(password(ImportPlan([contents], device: device).home) == "12345678")
     }
 
+    @Test func theNetworkInUseThatTheDeviceDoesNotGetIsTold() throws {
+        let networks = try ["a", "b"].map { try network($0) }
+        #expect(try plan(networks, connected: "x").lost.map(\.text) == ["x"])
+        #expect(try plan(networks, home: "y", maximum: 1, connected: "b").lost.isEmpty)
+        #expect(try plan(networks, home: "y", maximum: 0, connected: "b").lost.map(\.text) == ["b"])
+        #expect(try plan(networks, home: "x", connected: "x").lost.isEmpty)
+    }
+
     @Test func networksThatAreNotJoinedByThemselvesAreLeftOutUnlessConnected() throws {
         let networks = [try network("a", isAutomatic: false)]
         #expect(try plan(networks).findings.map(\.reason) == [.notAutomatic])

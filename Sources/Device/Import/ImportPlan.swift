@@ -39,6 +39,8 @@ public struct ImportPlan: Sendable, Equatable {
     public let entries: [Entry]
     /// What is not taken over, in the order in which it was found.
     public let findings: [Finding]
+    /// The networks that the board is in now and that the device does not get, so that it would leave them.
+    public let lost: [SSID]
 
     public var home: FoundNetwork? { entries.first { $0.role == .home }?.network }
 
@@ -93,6 +95,8 @@ public struct ImportPlan: Sendable, Equatable {
             return Entry(
                 network: group.network, places: group.places, role: role, isConnected: connectedNames.contains(ssid))
         }
+        let held = Set(entries.filter { $0.role != .noRoom }.map(\.network.ssid)).union(known)
+        lost = connectedNames.subtracting(held).sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
         let taken = Set(entries.filter { $0.role == .home || $0.role == .backup }.map(\.network.ssid))
         self.findings = findings.filter { finding in
             finding.extent != .address || finding.ssid.map(taken.contains) ?? true

@@ -23,6 +23,11 @@ struct ImportView {
         if !plan.findings.isEmpty {
             parts.append((["Not taken over:"] + plan.findings.map { "  \($0)" }).joined(separator: "\n"))
         }
+        for ssid in plan.lost {
+            parts.append(
+                style.paint("The board is in \(ssid) now, and altnet does not get it:", .red)
+                    + " it would leave \(ssid) when it takes the interface over.")
+        }
         return parts.joined(separator: "\n\n")
     }
 
@@ -76,6 +81,11 @@ struct ImportReport: Encodable {
         let sources: [Source]
     }
 
+    struct Name: Encodable {
+        let ssid: String?
+        let ssidHex: String?
+    }
+
     struct Source: Encodable {
         let path: String
         let line: Int?
@@ -93,6 +103,8 @@ struct ImportReport: Encodable {
 
     let networks: [Network]
     let notTaken: [Omission]
+    /// The networks that the board is in now and that the device does not get.
+    let lost: [Name]
     let agentRuns: Bool
     /// Whether anything was stored.
     let stored: Bool
@@ -113,6 +125,10 @@ struct ImportReport: Encodable {
             return Omission(
                 ssid: name?.ssid, ssidHex: name?.ssidHex, extent: finding.extent, reason: "\(finding.reason)",
                 source: Source(finding.place))
+        }
+        lost = plan.lost.map { ssid in
+            let name = SSID.JSONMembers(ssid)
+            return Name(ssid: name.ssid, ssidHex: name.ssidHex)
         }
         agentRuns = isRunning
         stored = isStored
