@@ -129,8 +129,8 @@ let package = Package(
             "Fuzzing",
             on: [
                 "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DHCP",
-                "DNS", "Failover", "Hotspots", "Import", "KeyFile", "KeyFileSimulation", "Netlink", "Randomness",
-                "Supplicant", crypto, nioCore, nioEmbedded, nioHTTP1, nioTLS,
+                "DNS", "Failover", "Hotspots", "Import", "JSONValues", "KeyFile", "KeyFileSimulation", "Netlink",
+                "Randomness", "Supplicant", crypto, nioCore, nioEmbedded, nioHTTP1, nioTLS,
             ],
             exclude: ["Dictionaries"]),
 
