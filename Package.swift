@@ -82,6 +82,7 @@ let package = Package(
         module("Connectivity", in: "Device", on: ["AgentModel", "DNS", nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS]),
         module(
             "Hotspots", in: "Device", on: ["AgentModel", "AppProtocol", "Connectivity", "Linux", nioCore, nioPosix]),
+        module("Import", in: "Device", on: ["AgentModel"]),
         module(
             "Agent", in: "Device",
             on: [
@@ -92,8 +93,8 @@ let package = Package(
         .executableTarget(
             name: "altnet",
             dependencies: [
-                "Agent", "AppClient", "AppServer", "Connectivity", "DNS", "Hotspots", "KeyFile", "Linux",
-                argumentParser,
+                "Agent", "AppClient", "AppServer", "Connectivity", "DNS", "Hotspots", "Import", "KeyFile", "Linux",
+                "Netlink", argumentParser,
             ],
             path: "Sources/Device/altnet", swiftSettings: strict),
 
@@ -128,8 +129,8 @@ let package = Package(
             "Fuzzing",
             on: [
                 "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DHCP",
-                "DNS", "Failover", "Hotspots", "KeyFile", "KeyFileSimulation", "Netlink", "Randomness", "Supplicant",
-                crypto, nioCore, nioEmbedded, nioHTTP1, nioTLS,
+                "DNS", "Failover", "Hotspots", "Import", "JSONValues", "KeyFile", "KeyFileSimulation", "Netlink",
+                "Randomness", "Supplicant", crypto, nioCore, nioEmbedded, nioHTTP1, nioTLS,
             ],
             exclude: ["Dictionaries"]),
 
@@ -162,6 +163,7 @@ let package = Package(
                 nioTLS,
             ]),
         tests("HotspotsTests", on: ["AppProtocol", "Connectivity", "Hotspots", "Randomness"]),
+        tests("ImportTests", on: ["AgentModel", "Import"]),
         // Tests that need root, servers or network namespaces, or wait for sockets and time (`make integration`).
         tests(
             "IntegrationTests",
@@ -186,7 +188,8 @@ let package = Package(
         tests(
             "CommandLineTests",
             on: [
-                "AppClient", "AppServer", "DNS", "Lab", "Linux", "PipedPrograms", "Randomness", "TestTime", "altnet",
+                "AppClient", "AppServer", "DNS", "Import", "Lab", "Linux", "PipedPrograms", "Randomness", "TestTime",
+                "altnet",
             ]),
         tests("SimulationTests", on: ["AgentModel", "Failover", "Randomness", "Simulation"]),
         tests(

@@ -45,7 +45,7 @@ let package = Package(
         module("AgentModel", in: "Core"),
         module("DHCP", in: "Core", on: ["AgentModel"]),
         module("Failover", in: "Core", on: ["AgentModel"]),
-        module("AgentCore", in: "Core", on: ["AgentModel", "AppProtocol", "Failover", "KeyFile"]),
+        module("AgentCore", in: "Core", on: ["AgentModel", "AppProtocol", "DHCP", "Failover", "KeyFile"]),
 
         .systemLibrary(name: "CLinux", path: "Sources/Linux/CLinux"),
         .systemLibrary(
@@ -56,6 +56,7 @@ let package = Package(
         module(
             "Linux", in: "Linux", on: ["AgentModel", .target(name: "CLinux", condition: .when(platforms: [.linux]))]),
         module("Netlink", in: "Linux", on: ["AgentModel", "Linux", "CNetlink"]),
+        module("AddressIO", in: "Linux", on: ["AgentModel", "CLinux", "DHCP", "Linux", "Netlink"]),
         module("Supplicant", in: "Linux", on: ["AgentModel", "Linux", "CWpaClient"]),
         module("KeyFile", in: "Linux", on: ["AgentModel", "CLinux", crypto, cryptoExtras]),
 
@@ -66,11 +67,13 @@ let package = Package(
         module("Connectivity", in: "Device", on: ["AgentModel", "DNS", nioCore, nioHTTP1, nioPosix, nioSSL, nioTLS]),
         module(
             "Hotspots", in: "Device", on: ["AgentModel", "AppProtocol", "Connectivity", "Linux", nioCore, nioPosix]),
+        module("Import", in: "Device", on: ["AgentModel"]),
         module(
             "Agent", in: "Device",
             on: [
-                "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CLinux", "Connectivity", "Failover", "Hotspots",
-                "KeyFile", "Linux", "Netlink", "Supplicant", crypto, cryptoExtras, logging, nioCore, nioPosix,
+                "AddressIO", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CLinux", "Connectivity", "DHCP",
+                "Failover", "Hotspots", "KeyFile", "Linux", "Netlink", "Supplicant", crypto, cryptoExtras, logging,
+                nioCore, nioPosix,
             ]),
 
         support("JSONValues"),
@@ -80,8 +83,8 @@ let package = Package(
             "Fuzzing",
             on: [
                 "Agent", "AgentCore", "AgentModel", "AppProtocol", "AppServer", "CNetlink", "Connectivity", "DHCP",
-                "DNS", "Failover", "Hotspots", "KeyFile", "KeyFileSimulation", "Netlink", "Randomness", "Supplicant",
-                crypto, nioCore, nioEmbedded, nioHTTP1, nioTLS,
+                "DNS", "Failover", "Hotspots", "Import", "JSONValues", "KeyFile", "KeyFileSimulation", "Netlink",
+                "Randomness", "Supplicant", crypto, nioCore, nioEmbedded, nioHTTP1, nioTLS,
             ],
             exclude: ["Dictionaries"]),
 

@@ -40,7 +40,8 @@ public struct FuzzTarget: Sendable {
     public static let all: [FuzzTarget] = [
         informationElements, netlink, supplicant, dhcp, dhcpClient, dhcpv6, dhcpv6Client, routerOptions, dns, mdns,
         json, captive, webAnswer, portalPage,
-        conversation, resolver, tlsHello, appProtocol, words, codes, providerLines, settings, records, sealedExport,
+        conversation, resolver, tlsHello, appProtocol, words, codes, providerLines, settings, netplan, boardFiles,
+        records, sealedExport,
         keyMedium,
         keyFile,
     ]

@@ -136,6 +136,40 @@ package struct Provisioning: Sendable {
     }
 }
 
+/// Networks of other programs, for a device whose agent does not run.
+package struct ImportedNetworks: Sendable {
+    /// Nil where the device's own stays.
+    package var home: StoredNetwork?
+    /// In the order of preference. One with the name of a stored backup takes its place.
+    package var backups: [StoredNetwork]
+
+    package init(home: StoredNetwork? = nil, backups: [StoredNetwork] = []) {
+        (self.home, self.backups) = (home, backups)
+    }
+
+    /// Stores them, in one commit.
+    /// - Throws: `tooManyBackups` and the like; then nothing has changed.
+    package func provide(in keyFile: KeyFile) throws(KeyFileError) {
+        var state = keyFile.state
+        for network in [home].compactMap(\.self) + backups {
+            state.takeWord(for: network)
+            state.forgetExperience(with: network.ssid)
+            if let index = state.backups.firstIndex(where: { $0.ssid == network.ssid }) {
+                state.backups[index] = network
+            } else if network.ssid != home?.ssid {
+                state.backups.append(network)
+            }
+        }
+        if state.backups != keyFile.state.backups { state.backupsRevision &+= 1 }
+        if let home {
+            state.home = home
+            // Nor is it to look for another one first.
+            (state.chosen, state.current, state.previous, state.pendingSwitch) = (nil, nil, nil, nil)
+        }
+        try keyFile.commit(state)
+    }
+}
+
 /// The device has something else already.
 package enum ProvisioningConflict: Error, Equatable, CustomStringConvertible {
     /// Another identity, or a part of one.

@@ -112,6 +112,42 @@ struct DeviceFiles {
         "device-id", "local-key", "identity.next", "keyfile", "root-key", "root-key.next", "factory-reset",
     ]
 
+    // MARK: Provisioning
+
+    /// Looks at the device and changes nothing.
+    func inspect() throws -> Provisioning.Device {
+        let hasRootKey = try place.rootKey.readOnlySource().load() != nil
+        let found = try place.examine()
+        var stored: StoredState?
+        switch found.content {
+        case .state(let state, _): stored = state
+        case .refused(let error): throw error
+        case .sealed where found.isPresent:
+            throw CommandFailure(
+                .badData,
+                "there is a key file at \(place.path), and no root key at \(try place.rootKey.readOnlySource().source): put the "
+                    + "root key back, or wipe what is left with 'altnet factory-reset'")
+        case .sealed, .empty: break
+        }
+        return try Provisioning.Device(state: try state, hasRootKey: hasRootKey, stored: stored)
+    }
+
+    /// Makes what the device lacks.
+    /// - Parameter store: stores networks, with the owner's rights; nil where there are none.
+    /// - Returns: the device's identity from now on.
+    func provide(
+        _ provisioning: Provisioning, _ plan: Provisioning.Plan, storing store: ((KeyFile) throws -> Void)?
+    ) throws -> DeviceIdentity {
+        try handOver()
+        if plan.rootKey == .made { try makeRootKey() }
+        // Opened first, for it has more reasons to fail; but the identity must not be a random one if the power goes
+        // now and the agent is started.
+        let keyFile = store == nil ? nil : try openStore()
+        let identity = try inState { try provisioning.provideIdentity(plan, in: $0) }
+        if let store, let keyFile { try acting { try store(keyFile) } }
+        return identity
+    }
+
     // MARK: The reset
 
     /// - Throws: `inUse` where an agent has the store.

@@ -94,7 +94,7 @@ struct ProvisionCommand: KeyFileSubcommand {
         }
         let device = try files.inspect()
         let plan = try provisioning.plan(for: device)
-        let identity = dryRun ? nil : try files.provide(provisioning, plan)
+        let identity = dryRun ? nil : try provide(provisioning, plan, files)
         if !dryRun, let identity, let output, output != "-" {
             try PairingCode(identity.key).write(to: output, replacing: force)
         }
@@ -106,6 +106,21 @@ struct ProvisionCommand: KeyFileSubcommand {
         if options.json { return console.print(json: report.document) }
         if !quiet { console.print(report.text) }
         try report.code?.present(console)
+    }
+
+    /// - Returns: the device's identity from now on.
+    private func provide(
+        _ provisioning: Provisioning, _ plan: Provisioning.Plan, _ files: DeviceFiles
+    ) throws -> DeviceIdentity {
+        let storesNetwork = plan.network == .made || plan.network == .replaced
+        if !plan.changesNothing, try files.place.isInUse() {
+            let remedy = storesNetwork ? ", or give it the network with 'altnet switch --new'" : ""
+            throw CommandFailure(
+                .tryLater,
+                "the agent runs: stop it first, as with 'systemctl stop altnet'\(remedy); nothing was changed")
+        }
+        return try files.provide(
+            provisioning, plan, storing: storesNetwork ? { try provisioning.provideNetwork(plan, in: $0) } : nil)
     }
 
     private func provisioning(_ console: Console) throws -> Provisioning {
@@ -148,46 +163,6 @@ extension Provisioning {
         case .named(let id): id
         case .given(let identity): identity.id
         }
-    }
-}
-
-extension DeviceFiles {
-    /// Looks at the device and changes nothing.
-    fileprivate func inspect() throws -> Provisioning.Device {
-        let hasRootKey = try place.rootKey.readOnlySource().load() != nil
-        let found = try place.examine()
-        var stored: StoredState?
-        switch found.content {
-        case .state(let state, _): stored = state
-        case .refused(let error): throw error
-        case .sealed where found.isPresent:
-            throw CommandFailure(
-                .badData,
-                "there is a key file at \(place.path), and no root key at \(try place.rootKey.readOnlySource().source): put the "
-                    + "root key back, or wipe what is left with 'altnet factory-reset'")
-        case .sealed, .empty: break
-        }
-        return try Provisioning.Device(state: try state, hasRootKey: hasRootKey, stored: stored)
-    }
-
-    /// - Returns: the device's identity from now on.
-    fileprivate func provide(_ provisioning: Provisioning, _ plan: Provisioning.Plan) throws -> DeviceIdentity {
-        if !plan.changesNothing, try place.isInUse() {
-            let remedy =
-                plan.network == nil || plan.network == .kept
-                ? "" : ", or give it the network with 'altnet switch --new'"
-            throw CommandFailure(
-                .tryLater,
-                "the agent runs: stop it first, as with 'systemctl stop altnet'\(remedy); nothing was changed")
-        }
-        try handOver()
-        if plan.rootKey == .made { try makeRootKey() }
-        // Opened first, for it has more reasons to fail; but the identity must not be a random one if the power goes
-        // now and the agent is started.
-        let keyFile = plan.network == .made || plan.network == .replaced ? try openStore() : nil
-        let identity = try inState { try provisioning.provideIdentity(plan, in: $0) }
-        if let keyFile { try acting { try provisioning.provideNetwork(plan, in: keyFile) } }
-        return identity
     }
 }
 

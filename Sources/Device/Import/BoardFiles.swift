@@ -1,0 +1,79 @@
+/// A file or a folder of a board in which programs keep networks.
+public struct BoardFile: Sendable, Equatable {
+    public enum Format: Sendable {
+        case networkManager
+        case netplan
+        case wpaSupplicant
+        case iwd
+        case dhcpcd
+        case customTOML
+        case firstRun
+    }
+
+    /// Absolute.
+    public let path: String
+    public let format: Format
+    /// For a folder: of its files, those with one of these endings, in the order of their names.
+    public let endings: [String]
+
+    init(_ path: String, _ format: Format, endings: [String] = []) {
+        (self.path, self.format, self.endings) = (path, format, endings)
+    }
+
+    public var isFolder: Bool { !endings.isEmpty }
+
+    /// Whether a file of the folder is one of these, and no copy that an editor or dpkg has left.
+    /// - Parameter name: the file's, which need not be text.
+    public func takes(_ name: [UInt8]) -> Bool {
+        func ends(with ending: String) -> Bool { name.reversed().starts(with: ending.utf8.reversed()) }
+        return endings.contains(where: ends) && !Self.copies.contains(where: ends)
+    }
+
+    private static let copies = ["~", ".bak", ".swp", ".orig", ".dpkg-old", ".dpkg-new", ".dpkg-dist"]
+
+    /// In the order in which they are believed where two say different things of one network: first what is in use,
+    /// last what a board was set up with.
+    public static let all: [BoardFile] = [
+        // Before 1.14 NetworkManager's files had no ending.
+        BoardFile("/etc/NetworkManager/system-connections", .networkManager, endings: [""]),
+        BoardFile("/run/NetworkManager/system-connections", .networkManager, endings: [".nmconnection"]),
+        BoardFile("/usr/lib/NetworkManager/system-connections", .networkManager, endings: [".nmconnection"]),
+        BoardFile("/run/netplan", .netplan, endings: [".yaml"]),
+        BoardFile("/etc/netplan", .netplan, endings: [".yaml"]),
+        BoardFile("/var/lib/iwd", .iwd, endings: IwdSource.endings.map { "." + $0 }),
+        BoardFile("/etc/wpa_supplicant", .wpaSupplicant, endings: [".conf"]),
+        BoardFile("/var/lib/cloud/seed/nocloud/network-config", .netplan),
+        BoardFile("/var/lib/cloud/seed/nocloud-net/network-config", .netplan),
+        BoardFile("/boot/firmware/network-config", .netplan),
+        BoardFile("/boot/firmware/custom.toml", .customTOML),
+        BoardFile("/boot/firmware/firstrun.sh", .firstRun),
+        BoardFile("/boot/firmware/wpa_supplicant.conf", .wpaSupplicant),
+        BoardFile("/boot/network-config", .netplan),
+        BoardFile("/boot/custom.toml", .customTOML),
+        BoardFile("/boot/firstrun.sh", .firstRun),
+        BoardFile("/boot/wpa_supplicant.conf", .wpaSupplicant),
+        BoardFile("/etc/dhcpcd.conf", .dhcpcd),
+    ]
+
+    /// The times at which NetworkManager's connections were last up.
+    public static let timestamps = "/var/lib/NetworkManager/timestamps"
+
+    /// - Parameters:
+    ///   - source: the file's path, for messages.
+    ///   - name: the file's.
+    ///   - changed: when the file was last written, in seconds since 1970.
+    public func read(
+        _ bytes: UnsafeRawBufferPointer, from source: String, named name: [UInt8], changed: UInt64?,
+        timestamps: NetworkManagerSource.Timestamps
+    ) -> SourceContents {
+        switch format {
+        case .networkManager: NetworkManagerSource.keyFile(bytes, from: source, timestamps: timestamps)
+        case .netplan: NetplanSource.read(bytes, from: source)
+        case .wpaSupplicant: WpaSupplicantSource.read(bytes, from: source)
+        case .iwd: IwdSource.read(bytes, named: name, from: source, changed: changed)
+        case .dhcpcd: DhcpcdSource.read(bytes, from: source)
+        case .customTOML: ImagerSource.customTOML(bytes, from: source)
+        case .firstRun: ImagerSource.firstRun(bytes, from: source)
+        }
+    }
+}

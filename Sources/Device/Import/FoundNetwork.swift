@@ -1,0 +1,194 @@
+import AgentModel
+
+/// A network that another program of the board has stored.
+public struct FoundNetwork: Sendable, Equatable {
+    public var ssid: SSID
+    public var credential: Credential
+    /// As its owner has set it; nil where that leaves more than one possible.
+    public var security: Security?
+    public var isHidden: Bool
+    public var address: StaticAddress?
+    /// The address is set for the interface, and so for each of its networks, of which at most one is the address's.
+    public var addressIsOfInterface: Bool
+    /// The interface that it is for, where it is for one.
+    public var interface: String?
+    /// Higher is preferred.
+    public var priority: Int
+    /// In seconds since 1970.
+    public var lastConnected: UInt64?
+    /// Whether the other program joins it by itself.
+    public var isAutomatic: Bool
+    public var place: Place
+
+    public enum Credential: Sendable, Equatable {
+        /// Open and OWE networks.
+        case none
+        case passphrase(Secret)
+        /// The 32 bytes that WPA2 derives from the passphrase and the SSID, and what a comment says that the passphrase
+        /// was.
+        case derivedKey(Secret, comment: Secret?)
+    }
+
+    public init(
+        ssid: SSID, credential: Credential, security: Security? = nil, isHidden: Bool = false,
+        address: StaticAddress? = nil, addressIsOfInterface: Bool = false, interface: String? = nil, priority: Int = 0,
+        lastConnected: UInt64? = nil, isAutomatic: Bool = true, place: Place
+    ) {
+        (self.ssid, self.credential, self.security) = (ssid, credential, security)
+        (self.isHidden, self.address, self.addressIsOfInterface) = (isHidden, address, addressIsOfInterface)
+        (self.interface, self.priority, self.lastConnected) = (interface, priority, lastConnected)
+        (self.isAutomatic, self.place) = (isAutomatic, place)
+    }
+}
+
+/// The source of a network.
+public struct Place: Sendable, Hashable, CustomStringConvertible {
+    /// The file, or the program that was asked.
+    public let source: String
+    /// From 1; nil for the source as a whole.
+    public let line: Int?
+
+    public init(_ source: String, line: Int? = nil) { (self.source, self.line) = (source, line) }
+
+    public var description: String { source.printable + (line.map { ", line \($0)" } ?? "") }
+}
+
+/// What is not taken over, and why.
+public struct Finding: Sendable, Equatable {
+    public let place: Place
+    /// Nil where it is about the source as a whole, or the network has no name.
+    public let ssid: SSID?
+    public let reason: Reason
+
+    public init(_ place: Place, _ ssid: SSID?, _ reason: Reason) {
+        (self.place, self.ssid, self.reason) = (place, ssid, reason)
+    }
+
+    public init(_ place: Place, _ reason: Reason) { self.init(place, nil, reason) }
+
+    public enum Reason: Sendable, Equatable {
+        // The source as a whole is left out.
+        case tooLong
+        case unreadable(SystemError)
+        case malformed(String)
+        case tooMany(String)
+
+        // One network is left out.
+        case enterprise
+        case wep
+        case adHoc
+        case accessPoint
+        case mesh
+        case unknownSecurity(String)
+        case noPassword
+        /// The password is in the user's session, or sealed.
+        case passwordElsewhere
+        case derivedKeyOnly
+        case noName
+        case impossibleName(InvalidSSID)
+        case impossiblePassword(InvalidPassphrase)
+        case notAutomatic
+
+        // The network is taken over without its address.
+        case impossibleAddress(StaticAddressError)
+        case unreadableAddress(String)
+        case addressOfOther(SSID)
+    }
+
+    /// What the finding costs.
+    public enum Extent: String, Sendable, Encodable {
+        case source
+        case network
+        case address
+    }
+
+    public var extent: Extent {
+        switch reason {
+        case .tooLong, .unreadable, .malformed, .tooMany: .source
+        case .impossibleAddress, .unreadableAddress, .addressOfOther: .address
+        default: .network
+        }
+    }
+}
+
+extension Finding.Reason: CustomStringConvertible {
+    /// Half a sentence, with nothing secret.
+    public var description: String {
+        switch self {
+        case .tooLong: "longer than \(ImportLimits.sourceLength / 1024) KiB, so it is not read"
+        case .unreadable(let error): error.reason
+        case .malformed(let problem): problem
+        case .tooMany(let what): "more than \(ImportLimits.networks) \(what); the rest is left out"
+        case .enterprise: "altnet cannot join enterprise networks (802.1X)"
+        case .wep: "altnet never joins WEP networks"
+        case .adHoc: "it is an ad-hoc network, without access point"
+        case .accessPoint: "it is the board's own access point"
+        case .mesh: "it is a mesh network"
+        case .unknownSecurity(let name): "altnet does not know its key management \(name.printable)"
+        case .noPassword: "no password is stored with it"
+        case .passwordElsewhere: "its password is not in this file: a user's keyring has it, or a sealed store"
+        case .derivedKeyOnly:
+            "only the key made of its password is stored, and altnet needs the password itself"
+        case .noName: "it has no SSID"
+        case .impossibleName(let error): "\(error)"
+        case .impossiblePassword(let error): "\(error)"
+        case .notAutomatic: "the board does not join it by itself; 'altnet backups add' stores it"
+        case .impossibleAddress(let error): "its address is not taken over: \(error)"
+        case .unreadableAddress(let text): "its address is not taken over: \(text.printable) is no address"
+        case .addressOfOther(let ssid): "the address of the interface is taken over for \(ssid) alone"
+        }
+    }
+}
+
+extension Finding: CustomStringConvertible {
+    /// A line, safe to print.
+    public var description: String { "\(place): " + (ssid.map { "\($0): " } ?? "") + "\(reason)" }
+}
+
+/// The bounds of what is read.
+public enum ImportLimits {
+    /// Of one file or one answer, in bytes.
+    public static let sourceLength = 1024 * 1024
+    /// Of one source.
+    public static let networks = 1024
+    /// The files of one folder.
+    public static let files = 1024
+}
+
+/// What one source has.
+public struct SourceContents: Sendable, Equatable {
+    public internal(set) var networks: [FoundNetwork] = []
+    public internal(set) var findings: [Finding] = []
+    /// Addresses that are set beside the networks, by interface or SSID.
+    public internal(set) var addresses: [SeparateAddress] = []
+
+    public init() {}
+
+    /// - Parameter passphrase: returns the one that a key was derived from, or nil where it is not known.
+    public mutating func resolveKeys(
+        _ passphrase: (_ network: FoundNetwork, _ key: Secret, _ comment: Secret?) -> Secret?
+    ) {
+        for index in networks.indices {
+            guard case .derivedKey(let key, let comment) = networks[index].credential,
+                let found = passphrase(networks[index], key, comment)
+            else { continue }
+            networks[index].credential = .passphrase(found)
+        }
+    }
+
+    public init(_ finding: Finding) { findings = [finding] }
+}
+
+/// A static address that dhcpcd sets, whichever program joins the network.
+public struct SeparateAddress: Sendable, Equatable {
+    /// Nil for any.
+    public let interface: String?
+    /// Nil for any.
+    public let ssid: SSID?
+    public let address: StaticAddress
+    public let place: Place
+
+    public init(interface: String?, ssid: SSID?, address: StaticAddress, place: Place) {
+        (self.interface, self.ssid, self.address, self.place) = (interface, ssid, address, place)
+    }
+}

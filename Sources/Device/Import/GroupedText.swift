@@ -1,0 +1,80 @@
+import AgentModel
+
+/// Groups of `key=value` lines, as GLib's key files (NetworkManager) and ell's settings (iwd) have them.
+struct GroupedText {
+    struct Value {
+        let text: SourceText
+        let line: Int
+    }
+
+    /// Of the groups' names, in the order in which they begin; a later value counts more.
+    private(set) var groups: [String: [String: Value]] = [:]
+
+    /// - Throws: what is neither a group, a key, a comment nor empty.
+    init(_ source: SourceText) throws(MalformedSource) {
+        var group: String?
+        for (number, line) in source.lines {
+            let line = line.trimmedStart
+            guard let first = line.first, first != UInt8(ascii: "#"), first != UInt8(ascii: ";") else { continue }
+            if first == UInt8(ascii: "[") {
+                let line = line.trimmed
+                guard line.last == UInt8(ascii: "]"), let name = line.dropFirst().dropLast().text else {
+                    throw MalformedSource("the line is no group such as [wifi]", line: number)
+                }
+                group = name
+                if groups[name] == nil { groups[name] = [:] }
+                continue
+            }
+            guard let (key, value) = line.split(at: UInt8(ascii: "=")), let name = key.trimmed.text, !name.isEmpty
+            else {
+                throw MalformedSource("the line is neither [group] nor key=value", line: number)
+            }
+            guard let group else { throw MalformedSource("the value is in no group", line: number) }
+            groups[group]?[name] = Value(text: value.trimmedStart, line: number)
+        }
+    }
+
+    init(groups: [String: [String: Value]]) { self.groups = groups }
+
+    subscript(group: String, key: String) -> Value? { groups[group]?[key] }
+}
+
+extension GroupedText.Value {
+    /// Without blanks at its end, and without escapes that texts have.
+    var word: String? { text.trimmed.text }
+
+    /// `true`, `yes`, `on` and `1`, as the programs write them.
+    var isTrue: Bool { ["true", "yes", "on", "1"].contains(word?.lowercased()) }
+
+    var number: Int? { text.trimmed.number }
+
+    /// Its bytes, after `\s`, `\t`, `\n`, `\r` and `\\` are replaced. They may be a secret: wipe them.
+    /// - Throws: another escape.
+    func bytes() throws(MalformedSource) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(text.count)
+        var rest = text
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "\\") else {
+                bytes.append(byte)
+                continue
+            }
+            switch rest.popFirst() {
+            case UInt8(ascii: "s"): bytes.append(UInt8(ascii: " "))
+            case UInt8(ascii: "t"): bytes.append(UInt8(ascii: "\t"))
+            case UInt8(ascii: "n"): bytes.append(UInt8(ascii: "\n"))
+            case UInt8(ascii: "r"): bytes.append(UInt8(ascii: "\r"))
+            case UInt8(ascii: "\\"): bytes.append(UInt8(ascii: "\\"))
+            default:
+                bytes.withUnsafeMutableBytes { wipe($0) }
+                throw MalformedSource("the value has an unknown escape", line: line)
+            }
+        }
+        return bytes
+    }
+
+    func secret() throws(MalformedSource) -> Secret {
+        var bytes = try bytes()
+        return Secret(consuming: &bytes)
+    }
+}

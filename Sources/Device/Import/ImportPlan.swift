@@ -1,0 +1,194 @@
+import AgentModel
+
+/// Which of the networks that were found the device gets, and as what.
+public struct ImportPlan: Sendable, Equatable {
+    /// The networks that the device has already.
+    public struct Device: Sendable, Equatable {
+        /// The network that it belongs in.
+        public var home: SSID?
+        public var backups: [SSID]
+        /// How many backups it stores.
+        public var maximum: Int
+
+        public init(home: SSID? = nil, backups: [SSID] = [], maximum: Int) {
+            (self.home, self.backups, self.maximum) = (home, backups, maximum)
+        }
+    }
+
+    /// The networks that the board's stations are in now, by their interfaces.
+    public typealias Connected = [String: SSID]
+
+    public enum Role: String, Sendable, Encodable {
+        case home
+        case backup
+        /// The device has it already, and keeps it as it is.
+        case kept
+        /// There is no room for it.
+        case noRoom
+    }
+
+    public struct Entry: Sendable, Equatable {
+        public let network: FoundNetwork
+        /// All places in which it was found, the one whose values are taken first.
+        public let places: [Place]
+        public let role: Role
+        public let isConnected: Bool
+    }
+
+    /// In the order of preference.
+    public let entries: [Entry]
+    /// What is not taken over, in the order in which it was found.
+    public let findings: [Finding]
+    /// The networks that the board is in now and that the device does not get, so that it would leave them.
+    public let lost: [SSID]
+
+    public var home: FoundNetwork? { entries.first { $0.role == .home }?.network }
+
+    public var backups: [FoundNetwork] { entries.filter { $0.role == .backup }.map(\.network) }
+
+    public var changesNothing: Bool { entries.allSatisfy { $0.role == .kept || $0.role == .noRoom } }
+
+    /// - Parameters:
+    ///   - sources: in the order in which they are believed.
+    ///   - replaces: whether another home and networks of the same names may go.
+    ///   - homeTakesRoom: whether a new home is one of the backups, too.
+    public init(
+        _ sources: [SourceContents], device: Device, connected: Connected = [:], replaces: Bool = false,
+        homeTakesRoom: Bool = false
+    ) {
+        var findings = sources.flatMap(\.findings)
+        let separate = sources.flatMap(\.addresses)
+        let connectedNames = Set(connected.values)
+        var groups = Self.joinable(sources.flatMap(\.networks), connectedNames, &findings)
+            .map { $0.withAddress(of: separate, connected) }
+        groups.sort { $0.isPreferred(to: $1, connectedNames) }
+        Self.shareAddresses(&groups, &findings)
+
+        let named = Set(groups.map(\.network.ssid))
+        // Another source, or the device, has what this one lacks.
+        let known = Set(device.backups + [device.home].compactMap(\.self))
+        findings.removeAll { finding in
+            finding.extent == .network && finding.ssid.map { named.contains($0) || known.contains($0) } ?? false
+        }
+        var room = max(0, device.maximum - device.backups.count)
+        var hasHome = device.home != nil && !replaces
+        entries = groups.map { group in
+            let ssid = group.network.ssid
+            let isListed = device.backups.contains(ssid)
+            let role: Role
+            if known.contains(ssid), !replaces {
+                role = .kept
+                // What comes first by all that is known is stored already, so nothing else is made home.
+                hasHome = true
+            } else if !hasHome {
+                role = .home
+                hasHome = true
+                if homeTakesRoom, !isListed { room = max(0, room - 1) }
+            } else if isListed {
+                role = .backup
+            } else if room > 0 {
+                role = .backup
+                room -= 1
+            } else {
+                role = .noRoom
+            }
+            return Entry(
+                network: group.network, places: group.places, role: role, isConnected: connectedNames.contains(ssid))
+        }
+        let held = Set(entries.filter { $0.role != .noRoom }.map(\.network.ssid)).union(known)
+        lost = connectedNames.subtracting(held).sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }
+        let taken = Set(entries.filter { $0.role == .home || $0.role == .backup }.map(\.network.ssid))
+        self.findings = findings.filter { finding in
+            finding.extent != .address || finding.ssid.map(taken.contains) ?? true
+        }
+    }
+
+    /// The networks that altnet can join, each once.
+    private static func joinable(
+        _ networks: [FoundNetwork], _ connected: Set<SSID>, _ findings: inout [Finding]
+    ) -> [MergedNetwork] {
+        var order: [SSID] = []
+        var groups: [SSID: MergedNetwork] = [:]
+        for network in networks {
+            if case .derivedKey = network.credential {
+                findings.append(Finding(network.place, network.ssid, .derivedKeyOnly))
+                continue
+            }
+            guard network.isAutomatic || connected.contains(network.ssid) else {
+                findings.append(Finding(network.place, network.ssid, .notAutomatic))
+                continue
+            }
+            if let group = groups[network.ssid] {
+                groups[network.ssid] = group.merged(with: network)
+            } else {
+                order.append(network.ssid)
+                groups[network.ssid] = MergedNetwork(network: network, places: [network.place])
+            }
+        }
+        return order.compactMap { groups[$0] }
+    }
+
+    /// An interface's address is in one network: the one that the board is in, or the most preferred.
+    private static func shareAddresses(_ groups: inout [MergedNetwork], _ findings: inout [Finding]) {
+        var owners: [StaticAddress: SSID] = [:]
+        for index in groups.indices where groups[index].network.addressIsOfInterface {
+            guard let address = groups[index].network.address else { continue }
+            if let owner = owners[address] {
+                let network = groups[index].network
+                findings.append(Finding(network.place, network.ssid, .addressOfOther(owner)))
+                groups[index].network.address = nil
+            } else {
+                owners[address] = groups[index].network.ssid
+            }
+        }
+    }
+}
+
+/// A network with all places in which it was found.
+private struct MergedNetwork {
+    var network: FoundNetwork
+    var places: [Place]
+
+    /// The source that is believed more comes first. Where the other has joined the network later, its credential
+    /// counts.
+    func merged(with other: FoundNetwork) -> MergedNetwork {
+        let isNewer =
+            (other.lastConnected ?? 0) > (network.lastConnected ?? 0) && other.credential != network.credential
+        let (first, second) = isNewer ? (other, network) : (network, other)
+        var merged = first
+        merged.isHidden = first.isHidden || second.isHidden
+        merged.priority = max(first.priority, second.priority)
+        merged.lastConnected = [first.lastConnected, second.lastConnected].compactMap(\.self).max()
+        merged.interface = first.interface ?? second.interface
+        if first.address == nil {
+            (merged.address, merged.addressIsOfInterface) = (second.address, second.addressIsOfInterface)
+        }
+        let places = places.contains(other.place) ? places : isNewer ? [other.place] + places : places + [other.place]
+        return MergedNetwork(network: merged, places: places)
+    }
+
+    func withAddress(of separate: [SeparateAddress], _ connected: ImportPlan.Connected) -> MergedNetwork {
+        guard network.address == nil else { return self }
+        let fitting = separate.filter { candidate in
+            guard candidate.ssid == nil || candidate.ssid == network.ssid else { return false }
+            guard let interface = candidate.interface else { return true }
+            if let own = network.interface { return own == interface }
+            return connected[interface] == network.ssid || interface.hasPrefix("wl")
+        }
+        guard let address = fitting.first(where: { $0.ssid != nil }) ?? fitting.first else { return self }
+        var copy = self
+        copy.network.address = address.address
+        copy.network.addressIsOfInterface = address.ssid == nil
+        return copy
+    }
+
+    func isPreferred(to other: MergedNetwork, _ connected: Set<SSID>) -> Bool {
+        let (left, right) = (network, other.network)
+        let (isIn, otherIsIn) = (connected.contains(left.ssid), connected.contains(right.ssid))
+        guard isIn == otherIsIn else { return isIn }
+        guard left.priority == right.priority else { return left.priority > right.priority }
+        let (time, otherTime) = (left.lastConnected ?? 0, right.lastConnected ?? 0)
+        guard time == otherTime else { return time > otherTime }
+        return left.ssid.bytes.lexicographicallyPrecedes(right.ssid.bytes)
+    }
+}

@@ -1,0 +1,142 @@
+import AgentModel
+
+/// wpa_supplicant's configuration (wpa_supplicant.conf(5)).
+public enum WpaSupplicantSource {
+    public static func read(_ bytes: UnsafeRawBufferPointer, from source: String) -> SourceContents {
+        reading(bytes, from: source) { text, contents throws(MalformedSource) in
+            try contents.addSupplicantNetworks(text.lines, from: source, interface: interface(of: source))
+        }
+    }
+
+    /// The interface in the name of a file such as wpa_supplicant-wlan0.conf.
+    static func interface(of path: String) -> String? {
+        var name = path.split(separator: "/").last.map(String.init) ?? ""
+        guard name.hasPrefix("wpa_supplicant-"), name.hasSuffix(".conf") else { return nil }
+        name = String(name.dropFirst("wpa_supplicant-".count).dropLast(".conf".count))
+        for driver in ["nl80211-", "wired-", "wext-"] where name.hasPrefix(driver) {
+            name = String(name.dropFirst(driver.count))
+        }
+        return name.isEmpty ? nil : name
+    }
+}
+
+extension SourceContents {
+    /// What is outside of `network={...}` is not of interest.
+    mutating func addSupplicantNetworks(
+        _ lines: [(number: Int, text: SourceText)], from source: String, interface: String?
+    ) throws(MalformedSource) {
+        var block: (line: Int, fields: [String: SourceText])?
+        var isInOther = false
+        for (number, line) in lines {
+            // As wpa_passphrase(8) leaves it beside the key.
+            if let comment = Self.commentedPassphrase(line) { block?.fields["#psk"] = comment }
+            let line = Self.withoutComment(line)
+            guard !line.isEmpty else { continue }
+            if line.isEqual(to: "}") {
+                if let ended = block { addSupplicantNetwork(ended.fields, Place(source, line: ended.line), interface) }
+                (block, isInOther) = (nil, false)
+            } else if block == nil, !isInOther {
+                if line.isEqual(to: "network={") {
+                    block = (number, [:])
+                } else if line.last == UInt8(ascii: "{") {
+                    isInOther = true
+                }
+            } else if let (key, value) = line.split(at: UInt8(ascii: "=")) {
+                if value.isEqual(to: "{") {
+                    throw MalformedSource("a block begins before the one before it ends", line: number)
+                }
+                if let name = key.trimmed.text { block?.fields[name] = value.trimmed }
+            }
+        }
+        if let block { throw MalformedSource("the network's block does not end", line: block.line) }
+    }
+
+    /// As hostap's wpa_config_get_line: a number sign behind the last quote begins a comment.
+    private static func withoutComment(_ line: SourceText) -> SourceText {
+        let line = line.trimmed
+        guard line.first != UInt8(ascii: "#") else { return line.prefix(0) }
+        let quote = UInt8(ascii: "\"")
+        let start = line.lastIndex(of: quote).flatMap { last in line.firstIndex(of: quote) == last ? nil : last }
+        let tail = line[(start ?? line.startIndex)...]
+        guard let mark = tail.firstIndex(of: UInt8(ascii: "#")) else { return line }
+        return line[..<mark].trimmed
+    }
+
+    private mutating func addSupplicantNetwork(_ fields: [String: SourceText], _ place: Place, _ interface: String?) {
+        var draft = NetworkDraft(place)
+        draft.name = fields["ssid"].flatMap(Self.bytes)
+        if draft.name == nil, fields["ssid"] != nil {
+            return findings.append(Finding(place, .malformed("the SSID is neither quoted nor hexadecimal digits")))
+        }
+        draft.interface = interface
+        draft.isHidden = fields["scan_ssid"]?.isEqual(to: "1") ?? false
+        draft.isAutomatic = fields["disabled"].map { $0.isEqual(to: "0") } ?? true
+        draft.priority = fields["priority"]?.number ?? 0
+        switch fields["mode"]?.number ?? 0 {
+        case 0: break
+        case 1: draft.mode = .adHoc
+        case 5: draft.mode = .mesh
+        default: draft.mode = .accessPoint
+        }
+        draft.security = Self.security(fields)
+        draft.password = Self.password(fields, draft.security)
+        add(draft)
+    }
+
+    private static func security(_ fields: [String: SourceText]) -> NetworkDraft.Security {
+        let hasWEP = fields.keys.contains { $0.hasPrefix("wep_key") }
+        guard let words = fields["key_mgmt"]?.list(\.isBlank).compactMap(\.text), !words.isEmpty else {
+            // The default is both WPA-PSK and WPA-EAP.
+            return fields["psk"] == nil && fields["eap"] != nil ? .enterprise : .psk
+        }
+        let psk: Set = ["WPA-PSK", "WPA-PSK-SHA256", "FT-PSK"]
+        let sae: Set = ["SAE", "FT-SAE", "SAE-EXT-KEY", "FT-SAE-EXT-KEY"]
+        if words.contains(where: psk.contains), fields["psk"] != nil || fields["sae_password"] != nil { return .psk }
+        if words.contains(where: sae.contains) { return words.contains(where: psk.contains) ? .psk : .sae }
+        if words.contains(where: psk.contains), fields["eap"] == nil { return .psk }
+        if words.contains("OWE") { return .owe }
+        if words.contains(where: { $0.contains("EAP") || $0.hasPrefix("FILS") }) { return .enterprise }
+        if words.contains("IEEE8021X") { return .wep }
+        if words.contains("NONE") { return hasWEP ? .wep : .open }
+        return .unknown(words.joined(separator: " "))
+    }
+
+    private static func password(
+        _ fields: [String: SourceText], _ security: NetworkDraft.Security
+    ) -> NetworkDraft.Password {
+        if case .sae = security, let password = fields["sae_password"] {
+            return quoted(password).map { .passphrase(Secret($0)) } ?? .passphrase(Secret(password))
+        }
+        guard let psk = fields["psk"] else {
+            guard let password = fields["sae_password"] else { return .missing }
+            return .passphrase(Secret(quoted(password) ?? password))
+        }
+        if let text = quoted(psk) { return .passphrase(Secret(text)) }
+        if psk.isHexKey {
+            let comment = fields["#psk"].map { Secret($0) }
+            return Secret(hexDigits: psk).map { .derivedKey($0, comment: comment) } ?? .missing
+        }
+        return psk.starts(with: "ext:") ? .elsewhere : .passphrase(Secret(psk))
+    }
+
+    private static func commentedPassphrase(_ line: SourceText) -> SourceText? {
+        let line = line.trimmed
+        return line.starts(with: "#psk=") ? quoted(line.dropFirst(5)) : nil
+    }
+
+    /// From the first quote to the last.
+    private static func quoted(_ value: SourceText) -> SourceText? {
+        let quote = UInt8(ascii: "\"")
+        guard value.count > 1, value.first == quote, value.last == quote else { return nil }
+        return value.dropFirst().dropLast()
+    }
+
+    /// Quoted, with escapes (`P"..."`), or hexadecimal digits.
+    private static func bytes(_ value: SourceText) -> [UInt8]? {
+        if let text = quoted(value) { return Array(text) }
+        if value.first == UInt8(ascii: "P"), let text = quoted(value.dropFirst())?.text {
+            return SSID.bytes(printedBySupplicant: text)
+        }
+        return value.text.flatMap { Hex.bytes($0) }
+    }
+}

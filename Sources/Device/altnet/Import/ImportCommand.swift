@@ -1,0 +1,255 @@
+import Agent
+import AgentModel
+import AppClient
+import AppProtocol
+import ArgumentParser
+import Glibc
+import Import
+import KeyFile
+
+struct ImportCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "import", abstract: "Take over the Wi-Fi networks that this board knows already.",
+        discussion: """
+            Reads what NetworkManager, netplan, wpa_supplicant, iwd, dhcpcd, cloud-init and the Raspberry Pi Imager \
+            have stored, passwords and static addresses included, shows what it found, and asks before it stores \
+            anything. It changes none of their files and shows no password:
+
+              altnet import --dry-run    only show
+              altnet import              show, ask, store
+              altnet import --yes        for scripts
+
+            The network that the board is in now becomes home; if it is in none, the one with the highest priority, \
+            then the one last used. The others become backups, as many as the device stores. What the device has \
+            already stays as it is. Networks that altnet cannot join are listed with the reason.
+
+            Of some networks only the key made of the password is stored, as the Raspberry Pi Imager does it. On a \
+            terminal you are asked for the password, which is held against the key.
+
+            Without a running agent, the device also gets an identity and a root key where it has none, as by \
+            'altnet provision'. A running agent gets the networks over its socket, and goes to the new home if it \
+            had none.
+
+            EXIT STATUS
+              0   done; also when there was nothing to store
+              1   the user did not agree, or the agent could not go to the new home
+              65  the key file is damaged, or is there without its root key
+              69  the agent does not answer
+              74  a disk or a flash chip failed
+              77  only root can read what other programs have stored
+              78  the agent's settings are not in order
+            """)
+
+    @OptionGroup var options: KeyFileOptions
+
+    @Flag(help: "Show what would be stored, and store nothing.")
+    var dryRun = false
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    @Flag(help: "Replace another home, and what is stored under the same names.")
+    var force = false
+
+    @Option(
+        help: ArgumentHelp("Read the files of the system that is mounted in this folder.", valueName: "folder"),
+        completion: .directory)
+    var root: String?
+
+    @Option(
+        help: ArgumentHelp("The state directory (default: the agent's).", valueName: "path"))
+    var stateDir: String?
+
+    @Option(
+        help: ArgumentHelp("The agent's user, who gets the state directory (default: its owner).", valueName: "user"))
+    var owner: String?
+
+    func validate() throws {
+        if dryRun, yes { throw ValidationError("--dry-run and --yes exclude each other.") }
+        if options.json, !dryRun, !yes { throw ValidationError("--json does not ask: give --dry-run or --yes.") }
+    }
+
+    func run() async throws {
+        let console = Console.current
+        do {
+            try await run(console)
+        } catch let failure as CommandFailure {
+            try console.report(failure, json: options.json)
+        } catch let failure as any KeyFileFailure {
+            try console.report(CommandFailure(failure), json: options.json)
+        } catch let error as ClientError {
+            try console.report(CommandFailure(error), json: options.json)
+        }
+    }
+
+    private func run(_ console: Console) async throws {
+        guard root != nil || geteuid() == 0 else {
+            throw CommandFailure(.notPermitted, "only root can read what other programs have stored: run it with sudo")
+        }
+        let settings = try options.settings(stateDirectory: stateDir)
+        let files = try DeviceFiles(settings, options.place(settings), owner: owner)
+        if !dryRun { _ = try files.finishReset() }
+        let device = try files.inspect()
+        let isRunning = try files.place.isInUse()
+        var sources = Board(root: root).read()
+        var keys = DerivedKeys(asks: !dryRun && !yes)
+        for index in sources.indices {
+            sources[index].resolveKeys { keys.passphrase($0, $1, comment: $2, console) }
+        }
+        let plan = ImportPlan(
+            sources, device: ImportPlan.Device(device.state, maximum: settings.maximumBackups),
+            connected: root == nil ? await Board.connected() : [:], replaces: force, homeTakesRoom: isRunning)
+        let view = ImportView(plan: plan, isRunning: isRunning)
+        if !options.json { console.print(view.render(console.style)) }
+        let stores = !dryRun && !plan.changesNothing
+        if stores {
+            if !yes { try askForConsent(console) }
+            if isRunning {
+                try await tell(plan, settings, console)
+            } else {
+                try store(plan, files, device)
+            }
+        }
+        if options.json { return console.print(json: ImportReport(plan, isRunning: isRunning, isStored: stores)) }
+        console.print(view.outcome(isStored: stores, isDryRun: dryRun))
+    }
+
+    private func askForConsent(_ console: Console) throws {
+        let answer: String
+        do { answer = try console.askText("Store these networks? Type yes: ") } catch let failure as CommandFailure
+            where failure.status == .badData
+        {
+            throw CommandFailure(.failed, "there is no terminal to ask on: --yes agrees, --dry-run only shows")
+        }
+        guard answer == "yes" else { throw CommandFailure(.failed, "nothing was stored") }
+    }
+
+    // MARK: Without an agent
+
+    private func store(_ plan: ImportPlan, _ files: DeviceFiles, _ device: Provisioning.Device) throws {
+        let networks = ImportedNetworks(
+            home: try plan.home.map { try StoredNetwork($0) }, backups: try plan.backups.map { try StoredNetwork($0) })
+        let provisioning = Provisioning()
+        _ = try files.provide(
+            provisioning, try provisioning.plan(for: device), storing: { try networks.provide(in: $0) })
+    }
+
+    // MARK: With an agent
+
+    private func tell(_ plan: ImportPlan, _ settings: AgentSettings, _ console: Console) async throws {
+        let device = try await DeviceClient(
+            connectingTo: .unixSocket(path: settings.socketPath), timeout: .seconds(30))
+        do {
+            let list = try await update(plan, device)
+            if let home = plan.home { try await move(to: home, in: list, device, console) }
+        } catch {
+            await device.close()
+            throw error
+        }
+        await device.close()
+    }
+
+    private func update(_ plan: ImportPlan, _ device: DeviceClient) async throws -> BackupList {
+        let list = try await device.backups()
+        let new = ([plan.home].compactMap(\.self) + plan.backups)
+        let names = Set(new.map(\.ssid))
+        let kept = list.networks.filter { !names.contains($0.ssid) }
+        // A home for which there is no room is stored when the device is there.
+        let room = max(0, list.max - kept.count)
+        let listed = new.count > room && plan.home != nil ? Array(new.dropFirst()) : new
+        return try await device.updateBackups(
+            kept.map { .stored($0.hash) } + listed.prefix(room).map { .new(NewNetwork($0)) }, ifRevision: list.revision)
+    }
+
+    private func move(
+        to home: FoundNetwork, in list: BackupList, _ device: DeviceClient, _ console: Console
+    ) async throws {
+        let stored = list.networks.first { $0.ssid == home.ssid }
+        do {
+            let status = try await console.showingProgress { progress in
+                try await device.switchNetwork(
+                    to: stored.map { .stored($0.hash) } ?? .new(NewNetwork(home)), within: .seconds(120)
+                ) { status in
+                    if !status.phase.isOutcome { progress.show(Wording.phase(status.phase)) }
+                }
+            }
+            guard status.phase != .committed else { return }
+            throw CommandFailure(.failed, sentence(home.ssid, status.text ?? Wording.phase(status.phase)))
+        } catch ClientError.refused(let error) where error.code == .alreadyAssociated {
+            return
+        } catch ClientError.refused(let error) {
+            throw CommandFailure(.failed, sentence(home.ssid, error.message))
+        }
+    }
+
+    private func sentence(_ ssid: SSID, _ problem: String) -> String {
+        "the networks are stored, but the device did not go to \(ssid): \(problem). 'altnet switch' makes it home later"
+    }
+}
+
+/// The passwords of networks of which the board has stored only the key that is made of one.
+private struct DerivedKeys {
+    /// Whether a user is asked for them.
+    let asks: Bool
+    /// Nil for those that the user does not tell.
+    private var known: [SSID: Secret?] = [:]
+
+    private static let attempts = 3
+
+    init(asks: Bool) { self.asks = asks }
+
+    mutating func passphrase(_ network: FoundNetwork, _ key: Secret, comment: Secret?, _ console: Console) -> Secret? {
+        if let comment, Self.opens(comment, network.ssid, key) { return comment }
+        guard asks else { return nil }
+        if let said = known[network.ssid], said.map({ Self.opens($0, network.ssid, key) }) ?? true { return said }
+        let said = ask(network.ssid, key, console)
+        known[network.ssid] = .some(said)
+        return said
+    }
+
+    private func ask(_ ssid: SSID, _ key: Secret, _ console: Console) -> Secret? {
+        console.advise("Of \(ssid) only the key made of its password is stored. Without the password it is left out.")
+        for _ in 0..<Self.attempts {
+            guard let password = try? console.askPassword("Password for \(ssid), or none: "), password.count > 0 else {
+                return nil
+            }
+            if Self.opens(password, ssid, key) { return password }
+            console.advise("This is not the password that the key was made of.")
+        }
+        return nil
+    }
+
+    private static func opens(_ password: Secret, _ ssid: SSID, _ key: Secret) -> Bool {
+        let network = try? StoredNetwork(provisioned: NewNetwork(ssid: ssid, password: password))
+        guard case .passphrase(_, let psk) = network?.credential else { return false }
+        return psk == key
+    }
+}
+
+extension ImportPlan.Device {
+    /// - Parameter state: nil for a device that has nothing yet.
+    init(_ state: StoredState?, maximum: Int) {
+        self.init(
+            home: (state?.chosen ?? state?.home)?.ssid, backups: state?.backups.map(\.ssid) ?? [], maximum: maximum)
+    }
+}
+
+extension NewNetwork {
+    /// A network of the plan, as the agent gets it over its socket.
+    init(_ network: FoundNetwork) {
+        let password: Secret? = if case .passphrase(let password) = network.credential { password } else { nil }
+        self.init(
+            ssid: network.ssid, credential: password.map { .password($0) } ?? .none,
+            security: network.security ?? (password == nil ? .open : nil), isHidden: network.isHidden,
+            address: network.address)
+    }
+}
+
+extension StoredNetwork {
+    /// The same, as it is stored. Deriving its key takes milliseconds.
+    init(_ network: FoundNetwork) throws {
+        do { try self.init(provisioned: NewNetwork(network)) } catch {
+            throw CommandFailure(.badData, "\(network.ssid): \(error.message)")
+        }
+    }
+}

@@ -1,0 +1,136 @@
+import AgentModel
+import Import
+
+/// What was found, and what becomes of it.
+struct ImportView {
+    let plan: ImportPlan
+    /// Whether an agent gets the networks over its socket.
+    let isRunning: Bool
+
+    func render(_ style: Style) -> String {
+        var parts: [String] = []
+        if plan.entries.isEmpty {
+            parts.append("No network was found that altnet can take over.")
+        } else {
+            var table = Table(columns: [
+                .init(title: "NETWORK", minimum: 12), .init(title: "SECURITY", minimum: 6, rank: 2),
+                .init(title: "ROLE"), .init(title: "WHAT HAPPENS", minimum: 20),
+                .init(title: "FROM", minimum: 12, rank: 3),
+            ])
+            table.rows = plan.entries.map(row)
+            parts.append(table.render(style))
+        }
+        if !plan.findings.isEmpty {
+            parts.append((["Not taken over:"] + plan.findings.map { "  \($0)" }).joined(separator: "\n"))
+        }
+        for ssid in plan.lost {
+            parts.append(
+                style.paint("The board is in \(ssid) now, and altnet does not get it:", .red)
+                    + " it would leave \(ssid) when it takes the interface over.")
+        }
+        return parts.joined(separator: "\n\n")
+    }
+
+    private func row(_ entry: ImportPlan.Entry) -> [Table.Cell] {
+        [
+            .init(entry.network.ssid.description), .init(Wording.security(entry.network.likelySecurity)),
+            .init(entry.role == .home ? "home" : entry.role == .backup ? "backup" : "-"),
+            .init(fate(entry), entry.role == .noRoom ? .yellow : entry.role == .kept ? .dim : nil),
+            .init(entry.places.map { "\($0)" }.joined(separator: "; "), .dim),
+        ]
+    }
+
+    private func fate(_ entry: ImportPlan.Entry) -> String {
+        let address = entry.network.address.map { " with \($0.address)/\($0.prefixLength)" } ?? ""
+        let now = entry.isConnected ? ", in use now" : ""
+        return switch entry.role {
+        case .home: (isRunning ? "stored, and the device goes there" : "stored") + address + now
+        case .backup: "stored" + address + now
+        case .kept: "stays as it is stored already" + now
+        case .noRoom: "left out: the device has as many as it stores (ALTNET_MAX_BACKUPS)"
+        }
+    }
+
+    func outcome(isStored: Bool, isDryRun: Bool) -> String {
+        if isDryRun { return "Nothing was stored: this is what would be done." }
+        guard isStored else { return "There is nothing to store." }
+        let backups = plan.backups.count
+        let count = "\(backups) \(backups == 1 ? "backup" : "backups")"
+        return plan.home.map { "\($0.ssid) is home now, with \(count) more." } ?? "Stored \(count)."
+    }
+}
+
+extension FoundNetwork {
+    /// Its security, or what it is most likely to be.
+    fileprivate var likelySecurity: Security { security ?? (credential == .none ? .open : .wpa2wpa3) }
+}
+
+/// The same with --json.
+struct ImportReport: Encodable {
+    struct Network: Encodable {
+        let ssid: String?
+        let ssidHex: String?
+        let security: Security
+        let hidden: Bool
+        let role: ImportPlan.Role
+        let connected: Bool
+        /// Absent where a server gives the device one.
+        let address: String?
+        let gateway: String?
+        let nameServers: [String]?
+        let sources: [Source]
+    }
+
+    struct Name: Encodable {
+        let ssid: String?
+        let ssidHex: String?
+    }
+
+    struct Source: Encodable {
+        let path: String
+        let line: Int?
+
+        init(_ place: Place) { (path, line) = (place.source, place.line) }
+    }
+
+    struct Omission: Encodable {
+        let ssid: String?
+        let ssidHex: String?
+        let extent: Finding.Extent
+        let reason: String
+        let source: Source
+    }
+
+    let networks: [Network]
+    let notTaken: [Omission]
+    /// The networks that the board is in now and that the device does not get.
+    let lost: [Name]
+    let agentRuns: Bool
+    /// Whether anything was stored.
+    let stored: Bool
+
+    init(_ plan: ImportPlan, isRunning: Bool, isStored: Bool) {
+        networks = plan.entries.map { entry in
+            let name = SSID.JSONMembers(entry.network.ssid)
+            let address = entry.network.address
+            return Network(
+                ssid: name.ssid, ssidHex: name.ssidHex, security: entry.network.likelySecurity,
+                hidden: entry.network.isHidden, role: entry.role, connected: entry.isConnected,
+                address: address.map { "\($0.address)/\($0.prefixLength)" },
+                gateway: address?.gateway.map { "\($0)" }, nameServers: address?.nameServers.map { "\($0)" },
+                sources: entry.places.map(Source.init))
+        }
+        notTaken = plan.findings.map { finding in
+            let name = finding.ssid.map { SSID.JSONMembers($0) }
+            return Omission(
+                ssid: name?.ssid, ssidHex: name?.ssidHex, extent: finding.extent, reason: "\(finding.reason)",
+                source: Source(finding.place))
+        }
+        lost = plan.lost.map { ssid in
+            let name = SSID.JSONMembers(ssid)
+            return Name(ssid: name.ssid, ssidHex: name.ssidHex)
+        }
+        agentRuns = isRunning
+        stored = isStored
+    }
+}

@@ -1,0 +1,358 @@
+import AgentModel
+import AppProtocol
+import Foundation
+import Import
+import KeyFile
+import Testing
+
+@testable import altnet
+
+@Suite struct ImportCommandTests {
+    /// A board's files, and a device beside them.
+    private struct Bench {
+        let folder: String
+        var root: String { folder + "/root" }
+        var state: String { folder + "/state" }
+        var settings: String { folder + "/settings" }
+
+        func add(_ path: String, _ text: String) throws {
+            let path = root + path
+            try FileManager.default.createDirectory(
+                atPath: URL(fileURLWithPath: path).deletingLastPathComponent().path, withIntermediateDirectories: true)
+            try text.write(toFile: path, atomically: true, encoding: .utf8)
+        }
+
+        func run(
+            _ options: [String], password: String? = nil, answers: [String] = []
+        ) async -> CommandRun {
+            await CommandRun.altnet(
+                ["import", "--root", root, "--settings", settings, "--root-key", folder + "/keys/root-key"] + options,
+                password: password, answers: answers)
+        }
+
+        func open() throws -> KeyFile {
+            try StorePlace(path: state + "/keyfile", rootKey: .file(path: folder + "/keys/root-key"))
+                .open(maximumBackups: 3)
+        }
+
+        /// Path and content of every file of the board.
+        var files: [String: Data] {
+            let names = FileManager.default.enumerator(atPath: root)?.allObjects.compactMap { $0 as? String } ?? []
+            return names.reduce(into: [:]) { $0[$1] = FileManager.default.contents(atPath: root + "/" + $1) }
+        }
+    }
+
+    private func withBench(socket: String = "/nowhere", _ body: (Bench) async throws -> Void) async throws {
+        let folder = FileManager.default.temporaryDirectory.path + "/altnet-" + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let bench = Bench(folder: folder)
+        try FileManager.default.createDirectory(atPath: bench.root, withIntermediateDirectories: true)
+        try "ALTNET_STATE_DIR=\(bench.state)\nALTNET_SOCKET=\(socket)\nALTNET_MAX_BACKUPS=3\n"
+            .write(toFile: bench.settings, atomically: true, encoding: .utf8)
+        try await body(bench)
+    }
+
+    private static let connection = """
+        [connection]
+        type=wifi
+        autoconnect-priority=5
+        [wifi]
+        ssid=HomeNet
+        [wifi-security]
+        key-mgmt=wpa-psk
+        psk=correct horse
+        [ipv4]
+        method=manual
+        address1=192.168.1.20/24,192.168.1.1
+
+        """
+    private static let supplicant = """
+        network={
+        \tssid="Cafe"
+        \tkey_mgmt=NONE
+        }
+        network={
+        \tssid="Work"
+        \tkey_mgmt=WPA-EAP
+        }
+
+        """
+    /// Of "correct horse" and "Home Net", as wpa_passphrase(8) makes it.
+    private static let key = "bb4b86441ece5d83bfa5c94c563c6608457f85482d7bd7cad7e0ca3dcfa91591"
+
+    private func addFiles(to bench: Bench) throws {
+        try bench.add("/etc/NetworkManager/system-connections/Home.nmconnection", Self.connection)
+        try bench.add("/etc/wpa_supplicant/wpa_supplicant.conf", Self.supplicant)
+    }
+
+    @Test func showsWhatItFoundThenAsksThenStores() async throws {
+        try await withBench { bench in
+            try addFiles(to: bench)
+            let before = bench.files
+            let table = """
+                NETWORK  SECURITY   ROLE    WHAT HAPPENS                 FROM
+                HomeNet  WPA2/WPA3  home    stored with 192.168.1.20/24  /etc/NetworkManager/system-connections/Home.nmconnection, line 5
+                Cafe     open       backup  stored                       /etc/wpa_supplicant/wpa_supplicant.conf, line 1
+
+                Not taken over:
+                  /etc/wpa_supplicant/wpa_supplicant.conf, line 5: Work: altnet cannot join enterprise networks (802.1X)
+
+                """
+            let dry = await bench.run(["--dry-run"])
+            #expect(dry.output == table + "Nothing was stored: this is what would be done.\n")
+            #expect(!FileManager.default.fileExists(atPath: bench.state))
+            let refused = await bench.run([], answers: ["no"])
+            #expect(refused.status == 1)
+            #expect(refused.errors.contains("altnet: nothing was stored\n"))
+            #expect(!FileManager.default.fileExists(atPath: bench.state))
+            let unasked = await bench.run([])
+            #expect(unasked.status == 1)
+            #expect(unasked.errors.contains("--yes agrees"))
+
+            let run = await bench.run([], answers: ["yes"])
+            #expect(run.status == 0)
+            #expect(run.output == table + "HomeNet is home now, with 1 backup more.\n")
+            let state = try bench.open().state
+            #expect(state.home?.ssid.text == "HomeNet")
+            #expect(state.home?.staticAddress?.gateway == IPAddress("192.168.1.1"))
+            guard case .passphrase(let password, _) = state.home?.credential else {
+                Issue.record("no password")
+                return
+            }
+            #expect(password == Secret(text: "correct horse"))
+            #expect(state.backups.map(\.ssid.text) == ["Cafe"])
+            #expect(state.backupsRevision == 1)
+            #expect(FileManager.default.fileExists(atPath: bench.state + "/device-id"))
+
+            let again = await bench.run(["--yes"])
+            #expect(again.output.hasSuffix("There is nothing to store.\n"))
+            #expect(again.output.contains("stays as it is stored already"))
+            #expect(bench.files == before)
+            for run in [dry, refused, run, again] { #expect(!(run.output + run.errors).contains("correct horse")) }
+        }
+    }
+
+    @Test func asJSON() async throws {
+        struct Report: Decodable {
+            struct Network: Decodable {
+                let ssid: String
+                let role: String
+                let security: String
+                let address: String?
+            }
+            struct Omission: Decodable {
+                let ssid: String?
+                let extent: String
+                let reason: String
+            }
+            let networks: [Network]
+            let notTaken: [Omission]
+            let stored: Bool
+            let agentRuns: Bool
+        }
+        try await withBench { bench in
+            try addFiles(to: bench)
+            let dry = await bench.run(["--dry-run", "--json"])
+            #expect(try JSONDecoder().decode(Report.self, from: Data(dry.output.utf8)).stored == false)
+            let run = await bench.run(["--yes", "--json"])
+            let report = try JSONDecoder().decode(Report.self, from: Data(run.output.utf8))
+            #expect(report.stored && !report.agentRuns)
+            #expect(report.networks.map(\.role) == ["home", "backup"])
+            #expect(report.networks.map(\.address) == ["192.168.1.20/24", nil])
+            #expect(report.notTaken.map(\.ssid) == ["Work"])
+            #expect(report.notTaken.map(\.extent) == ["network"])
+            #expect(!run.output.contains("correct horse"))
+        }
+    }
+
+    @Test func whatIsStoredIsReplacedOnlyByForce() async throws {
+        try await withBench { bench in
+            try addFiles(to: bench)
+            #expect(await bench.run(["--yes"]).status == 0)
+            try bench.add(
+                "/etc/NetworkManager/system-connections/Home.nmconnection",
+                Self.connection.replacing("correct horse", with: "another password"))
+            #expect(await bench.run(["--yes"]).output.hasSuffix("There is nothing to store.\n"))
+            #expect(await bench.run(["--yes", "--force"]).status == 0)
+            guard case .passphrase(let password, _) = try bench.open().state.home?.credential else {
+                Issue.record("no password")
+                return
+            }
+            #expect(password == Secret(text: "another password"))
+        }
+    }
+
+    /// The Imager and wpa_passphrase(8) leave the key alone, of which the password does not come back.
+    @Test func aKeyIsHeldAgainstThePasswordThatTheUserTells() async throws {
+        try await withBench { bench in
+            let file = "/etc/NetworkManager/system-connections/preconfigured.nmconnection"
+            try bench.add(
+                file,
+                Self.connection.replacing("HomeNet", with: "Home Net").replacing("correct horse", with: Self.key))
+            let dry = await bench.run(["--dry-run"])
+            #expect(dry.output.contains("only the key made of its password is stored"))
+            let wrong = await bench.run([], password: "battery staple", answers: ["yes"])
+            #expect(wrong.errors.contains("This is not the password"))
+            #expect(wrong.output.contains("There is nothing to store."))
+            let right = await bench.run([], password: "correct horse", answers: ["yes"])
+            #expect(right.output.hasSuffix("Home Net is home now, with 0 backups more.\n"))
+            #expect(try bench.open().state.home?.ssid.text == "Home Net")
+        }
+        try await withBench { bench in
+            let file = "/etc/wpa_supplicant/wpa_supplicant.conf"
+            let block = "network={\n\tssid=\"Home Net\"\n\t#psk=\"correct horse\"\n\tpsk=\(Self.key)\n}\n"
+            // A comment that is not of this key is not believed.
+            try bench.add(file, block.replacing("correct horse", with: "battery staple"))
+            #expect(await bench.run(["--yes"]).output.contains("There is nothing to store."))
+            try bench.add(file, block)
+            #expect(await bench.run(["--yes"]).output.hasSuffix("Home Net is home now, with 0 backups more.\n"))
+        }
+    }
+
+    @Test func badFilesAreALineEachAndCostNothing() async throws {
+        try await withBench { bench in
+            try addFiles(to: bench)
+            try bench.add("/etc/wpa_supplicant/big.conf", String(repeating: "# comment\n", count: 1_000_000))
+            try bench.add("/etc/netplan/50-bad.yaml", "network: &x\n")
+            try bench.add("/boot/firmware/firstrun.sh", "imager_custom set_wlan \"$X\" y\n")
+            try FileManager.default.createDirectory(
+                atPath: bench.root + "/boot/firmware/custom.toml", withIntermediateDirectories: true)
+            let run = await bench.run(["--yes"])
+            #expect(run.status == 0)
+            for line in [
+                "  /etc/wpa_supplicant/big.conf: longer than 1024 KiB, so it is not read\n",
+                "  /etc/netplan/50-bad.yaml, line 1: it is not read as YAML here: an anchor, an alias or a tag, "
+                    + "which is not read here\n",
+                "  /boot/firmware/firstrun.sh, line 1: the script makes up a word as it runs\n",
+                "  /boot/firmware/custom.toml: Invalid argument\n",
+            ] { #expect(run.output.contains(line)) }
+            #expect(try bench.open().state.home?.ssid.text == "HomeNet")
+        }
+    }
+
+    /// The program stands in for nmcli, which has no key file of the connection.
+    @Test func networkManagerIsAskedWhereItHasNoFiles() async throws {
+        try await withBench { bench in
+            let program = bench.folder + "/nmcli"
+            try """
+            #!/bin/sh
+            case "$*" in
+            *"--fields UUID,TYPE connection show") echo aab16ee4-0010-43ad-993d-40d8bc4f008b:802-11-wireless ;;
+            *"--show-secrets connection show uuid aab16ee4-0010-43ad-993d-40d8bc4f008b")
+                printf 'connection.type:802-11-wireless\\n802-11-wireless.ssid:HomeNet\\n'
+                printf '802-11-wireless-security.key-mgmt:sae\\n802-11-wireless-security.psk:correct horse\\n' ;;
+            *) exit 2 ;;
+            esac
+            """.write(toFile: program, atomically: true, encoding: .utf8)
+            try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: program)
+            let asked = NetworkManagerProgram(program: program)
+            let networks = Board(root: bench.root, networkManager: asked).read().flatMap(\.networks)
+            #expect(networks.map(\.ssid.text) == ["HomeNet"])
+            #expect(networks.map(\.security) == [.wpa3])
+            #expect(networks.map(\.credential) == [.passphrase(Secret(text: "correct horse"))])
+            try addFiles(to: bench)
+            #expect(Board(root: bench.root, networkManager: asked).read().flatMap(\.networks).count == 2)
+            let missing = NetworkManagerProgram(program: bench.folder + "/none")
+            #expect(missing.read().isEmpty)
+        }
+    }
+
+    @Test func whichFilesOfAFolderAreRead() async throws {
+        try await withBench { bench in
+            let folder = "/etc/NetworkManager/system-connections/"
+            for name in ["Home", "Home.nmconnection~", ".hidden", "Home.bak"] {
+                try bench.add(folder + name, Self.connection.replacing("HomeNet", with: name))
+            }
+            try bench.add("/etc/wpa_supplicant/functions.sh", "garbage")
+            try bench.add("/var/lib/iwd/Attic.psk", "[Security]\nPassphrase=12345678\n")
+            let sources = Board(root: bench.root).read()
+            #expect(sources.flatMap(\.networks).map(\.ssid.text) == ["Home", "Attic"])
+            #expect(sources.flatMap(\.findings).isEmpty)
+            // iwd writes the file with each connection.
+            #expect(sources.flatMap(\.networks).last?.lastConnected != nil)
+        }
+    }
+
+    @Test func nothingToFind() async throws {
+        try await withBench { bench in
+            let run = await bench.run(["--yes"])
+            #expect(run.status == 0)
+            #expect(run.output == "No network was found that altnet can take over.\nThere is nothing to store.\n")
+            #expect(!FileManager.default.fileExists(atPath: bench.state))
+        }
+    }
+
+    @Test(arguments: [["--json"], ["--dry-run", "--yes"], ["--device", "lamp.local"]])
+    func isRefused(options: [String]) async {
+        #expect(await CommandRun.altnet(["import"] + options).status == 64)
+    }
+
+    // MARK: With an agent
+
+    private func withAgent(
+        _ change: (inout ScriptedDevice.State) throws -> Void, _ body: (Bench, ScriptedDevice) async throws -> Void
+    ) async throws {
+        let device = try ScriptedDevice(change)
+        try await CommandRun.serving(device) { socket in
+            try await withBench(socket: socket) { bench in
+                try addFiles(to: bench)
+                // Makes the store, empty.
+                #expect(
+                    await CommandRun.altnet([
+                        "provision", "--network", "Seed", "--open", "--state-dir", bench.state, "--root-key",
+                        bench.folder + "/keys/root-key",
+                    ]).status == 0)
+                let store = try bench.open()
+                try store.commit(StoredState())
+                // As the agent has it open.
+                try await body(bench, device)
+                withExtendedLifetime(store) {}
+            }
+        }
+    }
+
+    @Test func aRunningAgentGetsOneListAndGoesHome() async throws {
+        try await withAgent({ state in
+            state.backups = BackupList(max: 3, revision: 4, networks: [])
+            state.phases = [
+                SwitchStatus(switchId: "s-1", phase: .joining), SwitchStatus(switchId: "s-1", phase: .committed),
+            ]
+        }) { bench, device in
+            let run = await bench.run(["--yes"])
+            #expect(run.status == 0)
+            #expect(run.output.contains("stored, and the device goes there"))
+            #expect(run.output.hasSuffix("HomeNet is home now, with 1 backup more.\n"))
+            guard case .updateBackups(let update) = device.commands.first,
+                case .switchNetwork(let request) = device.commands.dropFirst().first
+            else {
+                Issue.record("\(device.commands)")
+                return
+            }
+            #expect(update.ifRevision == 4)
+            let names = update.networks.map { network -> String? in
+                if case .new(let network) = network { network.ssid.text } else { nil }
+            }
+            #expect(names == ["HomeNet", "Cafe"])
+            guard case .stored = request.target else {
+                Issue.record("\(request)")
+                return
+            }
+        }
+    }
+
+    @Test func anAgentThatCannotGoThereKeepsTheNetworks() async throws {
+        try await withAgent({ state in
+            state.backups = BackupList(max: 3, revision: 4, networks: [])
+            state.phases = [
+                SwitchStatus(switchId: "s-1", phase: .rolledBack, text: "HomeNet was not found")
+            ]
+        }) { bench, device in
+            let run = await bench.run(["--yes"])
+            #expect(run.status == 1)
+            #expect(
+                run.errors.contains(
+                    "the networks are stored, but the device did not go to HomeNet: HomeNet was not found"))
+            #expect(device.backups.networks.count == 2)
+        }
+    }
+}
