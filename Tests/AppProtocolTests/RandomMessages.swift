@@ -117,9 +117,12 @@ extension RandomMessages {
 
     mutating func staticAddress() -> StaticAddress {
         let servers = ["10.0.0.1", "2001:db8::53", "9.9.9.9"].compactMap { IPAddress($0) }
-        return try! StaticAddress(
-            "10.\(integer(0...255)).0.\(integer(2...254))/\(integer(8...23))", gateway: nil,
-            nameServers: Array(servers.prefix(integer(0...3))))
+        let text = "10.\(integer(0...255)).0.\(integer(2...254))/\(integer(8...23))"
+        guard
+            let address = try? StaticAddress(
+                text, gateway: nil, nameServers: Array(servers.prefix(integer(0...3))))
+        else { preconditionFailure("\(text) is an address") }
+        return address
     }
 
     mutating func reference() -> NetworkReference {

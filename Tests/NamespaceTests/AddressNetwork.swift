@@ -151,6 +151,18 @@ final class AddressNetwork {
             """)
     }
 
+    /// Whether the server hears anything.
+    func hears(_ isHearing: Bool) async throws {
+        try await router.run("nft delete table ip loss 2>/dev/null || true")
+        guard !isHearing else { return }
+        try await router.run(
+            """
+            nft add table ip loss
+            nft add chain ip loss in '{ type filter hook prerouting priority -300; }'
+            nft add rule ip loss in udp dport 67 drop
+            """)
+    }
+
     // MARK: The device
 
     /// What it reports goes to the journal.

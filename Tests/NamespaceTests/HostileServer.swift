@@ -23,7 +23,7 @@ final class HostileServer {
         let folder = network.folder
         let indented = lies.split(separator: "\n").map { "    " + $0 }.joined(separator: "\n")
         let script = Self.script.replacing("    LIES", with: indented)
-            .replacing("PROXY", with: answersARP ? "True" : "False")
+            .replacing("TOLD", with: "\(folder)/told").replacing("PROXY", with: answersARP ? "True" : "False")
         try await network.other.run(
             """
             cat > \(folder)/hostile.py <<'PYTHON'
@@ -34,6 +34,11 @@ final class HostileServer {
             echo $! > \(folder)/hostile.pid
             read line < \(folder)/ready || { cat \(folder)/hostile.log; false; }
             """)
+    }
+
+    /// Waits until it has answered a question.
+    func hasAnswered() async throws {
+        try await network.other.run("while [ ! -e \(network.folder)/told ]; do sleep 0.01; done")
     }
 
     func end() async throws {
@@ -80,6 +85,11 @@ final class HostileServer {
             LIES
             return packets
 
+        # What scapy does once takes it a third of a second: a question is read and answered before one comes.
+        q = Ether(bytes(Ether(src=me) / IP(src="0.0.0.0", dst="255.255.255.255") / UDP(sport=68, dport=67)
+                        / BOOTP(chaddr=bytes(6)) / DHCP(options=[("message-type", 3), "end"])))
+        for packet in [answer(2), answer(6), *lies(q, kind_of(q), "10.7.0.50")]:
+            bytes(packet)
         print("ready", flush=True)
         os.dup2(2, 1)
         while True:
@@ -93,5 +103,6 @@ final class HostileServer {
                 wanted = next((o[1] for o in q[DHCP].options if o[0] == "requested_addr"), q[BOOTP].ciaddr)
                 for packet in lies(q, kind_of(q), wanted):
                     link.send(packet)
+                open("TOLD", "w").close()
         """
 }

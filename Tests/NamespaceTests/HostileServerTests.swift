@@ -134,9 +134,11 @@ import Testing
         keeper.linkUp(hardware: AddressNetwork.hardware)
         let lease = try await network.fullLease()
         let hostile = try await HostileServer(in: network, lies: lie.lies)
-        // The sound server does not hear the first two questions, so the lie comes first.
-        try await network.loseFirstQuestion(and: 1)
+        // The sound server hears nothing until the lie is told.
+        try await network.hears(false)
         keeper.roamed()
+        try await hostile.hasAnswered()
+        try await network.hears(true)
         try await network.problem(try #require(lie.line))
         #expect(try await network.lease().address == lease.address)
         #expect(network.problems.count == 1, "\(network.problems)")
