@@ -140,13 +140,14 @@ final class AddressNetwork {
             """)
     }
 
-    /// The first packets to the server are lost.
+    /// The first packets to the server are lost. Other hosts of the bridge hear them: where the machine has br_netfilter, a
+    /// hook before the routing would see those too.
     func loseFirstQuestion(and more: Int = 0) async throws {
         try await router.run(
             """
             nft delete table ip loss 2>/dev/null || true
             nft add table ip loss
-            nft add chain ip loss in '{ type filter hook prerouting priority -300; }'
+            nft add chain ip loss in '{ type filter hook input priority 0; }'
             nft add rule ip loss in udp dport 67 quota until \(400 + 340 * more) bytes drop
             """)
     }
@@ -158,7 +159,7 @@ final class AddressNetwork {
         try await router.run(
             """
             nft add table ip loss
-            nft add chain ip loss in '{ type filter hook prerouting priority -300; }'
+            nft add chain ip loss in '{ type filter hook input priority 0; }'
             nft add rule ip loss in udp dport 67 drop
             """)
     }
