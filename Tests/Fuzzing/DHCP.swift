@@ -73,6 +73,57 @@ extension FuzzTarget {
             }
         }
     }
+
+    /// The keeper of a static address keeps its promises whatever hosts in the network say, and whenever.
+    static let staticAddress = FuzzTarget(
+        "static-address", "what hosts in the network say by ARP, one after the other", longest: 1024,
+        seeds: { DHCPSample.claims }
+    ) { bytes in
+        guard let address = try? StaticAddress("192.168.7.50/24", gateway: IPAddress("192.168.7.1")) else { return }
+        var input = FuzzInput(bytes)
+        var client = StaticAddressClient(random: SeededRandom(seed: 1))
+        var now = Instant(milliseconds: 1000)
+        var isUsed = false
+        func handle(_ event: StaticAddressClient.Event) {
+            for effect in client.handle(event, at: now) {
+                switch effect {
+                case .use:
+                    precondition(!isUsed, "an address in use is used again")
+                    isUsed = true
+                case .drop:
+                    precondition(isUsed, "an address that is not in use is dropped")
+                    isUsed = false
+                case .sendARP, .clear, .foundGateway, .report: break
+                }
+            }
+            precondition(client.deadline.map { $0 > now } ?? true, "a deadline in the past")
+            precondition((client.address != nil) == isUsed, "another address is told than is used")
+        }
+        handle(.linkUp(address, hardware: DHCPSample.client))
+        while !input.isEmpty {
+            switch input.byte() % 8 {
+            case 0...2:
+                let end = now + .milliseconds(input.number(below: 100_000))
+                while let deadline = client.deadline, deadline <= end {
+                    now = deadline
+                    handle(.timer)
+                }
+                now = end
+            case 3: handle(.roamed)
+            case 4: handle(.linkDown)
+            case 5: handle(.linkUp(address, hardware: DHCPSample.client))
+            default: handle(.arp(input.bytes(28)))
+            }
+        }
+        // Left in peace, it is in use in the end, whatever has been said.
+        handle(.linkUp(address, hardware: DHCPSample.client))
+        for _ in 0..<100 where !isUsed {
+            guard let deadline = client.deadline else { break }
+            now = deadline
+            handle(.timer)
+        }
+        precondition(isUsed, "an address that no host claims is not used")
+    }
 }
 
 private enum DHCPSample {
@@ -95,6 +146,11 @@ private enum DHCPSample {
     static let histories: [[UInt8]] = [
         answer(.offer) + answer(.ack) + [0, 30, 0, 0] + answer(.ack) + [0, 60, 0, 0],
         answer(.offer) + [3] + arp + answer(.ack) + [2] + answer(.nak), [0, 10, 0, 0, 1, 4] + answer(.ack),
+    ]
+
+    static let claims: [[UInt8]] = [
+        [0, 0, 0, 150, 6] + arp + [0, 0, 1, 0], [6] + arp + [0, 0, 30, 0],
+        [0, 0, 0, 250, 6] + arp + [0, 0, 0, 20, 7] + arp + [3, 0, 0, 9, 9, 4],
     ]
 
     private static func answer(_ kind: DHCPMessage.Kind) -> [UInt8] {
