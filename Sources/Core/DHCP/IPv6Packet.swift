@@ -86,7 +86,8 @@ public struct RouterSolicitation: Equatable, Sendable {
         let body: [UInt8] = [133, 0, 0, 0, 0, 0, 0, 0] + (source == nil ? [] : [1, 1] + hardware.bytes)
         let header = IPv6Header(next: IPv6Header.icmp, hopLimit: 255, source: source ?? anyone, destination: routers)
         let sum = header.checksum(of: body)
-        return header.bytes(before: UInt16(clamping: body.count)) + body.prefix(2) + sum.bytes + body.dropFirst(4)
+        let summed = Array(body.prefix(2)) + sum.bytes + Array(body.dropFirst(4))
+        return header.bytes(before: UInt16(clamping: body.count)) + summed
     }
 }
 
