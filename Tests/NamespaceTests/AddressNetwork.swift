@@ -140,27 +140,23 @@ final class AddressNetwork {
             """)
     }
 
-    /// The first packets to the server are lost. Other hosts of the bridge hear them: where the machine has br_netfilter, a
-    /// hook before the routing would see those too.
-    func loseFirstQuestion(and more: Int = 0) async throws {
+    /// The first packet to the server is lost. Other hosts of the bridge hear it: where the machine has br_netfilter, a hook
+    /// before the routing would see theirs too.
+    func loseFirstQuestion() async throws { try await loseQuestions("quota until 400 bytes") }
+
+    /// Whether the server hears anything.
+    func hears(_ isHearing: Bool) async throws {
+        if isHearing { try await router.run("nft delete table ip loss") } else { try await loseQuestions() }
+    }
+
+    /// - Parameter which: the condition of the rule; all of them without one.
+    private func loseQuestions(_ which: String = "") async throws {
         try await router.run(
             """
             nft delete table ip loss 2>/dev/null || true
             nft add table ip loss
             nft add chain ip loss in '{ type filter hook input priority 0; }'
-            nft add rule ip loss in udp dport 67 quota until \(400 + 340 * more) bytes drop
-            """)
-    }
-
-    /// Whether the server hears anything.
-    func hears(_ isHearing: Bool) async throws {
-        try await router.run("nft delete table ip loss 2>/dev/null || true")
-        guard !isHearing else { return }
-        try await router.run(
-            """
-            nft add table ip loss
-            nft add chain ip loss in '{ type filter hook input priority 0; }'
-            nft add rule ip loss in udp dport 67 drop
+            nft add rule ip loss in udp dport 67 \(which) drop
             """)
     }
 

@@ -85,7 +85,7 @@ final class HostileServer {
             LIES
             return packets
 
-        # What scapy does once takes it a third of a second: a question is read and answered before one comes.
+        # The first packet that scapy reads and writes takes it a third of a second: let that be none of the device's.
         q = Ether(bytes(Ether(src=me) / IP(src="0.0.0.0", dst="255.255.255.255") / UDP(sport=68, dport=67)
                         / BOOTP(chaddr=bytes(6)) / DHCP(options=[("message-type", 3), "end"])))
         for packet in [answer(2), answer(6), *lies(q, kind_of(q), "10.7.0.50")]:
