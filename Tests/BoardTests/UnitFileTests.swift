@@ -121,4 +121,22 @@ import Testing
         let line = try #require(groups.first { $0.hasPrefix("\(socketGroup):") })
         #expect(line.hasSuffix(":"))
     }
+
+    /// After the installation the setting of the socket is enough: the package has a provider, and the agent brings the
+    /// socket that the setting names.
+    @Test func clickThroughNeedsOneSetting() throws {
+        let build = try Board.text(of: "debian/build")
+        #expect(
+            build.contains(#"put 0755 "$board/providers/click-through" /usr/lib/altnet/providers/click-through"#))
+        #expect(
+            try Board.text(of: "providers/click-through") == "#!/bin/sh\nexec altnet provider click-through\n")
+        let agent = try Board.text(of: "systemd/altnet.service")
+        #expect(agent.contains("\nWants=altnet-providers.socket\n"))
+        let path = try #require(
+            Board.text(of: "systemd/altnet-providers.socket").firstMatch(of: /ListenStream=(\S+)/)
+        ).1
+        #expect(try Board.text(of: "altnet.conf").contains("#ALTNET_PROVIDERS=\(path)\n"))
+        let host = try Board.text(of: "systemd/altnet-providers.service")
+        #expect(host.contains("--directory /usr/lib/altnet/providers "))
+    }
 }

@@ -47,7 +47,7 @@ struct Altnet: AsyncParsableCommand {
         version: Version.current,
         subcommands: [
             AgentCommand.self, StatusCommand.self, ScanCommand.self, BackupsCommand.self, SwitchCommand.self,
-            WatchCommand.self, DiagnoseCommand.self, PortalCommand.self,
+            WatchCommand.self, DiagnoseCommand.self, PortalCommand.self, TargetsCommand.self,
             HistoryCommand.self, DiscoverCommand.self, PairCommand.self, ProvisionCommand.self,
             FactoryResetCommand.self, ImportCommand.self,
             KeyFileCommand.self, ProvidersCommand.self, ProviderCommand.self,
