@@ -230,14 +230,16 @@ import Testing
     }
 
     @Test func aConnectionThatAProgramMakesWhenItIsWanted() async throws {
-        try await device.run("ip link add dummy9 type dummy; ip link set dummy9 up; ip link set dummy9 carrier off")
-        try await device.run("ip address add 192.0.2.2/24 dev dummy9; ip route add default via 192.0.2.1")
+        try await device.run("\(connect)\nip route add default via 192.0.2.1")
+        try await gateway.run(answer)
         let monitor = try await start(.internet)
         var changes = monitor.changes.makeAsyncIterator()
-        #expect(await changes.next()?.flags == [])
-        monitor.setOnDemand(true, on: "dummy9")
+        _ = try await wait(&changes, for: .reachable)
+        try await gateway.run("ip link set far0 down")
+        _ = try await wait(&changes, for: [])
+        monitor.setOnDemand(true, on: "near0")
         #expect(try await wait(&changes, for: [.reachable, .connectionRequired, .connectionOnDemand]).isReachable)
-        monitor.setOnDemand(false, on: "dummy9")
+        monitor.setOnDemand(false, on: "near0")
         _ = try await wait(&changes, for: [])
     }
 
