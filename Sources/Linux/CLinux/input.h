@@ -54,10 +54,10 @@ static inline int input_watch_folder(const char *path) {
 struct input_key_event {
     /// Monotonic time in microseconds.
     long long time;
-    /// 1 where it is a key, 2 where the kernel has dropped events, 0 for all else.
+    /// 1 where it is a key, 2 where the kernel has dropped events, 3 for the end of a report, 0 for all else.
     int kind;
     unsigned code;
-    /// 0 released, 1 pressed, 2 repeated.
+    /// Of a key: 0 released, 1 pressed, 2 repeated. Of a report: 0 where the device has made it, 1 where the kernel has.
     int value;
 };
 
@@ -71,7 +71,10 @@ static inline int input_read(int descriptor, struct input_key_event *event) {
         return -1;
     }
     event->time = (long long)raw.input_event_sec * 1000000 + raw.input_event_usec;
-    event->kind = raw.type == EV_KEY ? 1 : raw.type == EV_SYN && raw.code == SYN_DROPPED ? 2 : 0;
+    event->kind = raw.type == EV_KEY                              ? 1
+                  : raw.type == EV_SYN && raw.code == SYN_DROPPED ? 2
+                  : raw.type == EV_SYN && raw.code == SYN_REPORT  ? 3
+                                                                  : 0;
     event->code = raw.code;
     event->value = raw.value;
     return 1;

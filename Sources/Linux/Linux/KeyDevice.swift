@@ -11,7 +11,7 @@ public final class KeyDevice {
     public enum Event: Sendable, Equatable {
         case pressed
         case released
-        /// The kernel has dropped events: it is not known any more whether the key is down.
+        /// The kernel has dropped events, or has released the key in the user's place: whether it is down is not known.
         case lost
     }
 
@@ -35,6 +35,8 @@ public final class KeyDevice {
     }
 
     private let key: UInt16
+    /// In the report that is being read.
+    private var isReleased = false
 
     deinit { close(descriptor) }
 
@@ -48,8 +50,14 @@ public final class KeyDevice {
             guard count > 0 else { return nil }
             let time = Duration.microseconds(raw.time)
             switch (raw.kind, raw.value) {
-            case (2, _): return (.lost, time)
-            case (1, 0) where raw.code == UInt32(key): return (.released, time)
+            case (2, _):
+                isReleased = false
+                return (.lost, time)
+            // Where the device goes, or the board sleeps, the kernel releases its keys: the end of the report tells.
+            case (1, 0) where raw.code == UInt32(key): isReleased = true
+            case (3, let value) where isReleased:
+                isReleased = false
+                return (value == 0 ? .released : .lost, time)
             case (1, 1) where raw.code == UInt32(key): return (.pressed, time)
             default: continue
             }
