@@ -7,10 +7,13 @@ import Testing
     static let services = [
         ("altnet.service", 21), ("altnet-providers.service", 21), ("altnet-wpa_supplicant@.service", 27),
         ("altnet-interface.service", 9), ("altnet-provision.service", 17), ("altnet-resolver@.service", 7),
-        ("altnet-resolver-boot.service", 7),
+        ("altnet-resolver-boot.service", 7), ("altnet-button.service", 15), ("altnet-factory-reset.service", 17),
     ]
     private static let units =
-        services.map(\.0) + ["altnet-providers.socket", "altnet-resolver.socket", "altnet-wpa_supplicant@.path"]
+        services.map(\.0) + [
+            "altnet-providers.socket", "altnet-resolver.socket", "altnet-wpa_supplicant@.path",
+            "altnet-provisioning.target",
+        ]
     /// systemd 252 of Debian 12 has not heard of these, which are for Debian 13.
     private static let newer = [
         "RestartSteps", "RestartMaxDelaySec", "notify-reload", "RestartMode", "PollLimitIntervalSec", "PollLimitBurst",
