@@ -6,7 +6,7 @@ import Testing
     /// The agent and who is beside it, with how exposed systemd may find each: tenths, of 100.
     static let services = [
         ("altnet.service", 21), ("altnet-providers.service", 21), ("altnet-wpa_supplicant@.service", 27),
-        ("altnet-interface.service", 9), ("altnet-provision.service", 17), ("altnet-resolver@.service", 7),
+        ("altnet-interface.service", 9), ("altnet-provision.service", 17), ("altnet-resolver@.service", 13),
         ("altnet-resolver-boot.service", 7), ("altnet-button.service", 15), ("altnet-factory-reset.service", 17),
     ]
     private static let units =
