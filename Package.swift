@@ -41,6 +41,7 @@ let package = Package(
         .executable(name: "altnet", targets: ["altnet"]),
         .executable(name: "altnet-lab", targets: ["altnet-lab"]),
         .library(name: "AppClient", targets: ["AppClient", "AppProtocol", "AgentModel"]),
+        .library(name: "ConnectionMonitor", targets: ["Connectivity", "AgentModel"]),
         .library(name: "DNS", targets: ["DNS"]),
         .library(name: "Netlink", targets: ["Netlink", "Linux", "AgentModel"]),
     ],

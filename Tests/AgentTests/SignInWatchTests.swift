@@ -275,11 +275,17 @@ final class NotedSignIn: SignInService {
     private func note(_ call: String) { noted.withLock { $0.append(call) } }
 
     func captiveFound(_ network: CaptiveNetwork, name: NetworkName) { note("captive \(network.ssid)") }
-    func onlineFound() { note("online") }
+    func onlineFound(_ network: CaptiveNetwork, name: NetworkName) { note("online") }
     func sessionEnds(_ network: CaptiveNetwork, name: NetworkName) { note("ends \(network.ssid)") }
     func logOff() async { note("log off") }
     func networkLeft() { note("left") }
     func answer(_ answer: PortalAnswer) throws(PortalAnswerRefusal) { note("answer \(answer.id)") }
     func filter(_ networks: [ScannedHotspot]) async -> [BSSID: [String]] { await claims(networks) }
     func shutDown() async {}
+    func providers() async throws(ProviderFault) -> [String] { ["cafe", "hotel"] }
+    var switchedOff: Set<String> {
+        get { off.withLock { $0 } }
+        set { off.withLock { $0 = newValue } }
+    }
+    private let off = Mutex<Set<String>>([])
 }

@@ -99,6 +99,14 @@ final class Board: DeviceService {
         case .getDiagnosis: return .diagnosis(Self.diagnosis)
         case .getPortal: return .portal(PortalStatus())
         case .answerPortal: throw ProtocolError(.unknownPortal, "the device asks for nothing now")
+        case .getTargets, .updateTargets(.reset):
+            return .targets(TargetList(source: .settings, required: .lan, targets: []))
+        case .updateTargets(.replace(let targets)):
+            return .targets(TargetList(source: .app, required: .target, targets: targets))
+        case .getProviders: return .providers(HotspotProviders(providers: []))
+        case .setProvider(let change):
+            return .providers(
+                HotspotProviders(providers: [HotspotProvider(name: change.provider, isOn: change.isOn)]))
         }
     }
 

@@ -29,6 +29,9 @@ import Testing
         ("SSIDs, and frequencies, of a scan", "\(ProtocolLimits.scanTargets) each"),
         ("providers that claim a network in range", "\(ProtocolLimits.providers)"),
         ("bytes of a provider's name", Self.text(ProtocolLimits.providerNameLength)),
+        ("targets", "\(ProtocolLimits.targets)"),
+        ("bytes of a target's name", Self.text(ProtocolLimits.targetNameLength)),
+        ("bytes of a target's URL", Self.text(ProtocolLimits.targetURLLength)),
         ("seconds of `confirmWithin`", Self.text(ProtocolLimits.confirmWithin)),
         (
             "decisions of a `history.get`",
@@ -145,6 +148,8 @@ import Testing
         case .agreeKey: .key(try ServerLine.body(SealingKey.self, of: line))
         case .getDiagnosis: .diagnosis(try ServerLine.body(Diagnosis.self, of: line))
         case .getPortal, .answerPortal: .portal(try ServerLine.body(PortalStatus.self, of: line))
+        case .getTargets, .updateTargets: .targets(try ServerLine.body(TargetList.self, of: line))
+        case .getProviders, .setProvider: .providers(try ServerLine.body(HotspotProviders.self, of: line))
         }
     }
 }

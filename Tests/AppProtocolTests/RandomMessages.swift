@@ -31,6 +31,12 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
             case .getDiagnosis: .getDiagnosis
             case .getPortal: .getPortal
             case .answerPortal: .answerPortal(portalAnswer())
+            case .getTargets: .getTargets
+            case .updateTargets: .updateTargets(.random(using: &random) ? .reset : .replace(targetSettings()))
+            case .getProviders: .getProviders
+            case .setProvider:
+                .setProvider(
+                    ProviderSwitch(provider: text(ProtocolLimits.providerNameLength), isOn: .random(using: &random)))
             case .subscribe: nil
             }
         let subscription = EventSubscription(
@@ -65,6 +71,18 @@ struct RandomMessages<Generator: RandomNumberGenerator> {
                 PortalStatus(
                     portal: maybe { $0.portal() }, request: maybe { $0.portalRequest() },
                     problem: maybe { $0.text(1...80) }))
+        case .getTargets, .updateTargets:
+            .targets(
+                TargetList(
+                    source: pick(TargetList.Source.allCases), required: pick(ReachLevel.allCases),
+                    targets: targetSettings()))
+        case .getProviders, .setProvider:
+            .providers(
+                HotspotProviders(
+                    providers: many(0...ProtocolLimits.providers) {
+                        HotspotProvider(
+                            name: $0.text(ProtocolLimits.providerNameLength), isOn: .random(using: &$0.random))
+                    }))
         }
     }
 
@@ -113,6 +131,13 @@ extension RandomMessages {
         }
         return BackupsUpdate(
             networks: networks, ifRevision: maybe { $0.integer(0...Int.max) }, addressing: addressing)
+    }
+
+    mutating func targetSettings() -> [TargetSetting] {
+        many(0...ProtocolLimits.targets) {
+            TargetSetting(
+                name: $0.text(ProtocolLimits.targetNameLength), url: $0.text(ProtocolLimits.targetURLLength))
+        }
     }
 
     mutating func staticAddress() -> StaticAddress {

@@ -88,6 +88,9 @@ import Testing
         #expect(values("reachability") == ReachabilityFlags.allNames.map(\.name))
         #expect(values("connectionState") == ConnectionState.allCases.map(\.rawValue))
         #expect(values("portalState") == Portal.State.allCases.map(\.rawValue))
+        #expect(
+            schema["targetList"]?["properties"]?["source"]?["enum"]?.strings
+                == TargetList.Source.allCases.map(\.rawValue))
         #expect(values("fieldKind") == PortalRequest.Field.Kind.allCases.map(\.rawValue))
         #expect(values("diagnosisLayer") == Diagnosis.Layer.allCases.map(\.rawValue))
         #expect(values("diagnosisResult") == Diagnosis.Result.allCases.map(\.rawValue))
@@ -104,6 +107,12 @@ import Testing
         let providers = schema["scanned"]?["allOf"]?.last?["properties"]?["providers"]
         #expect(providers?["maxItems"] == .integer(ProtocolLimits.providers))
         #expect(providers?["items"]?["maxLength"] == .integer(ProtocolLimits.providerNameLength.upperBound))
+        let targets = schema["request:targets.update"]?["properties"]?["body"]?["oneOf"]?.first?["properties"]?[
+            "targets"]
+        #expect(targets?["maxItems"] == .integer(ProtocolLimits.targets))
+        let target = schema["targetSetting"]?["properties"]
+        #expect(target?["name"]?["maxLength"] == .integer(ProtocolLimits.targetNameLength.upperBound))
+        #expect(target?["url"]?["maxLength"] == .integer(ProtocolLimits.targetURLLength.upperBound))
         let confirmWithin = schema["request:network.switch"]?["properties"]?["body"]?["allOf"]?.last?["properties"]?[
             "confirmWithin"]
         #expect(confirmWithin?["minimum"] == .integer(ProtocolLimits.confirmWithin.lowerBound))

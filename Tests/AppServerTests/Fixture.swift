@@ -115,6 +115,8 @@ final class FakeDevice: DeviceService {
         case .agreeKey: .key(Self.key)
         case .getDiagnosis: .diagnosis(Diagnosis(steps: []))
         case .getPortal, .answerPortal: .portal(PortalStatus())
+        case .getTargets, .updateTargets: .targets(TargetList(source: .settings, required: .lan, targets: []))
+        case .getProviders, .setProvider: .providers(HotspotProviders(providers: []))
         case .getHistory(let query): .history(History(decisions: Array(repeating: Self.decision, count: query.limit)))
         }
     }

@@ -36,7 +36,7 @@ import Testing
     @Test func commandsAreTheTypesThatChangeSomething() {
         #expect(
             MessageType.allCases.filter(\.isCommand) == [
-                .updateBackups, .switchNetwork, .confirmSwitch, .startScan, .answerPortal,
+                .updateBackups, .switchNetwork, .confirmSwitch, .startScan, .answerPortal, .updateTargets, .setProvider,
             ])
     }
 }

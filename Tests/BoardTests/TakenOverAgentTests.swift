@@ -128,6 +128,7 @@ struct TakenOverAgentTests {
         "systemd/altnet-wpa_supplicant@.service",
         "systemd/altnet.service", "systemd/altnet.tmpfiles", "systemd/altnet.sysusers", "systemd/altnet-resolver",
         "systemd/altnet-resolver.socket", "systemd/altnet-resolver@.service", "systemd/altnet-resolver-boot.service",
+        "systemd/altnet-button.service", "systemd/altnet-factory-reset.service",
         "udev/90-altnet-flash.rules", "wpa_supplicant/wpa_supplicant.conf", "debian/postinst", "debian/prerm",
         "buildroot/package/altnet/S45altnet",
     ]

@@ -7,10 +7,13 @@ import Testing
     static let services = [
         ("altnet.service", 21), ("altnet-providers.service", 21), ("altnet-wpa_supplicant@.service", 27),
         ("altnet-interface.service", 9), ("altnet-provision.service", 17), ("altnet-resolver@.service", 13),
-        ("altnet-resolver-boot.service", 7),
+        ("altnet-resolver-boot.service", 7), ("altnet-button.service", 15), ("altnet-factory-reset.service", 17),
     ]
     private static let units =
-        services.map(\.0) + ["altnet-providers.socket", "altnet-resolver.socket", "altnet-wpa_supplicant@.path"]
+        services.map(\.0) + [
+            "altnet-providers.socket", "altnet-resolver.socket", "altnet-wpa_supplicant@.path",
+            "altnet-provisioning.target",
+        ]
     /// systemd 252 of Debian 12 has not heard of these, which are for Debian 13.
     private static let newer = [
         "RestartSteps", "RestartMaxDelaySec", "notify-reload", "RestartMode", "PollLimitIntervalSec", "PollLimitBurst",
@@ -120,5 +123,23 @@ import Testing
         // It has no member: the unit puts the agent there.
         let line = try #require(groups.first { $0.hasPrefix("\(socketGroup):") })
         #expect(line.hasSuffix(":"))
+    }
+
+    /// After the installation the setting of the socket is enough: the package has a provider, and the agent brings the
+    /// socket that the setting names.
+    @Test func clickThroughNeedsOneSetting() throws {
+        let build = try Board.text(of: "debian/build")
+        #expect(
+            build.contains(#"put 0755 "$board/providers/click-through" /usr/lib/altnet/providers/click-through"#))
+        #expect(
+            try Board.text(of: "providers/click-through") == "#!/bin/sh\nexec altnet provider click-through\n")
+        let agent = try Board.text(of: "systemd/altnet.service")
+        #expect(agent.contains("\nWants=altnet-providers.socket\n"))
+        let path = try #require(
+            Board.text(of: "systemd/altnet-providers.socket").firstMatch(of: /ListenStream=(\S+)/)
+        ).1
+        #expect(try Board.text(of: "altnet.conf").contains("#ALTNET_PROVIDERS=\(path)\n"))
+        let host = try Board.text(of: "systemd/altnet-providers.service")
+        #expect(host.contains("--directory /usr/lib/altnet/providers "))
     }
 }

@@ -86,6 +86,98 @@ import Testing
         }
     }
 
+    // MARK: The boot partition
+
+    /// The first file that is there counts, a power cut finds it stored or not, and no byte of it is left.
+    @Test func aFileOnTheBootPartitionIsStoredAndWiped() async throws {
+        try await withBench { bench in
+            let boot = bench.folder + "/boot"
+            let options = ["--boot", bench.folder + "/none/altnet.conf", "--boot", boot + "/altnet.conf", "--quiet"]
+            #expect(await bench.provision(options).status == 0)
+            try FileManager.default.createDirectory(atPath: boot, withIntermediateDirectories: true)
+            #expect(await bench.provision(options).status == 0)
+            // The clusters stay with the descriptor when the name is gone.
+            let file = boot + "/altnet.conf"
+            try "\u{feff}# my board\r\n\(Self.network)\r\n".write(toFile: file, atomically: false, encoding: .utf8)
+            let length = try Data(contentsOf: URL(fileURLWithPath: file)).count
+            let handle = try #require(FileHandle(forReadingAtPath: file))
+            let dry = await bench.provision(options + ["--dry-run"])
+            #expect(dry.status == 0 && FileManager.default.fileExists(atPath: file))
+            let run = await bench.provision(options)
+            #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
+            #expect(try bench.stored().home?.ssid.text == "Home;Net")
+            #expect(try FileManager.default.contentsOfDirectory(atPath: boot).isEmpty)
+            #expect(try handle.readToEnd() == Data(repeating: 0, count: length))
+            // As a power cut after the storing leaves it, and one in the middle of the wiping.
+            for rest in [Self.network, "\0\0\0\0" + Self.network.dropFirst(4)] {
+                let before = try bench.stored()
+                try rest.write(toFile: file, atomically: false, encoding: .utf8)
+                #expect(await bench.provision(options).status == 0)
+                #expect(try FileManager.default.contentsOfDirectory(atPath: boot).isEmpty)
+                #expect(try bench.stored() == before)
+            }
+        }
+    }
+
+    /// The network of before is the way back from a wrong password.
+    @Test func aLaterFileLosesNoNetwork() async throws {
+        try await withBench { bench in
+            let file = bench.folder + "/altnet.conf"
+            for (ssid, password) in [("One", "password one"), ("Two", "mistaken"), ("Two", "password two")] {
+                try "WIFI:T:WPA;S:\(ssid);P:\(password);;".write(toFile: file, atomically: false, encoding: .utf8)
+                #expect(await bench.provision(["--boot", file]).status == 0)
+            }
+            let state = try bench.stored()
+            #expect(state.home?.ssid.text == "Two" && state.home?.password == Secret(text: "password two"))
+            #expect(state.backups.map(\.ssid.text) == ["Two", "One"] && state.backupsRevision == 2)
+            // The mistaken key goes from the list, and then there is no room: nothing is lost.
+            for ssid in ["Three", "Four", "Five"] {
+                try "WIFI:S:\(ssid);;".write(toFile: file, atomically: false, encoding: .utf8)
+                let run = await bench.provision(["--boot", file])
+                #expect(run.status == (ssid == "Five" ? 65 : 0), "\(run.errors)")
+            }
+            let last = try bench.stored()
+            #expect(last.home?.ssid.text == "Four")
+            #expect(last.backups.map(\.ssid.text) == ["Three", "Two", "One"])
+            #expect(last.backups[1].password == Secret(text: "password two"))
+            #expect(FileManager.default.fileExists(atPath: file))
+        }
+    }
+
+    @Test(arguments: [
+        ("WIFI:T:WPA;S:Home;P:secret;;", "the network's code"), ("hello secret", "no code"), ("", "no code"),
+        ("\u{fffe}WIFI", "no code"), (String(repeating: "# secret", count: 1000), "too long"),
+    ])
+    func aWrongFileStaysWithTheReasonBesideIt(content: String, reason: String) async throws {
+        try await withBench { bench in
+            let boot = bench.folder + "/boot"
+            try FileManager.default.createDirectory(atPath: boot, withIntermediateDirectories: true)
+            let file = boot + "/altnet.conf"
+            try content.write(toFile: file, atomically: false, encoding: .utf8)
+            let run = await bench.provision(["--boot", file, "--quiet"])
+            #expect(run.status == 65)
+            #expect(run.errors.split(separator: "\n").count == 1 && run.errors.contains(reason), "\(run.errors)")
+            let beside = try String(contentsOfFile: boot + "/altnet-error.txt", encoding: .utf8)
+            #expect(beside.contains(reason) && !beside.contains("secret") && !run.errors.contains("secret"))
+            #expect(try String(contentsOfFile: file, encoding: .utf8) == content)
+            // The device has what it needs to start.
+            #expect(await bench.code().hasPrefix("altnet:pair?"))
+            #expect(bench.files["keys/root-key"] != nil)
+            try Self.network.write(toFile: file, atomically: false, encoding: .utf8)
+            #expect(await bench.provision(["--boot", file, "--quiet"]).status == 0)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: boot).isEmpty)
+        }
+    }
+
+    @Test func aFileInUTF16IsTold() async throws {
+        try await withBench { bench in
+            let file = bench.folder + "/altnet.conf"
+            try Self.network.write(toFile: file, atomically: false, encoding: .utf16)
+            let run = await bench.provision(["--boot", file])
+            #expect(run.status == 65 && run.errors.contains("save it as UTF-8"))
+        }
+    }
+
     @Test func theWaysInAreEquivalent() async throws {
         try await withBench { bench in
             #expect(await bench.provision(["--from", "-"], input: Self.network + "\n" + Self.pairing).status == 0)
@@ -183,7 +275,8 @@ import Testing
     }
 
     @Test(arguments: [
-        ["--from", "x", "--ask"], ["--hidden"], ["--from", "-", "--network", "x", "--password-stdin"],
+        ["--from", "x", "--ask"], ["--boot", "/x", "--ask"], ["--hidden"],
+        ["--from", "-", "--network", "x", "--password-stdin"],
         ["--quiet", "--json"], ["--device", "lamp"],
     ])
     func contradictionsAreRefused(options: [String]) async {

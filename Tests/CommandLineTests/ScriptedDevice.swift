@@ -14,6 +14,11 @@ final class ScriptedDevice: DeviceService {
         var portal = PortalStatus()
         /// How an answer to it ends.
         var portalRefusal: ProtocolError?
+        var targets = ScriptedDevice.setTargets
+        var targetRefusal: ProtocolError?
+        var providers = HotspotProviders(providers: [
+            HotspotProvider(name: "click-through", isOn: true), HotspotProvider(name: "hotel", isOn: false),
+        ])
         /// The phases of a switch, once it is accepted.
         var phases: [SwitchStatus] = []
         /// How a switch stands once it is confirmed.
@@ -42,6 +47,10 @@ final class ScriptedDevice: DeviceService {
     }
 
     var asked: [Request.Body] { state.withLock { $0.asked } }
+    static let setTargets = TargetList(
+        source: .settings, required: .target,
+        targets: [TargetSetting(name: "broker", url: "mqtts://mqtt.example.com:8883")])
+
     /// The commands that it got, without the questions in between.
     var commands: [Request.Body] { asked.filter(\.type.isCommand) }
     var network: NetworkStatus { state.withLock { $0.network } }
@@ -112,6 +121,22 @@ final class ScriptedDevice: DeviceService {
         case .getDiagnosis: return .success(.diagnosis(state.diagnosis))
         case .getPortal: return .success(.portal(state.portal))
         case .answerPortal(let answer): return self.answer(answer, &state)
+        case .getTargets: return .success(.targets(state.targets))
+        case .updateTargets(let update):
+            if let refusal = state.targetRefusal { return .failure(refusal) }
+            switch update {
+            case .replace(let targets):
+                state.targets = TargetList(source: .app, required: .target, targets: targets)
+            case .reset: state.targets = Self.setTargets
+            }
+            return .success(.targets(state.targets))
+        case .getProviders: return .success(.providers(state.providers))
+        case .setProvider(let change):
+            for index in state.providers.providers.indices
+            where state.providers.providers[index].name == change.provider {
+                state.providers.providers[index].isOn = change.isOn
+            }
+            return .success(.providers(state.providers))
         }
     }
 

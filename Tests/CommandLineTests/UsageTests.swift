@@ -59,7 +59,7 @@ import Testing
         for command in [
             "status", "scan", "backups list", "backups add", "backups remove", "backups set", "switch",
             "switch --confirm",
-            "watch", "history", "discover", "pair", "diagnose", "portal", "import",
+            "watch", "history", "discover", "pair", "diagnose", "portal", "import", "enable", "disable",
         ] {
             #expect(Document.text("cli.md").contains("altnet \(command)"))
         }

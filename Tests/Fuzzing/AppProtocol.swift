@@ -186,6 +186,12 @@ struct FuzzedDevice {
                 precondition(ProtocolLimits.portalNameLength.contains(name.utf8.count))
                 precondition(value.count <= ProtocolLimits.portalValueLength)
             }
+        case .device(.updateTargets(.replace(let targets))):
+            precondition(targets.count <= ProtocolLimits.targets)
+            for target in targets {
+                precondition(ProtocolLimits.targetNameLength.contains(target.name.utf8.count))
+                precondition(ProtocolLimits.targetURLLength.contains(target.url.utf8.count))
+            }
         default: break
         }
         guard let written = try? request.line(), written.count <= ProtocolLimits.lineLength else { return }

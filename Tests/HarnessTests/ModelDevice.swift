@@ -86,6 +86,8 @@ final class ModelDevice: DeviceService {
         case .getDiagnosis: .diagnosis(diagnosis)
         case .getPortal: .portal(portal)
         case .answerPortal(let answer): .portal(try self.answer(answer))
+        case .getTargets, .updateTargets, .getProviders, .setProvider:
+            throw ProtocolError(.unsupported, "the model has none").about("type")
         }
     }
 

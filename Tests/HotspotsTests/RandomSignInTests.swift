@@ -55,6 +55,8 @@ import Testing
             #expect(request.id >= lastRequest)
             lastRequest = request.id
         }
+        if let provider = bench.provider { #expect(!bench.signIn.switchedOff.contains(provider)) }
+        #expect(bench.signIn.held.count <= bench.signIn.settings.heldSessions)
         #expect(bench.signIn.round.line.count <= ProviderLimits.providers)
         #expect(bench.signIn.round.tried.count <= Self.providers.count)
     }
@@ -63,10 +65,10 @@ import Testing
         let open = bench.open.sorted { $0.key < $1.key }
         // A connection that may have ended long ago, too.
         let number = Bool.random(using: &random) ? open.randomElement(using: &random)?.key ?? 1 : 1
-        switch Int.random(in: 0..<14, using: &random) {
+        switch Int.random(in: 0..<15, using: &random) {
         case 0: bench.captive()
         case 1: bench.captive(SignInBench.network(Bool.random(using: &random) ? "Cafe" : "Hotel"))
-        case 2: bench.receive(.online)
+        case 2: bench.online()
         case 3 where Bool.random(using: &random): bench.receive(.left)
         case 4: bench.receive(.logOff)
         case 5 where bench.open[number] != nil: bench.receive(.failed(number, .ended))
@@ -82,6 +84,8 @@ import Testing
                 let names = Self.providers.filter { _ in Bool.random(using: &random) }
                 bench.receiveList(number, ProviderList(names: names))
             }
+        case 11 where Int.random(in: 0..<4, using: &random) == 0:
+            bench.receive(.switchedOff(Set(Self.providers.filter { _ in Int.random(in: 0..<3, using: &random) == 0 })))
         default: bench.receive(.answered(number, answer(&random)))
         }
     }
@@ -171,6 +175,8 @@ struct SignInBench {
         }
         return actions
     }
+
+    mutating func online(_ network: CaptiveNetwork = cafe) { receive(.online(network, Self.name)) }
 
     mutating func captive(_ network: CaptiveNetwork = cafe) { receive(.captive(network, Self.name)) }
 

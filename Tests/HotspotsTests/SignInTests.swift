@@ -76,7 +76,7 @@ import Testing
         bench.answer("a", Self.success)
         #expect(bench.state == .authenticated)
         #expect(bench.signIn.status.signingInUntil == bench.now + .seconds(15))
-        bench.receive(.online)
+        bench.online()
         #expect(bench.signIn.status.signingInUntil == nil)
         #expect(bench.open.isEmpty)
         bench.wait()
@@ -99,7 +99,7 @@ import Testing
         var bench = SignInBench()
         bench.chosen("a")
         bench.answer("a", Self.success)
-        bench.receive(.online)
+        bench.online()
         bench.wait()
         bench.fail("a", .garbage("x"))
         #expect(bench.state == .authenticated)
@@ -158,7 +158,7 @@ import Testing
         var bench = SignInBench()
         bench.chosen("b", others: "a")
         bench.answer("b", Self.success)
-        bench.receive(.online)
+        bench.online()
         bench.receive(.left)
         #expect(bench.open.isEmpty)
         bench.captive()
@@ -171,6 +171,20 @@ import Testing
         #expect(bench.number("b") == nil)
         bench.answer("a", .evaluated(.low))
         #expect(bench.provider == "a")
+    }
+
+    /// After a restart, too.
+    @Test func whatIsRememberedSurvivesARestart() {
+        var bench = SignInBench()
+        bench.chosen("b", others: "a")
+        bench.answer("b", Self.success)
+        bench.online()
+        let entries = bench.signIn.remembered.entries
+        #expect(entries == [RememberedProvider(ssid: SignInBench.cafe.ssid, security: .open, provider: "b")])
+        bench = SignInBench()
+        bench.signIn = SignIn(remembering: entries)
+        bench.captive()
+        #expect(bench.state == .authenticating && bench.provider == "b")
     }
 
     @Test func onlySoManyNetworksAreRemembered() throws {
@@ -250,14 +264,14 @@ import Testing
         var bench = SignInBench()
         bench.chosen("a")
         bench.answer("a", Self.success)
-        bench.receive(.online)
+        bench.online()
         bench.pass(.seconds(29))
         bench.captive()
         #expect(bench.state == .evaluating || bench.state == .inactive)
         bench = SignInBench()
         bench.chosen("a")
         bench.answer("a", Self.success)
-        bench.receive(.online)
+        bench.online()
         bench.pass(.seconds(31))
         bench.captive()
         #expect(bench.state == .authenticating)
@@ -285,10 +299,182 @@ import Testing
         var bench = SignInBench()
         bench.chosen("a")
         bench.answer("a", .signIn(.uiRequired(Self.dialogue)))
-        bench.receive(.online)
+        bench.online()
         #expect(bench.state == .inactive)
         #expect(bench.signIn.status.request == nil)
         #expect(bench.open.isEmpty)
+    }
+}
+
+/// The device loses a network that it is signed in to, and comes back: a rejoin, or a roam to another access point of it.
+@Suite struct KeptSessionTests {
+    private var bench = SignInBench()
+
+    private mutating func signIn(maintainIn seconds: Int = 600) {
+        bench.chosen("a")
+        bench.answer("a", .signIn(.success(maintainIn: seconds, session: Secret(text: "s"))))
+        bench.online()
+    }
+
+    private func maintained(_ action: SignIn.Action?) -> Secret? {
+        if case .open(_, "a", .maintain(_, let session))? = action { session } else { nil }
+    }
+
+    @Test mutating func theMaintenanceGoesOnWithItsSession() throws {
+        signIn()
+        let due = try #require(bench.signIn.deadline)
+        bench.pass(.seconds(100))
+        bench.receive(.left)
+        #expect(bench.state == .inactive && bench.signIn.deadline == nil)
+        bench.pass(.seconds(5))
+        var other = SignInBench.cafe
+        other.bssid = BSSID("02:00:00:00:01:02")
+        bench.online(other)
+        #expect(bench.state == .authenticated && bench.provider == "a")
+        #expect(bench.signIn.deadline == due)
+        #expect(bench.actions.isEmpty, "nothing is asked before its time")
+        bench.wait()
+        #expect(maintained(bench.actions.first) == Secret(text: "s"))
+    }
+
+    @Test mutating func theProviderLogsOffInTheEnd() {
+        signIn()
+        bench.receive(.left)
+        bench.online()
+        bench.receive(.logOff)
+        guard case .open(_, "a", .logoff(_, let session))? = bench.actions.first else {
+            Issue.record("no log-off")
+            return
+        }
+        #expect(session == Secret(text: "s"))
+        bench.answer("a", .loggedOff)
+        bench.receive(.left)
+        bench.online()
+        #expect(bench.state == .inactive, "it is over")
+    }
+
+    @Test mutating func whatWasDueMeanwhileIsDoneAtOnce() {
+        signIn(maintainIn: 60)
+        bench.receive(.left)
+        bench.now = bench.now + .seconds(300)
+        bench.online()
+        bench.wait()
+        #expect(maintained(bench.actions.first) != nil)
+    }
+
+    @Test mutating func aMaintenanceThatWasCutShortIsDoneAgain() {
+        signIn()
+        bench.wait()
+        #expect(bench.state == .maintaining)
+        bench.receive(.left)
+        #expect(bench.open.isEmpty)
+        bench.online()
+        bench.wait()
+        #expect(maintained(bench.actions.first) != nil)
+    }
+
+    @Test mutating func anotherNetworkHasNoPartInIt() {
+        signIn()
+        bench.receive(.left)
+        bench.online(SignInBench.network("Home"))
+        #expect(bench.state == .inactive)
+        bench.receive(.left)
+        bench.online()
+        #expect(bench.state == .authenticated)
+    }
+
+    /// Its session has ended meanwhile: it signs in as if for the first time.
+    @Test mutating func aNetworkThatHasClosedMeanwhileIsSignedInToAnew() {
+        signIn()
+        bench.receive(.left)
+        bench.captive()
+        #expect(bench.state == .authenticating && bench.provider == "a")
+        #expect(bench.signIn.held.isEmpty)
+    }
+
+    @Test mutating func notForEverAndNotOfEveryNetwork() {
+        signIn()
+        bench.receive(.left)
+        bench.now = bench.now + bench.signIn.settings.heldFor + .seconds(1)
+        bench.online()
+        #expect(bench.state == .inactive)
+        for number in 1...9 {
+            let network = SignInBench.network("n\(number)")
+            bench.captive(network)
+            bench.list("a")
+            bench.answer("a", .evaluated(.high))
+            bench.answer("a", .signIn(.success(maintainIn: nil, session: nil)))
+            bench.online(network)
+            bench.receive(.left)
+        }
+        #expect(bench.signIn.held.count == bench.signIn.settings.heldSessions)
+    }
+
+    @Test mutating func aSignInThatWasNotSeenToWorkIsNotKept() {
+        bench.chosen("a")
+        bench.answer("a", .signIn(.success(maintainIn: nil, session: nil)))
+        bench.receive(.left)
+        bench.online()
+        #expect(bench.state == .inactive)
+    }
+}
+
+/// Providers are switched off and on while the device runs.
+@Suite struct SwitchedOffTests {
+    private var bench = SignInBench()
+
+    @Test mutating func oneThatIsOffIsAskedNothing() {
+        bench.receive(.switchedOff(["a"]))
+        bench.captive()
+        bench.list("a", "b")
+        #expect(bench.number("a") == nil && bench.number("b") != nil)
+        bench.answer("b", .evaluated(.none))
+        #expect(bench.state == .inactive && bench.signIn.status.retryAt != nil)
+        // It is on again, and may be the one that can.
+        bench.receive(.switchedOff([]))
+        #expect(bench.state == .evaluating)
+        bench.list("a", "b")
+        #expect(bench.number("a") != nil)
+    }
+
+    @Test mutating func allOff() {
+        bench.receive(.switchedOff(["a", "b"]))
+        bench.captive()
+        bench.list("a", "b")
+        #expect(bench.open.isEmpty)
+        #expect(bench.signIn.status.problem == "all providers are switched off")
+    }
+
+    @Test mutating func whatItIsAtEnds() {
+        bench.captive()
+        bench.list("a", "b", "c")
+        bench.receive(.switchedOff(["a"]))
+        #expect(bench.number("a") == nil && bench.open.count == 2)
+        bench.answer("b", .evaluated(.high))
+        bench.answer("c", .evaluated(.low))
+        #expect(bench.provider == "b")
+        bench.receive(.switchedOff(["a", "b"]))
+        #expect(bench.provider == "c")
+        #expect(bench.signIn.status.problem == "b: it was switched off")
+    }
+
+    @Test mutating func itsSessionIsNotMaintained() {
+        bench.chosen("a")
+        bench.answer("a", .signIn(.success(maintainIn: 60, session: nil)))
+        bench.online()
+        bench.receive(.switchedOff(["a"]))
+        #expect(bench.state == .inactive && bench.signIn.deadline == nil && bench.open.isEmpty)
+        // Nor is one that is kept for later, and the memory of it is not followed.
+        bench = SignInBench()
+        bench.chosen("a")
+        bench.answer("a", .signIn(.success(maintainIn: 60, session: nil)))
+        bench.online()
+        bench.receive(.left)
+        bench.receive(.switchedOff(["a"]))
+        bench.online()
+        #expect(bench.state == .inactive)
+        bench.captive()
+        #expect(bench.state == .evaluating, "the others are asked")
     }
 }
 
@@ -301,7 +487,7 @@ import Testing
         bench.list("a")
         bench.answer("a", .evaluated(.high))
         bench.answer("a", .signIn(.success(maintainIn: 600, session: nil)))
-        bench.receive(.online)
+        bench.online()
     }
 
     /// The provider is told how long is left.

@@ -17,6 +17,7 @@ import Testing
         var isLocal = false
         var isHopSilent = false
         var isCaptive = false
+        var isOnDemand = false
         let flags: ReachabilityFlags
     }
 
@@ -48,7 +49,19 @@ import Testing
             hasGateway: false, flags: [.reachable, .connectionRequired, .isCellular, .transient]),
         Row(
             testDescription: "a modem that waits for traffic", kind: .cellular, traits: [.pointToPoint, .dormant],
-            hasGateway: false, flags: [.reachable, .connectionRequired, .isCellular, .transient]),
+            hasGateway: false,
+            flags: [.reachable, .connectionRequired, .connectionOnTraffic, .isWWAN, .transient]),
+        Row(
+            testDescription: "a modem that a program connects when it is wanted", kind: .cellular, hasCarrier: false,
+            traits: .pointToPoint, hasGateway: false, isOnDemand: true,
+            flags: [.reachable, .connectionRequired, .connectionOnDemand, .isWWAN, .transient]),
+        Row(
+            testDescription: "a tunnel that a program makes when it is wanted", kind: .other, hasCarrier: false,
+            traits: .pointToPoint, isTunnel: true, hasGateway: false, isOnDemand: true,
+            flags: [.reachable, .connectionRequired, .connectionOnDemand, .transient]),
+        Row(
+            testDescription: "a connection on demand that stands", kind: .cellular, isOnDemand: true,
+            flags: [.reachable, .isWWAN]),
         Row(testDescription: "a modem that is down", kind: .cellular, isUp: false, hasCarrier: false, flags: []),
         Row(
             testDescription: "a tunnel", kind: .other, traits: .pointToPoint, isTunnel: true, carrier: .wifi,
@@ -61,7 +74,8 @@ import Testing
             carrier: .cellular, hasGateway: false, flags: [.reachable, .isCellular, .transient]),
         Row(
             testDescription: "a tunnel that waits for traffic", kind: .other, traits: [.pointToPoint, .dormant],
-            isTunnel: true, hasGateway: false, flags: [.reachable, .connectionRequired, .transient]),
+            isTunnel: true, hasGateway: false,
+            flags: [.reachable, .connectionRequired, .connectionAutomatic, .transient]),
         Row(
             testDescription: "a tunnel whose program is gone", kind: .other, hasCarrier: false, traits: .pointToPoint,
             isTunnel: true, hasGateway: false, flags: []),
@@ -86,7 +100,7 @@ import Testing
         #expect(
             ReachabilityFlags(
                 route: RouteLookup(index: 3, gateway: gateway, isLocal: row.isLocal), link: link, carrier: row.carrier,
-                isHopSilent: row.isHopSilent, isCaptive: row.isCaptive) == row.flags)
+                isHopSilent: row.isHopSilent, isCaptive: row.isCaptive, isOnDemand: row.isOnDemand) == row.flags)
     }
 
     @Test func withoutAWayOrALinkNothingIsReachable() {
@@ -97,11 +111,17 @@ import Testing
 
     @Test(
         arguments: [
-            ([], false), (.reachable, true), ([.reachable, .connectionRequired], true),
+            ([], false), (.reachable, true), ([.reachable, .connectionRequired], false),
+            ([.reachable, .connectionRequired, .connectionOnTraffic], true),
+            ([.reachable, .connectionRequired, .connectionOnDemand], true),
+            ([.reachable, .connectionRequired, .connectionAutomatic, .connectionOnDemand], true),
+            ([.reachable, .connectionRequired, .connectionOnTraffic, .interventionRequired], false),
+            ([.reachable, .connectionRequired, .connectionOnDemand, .interventionRequired], false),
+            ([.connectionRequired, .connectionOnTraffic], false), ([.connectionOnDemand], false),
             ([.reachable, .connectionRequired, .interventionRequired], false),
             ([.reachable, .interventionRequired], true), ([.connectionRequired], false), ([.isDirect], false),
         ] as [(ReachabilityFlags, Bool)])
-    func reachableMeansWithoutAPerson(_ flags: ReachabilityFlags, _ isReachable: Bool) {
+    func reachableMeansByItselfAndWithoutAPerson(_ flags: ReachabilityFlags, _ isReachable: Bool) {
         #expect(flags.isReachable == isReachable)
         #expect(NetworkPath(flags: flags, uplink: nil).isReachable == isReachable)
     }
@@ -145,6 +165,27 @@ import Testing
         async let next = changes.next()
         board.show(.none)
         #expect(await next == NetworkPath.none)
+    }
+
+    /// As after `SCNetworkReachabilityScheduleWithRunLoop`.
+    @Test func aRestartTellsThePathAgain() async {
+        let board = PathBoard()
+        board.beginRun()
+        board.show(path(.reachable))
+        var changes = board.changes().makeAsyncIterator()
+        var other = board.changes().makeAsyncIterator()
+        #expect(await changes.next() == path(.reachable))
+        board.show(path(.reachable))
+        board.beginRun()
+        async let again = changes.next()
+        board.show(path(.reachable))
+        #expect(await again == path(.reachable))
+        // The other reader was late, and is told once.
+        #expect(await other.next() == path(.reachable))
+        board.show(path(.reachable))
+        board.show(.none)
+        #expect(await other.next() == NetworkPath.none)
+        #expect(await changes.next() == NetworkPath.none)
     }
 
     @Test func everybodyHasASequenceOfHisOwn() async {

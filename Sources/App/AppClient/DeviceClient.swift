@@ -48,6 +48,23 @@ public struct DeviceClient: Sendable {
         try await ask(.answerPortal(answer))
     }
 
+    /// The device's own servers, as they are set. How each stands is in ``network()``.
+    public func targets() async throws(ClientError) -> TargetList { try await ask(.getTargets) }
+
+    /// Sets the device's own servers from now on, also after a restart, or goes back to those of its settings.
+    /// - Throws: `refused` with `malformed` and the member at fault; then nothing has changed.
+    public func updateTargets(_ update: TargetsUpdate) async throws(ClientError) -> TargetList {
+        try await ask(.updateTargets(update))
+    }
+
+    /// The device's hotspot providers.
+    public func providers() async throws(ClientError) -> HotspotProviders { try await ask(.getProviders) }
+
+    /// Switches a hotspot provider off or on, from now on and also after a restart.
+    public func setProvider(_ name: String, on isOn: Bool) async throws(ClientError) -> HotspotProviders {
+        try await ask(.setProvider(ProviderSwitch(provider: name, isOn: isOn)))
+    }
+
     public func backups() async throws(ClientError) -> BackupList { try await ask(.getBackups) }
 
     /// Replaces the stored list as a whole, or leaves it as it is.

@@ -122,9 +122,10 @@ extension TargetStatus: Codable {
 extension ReachabilityFlags {
     /// The names under which the flags travel, in their order.
     public static let allNames: [(name: String, flag: ReachabilityFlags)] = [
-        ("reachable", .reachable), ("connectionRequired", .connectionRequired), ("isLocalAddress", .isLocalAddress),
-        ("isDirect", .isDirect), ("isCellular", .isCellular), ("transient", .transient),
-        ("interventionRequired", .interventionRequired),
+        ("reachable", .reachable), ("connectionRequired", .connectionRequired),
+        ("connectionOnTraffic", .connectionOnTraffic), ("connectionOnDemand", .connectionOnDemand),
+        ("isLocalAddress", .isLocalAddress), ("isDirect", .isDirect), ("isCellular", .isCellular),
+        ("transient", .transient), ("interventionRequired", .interventionRequired),
     ]
 
     /// The names of those that are set.

@@ -192,3 +192,49 @@ extension PortalAnswer: Codable {
         }
     }
 }
+
+/// A program that signs the device in to hotspots.
+public struct HotspotProvider: Sendable, Equatable, Codable {
+    public var name: String
+    /// Whether the device asks it.
+    public var isOn: Bool
+
+    private enum CodingKeys: String, CodingKey {
+        case name
+        case isOn = "on"
+    }
+
+    public init(name: String, isOn: Bool) { (self.name, self.isOn) = (name, isOn) }
+}
+
+/// The providers that the device has: the answer to `providers.get` and `providers.set`.
+public struct HotspotProviders: Sendable, Equatable, Codable {
+    /// In the order of their names.
+    public var providers: [HotspotProvider]
+
+    public init(providers: [HotspotProvider]) { self.providers = providers }
+}
+
+/// Switches a provider off or on: the body of `providers.set`.
+public struct ProviderSwitch: Sendable, Equatable, Codable {
+    public var provider: String
+    public var isOn: Bool
+
+    private enum CodingKeys: String, CodingKey {
+        case provider
+        case isOn = "on"
+    }
+
+    public init(provider: String, isOn: Bool) { (self.provider, self.isOn) = (provider, isOn) }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        let name = try container.decode(String.self, forKey: .provider)
+        guard ProtocolLimits.providerNameLength.contains(name.utf8.count) else {
+            let most = ProtocolLimits.providerNameLength.upperBound
+            throw ProtocolError.malformed(
+                at: decoder.codingPath + [CodingKeys.provider], "has 1 to \(most) bytes")
+        }
+        self.init(provider: name, isOn: try container.decode(Bool.self, forKey: .isOn))
+    }
+}

@@ -46,6 +46,10 @@ public enum ProtocolLimits {
     public static let portalMessageLength = 4000
     /// The longest value that a user answers a field with, in bytes of UTF-8.
     public static let portalValueLength = 1024
+    /// The most servers that the device may be there for, and the length of the name and of the URL of one in bytes.
+    public static let targets = 8
+    public static let targetNameLength = 1...32
+    public static let targetURLLength = 1...320
     /// The longest URL of a portal, in bytes.
     public static let portalURLLength = 2048
 }

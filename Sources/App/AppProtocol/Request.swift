@@ -34,6 +34,10 @@ public struct Request: Sendable, Equatable {
         case getDiagnosis
         case getPortal
         case answerPortal(PortalAnswer)
+        case getTargets
+        case updateTargets(TargetsUpdate)
+        case getProviders
+        case setProvider(ProviderSwitch)
     }
 
     public var type: MessageType { content.type }
@@ -65,6 +69,10 @@ extension Request.Body {
         case .getDiagnosis: .getDiagnosis
         case .getPortal: .getPortal
         case .answerPortal: .answerPortal
+        case .getTargets: .getTargets
+        case .updateTargets: .updateTargets
+        case .getProviders: .getProviders
+        case .setProvider: .setProvider
         }
     }
 }
@@ -86,15 +94,20 @@ public enum MessageType: String, Sendable, CaseIterable {
     case getDiagnosis = "diagnosis.get"
     case getPortal = "portal.get"
     case answerPortal = "portal.answer"
+    case getTargets = "targets.get"
+    case updateTargets = "targets.update"
+    case getProviders = "providers.get"
+    case setProvider = "providers.set"
 }
 
 extension MessageType {
     /// Whether it makes the device do something, and does not only ask or listen.
     public var isCommand: Bool {
         switch self {
-        case .updateBackups, .switchNetwork, .confirmSwitch, .startScan, .answerPortal: true
+        case .updateBackups, .switchNetwork, .confirmSwitch, .startScan, .answerPortal, .updateTargets, .setProvider:
+            true
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .getScan, .subscribe, .getHistory, .agreeKey,
-            .getDiagnosis, .getPortal:
+            .getDiagnosis, .getPortal, .getTargets, .getProviders:
             false
         }
     }
@@ -151,6 +164,10 @@ extension Request.Content: RequestContent {
             case .getDiagnosis: .device(.getDiagnosis)
             case .getPortal: .device(.getPortal)
             case .answerPortal: .device(.answerPortal(try body(PortalAnswer.self)))
+            case .getTargets: .device(.getTargets)
+            case .updateTargets: .device(.updateTargets(try body(TargetsUpdate.self)))
+            case .getProviders: .device(.getProviders)
+            case .setProvider: .device(.setProvider(try body(ProviderSwitch.self)))
             }
     }
 
@@ -163,8 +180,11 @@ extension Request.Content: RequestContent {
         case .device(.startScan(let body)): try line.encode(body, forKey: .body)
         case .device(.getHistory(let body)): try line.encode(body, forKey: .body)
         case .device(.answerPortal(let body)): try line.encode(body, forKey: .body)
+        case .device(.updateTargets(let body)): try line.encode(body, forKey: .body)
+        case .device(.setProvider(let body)): try line.encode(body, forKey: .body)
         case .device(.getCapabilities), .device(.getNetwork), .device(.getBackups), .device(.getScan),
-            .device(.agreeKey), .device(.getDiagnosis), .device(.getPortal):
+            .device(.agreeKey), .device(.getDiagnosis), .device(.getPortal), .device(.getTargets),
+            .device(.getProviders):
             break
         }
     }

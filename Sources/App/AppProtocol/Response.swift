@@ -25,6 +25,10 @@ public struct Response: Sendable, Equatable {
         case diagnosis(Diagnosis)
         /// To `portal.get` and `portal.answer`.
         case portal(PortalStatus)
+        /// To `targets.get` and `targets.update`.
+        case targets(TargetList)
+        /// To `providers.get` and `providers.set`.
+        case providers(HotspotProviders)
     }
 }
 
@@ -93,6 +97,8 @@ private struct ResponseEnvelope: Encodable {
             case .key(let body): try container.encode(body, forKey: .body)
             case .diagnosis(let body): try container.encode(body, forKey: .body)
             case .portal(let body): try container.encode(body, forKey: .body)
+            case .targets(let body): try container.encode(body, forKey: .body)
+            case .providers(let body): try container.encode(body, forKey: .body)
             }
         case .failure(let error):
             try container.encode(false, forKey: .ok)

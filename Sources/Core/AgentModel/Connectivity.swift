@@ -108,14 +108,25 @@ public struct ReachabilityFlags: OptionSet, Sendable, Hashable {
     public static let isDirect = ReachabilityFlags(rawValue: 1 << 3)
     /// The way leads over a cellular link.
     public static let isCellular = ReachabilityFlags(rawValue: 1 << 4)
+    /// The same by the name that it has on Apple's systems (`kSCNetworkReachabilityFlagsIsWWAN`).
+    public static let isWWAN = isCellular
     /// The way leads through something that comes and goes on top of a carrier, such as a VPN.
     public static let transient = ReachabilityFlags(rawValue: 1 << 5)
     /// A user has to do something first, such as sign in.
     public static let interventionRequired = ReachabilityFlags(rawValue: 1 << 6)
 
-    /// Reachable, and, if a connection is required, one that is made without a user.
+    /// Traffic makes the connection that is required.
+    public static let connectionOnTraffic = ReachabilityFlags(rawValue: 1 << 7)
+    /// A program on the device makes the connection that is required, when it is wanted.
+    public static let connectionOnDemand = ReachabilityFlags(rawValue: 1 << 8)
+    /// `connectionOnTraffic` by its other name, which it has on Apple's systems as well.
+    public static let connectionAutomatic = connectionOnTraffic
+
+    /// Reachable, and, if a connection is required, one that is made by itself and without a user.
     public var isReachable: Bool {
-        contains(.reachable) && (!contains(.connectionRequired) || !contains(.interventionRequired))
+        guard contains(.reachable) else { return false }
+        guard contains(.connectionRequired) else { return true }
+        return !isDisjoint(with: [.connectionOnTraffic, .connectionOnDemand]) && !contains(.interventionRequired)
     }
 }
 

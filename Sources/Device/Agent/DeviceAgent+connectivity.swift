@@ -4,17 +4,43 @@ import AppProtocol
 import Connectivity
 import Failover
 import Hotspots
+import KeyFile
 import Linux
+import Logging
 import NIOCore
 import Netlink
 
 // How far the network leads.
 extension DeviceAgent {
     /// - Throws: where targets with TLS are set and there are no authorities to vouch for them.
+    static func targetRoster(
+        _ settings: AgentSettings, _ state: StoredState, on group: any EventLoopGroup, log: Logger
+    ) throws(TrustError) -> TargetRoster {
+        var own: [Target]?
+        if let stored = state.targets {
+            do throws(TargetError) {
+                own = try Target.all(stored.joined(separator: " "))
+            } catch {
+                log.warning("the targets that an app has set are left out: \(error)")
+            }
+        }
+        let targets = own ?? settings.connectivity.targets
+        let authorities = settings.connectivity.authorities
+        let keepAlive = settings.connectivity.keepAlive
+        return TargetRoster(
+            settings.connectivity, own: own,
+            trust: targets.contains(where: \.isTLS) ? try TargetTrust(authorities: authorities) : nil
+        ) { target, trust, tell in
+            TargetConnection(
+                target, trust: trust, keepAlive: keepAlive, on: group, now: { .now },
+                onChange: { _ in tell(.changed) }, onDoubt: { _ in tell(.doubted) })
+        }
+    }
+
     static func connectivityMonitor(
-        _ settings: AgentSettings, through wifi: InterfaceNetwork, routes: RouteMonitor, on group: any EventLoopGroup,
-        watchedBy outside: NetworkReadings
-    ) throws(TrustError) -> ConnectivityMonitor {
+        _ settings: AgentSettings, _ state: StoredState, _ roster: TargetRoster, through wifi: InterfaceNetwork,
+        routes: RouteMonitor, on group: any EventLoopGroup, watchedBy outside: NetworkReadings
+    ) -> ConnectivityMonitor {
         var validateOnline: (@Sendable (InterfaceNetwork, Duration) async -> ValidationCheck)?
         if let source = settings.connectivity.source {
             let validator = OnlineValidator(source: source)
@@ -26,7 +52,7 @@ extension DeviceAgent {
         let authorities = settings.connectivity.authorities
         let api = CaptivePortalAPI(client: WebClient(trusting: authorities.map { .file($0) } ?? .system))
         let watch = ConnectivityMonitor(
-            required: settings.connectivity.required,
+            required: roster.required,
             means: ConnectivityMonitor.Means(
                 validateOnline: validateOnline,
                 findPortal: { network, limit in await network.notes(within: limit).captivePortalAPI },
@@ -40,22 +66,14 @@ extension DeviceAgent {
                 },
                 wifi: wifi, unbound: InterfaceNetwork(interface: nil, on: group, watchedBy: outside.marks)),
             budget: settings.connectivity.budget)
-        let trust =
-            settings.connectivity.targets.contains(where: \.isTLS) ? try TargetTrust(authorities: authorities) : nil
-        let keepAlive = settings.connectivity.keepAlive
-        let targets = settings.connectivity.targets.map { target in
-            WatchedTarget(target) { target, tell in
-                TargetConnection(
-                    target, trust: trust, keepAlive: keepAlive, on: group, now: { .now },
-                    onChange: { _ in tell(.changed) }, onDoubt: { _ in tell(.doubted) })
-            }
-        }
         let hotspots = settings.connectivity.providersSocket.map { socket in
-            Hotspots(socket: socket, on: group, watchedBy: outside.marks, now: { .now }) { [weak watch] _ in
-                Task { @AgentLoop in watch?.signInMayHaveChanged() }
-            }
+            Hotspots(
+                socket: socket, on: group, remembering: state.signIns.map(RememberedProvider.init),
+                switchedOff: Set(state.providersOff), watchedBy: outside.marks, now: { .now },
+                onRemember: { [weak watch] entries in Task { @AgentLoop in watch?.listeners.remember(entries) } },
+                onChange: { [weak watch] _ in Task { @AgentLoop in watch?.signInMayHaveChanged() } })
         }
-        watch.watch(targets, signingInBy: hotspots)
+        watch.watch(roster.watched, signingInBy: hotspots)
         return watch
     }
 
@@ -65,7 +83,8 @@ extension DeviceAgent {
             policy: { [weak self] in self?.handle(.found($0)) }, publish: { [weak self] in self?.hub.publish($0) },
             changed: { [weak self] in self?.handle(.connectivityChanged) },
             problem: { [log] in if let problem = $0 { log.warning("signing in: \(problem)") } },
-            captiveNetwork: { [weak self] in self?.captiveNetwork }, network: { [weak self] in self?[$0].network })
+            remember: { [weak self] in self?.remember($0) }, captiveNetwork: { [weak self] in self?.captiveNetwork },
+            network: { [weak self] in self?[$0].network })
         reachability.start()
         reachabilityChanges = Task { [weak self, changes = reachability.changes] in
             for await path in changes { self?.reach.handle(.flags(path.flags)) }

@@ -38,6 +38,10 @@ extension DeviceAgent: DeviceService {
         case .getDiagnosis: return .diagnosis(await diagnosis())
         case .getPortal: return .portal(await reach.portalStatus)
         case .answerPortal(let answer): return .portal(try await reach.answer(answer))
+        case .getTargets: return .targets(await roster.list)
+        case .updateTargets(let update): return .targets(try await change(update))
+        case .getProviders: return .providers(try await providers)
+        case .setProvider(let change): return .providers(try await set(change))
         }
     }
 
@@ -48,9 +52,9 @@ extension DeviceAgent: DeviceService {
     private var capabilities: Capabilities {
         Capabilities(
             maxBackupNetworks: settings.maximumBackups, deviceId: identity.id, firmware: Version.current,
-            features: ["failover", "scan", "confirm", "joinOnce", "sealed", "connectivity"]
+            features: ["failover", "scan", "confirm", "joinOnce", "sealed", "connectivity", "targets"]
                 + (settings.addressClient == .altnet ? ["address"] : [])
-                + (settings.connectivity.providersSocket == nil ? [] : ["portal"])
+                + (settings.connectivity.providersSocket == nil ? [] : ["portal", "providers"])
                 + (settings.lanPort == nil ? [] : ["lan"]))
     }
 

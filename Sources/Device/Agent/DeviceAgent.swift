@@ -28,6 +28,7 @@ public final class DeviceAgent {
     /// Nil where programs are not told the networks' name servers.
     private let resolver: SystemResolver?
     let reach: ConnectivityMonitor
+    let roster: TargetRoster
     let outside: NetworkReadings
     let reachability: ReachabilityMonitor
     var reachabilityChanges: Task<Void, Never>?
@@ -57,8 +58,8 @@ public final class DeviceAgent {
 
     private init(
         settings: AgentSettings, identity: DeviceIdentity, store: Store, state: StoredState, stations: [Station],
-        routes: RouteMonitor, reach: ConnectivityMonitor, outside: NetworkReadings, observations: ObservationQueue,
-        recording: Recording?, hub: EventHub, log: Logger
+        routes: RouteMonitor, reach: ConnectivityMonitor, roster: TargetRoster, outside: NetworkReadings,
+        observations: ObservationQueue, recording: Recording?, hub: EventHub, log: Logger
     ) {
         self.settings = settings
         self.identity = identity
@@ -67,6 +68,7 @@ public final class DeviceAgent {
         self.stations = stations
         self.routes = routes
         self.reach = reach
+        self.roster = roster
         self.outside = outside
         reachability = ReachabilityMonitor(of: .internet, routes: routes)
         let tells = settings.addressClient == .altnet && settings.resolver != .none
@@ -118,12 +120,13 @@ public final class DeviceAgent {
                 addresses: assigns ? addresses : nil
             ) { observations.put(.supplicant($0, interface)) }
         }
+        let state = await store.state
+        let roster = try targetRoster(settings, state, on: group, log: log)
         return DeviceAgent(
-            settings: settings, identity: identity, store: store, state: await store.state, stations: stations,
-            routes: routes,
-            reach: try connectivityMonitor(
-                settings, through: stations[0].network, routes: routes, on: group, watchedBy: outside),
-            outside: outside, observations: observations,
+            settings: settings, identity: identity, store: store, state: state, stations: stations, routes: routes,
+            reach: connectivityMonitor(
+                settings, state, roster, through: stations[0].network, routes: routes, on: group, watchedBy: outside),
+            roster: roster, outside: outside, observations: observations,
             recording: settings.recording(log: log), hub: hub, log: log)
     }
 

@@ -69,7 +69,7 @@ extension Request.Body {
             update.networks.firstIndex(where: \.hasPlainPassword).map { "body.networks[\($0)].password" }
         case .switchNetwork(let request): request.target.hasPlainPassword ? "body.password" : nil
         case .getCapabilities, .getNetwork, .getBackups, .getSwitch, .confirmSwitch, .startScan, .getScan, .getHistory,
-            .agreeKey, .getDiagnosis, .getPortal:
+            .agreeKey, .getDiagnosis, .getPortal, .getTargets, .updateTargets, .getProviders, .setProvider:
             nil
         // The answer to a portal is meant for the network's operator, whose page may send it in the plain.
         case .answerPortal: nil

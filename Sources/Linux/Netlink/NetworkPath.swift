@@ -10,7 +10,7 @@ public struct NetworkPath: Hashable, Sendable {
     /// There is no route.
     public static let none = NetworkPath(flags: [], uplink: nil)
 
-    /// Reachable, and, if a connection is required, one that is made without a user.
+    /// Reachable, and, if a connection is required, one that is made by itself and without a user.
     public var isReachable: Bool { flags.isReachable }
 }
 
@@ -23,7 +23,9 @@ extension ReachabilityFlags {
     /// | one of the device's own addresses                         | reachable, isLocalAddress, isDirect            |
     /// | a link that is down                                       | none                                           |
     /// | a link without carrier                                    | none                                           |
-    /// | the same of a cellular link, or a link that is dormant    | reachable, connectionRequired                  |
+    /// | the same of a cellular link                               | reachable, connectionRequired                  |
+    /// | a link that is dormant, unless Wi-Fi or wired             | and connectionOnTraffic                        |
+    /// | a connection that a program makes when it is wanted       | and connectionOnDemand                         |
     /// | a next hop that did not answer when it was asked last     | none                                           |
     /// | no gateway, on a link with more than one other end        | reachable, isDirect                            |
     /// | a gateway, or a point-to-point link                       | reachable                                      |
@@ -37,7 +39,11 @@ extension ReachabilityFlags {
     ///   - carrier: what is underneath, if that is a tunnel.
     ///   - isHopSilent: whether the gateway, or the destination where there is none, does not answer on the link.
     ///   - isCaptive: whether the user has to sign in on the link, or on the carrier.
-    init(route: RouteLookup?, link: Link?, carrier: Uplink?, isHopSilent: Bool, isCaptive: Bool) {
+    ///   - isOnDemand: whether a program makes the link's connection when it is wanted.
+    init(
+        route: RouteLookup?, link: Link?, carrier: Uplink?, isHopSilent: Bool, isCaptive: Bool,
+        isOnDemand: Bool = false
+    ) {
         self = []
         guard let route else { return }
         guard !route.isLocal else {
@@ -46,8 +52,11 @@ extension ReachabilityFlags {
         }
         guard let link, link.isUp, !isHopSilent else { return }
         if !link.hasCarrier || link.traits.contains(.dormant) {
-            guard link.isMadeOnDemand else { return }
+            guard link.isMadeOnDemand || isOnDemand else { return }
             insert(.connectionRequired)
+            // Its driver waits for what it is to carry (RFC 2863, 3.1.12). A modem without carrier waits for nothing.
+            if link.isMadeOnDemand, link.traits.contains(.dormant) { insert(.connectionOnTraffic) }
+            if isOnDemand { insert(.connectionOnDemand) }
         }
         insert(.reachable)
         let isDirect = route.gateway == nil && !link.traits.contains(.pointToPoint)
@@ -84,6 +93,12 @@ public enum Destination: Sendable {
     /// the loop, whenever the network has changed and every half minute while there are none; its task is cancelled
     /// when the network changes meanwhile. Of many addresses the first eight count.
     case host(String, addresses: @Sendable (_ name: String) async -> [IPAddress])
+
+    /// The same with the system's own resolver (getaddrinfo(3)): /etc/hosts, multicast DNS and whatever nsswitch.conf(5)
+    /// names count, and the name server that the system asks.
+    public static func host(_ name: String) -> Destination {
+        .host(name) { await SystemNames.addresses(of: $0) }
+    }
 }
 
 extension Destination {
@@ -103,7 +118,11 @@ final class PathBoard: Sendable {
     private struct State {
         /// Nil until it has been looked for once.
         var path: NetworkPath?
-        var readers: [Int: AsyncStream<NetworkPath>.Continuation] = [:]
+        /// Counts the starts.
+        var run = 0
+        /// The run that the path was told in.
+        var told = 0
+        var readers: [Int: AsyncStream<NetworkPathChanges.News>.Continuation] = [:]
         var lastReader = 0
     }
 
@@ -113,20 +132,24 @@ final class PathBoard: Sendable {
 
     var path: NetworkPath? { state.withLock { $0.path } }
 
+    /// What is shown next is told, also where it is the same as before.
+    func beginRun() { state.withLock { $0.run += 1 } }
+
     func show(_ path: NetworkPath) {
         state.withLock { state in
-            guard path != state.path else { return }
-            state.path = path
-            for reader in state.readers.values { reader.yield(path) }
+            guard path != state.path || state.told != state.run else { return }
+            (state.path, state.told) = (path, state.run)
+            for reader in state.readers.values { reader.yield((path, state.run)) }
         }
     }
 
     func changes() -> NetworkPathChanges {
-        let (stream, reader) = AsyncStream.makeStream(of: NetworkPath.self, bufferingPolicy: .bufferingNewest(1))
+        let (stream, reader) = AsyncStream.makeStream(
+            of: NetworkPathChanges.News.self, bufferingPolicy: .bufferingNewest(1))
         let id = state.withLock { state in
             state.lastReader += 1
             state.readers[state.lastReader] = reader
-            if let path = state.path { reader.yield(path) }
+            if let path = state.path { reader.yield((path, state.told)) }
             return state.lastReader
         }
         reader.onTermination = { [weak self] _ in self?.forget(id) }
@@ -136,26 +159,29 @@ final class PathBoard: Sendable {
     private func forget(_ reader: Int) { state.withLock { $0.readers[reader] = nil } }
 }
 
-/// Paths as they change: first the one there is, then each that differs from the one before it. A slow reader misses
-/// what came in between and gets the latest.
+/// Paths as they change: first the one there is, then each that differs from the one before it, and after each start of
+/// the monitor the one there is. A slow reader misses what came in between and gets the latest.
 public struct NetworkPathChanges: AsyncSequence, Sendable {
-    let stream: AsyncStream<NetworkPath>
+    /// A path, and the run of the monitor that found it.
+    typealias News = (path: NetworkPath, run: Int)
+
+    let stream: AsyncStream<News>
 
     public func makeAsyncIterator() -> Iterator { Iterator(base: stream.makeAsyncIterator()) }
 
     public struct Iterator: AsyncIteratorProtocol {
-        fileprivate var base: AsyncStream<NetworkPath>.Iterator
-        private var last: NetworkPath?
+        fileprivate var base: AsyncStream<News>.Iterator
+        private var last: News?
 
-        fileprivate init(base: AsyncStream<NetworkPath>.Iterator) { self.base = base }
+        fileprivate init(base: AsyncStream<News>.Iterator) { self.base = base }
 
         /// - Returns: nil once the monitor is gone, or the task is cancelled.
         public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async -> NetworkPath? {
             // A path that has changed and changed back between two reads is no change.
-            while let path = await base.next(isolation: actor) {
-                guard path != last else { continue }
-                last = path
-                return path
+            while let news = await base.next(isolation: actor) {
+                if let last, last == news { continue }
+                last = news
+                return news.path
             }
             return nil
         }

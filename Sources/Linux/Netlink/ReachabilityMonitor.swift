@@ -20,6 +20,7 @@ public final class ReachabilityMonitor {
     /// Nil until the name has been resolved.
     private var addresses: [IPAddress]?
     private var captiveInterfaces: Set<String> = []
+    private var onDemandInterfaces: Set<String> = []
     private(set) var isLooking = false
     private var isStale = false
     private var resolution: Task<Void, Never>?
@@ -47,13 +48,14 @@ public final class ReachabilityMonitor {
     public nonisolated var flags: ReachabilityFlags { path.flags }
 
     /// The path that there is, as soon as there is one, and then each change. It goes on when the monitor is stopped
-    /// and started again, and ends with the monitor. Each caller gets a sequence of its own.
+    /// and started again, which tells the path anew, and ends with the monitor. Each caller gets a sequence of its own.
     public nonisolated var changes: NetworkPathChanges { board.changes() }
 
     /// Starts to look, and to follow what changes. Nothing happens if it has been started before.
     public func start() {
         guard following == nil else { return }
         following = routes.follow { [weak self] in self?.changed($0) }
+        board.beginRun()
         resolve()
         look()
     }
@@ -71,6 +73,15 @@ public final class ReachabilityMonitor {
         let isNews =
             isCaptive
             ? captiveInterfaces.insert(interface).inserted : captiveInterfaces.remove(interface) != nil
+        if isNews { look() }
+    }
+
+    /// Whether a program on the device makes the connection of an interface when it is wanted, which the kernel does
+    /// not know. It stays so until it is said otherwise.
+    public func setOnDemand(_ isOnDemand: Bool, on interface: String) {
+        let isNews =
+            isOnDemand
+            ? onDemandInterfaces.insert(interface).inserted : onDemandInterfaces.remove(interface) != nil
         if isNews { look() }
     }
 
@@ -126,7 +137,8 @@ public final class ReachabilityMonitor {
         let flags = ReachabilityFlags(
             route: route, link: link, carrier: uplink?.carrier?.kind,
             isHopSilent: route.map { routes.isSilent($0.gateway ?? address, on: $0.index) } ?? false,
-            isCaptive: !captiveInterfaces.isDisjoint(with: interfaces))
+            isCaptive: !captiveInterfaces.isDisjoint(with: interfaces),
+            isOnDemand: !onDemandInterfaces.isDisjoint(with: interfaces))
         return NetworkPath(flags: flags, uplink: flags.contains(.reachable) ? uplink : nil)
     }
 

@@ -47,7 +47,7 @@ import Testing
         bench.hotspots.captiveFound(HostBench.cafe, name: Self.name)
         let status = await bench.status { $0.portal.state == .authenticated }
         #expect(status?.portal.provider == "good")
-        bench.hotspots.onlineFound()
+        bench.hotspots.onlineFound(HostBench.cafe, name: Self.name)
         try await bench.settled()
         // A provider that writes without an end has written gigabytes in these seconds: the agent kept none of them.
         #expect(Self.residentKiB - before < 200_000)
@@ -82,7 +82,7 @@ import Testing
         let bench = try await HostBench(["good": Self.good], settings: settings)
         bench.hotspots.captiveFound(HostBench.cafe, name: Self.name)
         #expect(await bench.status { $0.portal.state == .authenticated } != nil)
-        bench.hotspots.onlineFound()
+        bench.hotspots.onlineFound(HostBench.cafe, name: Self.name)
         #expect(await bench.status { $0.portal.state == .maintaining } != nil)
         let status = await bench.status { $0.portal.state == .authenticated }
         #expect(status?.problem == nil)

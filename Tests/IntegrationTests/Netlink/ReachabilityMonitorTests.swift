@@ -219,6 +219,30 @@ import Testing
         _ = try await wait(&changes, for: [])
     }
 
+    /// /etc/hosts is the system's resolver's, too.
+    @Test func theSystemsResolverIsBuiltIn() async throws {
+        try await device.run(connect)
+        let monitor = try await start(.host("localhost"))
+        var changes = monitor.changes.makeAsyncIterator()
+        _ = try await wait(&changes, for: [.reachable, .isLocalAddress, .isDirect])
+        #expect(await SystemNames.addresses(of: "localhost").allSatisfy(\.isLoopback))
+        #expect(await SystemNames.addresses(of: "no such name.invalid") == [])
+    }
+
+    @Test func aConnectionThatAProgramMakesWhenItIsWanted() async throws {
+        try await device.run("\(connect)\nip route add default via 192.0.2.1")
+        try await gateway.run(answer)
+        let monitor = try await start(.internet)
+        var changes = monitor.changes.makeAsyncIterator()
+        _ = try await wait(&changes, for: .reachable)
+        try await gateway.run("ip link set far0 down")
+        _ = try await wait(&changes, for: [])
+        monitor.setOnDemand(true, on: "near0")
+        #expect(try await wait(&changes, for: [.reachable, .connectionRequired, .connectionOnDemand]).isReachable)
+        monitor.setOnDemand(false, on: "near0")
+        _ = try await wait(&changes, for: [])
+    }
+
     @Test func anAddressAsANameIsNotResolved() async throws {
         try await device.run(connect)
         let names = Names()
@@ -272,6 +296,19 @@ import Testing
         monitor.start()
         _ = try await wait(&changes, for: .reachable)
         #expect(monitor.flags == .reachable)
+    }
+
+    @Test func aRestartTellsTheFlagsAgain() async throws {
+        try await device.run("\(connect)\nip route add default via 192.0.2.1")
+        try await gateway.run(answer)
+        let monitor = try await start(.internet)
+        var changes = monitor.changes.makeAsyncIterator()
+        _ = try await wait(&changes, for: .reachable)
+        for _ in 1...3 {
+            monitor.stop()
+            monitor.start()
+            #expect(await changes.next()?.flags == .reachable)
+        }
     }
 
     @Test func theSequenceEndsWithTheMonitor() async throws {

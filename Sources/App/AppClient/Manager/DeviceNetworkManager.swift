@@ -207,6 +207,28 @@ extension DeviceNetworkManager {
         try await session.ask { client throws(ClientError) in try await client.answerPortal(answer) }
     }
 
+    /// The device's own servers, as they are set.
+    public func targets() async throws(ClientError) -> TargetList {
+        try await session.ask { client throws(ClientError) in try await client.targets() }
+    }
+
+    /// Sets the device's own servers, or goes back to those of its settings. Sent once more if the answer was lost.
+    @discardableResult
+    public func updateTargets(_ update: TargetsUpdate) async throws(ClientError) -> TargetList {
+        try await session.ask { client throws(ClientError) in try await client.updateTargets(update) }
+    }
+
+    /// The device's hotspot providers.
+    public func providers() async throws(ClientError) -> HotspotProviders {
+        try await session.ask { client throws(ClientError) in try await client.providers() }
+    }
+
+    /// Switches a hotspot provider off or on. Sent once more if the answer was lost.
+    @discardableResult
+    public func setProvider(_ name: String, on isOn: Bool) async throws(ClientError) -> HotspotProviders {
+        try await session.ask { client throws(ClientError) in try await client.setProvider(name, on: isOn) }
+    }
+
     /// The device's last decisions, each with its reason.
     public func history(
         limit: Int = ProtocolLimits.defaultHistoryDecisions

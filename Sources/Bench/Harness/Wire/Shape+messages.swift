@@ -19,6 +19,16 @@ extension Shape {
         case .getDiagnosis: diagnosis
         case .getPortal, .answerPortal:
             .object([.optional("portal", portal), .optional("request", portalRequest), .optional("problem", .text)])
+        case .getTargets, .updateTargets: targetList
+        case .getProviders, .setProvider:
+            .object([
+                .required(
+                    "providers",
+                    .list(
+                        .object([
+                            .required("name", .textOf(ProtocolLimits.providerNameLength)), .required("on", .bool),
+                        ])))
+            ])
         }
     }
 
@@ -153,6 +163,18 @@ extension Shape {
         .required("name", .text), .required("host", .text), .required("port", .integer(1...65535)),
         .required("state", .oneOf(ConnectionState.allCases.map(\.rawValue))), .required("online", .bool),
         .optional("reason", problem), .required("since", .time),
+    ])
+
+    static let targetList = Shape.object([
+        .required("max", .integer(1 ... .max)),
+        .required("source", .oneOf(TargetList.Source.allCases.map(\.rawValue))), .required("required", level),
+        .required(
+            "targets",
+            .list(
+                .object([
+                    .required("name", .textOf(ProtocolLimits.targetNameLength)),
+                    .required("url", .textOf(ProtocolLimits.targetURLLength)),
+                ]))),
     ])
 
     static let portal = Shape.object([

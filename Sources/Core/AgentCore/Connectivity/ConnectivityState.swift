@@ -98,6 +98,7 @@ package struct ConnectivityState: Sendable {
             orders.append(.networkLeft)
         case .timeIsOver: end(checkOf: .inUse)
         case .check: check(within: settings.checkLimit, then: .nothing)
+        case .retargeted(let required, let kept): retarget(required, keeping: kept)
         case .askPortalAnew: inUse.poll.doubt(at: now.instant)
         }
     }
@@ -339,6 +340,21 @@ package struct ConnectivityState: Sendable {
         var open: ReachFindings.Open = inUse.isPortalKnown ? [] : .portal
         if settings.hasSource, !isFresh { open.insert(.source) }
         return open
+    }
+
+    // MARK: Other targets
+
+    /// What was found of targets that are gone counts no more, and what is there now is asked.
+    private mutating func retarget(_ required: ReachLevel, keeping kept: Set<String>) {
+        settings.required = required
+        for name in inUse.findings?.targets.keys.filter({ !kept.contains($0) }) ?? [] {
+            inUse.findings?.targets[name] = nil
+        }
+        orders.append(.changed)
+        if beside?.reach.check != nil, let next = beside?.reach.check?.next {
+            begin(.beside, knowing: ReachFindings(), first: [], within: max(.zero, next - now.instant))
+        }
+        if required > .link { check(within: settings.checkLimit, then: .nothing) }
     }
 
     // MARK: What comes unasked
@@ -659,6 +675,10 @@ package enum ConnectivityInput: Sendable {
     case timeIsOver
     /// A check that nothing waits for.
     case check
+    /// The targets are others, and so may be the level that a network has to reach. It comes after `targets`.
+    ///
+    /// - Parameter kept: the names of those that are the same as before.
+    case retargeted(required: ReachLevel, kept: Set<String>)
     /// What the network said of itself is in doubt.
     case askPortalAnew
 }

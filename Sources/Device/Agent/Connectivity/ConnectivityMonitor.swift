@@ -34,6 +34,8 @@ final class ConnectivityMonitor {
         var changed: () -> Void = {}
         /// The problem of a sign-in changed; nil if there is none any more.
         var problem: (String?) -> Void = { _ in }
+        /// Another provider has signed in somewhere.
+        var remember: ([RememberedProvider]) -> Void = { _ in }
         /// The network in use, as providers are told of it; nil if it is not known.
         var captiveNetwork: () -> (CaptiveNetwork, NetworkName)? = { nil }
         /// The network of a station.
@@ -66,14 +68,33 @@ final class ConnectivityMonitor {
         self.targets = targets
         self.hotspots = hotspots
         state.settings.hasProviders = hotspots != nil
-        for target in targets {
-            target.onWord = { [weak self] target, word in
-                switch word {
-                case .changed: self?.changed(target)
-                case .doubted: self?.doubted(target)
-                }
+        targets.forEach(listen)
+    }
+
+    private func listen(to target: WatchedTarget) {
+        target.onWord = { [weak self] target, word in
+            switch word {
+            case .changed: self?.changed(target)
+            case .doubted: self?.doubted(target)
             }
         }
+    }
+
+    /// These are the targets from now on. Those that are the same objects keep their connections.
+    func replace(_ new: [WatchedTarget], required: ReachLevel) {
+        for target in targets where !new.contains(where: { $0 === target }) {
+            target.cancel()
+            listeners.publish(.targetChanged(target.snapshot.report(at: clock)))
+        }
+        let kept = targets.filter { target in new.contains { $0 === target } }.map(\.name)
+        targets = new
+        for target in new where !kept.contains(target.name) {
+            listen(to: target)
+            listeners.publish(.targetChanged(target.snapshot.report(at: clock)))
+            if let network { target.follow(network) }
+        }
+        if let beside { followBeside(beside.network) }
+        handle(.retargeted(required: required, kept: Set(kept)))
     }
 
     /// For tests, in which nothing is given up.
@@ -145,7 +166,8 @@ final class ConnectivityMonitor {
             if let (network, name) = listeners.captiveNetwork() { hotspots?.captiveFound(network, name: name) }
         case .sessionEnds:
             if let (network, name) = listeners.captiveNetwork() { hotspots?.sessionEnds(network, name: name) }
-        case .onlineFound: hotspots?.onlineFound()
+        case .onlineFound:
+            if let (network, name) = listeners.captiveNetwork() { hotspots?.onlineFound(network, name: name) }
         case .networkLeft: hotspots?.networkLeft()
         case .logOff:
             farewell = Task { [weak self, hotspots] in

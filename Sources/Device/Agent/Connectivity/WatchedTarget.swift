@@ -33,8 +33,8 @@ final class WatchedTarget {
     private var line: Line?
     /// Counts the connections: the last one alone is listened to.
     private var count = 0
-    /// When there was no network any more.
-    private var left = Instant.now
+    /// How it stands without a connection.
+    private var rest = ConnectionStatus(state: .setup, since: .now)
 
     /// - Parameter open: makes a connection through a network, and keeps it until it is cancelled.
     init(
@@ -46,14 +46,23 @@ final class WatchedTarget {
 
     /// Goes on through this network; nil where there is none.
     func follow(_ network: InterfaceNetwork?) {
+        guard rest.state != .cancelled else { return }
         line?.cancel()
         count += 1
-        left = .now
+        rest = ConnectionStatus(state: .waiting, reason: .noAddress, since: .now)
         line = network.map { network in
             open(network) { [weak self, count] word in
                 Task { @AgentLoop in self?.heard(word, from: count) }
             }
         }
+    }
+
+    /// It is not looked at any more.
+    func cancel() {
+        line?.cancel()
+        (line, count) = (nil, count + 1)
+        onWord = { _, _ in }
+        rest = ConnectionStatus(state: .cancelled, since: .now)
     }
 
     /// The same target, for a network of its own.
@@ -64,15 +73,13 @@ final class WatchedTarget {
         onWord(self, word)
     }
 
-    var status: ConnectionStatus {
-        line?.status() ?? ConnectionStatus(state: .waiting, reason: .noAddress, since: left)
-    }
+    var status: ConnectionStatus { line?.status() ?? rest }
 
     /// How it stands.
     var snapshot: ReachTarget { ReachTarget(name: name, host: host, port: port, isTLS: isTLS, status: status) }
 
     func probe(_ limit: Duration) async -> ReachProblem? {
-        guard let line else { return .noAddress }
+        guard let line else { return rest.reason ?? .noAddress }
         return await line.probe(limit)
     }
 }

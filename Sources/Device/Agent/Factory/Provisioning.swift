@@ -13,6 +13,8 @@ package struct Provisioning: Sendable {
     package var network: StoredNetwork?
     /// Whether another identity and another home may go. A root key never does: the store would go with it.
     package var replaces = false
+    /// Whether another home makes room for the new one and becomes a backup, so that a wrong password costs nothing.
+    package var keepsFormer = false
 
     package enum Identity: Sendable {
         /// The device's own identity, or a random one if it has none.
@@ -99,7 +101,7 @@ package struct Provisioning: Sendable {
             !replaces || (home.floor == network.floor && home.staticAddress == network.staticAddress)
         {
             plan.network = .kept
-        } else if state.namedNetworks.isEmpty {
+        } else if state.namedNetworks.isEmpty || keepsFormer {
             plan.network = .made
         } else {
             guard replaces else { throw .network(state.preferred?.ssid) }
@@ -124,15 +126,35 @@ package struct Provisioning: Sendable {
     }
 
     /// Stores the network, in one commit.
+    /// - Throws: `tooManyBackups` where the home of before finds no room; then nothing has changed.
     package func provideNetwork(_ plan: Plan, in keyFile: KeyFile) throws(KeyFileError) {
         guard let network, plan.network != .kept else { return }
         var state = keyFile.state
+        if keepsFormer { state.keepFormerHome(makingRoomFor: network) }
         state.home = network
         state.takeWord(for: network)
         // Nor is it to look for another one first.
         (state.chosen, state.current, state.previous, state.pendingSwitch) = (nil, nil, nil, nil)
         state.statistics[network.ssid] = nil
         try keyFile.commit(state)
+    }
+}
+
+extension StoredState {
+    /// Puts home and the chosen network first into the list. That has a name once: of two keys the one that the device was
+    /// last in stays, or else the one that is not of the same name as the new home, for it may be mistaken.
+    fileprivate mutating func keepFormerHome(makingRoomFor network: StoredNetwork) {
+        let before = backups
+        for former in [chosen, home].compactMap(\.self) where !former.isSame(as: network) {
+            if let index = backups.firstIndex(where: { $0.ssid == former.ssid }) {
+                let isListedProven = current?.isSame(as: backups[index]) ?? false
+                let isDoubtful = former.ssid == network.ssid && !(current?.isSame(as: former) ?? false)
+                if !isListedProven, !isDoubtful { backups[index] = former }
+            } else {
+                backups.insert(former, at: 0)
+            }
+        }
+        if backups != before { backupsRevision &+= 1 }
     }
 }
 

@@ -13,7 +13,7 @@ extension ConnectivitySettings {
         source = Self.source(from: &reader)
         budget.questionsPerHour = reader.number(.validationQuestions)
         budget.bytesPerHour = reader.number(.validationVolume) * 1000
-        required = Self.required(from: &reader, hasTargets: !targets.isEmpty, hasSource: source != nil)
+        setLevel = Self.level(from: &reader, hasTargets: !targets.isEmpty, hasSource: source != nil)
         authorities = reader.optionalPath(.authorities)
         providersSocket = reader.optionalPath(.providers)
     }
@@ -47,13 +47,11 @@ extension ConnectivitySettings {
         }
     }
 
-    /// The most important goal is that the device's own servers are reached.
-    private static func required(from reader: inout SettingsReader, hasTargets: Bool, hasSource: Bool) -> ReachLevel {
-        let standard: ReachLevel = hasTargets ? .target : hasSource ? .internet : .lan
-        guard let text = reader.anyText(.requiredLevel) else { return standard }
+    private static func level(from reader: inout SettingsReader, hasTargets: Bool, hasSource: Bool) -> ReachLevel? {
+        guard let text = reader.anyText(.requiredLevel) else { return nil }
         guard let level = ReachLevel(rawValue: text) else {
             reader.refuse(.requiredLevel, "is \(text.quoted)", allowed: Setting.requiredLevel.form.allowed)
-            return standard
+            return nil
         }
         if level == .target, !hasTargets, !reader.isRefused(.targets) {
             reader.refuse(

@@ -58,6 +58,8 @@ public struct AgentSettings: Sendable {
     public var recordPath: String?
     /// The size in bytes that the record may grow to.
     public var recordLimit: Int
+    /// The device's button, if it has one. The agent has nothing to do with it: `altnet button` has.
+    public var button: ButtonSettings?
 
     public var controlSocket: String { controlSocket(of: interface) }
     func controlSocket(of interface: String) -> String { supplicantDirectory + "/" + interface }
@@ -110,6 +112,7 @@ public struct AgentSettings: Sendable {
         logLevel = reader.level(.logLevel)
         recordPath = reader.optionalPath(.record)
         recordLimit = reader.number(.recordLimit) << 20
+        button = reader.button()
         connectivity = ConnectivitySettings(from: &reader)
         policy = PolicySettings(from: &reader, required: connectivity.required)
         let problems = collected.problems + reader.problems

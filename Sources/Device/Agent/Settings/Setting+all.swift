@@ -42,6 +42,7 @@ extension Setting {
                     validationRetry, validationDoubtLimit, signInLimit, noInternetRetry, validationQuestions,
                     validationVolume,
                 ]),
+            SettingGroup(title: "The button", settings: [buttonKey, buttonProvisioning, buttonReset]),
             SettingGroup(title: "Log and recording", settings: [logLevel, record, recordLimit]),
         ]
     }

@@ -30,9 +30,12 @@ public struct Target: Sendable, Hashable {
 
 extension Target: CustomStringConvertible {
     /// As in the settings: `broker=mqtts://mqtt.example.com:8883`.
-    public var description: String {
+    public var description: String { "\(name)=\(url)" }
+
+    /// As it is written: `mqtts://mqtt.example.com:8883`.
+    public var url: String {
         let scheme = Scheme(service: service, isTLS: isTLS)
-        return "\(name)=\(scheme.rawValue)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
+        return "\(scheme.rawValue)://\(host.contains(":") ? "[\(host)]" : host):\(port)"
     }
 }
 
@@ -70,11 +73,9 @@ extension Target {
     public static func all(_ setting: String) throws(TargetError) -> [Target] {
         var targets: [Target] = []
         for word in setting.split(whereSeparator: { $0 == " " || $0 == "\t" || $0 == "\n" }) {
-            let target = try Target(setting: String(word))
-            guard !targets.contains(where: { $0.name == target.name }) else { throw .duplicateName(target.name) }
-            targets.append(target)
+            targets.append(try Target(setting: String(word)))
         }
-        guard targets.count <= largestCount else { throw .tooMany(targets.count) }
+        try check(targets)
         return targets
     }
 
@@ -82,11 +83,21 @@ extension Target {
     ///   `box=[fd00::1]:22`; without a scheme it is `tcp`.
     public init(setting: String) throws(TargetError) {
         guard let equals = setting.firstIndex(of: "=") else { throw .malformed(setting) }
-        let name = String(setting[..<equals])
+        try self.init(name: String(setting[..<equals]), url: setting[setting.index(after: equals)...], of: setting)
+    }
+
+    /// - Parameters:
+    ///   - name: 1 to 32 letters, digits, `-` and `_`.
+    ///   - url: `mqtts://mqtt.example.com:8883`; without a scheme it is `tcp`.
+    public init(name: String, url: String) throws(TargetError) {
+        try self.init(name: name, url: url[...], of: url)
+    }
+
+    private init(name: String, url: Substring, of setting: String) throws(TargetError) {
         guard (1...Self.longestName).contains(name.utf8.count), name.utf8.allSatisfy(\.isNameCharacter) else {
             throw .badName(name)
         }
-        var rest = setting[setting.index(after: equals)...]
+        var rest = url
         var scheme = Scheme.tcp
         if let parts = rest.split(atFirst: "://") {
             guard let known = Scheme(rawValue: String(parts.before)) else { throw .badScheme(String(parts.before)) }
@@ -100,6 +111,15 @@ extension Target {
         else { throw .badPort(String(port)) }
         self.init(
             name: name, host: try Self.checked(host: host), port: number, service: scheme.service, isTLS: scheme.isTLS)
+    }
+
+    /// Checks the number and the names of several.
+    public static func check(_ targets: [Target]) throws(TargetError) {
+        for (index, target) in targets.enumerated() where targets[..<index].contains(where: { $0.name == target.name })
+        {
+            throw .duplicateName(target.name)
+        }
+        guard targets.count <= largestCount else { throw .tooMany(targets.count) }
     }
 }
 

@@ -7,6 +7,7 @@ final class HotspotDriver {
     private var signIn: SignIn
     private let connector: HostConnector
     private let now: @Sendable () -> Instant
+    private let remembered: ([RememberedProvider]) -> Void
     private let changed: (HotspotStatus) -> Void
     private var connections: [SignIn.ConnectionID: ProviderConnectionHandler] = [:]
     private var timer: (deadline: Instant, task: Scheduled<Void>)?
@@ -14,15 +15,21 @@ final class HotspotDriver {
 
     init(
         _ signIn: SignIn, _ connector: HostConnector, now: @escaping @Sendable () -> Instant,
-        changed: @escaping (HotspotStatus) -> Void
+        remembered: @escaping ([RememberedProvider]) -> Void, changed: @escaping (HotspotStatus) -> Void
     ) {
         self.signIn = signIn
         self.connector = connector
         self.now = now
+        self.remembered = remembered
         self.changed = changed
     }
 
     func receive(_ input: SignIn.Input) {
+        let before = Set(signIn.remembered.entries)
+        defer {
+            // Their order changes with each sign-in, which alone is worth no write.
+            if Set(signIn.remembered.entries) != before { remembered(signIn.remembered.entries) }
+        }
         for action in signIn.handle(input, at: now()) {
             switch action {
             case .list(let number): open(number, nil, ProviderConnection.listing())

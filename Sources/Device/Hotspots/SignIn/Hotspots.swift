@@ -13,17 +13,24 @@ public final class Hotspots: Sendable {
     /// The status for other threads.
     private final class Snapshot: Sendable {
         let status = Mutex(HotspotStatus())
+        let switchedOff = Mutex<Set<String>>([])
     }
 
     /// - Parameters:
     ///   - socket: the path of the provider host's socket.
     ///   - group: on one of whose event loops everything runs.
+    ///   - entries: what `onRemember` was told last, perhaps before a restart.
+    ///   - switchedOff: the providers that are not asked.
     ///   - watch: knows when a provider's answers are being read.
     ///   - now: the clock that every limit is measured with.
+    ///   - onRemember: is told which provider has signed in where, whenever that is another one than before. On the
+    ///     event loop; it must not block.
     ///   - onChange: is told every change, on the event loop. It must not block.
     public init(
         socket: String, on group: any EventLoopGroup, settings: HotspotSettings = HotspotSettings(),
+        remembering entries: [RememberedProvider] = [], switchedOff: Set<String> = [],
         watchedBy watch: any OutsideWatch = NoOutsideWatch(), now: @escaping @Sendable () -> Instant,
+        onRemember: @escaping @Sendable ([RememberedProvider]) -> Void = { _ in },
         onChange: @escaping @Sendable (HotspotStatus) -> Void
     ) {
         let snapshot = Snapshot()
@@ -32,9 +39,12 @@ public final class Hotspots: Sendable {
         self.settings = settings
         self.connector = connector
         // Not from 1, so that an answer to what the agent asked before it was started anew is none.
-        let signIn = SignIn(settings: settings, firstRequest: Int.random(in: 1...(1 << 30)))
+        var signIn = SignIn(
+            settings: settings, remembering: entries, firstRequest: Int.random(in: 1...(1 << 30)))
+        signIn.switchedOff = switchedOff
+        snapshot.switchedOff.withLock { $0 = switchedOff }
         driver = NIOLoopBoundBox.makeBoxSendingValue(
-            HotspotDriver(signIn, connector, now: now) { status in
+            HotspotDriver(signIn, connector, now: now, remembered: onRemember) { status in
                 let isNew = snapshot.status.withLock { current in
                     defer { current = status }
                     return current != status
@@ -50,19 +60,45 @@ public final class Hotspots: Sendable {
     /// began after that and still finds this shows that it has not.
     public func captiveFound(_ network: CaptiveNetwork, name: NetworkName) { receive(.captive(network, name)) }
 
-    /// A probe found that the network lets through.
-    public func onlineFound() { receive(.online) }
+    /// A probe found that the network lets through. A sign-in at it from before the device lost it goes on.
+    public func onlineFound(_ network: CaptiveNetwork, name: NetworkName) { receive(.online(network, name)) }
 
     /// The network says that what was signed in to ends soon, and can be extended: the provider maintains it now.
     public func sessionEnds(_ network: CaptiveNetwork, name: NetworkName) { receive(.ending(network, name)) }
 
-    /// The network is not in use any more. No provider is asked anything about it.
+    /// The network is not in use any more. No provider is asked anything about it; a session at it is kept for a while
+    /// (``HotspotSettings/heldFor``), as the device may come back.
     public func networkLeft() { receive(.left) }
 
     /// The network is about to be left on purpose: the provider that signed in logs off, where there is one. Returns
     /// when it has, or after ``HotspotSettings/logoffLimit``.
     public func logOff() async {
         try? await connector.loop.flatSubmit { [driver] in driver.value.logOff() }.get()
+    }
+
+    /// The providers that are not asked anything from now on. What they have opened stays open.
+    public var switchedOff: Set<String> {
+        get { snapshot.switchedOff.withLock { $0 } }
+        set {
+            snapshot.switchedOff.withLock { $0 = newValue }
+            receive(.switchedOff(newValue))
+        }
+    }
+
+    /// The names of the providers that the host has, switched off or not.
+    /// - Throws: what is wrong with the host.
+    public func providers() async throws(ProviderFault) -> [String] {
+        let output: ProviderConnection.Output
+        do {
+            output = try await connector.once(nil, within: settings.filterLimit) { ProviderConnection.listing() }
+        } catch {
+            throw error as? ProviderFault ?? .ended
+        }
+        switch output {
+        case .listed(let list): return list.names
+        case .failed(let fault): throw fault
+        case .send, .answered: throw .ended
+        }
     }
 
     /// The user's answer.
@@ -84,8 +120,10 @@ public final class Hotspots: Sendable {
         else { return [:] }
         let known = Set(asked.map(\.bssid))
         var claims: [BSSID: [String]] = [:]
-        for start in stride(from: 0, to: list.names.count, by: max(settings.parallel, 1)) {
-            let names = list.names[start..<min(start + max(settings.parallel, 1), list.names.count)]
+        let off = switchedOff
+        let providers = list.names.filter { !off.contains($0) }
+        for start in stride(from: 0, to: providers.count, by: max(settings.parallel, 1)) {
+            let names = providers[start..<min(start + max(settings.parallel, 1), providers.count)]
             await withTaskGroup(of: (String, [BSSID]).self) { [connector] group in
                 for name in names {
                     group.addTask {
@@ -158,6 +196,9 @@ public struct HotspotSettings: Sendable, Equatable {
     public var waits = BackOff(first: .seconds(30), last: .seconds(3600))
     /// Of how many networks the provider that signed in is remembered.
     public var rememberedNetworks = 16
+    /// Of how many networks that the device has lost, and for how long, the session is kept.
+    public var heldSessions = 4
+    public var heldFor: Duration = .seconds(24 * 3600)
 
     public init() {}
 }
@@ -194,33 +235,48 @@ public enum PortalAnswerRefusal: Error, Sendable, Equatable {
     case invalidValue(String)
 }
 
+/// The provider that signed in at a network: all its access points are one.
+public struct RememberedProvider: Sendable, Hashable {
+    public let ssid: SSID
+    public let security: Security
+    public let provider: String
+
+    public init(ssid: SSID, security: Security, provider: String) {
+        (self.ssid, self.security, self.provider) = (ssid, security, provider)
+    }
+}
+
 /// The provider that signed in at each network, for those used last.
 struct RememberedProviders: Sendable {
-    /// All access points of one network.
-    private struct Network: Hashable {
-        let ssid: SSID
-        let security: Security
-    }
-
     private let limit: Int
     /// The one used last is last.
-    private var entries: [(network: Network, provider: String)] = []
+    private(set) var entries: [RememberedProvider] = []
 
-    init(limit: Int) { self.limit = limit }
+    init(_ entries: [RememberedProvider] = [], limit: Int) {
+        self.limit = limit
+        self.entries = Array(entries.suffix(limit))
+    }
 
     var count: Int { entries.count }
 
-    func provider(of network: CaptiveNetwork) -> String? {
-        entries.first { $0.network == Network(ssid: network.ssid, security: network.security) }?.provider
-    }
+    func provider(of network: CaptiveNetwork) -> String? { entries.first { $0.isOf(network) }?.provider }
 
     mutating func remember(_ provider: String, for network: CaptiveNetwork) {
         forget(network)
-        entries.append((Network(ssid: network.ssid, security: network.security), provider))
+        entries.append(RememberedProvider(ssid: network.ssid, security: network.security, provider: provider))
         if entries.count > limit { entries.removeFirst(entries.count - limit) }
     }
 
-    mutating func forget(_ network: CaptiveNetwork) {
-        entries.removeAll { $0.network == Network(ssid: network.ssid, security: network.security) }
+    mutating func forget(_ network: CaptiveNetwork) { entries.removeAll { $0.isOf(network) } }
+}
+
+extension RememberedProvider {
+    fileprivate func isOf(_ network: CaptiveNetwork) -> Bool {
+        ssid == network.ssid && security == network.security
     }
+}
+
+extension CaptiveNetwork {
+    /// Whether it is the same network, perhaps at another access point.
+    func isSame(as other: CaptiveNetwork) -> Bool { ssid == other.ssid && security == other.security }
 }

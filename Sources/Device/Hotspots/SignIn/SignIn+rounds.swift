@@ -7,7 +7,7 @@ extension SignIn {
     mutating func startRound(_ now: Instant) {
         guard let network else { return }
         round = Round()
-        if let provider = remembered.provider(of: network.facts) {
+        if let provider = remembered.provider(of: network.facts), !switchedOff.contains(provider) {
             authenticate(provider, now)
         } else {
             list(now)
@@ -22,8 +22,9 @@ extension SignIn {
 
     mutating func listed(_ connection: ConnectionID, _ list: ProviderList, _ now: Instant) {
         guard case .listing(connection, _) = phase else { return }
-        let names = list.names.filter { !round.tried.contains($0) }
+        let names = list.names.filter { !round.tried.contains($0) && !switchedOff.contains($0) }
         if list.names.isEmpty { problem = "there are no providers" }
+        if !list.names.isEmpty, switchedOff.isSuperset(of: list.names) { problem = "all providers are switched off" }
         evaluate(Evaluation(waiting: names), now)
     }
 

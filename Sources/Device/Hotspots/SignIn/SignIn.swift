@@ -8,7 +8,7 @@ struct SignIn: Sendable {
 
     enum Input: Sendable {
         case captive(CaptiveNetwork, NetworkName)
-        case online
+        case online(CaptiveNetwork, NetworkName)
         /// The session ends soon, and may be extended.
         case ending(CaptiveNetwork, NetworkName)
         case left
@@ -19,6 +19,8 @@ struct SignIn: Sendable {
         /// The connection has ended with it.
         case failed(ConnectionID, ProviderFault)
         case person(PortalAnswer)
+        /// These providers are not asked anything from now on, and all others are.
+        case switchedOff(Set<String>)
         /// A deadline may have come.
         case timePassed
     }
@@ -75,6 +77,13 @@ struct SignIn: Sendable {
         var failures = 0
     }
 
+    /// The session at a network that the device has lost: it may come back, and is signed in still.
+    struct HeldSession: Sendable {
+        let network: CaptiveNetwork
+        let session: Session
+        let since: Instant
+    }
+
     /// One try of all who can, each once.
     struct Round: Sendable {
         /// The providers to try next.
@@ -95,29 +104,37 @@ struct SignIn: Sendable {
     var failedRounds = 0
     var problem: String?
     var remembered: RememberedProviders
+    /// Providers that are not asked.
+    var switchedOff: Set<String> = []
+    /// The latest is last.
+    var held: [HeldSession] = []
     private var lastConversation = 0
     private var lastRequest: Int
     private var actions: [Action] = []
 
     /// - Parameter firstRequest: the number of the first question to a user: another one after each start, so that an
     ///   answer to a question from before it is none.
-    init(settings: HotspotSettings = HotspotSettings(), firstRequest: Int = 1) {
+    init(
+        settings: HotspotSettings = HotspotSettings(), remembering entries: [RememberedProvider] = [],
+        firstRequest: Int = 1
+    ) {
         self.settings = settings
         lastRequest = firstRequest - 1
-        remembered = RememberedProviders(limit: settings.rememberedNetworks)
+        remembered = RememberedProviders(entries, limit: settings.rememberedNetworks)
     }
 
     mutating func handle(_ input: Input, at now: Instant) -> [Action] {
         switch input {
         case .captive(let facts, let name): captiveFound(facts, name, now)
-        case .online: onlineFound()
+        case .online(let facts, let name): onlineFound(facts, name, now)
         case .ending(let facts, let name): sessionEnds(facts, name, now)
-        case .left: leave()
+        case .left: leave(now)
         case .logOff: logOff(now)
         case .listed(let connection, let list): listed(connection, list, now)
         case .answered(let connection, let answer): answered(connection, answer, now)
         case .failed(let connection, let fault): failed(connection, fault, now)
         case .person(let answer): personAnswered(answer, now)
+        case .switchedOff(let providers): switchOff(providers, now)
         case .timePassed: timePassed(now)
         }
         defer { actions = [] }
@@ -151,8 +168,10 @@ struct SignIn: Sendable {
 
 extension SignIn {
     mutating func captiveFound(_ facts: CaptiveNetwork, _ name: NetworkName, _ now: Instant) {
-        if let network, network.facts.ssid != facts.ssid || network.facts.security != facts.security { leave() }
+        if let network, !network.facts.isSame(as: facts) { leave(now) }
         network = (facts, name)
+        // Whatever signed in there is signed out by now.
+        held.removeAll { $0.network.isSame(as: facts) }
         switch phase {
         case .inactive: startRound(now)
         case .authenticated(let session): lost(session, now)
@@ -190,7 +209,8 @@ extension SignIn {
         tryNext(now)
     }
 
-    mutating func onlineFound() {
+    mutating func onlineFound(_ facts: CaptiveNetwork, _ name: NetworkName, _ now: Instant) {
+        if let network, !network.facts.isSame(as: facts) { leave(now) }
         switch phase {
         case .authenticated(var session):
             confirm(&session)
@@ -204,14 +224,41 @@ extension SignIn {
             phase = .inactive
         // The provider may be about to say that this is its work.
         case .authenticating: break
-        case .inactive, .loggingOff, .resting: break
+        case .inactive: goOn(facts, name, now)
+        case .loggingOff, .resting: break
         }
+    }
+
+    /// The device is back in a network that it had lost, and is signed in still.
+    private mutating func goOn(_ facts: CaptiveNetwork, _ name: NetworkName, _ now: Instant) {
+        guard let index = held.firstIndex(where: { $0.network.isSame(as: facts) }) else { return }
+        let back = held.remove(at: index)
+        guard now - back.since <= settings.heldFor else { return }
+        network = (facts, name)
+        phase = .authenticated(back.session)
+    }
+
+    /// Keeps the session for when the device comes back.
+    private mutating func hold(_ now: Instant) {
+        guard let network else { return }
+        var session: Session
+        switch phase {
+        case .authenticated(let current): session = current
+        case .maintaining(let current, _, _):
+            session = current
+            // It was not done yet.
+            session.maintainAt = now
+        case .inactive, .listing, .evaluating, .authenticating, .presentingUI, .loggingOff, .waiting, .resting: return
+        }
+        guard session.isConfirmed else { return }
+        held.append(HeldSession(network: network.facts, session: session, since: now))
+        if held.count > settings.heldSessions { held.removeFirst(held.count - settings.heldSessions) }
     }
 
     /// The provider that signed in maintains the session now, before its time.
     mutating func sessionEnds(_ facts: CaptiveNetwork, _ name: NetworkName, _ now: Instant) {
         guard case .authenticated(let session) = phase, session.isConfirmed, let network,
-            network.facts.ssid == facts.ssid, network.facts.security == facts.security
+            network.facts.isSame(as: facts)
         else { return }
         self.network = (facts, name)
         maintain(session, now)
@@ -225,7 +272,8 @@ extension SignIn {
         remembered.remember(session.provider, for: network.facts)
     }
 
-    mutating func leave() {
+    mutating func leave(_ now: Instant) {
+        hold(now)
         endConversations()
         phase = .inactive
         network = nil
@@ -244,6 +292,38 @@ extension SignIn {
         endConversations()
         let connection = open(session.provider, .logoff(network.facts, session: session.token))
         phase = .loggingOff(connection, until: now + settings.logoffLimit)
+    }
+
+    mutating func switchOff(_ providers: Set<String>, _ now: Instant) {
+        let isMore = !switchedOff.isSubset(of: providers)
+        switchedOff = providers
+        held.removeAll { providers.contains($0.session.provider) }
+        round.line.removeAll(where: providers.contains)
+        switch phase {
+        case .evaluating(var evaluation):
+            for question in evaluation.asked where providers.contains(question.provider) {
+                act(.end(question.connection))
+            }
+            evaluation.asked.removeAll { providers.contains($0.provider) }
+            evaluation.waiting.removeAll(where: providers.contains)
+            evaluation.claims.removeAll { providers.contains($0.provider) }
+            evaluate(evaluation, now)
+        case .authenticating(let attempt, _) where providers.contains(attempt.provider),
+            .presentingUI(let attempt, _, _) where providers.contains(attempt.provider):
+            act(.end(attempt.connection))
+            note(attempt.provider, "it was switched off")
+            tryNext(now)
+        // What it has opened stays open for as long as the network likes.
+        case .authenticated(let session) where providers.contains(session.provider),
+            .maintaining(let session, _, _) where providers.contains(session.provider):
+            endConversations()
+            phase = .inactive
+        // One that is there again may be the one that can.
+        case .waiting where isMore: startRound(now)
+        case .inactive, .listing, .authenticating, .presentingUI, .authenticated, .maintaining, .loggingOff, .waiting,
+            .resting:
+            break
+        }
     }
 
     /// Ends whatever is being talked about now.

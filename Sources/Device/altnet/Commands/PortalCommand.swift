@@ -13,6 +13,8 @@ struct PortalCommand: DeviceCommand {
               altnet portal
               altnet portal --answer room=214 --answer terms=true --password-stdin
               altnet portal --cancel
+              altnet portal --providers
+              altnet portal --off click-through
 
             A checkbox is answered with true or false. Passwords are no arguments: with --password-stdin each password \
             of the request is a line of standard input, in their order. 'altnet status' shows the outcome.
@@ -29,7 +31,20 @@ struct PortalCommand: DeviceCommand {
     @Flag(help: "Cancel the request.")
     var cancel = false
 
+    @Flag(help: "Show the hotspot providers, and which of them are on.")
+    var providers = false
+
+    @Option(help: ArgumentHelp("Ask this hotspot provider nothing any more.", valueName: "provider"))
+    var off: String?
+
+    @Option(help: ArgumentHelp("Ask this hotspot provider again.", valueName: "provider"))
+    var on: String?
+
     func validate() throws {
+        let choices = [providers, off != nil, on != nil, cancel || isAnswered]
+        guard choices.count(where: \.self) <= 1 else {
+            throw ValidationError("--providers, --off and --on go without each other and without an answer.")
+        }
         if cancel, isAnswered { throw ValidationError("--cancel goes without --answer and --password-stdin.") }
         guard Set(answer.map(\.name)).count == answer.count else {
             throw ValidationError("--answer names each field once.")
@@ -39,6 +54,7 @@ struct PortalCommand: DeviceCommand {
     private var isAnswered: Bool { !answer.isEmpty || passwordStdin }
 
     func run(_ device: DeviceClient, _ console: Console) async throws {
+        if providers || off != nil || on != nil { return try await runProviders(device, console) }
         let status = try await device.portal()
         guard let request = status.request else {
             guard !isAnswered, !cancel else { throw CommandFailure(.failed, "there is no request to answer") }
@@ -53,6 +69,19 @@ struct PortalCommand: DeviceCommand {
         let values = isAnswered ? try given(request, console) : try asked(request, console)
         let after = try await device.answerPortal(PortalAnswer(id: request.id, values: values))
         show(after, "Answered; 'altnet status' shows the outcome.", console)
+    }
+
+    private func runProviders(_ device: DeviceClient, _ console: Console) async throws {
+        let list =
+            if let name = off ?? on {
+                try await device.setProvider(name, on: on != nil)
+            } else {
+                try await device.providers()
+            }
+        if connection.json { return console.print(json: list) }
+        guard !list.providers.isEmpty else { return console.print("There are no hotspot providers.") }
+        console.print(
+            list.providers.map { "\($0.name.printable) \($0.isOn ? "on" : "off")" }.joined(separator: "\n"))
     }
 
     private func show(_ status: PortalStatus, _ sentence: String, _ console: Console) {

@@ -20,6 +20,12 @@ struct ProvisionCommand: KeyFileSubcommand {
               altnet provision --ask                            scan the codes
               altnet provision --network HomeNet                asks for the password
               altnet provision --network Lab --address 10.1.2.3/16 --gateway 10.1.0.1
+              altnet provision --boot /boot/firmware/altnet.conf
+
+            With --boot, codes are taken from a file that may not be there, and the file is wiped once they are \
+            stored; networks of before stay, as backups. A file that cannot be used stays, with the reason in \
+            \(BootFile.reasonName) beside it, and the device gets everything else. The package's unit \
+            altnet-provision.service does so at every start, on the boot partition.
 
             Stop the agent before you add anything. To give a running agent a network, use 'altnet switch --new'. Run \
             as root, it leaves the state directory to its owner, or to the user of --owner; a root key elsewhere, as \
@@ -42,6 +48,12 @@ struct ProvisionCommand: KeyFileSubcommand {
 
     @Flag(help: "Ask for codes at the terminal, which does not show them; a scanner may type them.")
     var ask = false
+
+    @Option(
+        help: ArgumentHelp(
+            "Take codes from this file, if it is there, and wipe it; can be repeated: the first that is there counts.",
+            valueName: "path"))
+    var boot: [String] = []
 
     @Option(help: ArgumentHelp("Use this id instead of a random one, such as a serial number.", valueName: "id"))
     var id: String?
@@ -75,6 +87,7 @@ struct ProvisionCommand: KeyFileSubcommand {
 
     func validate() throws {
         if from != nil, ask { throw ValidationError("--from and --ask exclude each other.") }
+        if !boot.isEmpty, from != nil || ask { throw ValidationError("--boot excludes --from and --ask.") }
         if from == "-", newNetwork.passwordStdin {
             throw ValidationError("--from - and --password-stdin both read standard input.")
         }
@@ -87,7 +100,33 @@ struct ProvisionCommand: KeyFileSubcommand {
     func run(_ console: Console) throws {
         let settings = try options.settings(stateDirectory: stateDir)
         let files = try DeviceFiles(settings, options.place(settings), owner: owner)
-        let provisioning = try provisioning(console)
+        guard let file = try BootFile.first(of: boot) else { return try run(console, files, codes(console)) }
+        do {
+            try run(console, files, file.codes(), from: file)
+        } catch {
+            guard let failure = CommandFailure(of: error) else { throw error }
+            // A disk and a running agent are not the file's fault.
+            if !dryRun, ![.deviceFailure, .tryLater].contains(failure.status) { file.leave(because: failure.message) }
+            // A device without its keys would not start. What prevents this as well, the first failure says.
+            try? run(console, files, nil)
+            throw CommandFailure(failure.status, "\(file.path.printable) was not used: \(failure.message)")
+        }
+        guard !dryRun else { return }
+        do { try file.wipe() } catch {
+            throw CommandFailure(
+                .deviceFailure,
+                "what \(file.path.printable) says is stored, and the file cannot be wiped: remove it, for it shows the "
+                    + "password: \(error)")
+        }
+    }
+
+    /// - Parameter file: the file on the boot partition that the codes are from.
+    private func run(
+        _ console: Console, _ files: DeviceFiles, _ codes: ProvisioningCodes?, from file: BootFile? = nil
+    ) throws {
+        var provisioning = try provisioning(codes, console)
+        // A file that stays would put its network first again at every start.
+        provisioning.keepsFormer = file?.isWritable ?? false
         if !dryRun, let outcome = try files.finishReset(), !quiet, !options.json {
             console.print(
                 "A factory reset that was cut short is finished\(outcome.left.isEmpty ? "" : ", as far as possible").")
@@ -123,17 +162,18 @@ struct ProvisionCommand: KeyFileSubcommand {
             provisioning, plan, storing: storesNetwork ? { try provisioning.provideNetwork(plan, in: $0) } : nil)
     }
 
-    private func provisioning(_ console: Console) throws -> Provisioning {
-        var codes: ProvisioningCodes?
-        if ask { codes = try ProvisioningCodes(asking: console) }
-        if let from {
-            var text =
-                from == "-"
-                ? try console.input(ProvisioningCodes.maximumLength + 1)
-                : try PrivateFile.read(from, maximum: ProvisioningCodes.maximumLength)
-            defer { text.withUnsafeMutableBytes { wipe($0) } }
-            codes = try ProvisioningCodes(reading: text, from: from == "-" ? "standard input" : from.printable)
-        }
+    private func codes(_ console: Console) throws -> ProvisioningCodes? {
+        if ask { return try ProvisioningCodes(asking: console) }
+        guard let from else { return nil }
+        var text =
+            from == "-"
+            ? try console.input(ProvisioningCodes.maximumLength + 1)
+            : try PrivateFile.read(from, maximum: ProvisioningCodes.maximumLength)
+        defer { text.withUnsafeMutableBytes { wipe($0) } }
+        return try ProvisioningCodes(reading: text, from: from == "-" ? "standard input" : from.printable)
+    }
+
+    private func provisioning(_ codes: ProvisioningCodes?, _ console: Console) throws -> Provisioning {
         if codes?.device != nil, id != nil {
             throw CommandFailure(.badData, "the pairing code says the id: leave --id out")
         }
@@ -281,5 +321,16 @@ struct ProvisioningCodes {
 
     private static func begins(_ code: [UInt8], with scheme: String) -> Bool {
         String(decoding: code.prefix(scheme.utf8.count), as: UTF8.self).lowercased() == scheme.lowercased()
+    }
+}
+
+extension CommandFailure {
+    /// - Returns: nil for a defect.
+    fileprivate init?(of error: any Error) {
+        switch error {
+        case let error as CommandFailure: self = error
+        case let error as any KeyFileFailure: self.init(error)
+        default: return nil
+        }
     }
 }

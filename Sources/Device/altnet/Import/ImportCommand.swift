@@ -83,6 +83,23 @@ struct ImportCommand: AsyncParsableCommand {
     }
 
     private func run(_ console: Console) async throws {
+        let done = try await perform(console)
+        if options.json { return console.print(json: ImportReport(done)) }
+        console.print(done.view.outcome(isStored: done.isStored, isDryRun: dryRun))
+    }
+
+    /// What was found, and whether any of it was stored.
+    struct Done {
+        let plan: ImportPlan
+        let isRunning: Bool
+        let isStored: Bool
+
+        var view: ImportView { ImportView(plan: plan, isRunning: isRunning) }
+    }
+
+    /// Shows what is there, unless it is to be JSON, asks where that is wanted, and stores it.
+    /// - Throws: `CommandFailure`, a failure of the key file or of a running agent.
+    func perform(_ console: Console) async throws -> Done {
         guard root != nil || geteuid() == 0 else {
             throw CommandFailure(.notPermitted, "only root can read what other programs have stored: run it with sudo")
         }
@@ -99,10 +116,9 @@ struct ImportCommand: AsyncParsableCommand {
         let plan = ImportPlan(
             sources, device: ImportPlan.Device(device.state, maximum: settings.maximumBackups),
             connected: root == nil ? await Board.connected() : [:], replaces: force, homeTakesRoom: isRunning)
-        let view = ImportView(plan: plan, isRunning: isRunning)
-        if !options.json { console.print(view.render(console.style)) }
-        let stores = !dryRun && !plan.changesNothing
-        if stores {
+        let done = Done(plan: plan, isRunning: isRunning, isStored: !dryRun && !plan.changesNothing)
+        if !options.json { console.print(done.view.render(console.style)) }
+        if done.isStored {
             if !yes { try askForConsent(console) }
             if isRunning {
                 try await tell(plan, settings, console)
@@ -110,8 +126,7 @@ struct ImportCommand: AsyncParsableCommand {
                 try store(plan, files, device)
             }
         }
-        if options.json { return console.print(json: ImportReport(plan, isRunning: isRunning, isStored: stores)) }
-        console.print(view.outcome(isStored: stores, isDryRun: dryRun))
+        return done
     }
 
     private func askForConsent(_ console: Console) throws {

@@ -109,7 +109,8 @@ struct ImportReport: Encodable {
     /// Whether anything was stored.
     let stored: Bool
 
-    init(_ plan: ImportPlan, isRunning: Bool, isStored: Bool) {
+    init(_ done: ImportCommand.Done) {
+        let plan = done.plan
         networks = plan.entries.map { entry in
             let name = SSID.JSONMembers(entry.network.ssid)
             let address = entry.network.address
@@ -130,7 +131,7 @@ struct ImportReport: Encodable {
             let name = SSID.JSONMembers(ssid)
             return Name(ssid: name.ssid, ssidHex: name.ssidHex)
         }
-        agentRuns = isRunning
-        stored = isStored
+        agentRuns = done.isRunning
+        stored = done.isStored
     }
 }

@@ -1,0 +1,89 @@
+import AppClient
+import AppProtocol
+import ArgumentParser
+
+struct TargetsCommand: DeviceCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "targets", abstract: "Show and set the servers that the device is there for.",
+        discussion: """
+            Without arguments it shows the servers and how each stands. With arguments it replaces the whole list, at \
+            once and for good; a network that leads to none of them is left for one that does.
+
+              altnet targets
+              altnet targets broker=mqtts://mqtt.example.com:8883 app=https://app.example.com:443
+              altnet targets --none
+              altnet targets --reset
+
+            A server is NAME=[SCHEME://]HOST:PORT. The schemes are tcp, tls, http, https, mqtt and mqtts.
+            """)
+
+    @OptionGroup var connection: ConnectionOptions
+
+    @Argument(help: ArgumentHelp("The servers from now on.", valueName: "name=url"))
+    var targets: [TargetArgument] = []
+
+    @Flag(help: "Have no servers.")
+    var none = false
+
+    @Flag(help: "Go back to the servers of the device's settings.")
+    var reset = false
+
+    func validate() throws {
+        guard [!targets.isEmpty, none, reset].count(where: \.self) <= 1 else {
+            throw ValidationError("Give servers, or --none, or --reset.")
+        }
+    }
+
+    func run(_ device: DeviceClient, _ console: Console) async throws {
+        let list =
+            if reset {
+                try await device.updateTargets(.reset)
+            } else if none || !targets.isEmpty {
+                try await device.updateTargets(.replace(targets.map(\.setting)))
+            } else {
+                try await device.targets()
+            }
+        if connection.json { return console.print(json: list) }
+        let states = try await device.network().connectivity?.targets ?? []
+        console.print(TargetsView(list: list, states: states).render(console.style))
+    }
+}
+
+/// A server as an argument: `broker=mqtts://mqtt.example.com:8883`. The device checks it.
+struct TargetArgument: ExpressibleByArgument, Sendable {
+    let setting: TargetSetting
+
+    init?(argument: String) {
+        guard let equals = argument.firstIndex(of: "=") else { return nil }
+        let (name, url) = (String(argument[..<equals]), String(argument[equals...].dropFirst()))
+        guard ProtocolLimits.targetNameLength.contains(name.utf8.count),
+            ProtocolLimits.targetURLLength.contains(url.utf8.count)
+        else { return nil }
+        setting = TargetSetting(name: name, url: url)
+    }
+}
+
+/// The device's servers as a table.
+struct TargetsView {
+    let list: TargetList
+    let states: [TargetStatus]
+
+    func render(_ style: Style) -> String {
+        let source = list.source == .app ? "set by an app" : "those of the settings"
+        guard !list.targets.isEmpty else { return "There are no servers (\(source))." }
+        var table = Table(columns: [
+            .init(title: "NAME"), .init(title: "URL", minimum: 20, rank: 1), .init(title: "STATE"),
+            .init(title: "REASON", minimum: 10, rank: 0),
+        ])
+        table.rows = list.targets.map { target in
+            let state = states.first { $0.name == target.name }
+            return [
+                .init(target.name.printable), .init(target.url.printable),
+                .init(state?.state.rawValue ?? "", state.map { $0.isOnline ? .green : .yellow }),
+                .init(state?.reason?.words ?? ""),
+            ]
+        }
+        return table.render(style)
+            + "\n\(source.prefix(1).uppercased() + source.dropFirst()); required: \(list.required.rawValue)"
+    }
+}

@@ -1,0 +1,224 @@
+import Agent
+import AgentModel
+import AppClient
+import ArgumentParser
+import Glibc
+import KeyFile
+import Linux
+
+struct EnableCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "enable", abstract: "Have altnet keep this board online from now on, or on trial first.",
+        discussion: """
+            Takes over the networks that the board knows, as 'altnet import' does, and then the Wi-Fi interface from \
+            the program that has it. The network that the board is in is home before that, so a board that is reached \
+            by SSH over this Wi-Fi is away for some seconds only:
+
+              altnet enable --trial 3min    the board is as before after 3 minutes, or after a loss of power
+              altnet enable --confirm       within that time: altnet stays
+              altnet disable                gives the interface back
+
+            If something is in the way, or altnet would leave the network that the board is in, nothing is taken over, \
+            and a line says what to do.
+
+            EXIT STATUS
+              0   done
+              1   refused: the user did not agree, altnet would leave the network, or no trial is under way
+              65  the key file is damaged, or is there without its root key
+              69  the agent does not answer
+              74  a disk or a flash chip failed
+              77  only root can do this
+              78  something is in the way, or the agent's settings are not in order
+            """)
+
+    @OptionGroup var options: KeyFileOptions
+
+    @Option(
+        help: ArgumentHelp(
+            "Give everything back after this time unless it is confirmed: 30s to 24h, such as 3min.",
+            valueName: "time"))
+    var trial: Trial?
+
+    @Flag(help: "Keep what is on trial.")
+    var confirm = false
+
+    @Flag(help: "Do not ask.")
+    var yes = false
+
+    @Flag(help: "Also if altnet would leave the network that the board is in.")
+    var force = false
+
+    @Option(help: .hidden)
+    var helper = InterfaceProgram.installed
+
+    @Option(help: .hidden)
+    var root: String?
+
+    @Option(help: .hidden)
+    var stateDir: String?
+
+    func validate() throws {
+        if confirm, trial != nil { throw ValidationError("--confirm ends a trial, and --trial begins one.") }
+        if confirm, force { throw ValidationError("--force is for taking over, and --confirm takes nothing over.") }
+        if options.json, !yes, !confirm { throw ValidationError("--json does not ask: give --yes.") }
+    }
+
+    func run() async throws {
+        let console = Console.current
+        do {
+            try await run(console)
+        } catch let failure as CommandFailure {
+            try console.report(failure, json: options.json)
+        } catch let failure as any KeyFileFailure {
+            try console.report(CommandFailure(failure), json: options.json)
+        } catch let error as ClientError {
+            try console.report(CommandFailure(error), json: options.json)
+        }
+    }
+
+    private func run(_ console: Console) async throws {
+        guard root != nil || geteuid() == 0 else {
+            throw CommandFailure(.notPermitted, "only root can take an interface over: run it with sudo")
+        }
+        let interface = InterfaceProgram(path: helper)
+        if confirm {
+            try interface.run("confirm")
+            if options.json { return console.print(json: EnableReport(state: .enabled)) }
+            return console.print("altnet stays. 'altnet disable' gives the interface back.")
+        }
+        try interface.run("check")
+        let done = try await takeNetworks(console)
+        if !options.json { console.print(done.view.outcome(isStored: done.isStored, isDryRun: false)) }
+        if !force, let obstacle = Self.obstacle(lost: done.plan.lost) { throw obstacle }
+        // The link may go now, and this program with it: the rest is the service manager's.
+        if let trial {
+            if !options.json {
+                console.print("The Wi-Fi link is made anew now. 'altnet enable --confirm' within \(trial) keeps it.")
+            }
+            try interface.run("trial", "\(trial.seconds)")
+        } else {
+            try interface.run("enable")
+        }
+        if options.json {
+            return console.print(
+                json: EnableReport(
+                    state: trial == nil ? .enabled : .trial, trialSeconds: trial?.seconds, networks: ImportReport(done))
+            )
+        }
+        console.print(
+            trial.map {
+                """
+                altnet runs on trial. Within \($0): sudo altnet enable --confirm
+                Without that, and after a loss of power, the board is as before.
+                """
+            } ?? "altnet runs, and is started with the board. 'altnet disable' gives the interface back.")
+    }
+
+    private func takeNetworks(_ console: Console) async throws -> ImportCommand.Done {
+        var networks = try ImportCommand.parse(yes ? ["--yes"] : [])
+        (networks.options, networks.root, networks.stateDir) = (options, root, stateDir)
+        return try await networks.perform(console)
+    }
+
+    /// - Parameter lost: the networks that the board is in and that the device does not have.
+    static func obstacle(lost: [SSID]) -> CommandFailure? {
+        guard let ssid = lost.first else { return nil }
+        return CommandFailure(
+            .failed,
+            "nothing is taken over: the board is in \(ssid), which altnet has not got, and would leave it. Store it "
+                + "('altnet provision'), or give --force")
+    }
+}
+
+struct DisableCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "disable", abstract: "Stop altnet, and give the Wi-Fi interface back.",
+        discussion: """
+            The program that had the interface before joins again by its own settings. The stored networks stay. A \
+            trial ends.
+
+            EXIT STATUS
+              0   done; also when altnet was not enabled
+              77  only root can do this
+              78  altnet's package is not installed
+            """)
+
+    @OptionGroup var local: LocalOptions
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    @Option(help: .hidden)
+    var helper = InterfaceProgram.installed
+
+    func run() throws {
+        let console = Console.current
+        do {
+            guard helper != InterfaceProgram.installed || geteuid() == 0 else {
+                throw CommandFailure(.notPermitted, "only root can give an interface back: run it with sudo")
+            }
+            try InterfaceProgram(path: helper).run("disable")
+        } catch let failure as CommandFailure {
+            return try console.report(failure, json: json)
+        }
+        if json { return console.print(json: EnableReport(state: .disabled)) }
+        console.print("altnet is stopped, and the interface is given back.")
+    }
+}
+
+/// How long a trial is.
+struct Trial: ExpressibleByArgument, CustomStringConvertible, Equatable {
+    let seconds: Int
+
+    /// - Parameter argument: a whole number and its unit: `s`, `min` or `h`; seconds without one.
+    init?(argument: String) {
+        let digits = argument.utf8.prefix { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
+        let units = ["": 1, "s": 1, "min": 60, "h": 3600]
+        guard let number = Int(String(digits) ?? ""), let unit = units[String(argument.dropFirst(digits.count))] else {
+            return nil
+        }
+        let (seconds, isTooMuch) = number.multipliedReportingOverflow(by: unit)
+        guard !isTooMuch, (30...86400).contains(seconds) else { return nil }
+        self.seconds = seconds
+    }
+
+    var description: String { seconds % 60 == 0 ? "\(seconds / 60) min" : "\(seconds) s" }
+}
+
+/// The package's program that takes an interface over and gives it back (board/systemd/altnet-interface). It tells the
+/// user itself what it does.
+struct InterfaceProgram {
+    static let installed = "/usr/lib/altnet/interface"
+
+    let path: String
+
+    /// - Throws: `CommandFailure` where it refuses or is not there.
+    func run(_ arguments: String...) throws {
+        let child: pid_t
+        do throws(SystemError) {
+            // Its words are for the user, and standard output is the command's own.
+            child = try ChildProcess.start(
+                path, arguments, environment: ChildProcess.ownEnvironment, output: .descriptor(STDERR_FILENO))
+        } catch {
+            throw CommandFailure(.badSettings, "\(error): altnet's package has this program")
+        }
+        switch ChildProcess.wait(for: child) {
+        case 0: return
+        case ExitStatus.badSettings.rawValue:
+            throw CommandFailure(.badSettings, "nothing is taken over; the lines above say why")
+        case let status:
+            throw CommandFailure(.failed, "\(path.printable) \(arguments.joined(separator: " ")) ended with \(status)")
+        }
+    }
+}
+
+/// What came of it, with --json.
+private struct EnableReport: Encodable {
+    enum State: String, Encodable {
+        case enabled, trial, disabled
+    }
+
+    let state: State
+    var trialSeconds: Int?
+    var networks: ImportReport?
+}
